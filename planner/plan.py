@@ -14,6 +14,7 @@ from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_names import ResultType
 from planner.sql.result_types import KeyCell
 from planner.sql.sql_types import SqlType
+from privacy.ladder import Ladder, one_threshold, useful_ladder
 from privacy.registry import MECHANISMS, KeyMechanism, MechanismName, counts_values
 
 SamplingStrategy = Literal["pushdown", "join tree", "thinning", "join result", "as written"]
@@ -319,15 +320,14 @@ class Plan:
         compaction; None when none follows.
       sampling: how the join tuples are sampled; None reads them all.
       group_rule: the most groups that one unit's tuples count in by the custodian's declaration, enforced by leaving
-        its tuples in further groups out. `groups_per_unit` is then twice the number: when some of a unit's rows
-        change, as many groups may leave as enter. None: there is no such rule, or a key's owner needs none.
+        its tuples in further groups out. `groups_per_unit` is then that number. None: there is no such rule, or a
+        key's owner needs none.
       selection: which groups are shown; None shows all.
       release_delta: what of `delta` the releases may spend together; 0 where every one of them is pure.
       size: how large the join can become.
       first_moment_s, last_moment_s: when its answer may leave first, and when it fails if it is not there, in seconds
         after it began (`planner.planning.answer_times`); 0: at any time; inf: it does not.
       notes: sentences for people: what of the question is hardly meant.
-      exchanges: where a unit loses rows, may other tuples of its own appear (`planner.sensitivity.own_rows`)?
       nobody_adds_more_than: X, in the unit of the answer, what one person adds at most to a sum or count in one
         group, as whoever asks says; None: nothing is said. Privacy does not rest on it.
       tree: of a sample that is drawn along a join tree, the tree; None of any other.
@@ -362,7 +362,6 @@ class Plan:
     first_moment_s: float = 0.0
     last_moment_s: float = math.inf
     notes: tuple[str, ...] = ()
-    exchanges: bool = False
     lone: bool = False
     tree: SampledTree | None = None
     nobody_adds_more_than: float | None = None
@@ -377,6 +376,17 @@ class Plan:
             return None
         said = min(Fraction(repr(self.nobody_adds_more_than)) / Fraction(release.weight_bound), _MOST_WEIGHT)
         return said if self.tuples_per_unit is None else min(said, Fraction(self.tuples_per_unit))
+
+    def nested(self, release: Release) -> bool:
+        """Does a unit add min(tau, load) to a release at every threshold tau, as where every tuple has one owner?"""
+        return len(self.owners) == 1 and (release.is_sum or release.determined)
+
+    def ladder(self, release: Release) -> Ladder:
+        """The thresholds that a release's is chosen from, or the one that whoever asks says."""
+        said = self.adds_at_most(release)
+        if said is not None:
+            return one_threshold(said)
+        return useful_ladder(release.whole, self.tuples_per_unit, fine=self.nested(release))
 
     @property
     def columns(self) -> int:

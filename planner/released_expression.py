@@ -10,13 +10,15 @@ Constant = str | int | float | bool | None
 
 Operator = Literal[
     "+", "-", "*", "/", "negate", "abs", "round", "coalesce", "nullif", "greatest", "least", "sqrt",
-    "around",
+    "around", "within",
     "=", "<>", "<", "<=", ">", ">=", "and", "or", "not", "is null", "case",
 ]  # fmt: skip
 """What may be done with released values. `/` by zero gives NULL; NULL spreads as in SQL.
 
 `sqrt` of a negative number is NULL. `around` takes S(x y), S(x), S(y) and n: it is the sum of products around the
 means, S(x y) - S(x) S(y) / n, unless its first argument has been measured around them already (`measured_around`).
+`within` takes a value and the two ends of a range that it cannot leave: an average lies in the range of what is
+averaged.
 
 `case` takes condition, value, condition, value, ..., default. `round` takes a value and a number of digits.
 """

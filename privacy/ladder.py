@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.units import WEIGHT_BITS
+from privacy.units import ONE, WEIGHT_BITS
 
 _LEAST, _MOST = Fraction(1, 1 << 20), Fraction(1 << 32)
 
 _LONGEST = 127
 """Thresholds, of which truncation counts in a byte."""
+
+PARTS = 4
+"""Of each doubling of the ladder that a threshold for tuples of one owner is chosen from: a threshold is off by a
+factor of 2^(1/8) at most, and there are few enough for a database to count at. `make benchmark NAME=tuning`."""
 
 _PRECISE_BITS = 50
 """Leading bits of a threshold that are kept, so that a float holds it."""
@@ -24,19 +28,24 @@ _PRECISE_BITS = 50
 
 @dataclass(frozen=True)
 class Ladder:
-    """Powers of `base` from base**low to base**high, in normalised weight.
+    """Powers of `base` from base**low to base**high, in normalised weight, and in a fine ladder what lies between.
 
     Source: R2T (SIGMOD 2022), whose thresholds are the powers of 2; DP-S4S (SIGMOD 2026), section 3.2.
 
     Attributes:
       low: exponent of the smallest threshold, which is 2^-20 or more.
       high: exponent of the largest threshold, which is 2^32 or less (where loads saturate).
-      base: > 1, exact. 2 is what truncation is fastest for, and what scores of thresholds are made for.
+      base: > 1, exact. 2 is what programs are solved fastest for, and what scores of truncated answers are made for.
+      parts: into how many equal ratios each step from one power of 2 to the next is divided. More than one is for
+        tuples of one owner, whose truncated sums are a closed form.
+      whole: are thresholds rounded to whole numbers? Then those that become the same are one.
     """
 
     low: int = -20
     high: int = 32
     base: Fraction | int = 2
+    parts: int = 1
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Fraction | int) or not 1 < self.base <= _MOST:
@@ -49,11 +58,15 @@ class Ladder:
             raise InvalidParameter("a ladder runs from 2^-20 at the least to 2^32 at the most")
         if self._whole(self.low) == self._whole(min(self.low + 1, self.high)) and self.low < self.high:
             raise InvalidParameter("two thresholds of a ladder are the same")
+        if self.parts not in (1, 2, 4) or (self.parts > 1 and self.base != 2):
+            raise InvalidParameter("what lies between two powers of 2 is left whole, halved or quartered")
+        if self.whole and self.low < 0:
+            raise InvalidParameter("whole thresholds are at least 1")
 
     @property
     def doubling(self) -> bool:
         """Whether each threshold is twice the one before."""
-        return self.base == 2
+        return self.base == 2 and self.parts == 1
 
     @cached_property
     def units(self) -> NDArray[np.int64]:
@@ -61,7 +74,11 @@ class Ladder:
 
         Sensitivities are those of the rounded thresholds, so that rounding costs nothing.
         """
-        return np.array([self._whole(exponent) for exponent in range(self.low, self.high + 1)], np.int64)
+        if self.parts == 1:
+            return np.array([self._whole(exponent) for exponent in range(self.low, self.high + 1)], np.int64)
+        return np.array(
+            sorted({self._between(step) for step in range(self.low * self.parts, self.high * self.parts + 1)})
+        )
 
     @property
     def taus(self) -> NDArray[np.float64]:
@@ -69,16 +86,27 @@ class Ladder:
         return np.ldexp(self.units.astype(np.float64), -WEIGHT_BITS)
 
     def __len__(self) -> int:
-        return self.high - self.low + 1
+        return self.high - self.low + 1 if self.parts == 1 else len(self.units)
 
     def _power(self, exponent: int) -> Fraction:
         return Fraction(self.base) ** exponent
 
     def _whole(self, exponent: int) -> int:
         """A threshold in units."""
-        units = int(self._power(exponent) * (1 << WEIGHT_BITS))
-        spare = max(0, units.bit_length() - _PRECISE_BITS)
-        return units >> spare << spare
+        return _precise(int(self._power(exponent) * (1 << WEIGHT_BITS)))
+
+    def _between(self, step: int) -> int:
+        """2^(step / parts) in units, by integer roots, so that every machine has the same."""
+        units = 1 << step + self.parts * WEIGHT_BITS
+        for _ in range(self.parts.bit_length() - 1):
+            units = math.isqrt(units)
+        return units + (ONE >> 1) >> WEIGHT_BITS << WEIGHT_BITS if self.whole else _precise(units)
+
+
+def _precise(units: int) -> int:
+    """Rounded down to fifty bits."""
+    spare = max(0, units.bit_length() - _PRECISE_BITS)
+    return units >> spare << spare
 
 
 def one_threshold(bound: Fraction) -> Ladder:
@@ -96,14 +124,15 @@ def one_threshold(bound: Fraction) -> Ladder:
     return Ladder(1, 1, tau) if tau > 1 else Ladder(-1, -1, 1 / tau)
 
 
-def useful_ladder(whole: bool, tuples_per_unit: int | None) -> Ladder:
+def useful_ladder(whole: bool, tuples_per_unit: int | None, *, fine: bool = False) -> Ladder:
     """The thresholds that can help; a tuple weighs at most 1.
 
     Args:
-      whole: every weight is 0 or 1, so that a threshold below 1 cannot help.
+      whole: every weight is 0 or 1, so that a threshold below 1 cannot help, nor one that is not whole.
       tuples_per_unit: Delta, a public bound on the join tuples of one unit, above which none can; or None.
+      fine: with thresholds between the powers of 2, for tuples of one owner.
     """
-    full = Ladder(low=0) if whole else Ladder()
-    if tuples_per_unit is None:
-        return full
-    return Ladder(full.low, min(full.high, (tuples_per_unit - 1).bit_length()))
+    low, high = (0 if whole else Ladder().low), Ladder().high
+    if tuples_per_unit is not None:
+        high = min(high, (tuples_per_unit - 1).bit_length())
+    return Ladder(low, high, parts=PARTS, whole=whole) if fine and high > low else Ladder(low, high)

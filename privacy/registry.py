@@ -70,8 +70,6 @@ class EachGroup:
       tuples_per_unit: Delta, a public bound on the join tuples of one unit: a threshold above it cannot help `gem`,
         and `s4s` needs it. If it is false the answer is biased, not less private.
       sample: how the tuples are sampled, if amplification may be claimed; `gem` and `s4s` then add less noise.
-      exchanges: may neighbours exchange tuples of a unit for others of its own, so that a truncated sum rises at one
-        threshold and falls at another? It still moves by the threshold at most.
       adds_at_most: what one unit adds at most, in normalised weight, as whoever asks says; then the one threshold.
         None leaves thresholds to choose from. If it is false the answer is biased, not less private.
       nested: does a unit add min(tau, load) at every threshold tau (`Sum.nested`)?
@@ -84,7 +82,6 @@ class EachGroup:
     whole: bool = False
     tuples_per_unit: int | None = None
     sample: SampleDesign | None = None
-    exchanges: bool = False
     adds_at_most: Fraction | None = None
     nested: bool = False
 
@@ -100,7 +97,6 @@ class AllGroups:
       sample: how the tuples are sampled, if amplification may be claimed: by the pure `group_lp`, and by `s4s_vector`
         if nothing else is released from the sample.
       solver: which truncates scalars. Vectors have one solver, whose certificate the reference knows nothing of.
-      exchanges: as in EachGroup.
     """
 
     sums: Sequence[Sum]
@@ -108,7 +104,6 @@ class AllGroups:
     groups_per_unit: int | None = None
     sample: SampleDesign | None = None
     solver: SolverName = "certified"
-    exchanges: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,8 +121,6 @@ class Mechanism:
         rule on the groups of a unit leaves rows out then, and the truncated answer is not a maximum.
       by_loads: does it ask of each group's sum no more than truncated values, of which tuples of one owner need only
         how many units have how much (`LoadHistogram`)?
-      takes_exchanges: is it proved where neighbours exchange tuples of a unit for others of its own? It then asks
-        of each group's truncated answer no more than that it moves by the threshold at most.
       by_kind: does it make use of how many groups the units of each relation reach, as keys show it: may those that
         reach fewer contribute more to each, or is noise for fewer (`KindMeasurement`)?
     """
@@ -140,7 +133,6 @@ class Mechanism:
     delta_where_it_pays: bool = False
     bounds_vector: bool = False
     by_loads: bool = False
-    takes_exchanges: bool = False
     by_kind: bool = False
 
     @property
@@ -211,7 +203,7 @@ class UnitsByKey:
     Attributes:
       epsilon: for all keys together, > 0.
       groups_per_unit: L0, or None when only the number of keys bounds it.
-      rule: the most keys that a unit counts at, enforced, of which L0 is then twice the number; None: no such rule.
+      rule: the most keys that a unit counts at, enforced; None: no such rule.
     """
 
     epsilon: float
@@ -263,19 +255,18 @@ def _gem(of: EachGroup) -> ServedMeasurement:
 
     if of.adds_at_most is not None:
         return Fixed(of.epsilon, of.groups_per_unit, of.gap, one_threshold(of.adds_at_most))
-    ladder = useful_ladder(of.whole, of.tuples_per_unit)
+    ladder = useful_ladder(of.whole, of.tuples_per_unit, fine=of.nested)
     if len(ladder) == 1 and of.sample is None:  # a selection would take half of epsilon to choose the one threshold
-        return Fixed(of.epsilon, of.groups_per_unit, of.gap, ladder)
-    nested = of.nested and not of.exchanges
+        return Fixed(of.epsilon, of.groups_per_unit, of.gap, ladder, counts=of.whole and of.nested)
     return Gem(
         of.epsilon,
         of.groups_per_unit,
         of.gap,
         ladder,
-        NESTED_SELECTION if nested else SELECTION,
+        NESTED_SELECTION if of.nested else SELECTION,
         sample=of.sample,
-        monotone=not of.exchanges,
-        nested=nested,
+        monotone=True,
+        nested=of.nested,
     )
 
 
@@ -298,7 +289,7 @@ def _s4s(of: EachGroup) -> ServedMeasurement:
 def _fixed(of: EachGroup) -> ServedMeasurement:
     from privacy.mechanisms.fixed import Fixed
 
-    return Fixed(of.epsilon, of.groups_per_unit, of.gap)
+    return Fixed(of.epsilon, of.groups_per_unit, of.gap, counts=of.whole and of.nested)
 
 
 def _group_lp(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
@@ -315,57 +306,43 @@ def _bound_first(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
         if one.bound is None:
             raise InvalidParameter("bound_first needs a bound on what a unit adds")
         known = one.bound, of.groups_per_unit, one.gap, one.ladder
-        nested = one.nested and not of.exchanges
-        return BoundFirst(one.epsilon, *known, monotone=not of.exchanges, nested=nested, solver=of.solver)
+        return BoundFirst(one.epsilon, *known, monotone=True, nested=one.nested, solver=of.solver)
 
     return tuple(map(made, of.sums))
 
 
 def _l1_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
-    from privacy.mechanisms.clipping.l1_clip import L1Clip
+    from privacy.mechanisms.clipping.clip import Clip
 
-    return tuple(L1Clip(PureBudget(one.epsilon), one.ladder) for one in of.sums)
+    return tuple(Clip(PureBudget(one.epsilon), one.ladder) for one in of.sums)
 
 
 def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     """Equal shares of rho, converted to (epsilon, delta) once, for all sums."""
-    from privacy.mechanisms.clipping.l2_clip import L2Clip
+    from privacy.mechanisms.clipping.clip import Clip
     from privacy.mechanisms.groups.sums import equal_shares
 
     shares = equal_shares(of.sums, of.delta)
-    return tuple(L2Clip(share, one.ladder) for one, share in zip(of.sums, shares, strict=True))
+    return tuple(Clip(share, one.ladder) for one, share in zip(of.sums, shares, strict=True))
 
 
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
-    from privacy.mechanisms.clipping.joint_scale import (
-        ENOUGH_JOINTLY,
-        FINER,
-        JOINT_SELECTION,
-        JOINT_TOTAL_CHARGE,
-        JOINT_TOTAL_SELECTION,
-        ScaledSum,
-    )
-    from privacy.mechanisms.clipping.l1_clip import L1Clip
+    from privacy.mechanisms.clipping.clip import Clip
+    from privacy.mechanisms.clipping.joint_scale import ENOUGH_JOINTLY, FINER, JOINT_CHARGE, ScaledSum
     from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
-    from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 
     def scaled(one: Sum) -> ScaledSum:
-        exchanges = of.exchanges or one.centring is not None
         tested = one.bound is not None and len(one.ladder) > 1
         budget = PureBudget(left_by_test(one.epsilon) if tested else one.epsilon)
-        scalar = SharedThreshold(budget, of.groups_per_unit, 0.0, one.ladder, JOINT_SELECTION, exchanges=exchanges)
-        total = None
-        if of.groups_per_unit is None or of.groups_per_unit > 2:
-            whole = PureBudget(one.epsilon)  # the test is of one group alone
-            total = L1Clip(whole, one.ladder, JOINT_TOTAL_SELECTION, exchanges=True, charge=JOINT_TOTAL_CHARGE)
+        chosen = Clip(budget, one.ladder, charge=JOINT_CHARGE)
         if one.bound is None or not tested:
-            return ScaledSum(scalar, one.centring, total=total)
+            return ScaledSum(chosen, one.centring)
         at = one.bound << (0 if one.centring is None else FINER)
-        direct = replace(scalar, ladder=bound_ladder(at))
+        direct = replace(chosen, ladder=bound_ladder(at))
         return ScaledSum(
-            scalar, one.centring, direct, bound_test(one.epsilon, at, enough=ENOUGH_JOINTLY), one.epsilon, total
+            chosen, one.centring, direct, bound_test(one.epsilon, at, enough=ENOUGH_JOINTLY), one.epsilon
         )
 
     return tuple(map(scaled, of.sums))
@@ -435,7 +412,6 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism,
         "selects one threshold, then releases once",
         two_sided=True,
         by_loads=True,
-        takes_exchanges=True,
         build=_gem,
     ),
     ScalarMechanism(
@@ -468,7 +444,6 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism,
         needs=(Need.TUPLES_PER_UNIT,),
         offered=False,
         by_loads=True,
-        takes_exchanges=True,
         build=_bound_first,
     ),
     JointMechanism(
@@ -477,7 +452,6 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism,
         two_sided=True,
         needs=(Need.ONE_OWNER,),
         bounds_vector=True,
-        by_kind=True,
         build=_l1_clip,
     ),
     JointMechanism(
@@ -494,7 +468,6 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism,
         two_sided=True,
         needs=(Need.ONE_OWNER,),
         offered=False,
-        takes_exchanges=True,
         build=_joint_scale,
         release=_released_at_one_scale,
     ),
@@ -531,7 +504,6 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism,
         two_sided=True,
         offered=False,
         by_loads=True,
-        takes_exchanges=True,
         build=_fixed,
     ),
     RankMechanism(
@@ -539,7 +511,6 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism,
         "draws a value by how far its rank is from the one asked for",
         two_sided=False,
         offered=False,
-        takes_exchanges=True,
     ),
 )
 
@@ -650,11 +621,10 @@ def measurement(
     whole: bool = False,
     tuples_per_unit: int | None = None,
     sample: SampleDesign | None = None,
-    exchanges: bool = False,
     adds_at_most: Fraction | None = None,
     nested: bool = False,
 ) -> ServedMeasurement:
-    """Fix a mechanism's public parameters, for truncated sums, which only grow when a unit comes, but for exchanges.
+    """Fix a mechanism's public parameters, for truncated sums, which only grow when a unit comes.
 
     Args:
       name: of a ScalarMechanism; the others as in EachGroup.
@@ -664,10 +634,8 @@ def measurement(
     entry = MECHANISMS.get(name)
     if not isinstance(entry, ScalarMechanism):
         raise InvalidParameter("there is no mechanism of this name for truncated answers")
-    if exchanges and not entry.takes_exchanges:
-        raise InvalidParameter(f"{name} is not proved where tuples of a unit are exchanged")
     bounds = global_sensitivity, whole, tuples_per_unit
-    return entry.build(EachGroup(epsilon, groups_per_unit, gap, *bounds, sample, exchanges, adds_at_most, nested))
+    return entry.build(EachGroup(epsilon, groups_per_unit, gap, *bounds, sample, adds_at_most, nested))
 
 
 def key_counts(name: str, of: UnitsByKey) -> KeyCounts:
@@ -688,7 +656,6 @@ def group_measurements(
     groups_per_unit: int | None = None,
     sample: SampleDesign | None = None,
     solver: SolverName = "certified",
-    exchanges: bool = False,
 ) -> tuple[ServedGroupMeasurement, ...]:
     """One measurement per sum, all of them together (epsilon, delta)-DP, epsilon the sum of the sums' own.
 
@@ -699,9 +666,7 @@ def group_measurements(
     entry = MECHANISMS.get(name)
     if not isinstance(entry, JointMechanism):
         raise InvalidParameter("there is no mechanism of this name for all groups together")
-    if exchanges and not entry.takes_exchanges:
-        raise InvalidParameter(f"{name} is not proved where tuples of a unit are exchanged")
-    return entry.build(AllGroups(sums, delta, groups_per_unit, sample, solver, exchanges))
+    return entry.build(AllGroups(sums, delta, groups_per_unit, sample, solver))
 
 
 def release_together(

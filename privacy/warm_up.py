@@ -9,8 +9,7 @@ import numpy as np
 
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.clipping.clipped_vectors import ClippedVectors
-from privacy.mechanisms.clipping.levelled_vectors import Level, LevelledVectors
+from privacy.mechanisms.clipping.unit_vectors import UnitVectors
 from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.sampling.growth.growth import Piece, log_moment
 from privacy.truncation.encode import encode
@@ -64,11 +63,9 @@ def _groups() -> None:
     """Sums by group of one owner's rows, and the loss that a sample amplifies."""
     group = np.arange(_TUPLES, dtype=np.int64) % _GROUPS
     tuples = encode(JoinTuples((_column(0),), group, _GROUPS, np.full((1, _TUPLES), ONE, np.int64)))
-    clipped, levelled = ClippedVectors(tuples, 0), LevelledVectors.of_sum(tuples, 0)
-    clipped.lengths(_LADDER)
-    clipped.sums(ONE)
-    levelled.totals(_LADDER)
-    levelled.sums(Level(ONE, _GROUPS))
+    vectors = UnitVectors.of_sum(tuples, 0, euclidean=False)
+    vectors.kept(_LADDER)
+    vectors.sums(ONE)
     keep_groups(tuples, 1)
     log_moment([Piece(1, _PEOPLE, 0.0, 0.1)], _PEOPLE, 0.5)
 

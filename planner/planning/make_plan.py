@@ -9,7 +9,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundQuery, column_type
+from planner.binding.bound_query import BoundQuery
 from planner.errors import InvalidSetting, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.group_domains.discovered_keys import keys_found
 from planner.group_domains.group_domains import check_size, group_domains
@@ -108,7 +108,7 @@ def _plan(
     bound, schema, policy = persons.query, persons.schema, persons.policy
     if not bound.aggregates:
         return replace(list_groups(bound, schema, policy), fingerprint=catalog.fingerprint, policy_hash=contract.hash)
-    exchanges = check_own_rows(bound, schema, policy) or persons.exchanges
+    check_own_rows(bound, schema, policy)
     found = provenance(bound, schema, policy)
     check_owner_joins(bound, found)
     connected = JoinSteps(bound, found, policy)
@@ -120,21 +120,17 @@ def _plan(
     granted = granted_delta(delta, policy)
 
     def reached(columns: Sequence[ColumnRef]) -> int | None:
-        return groups_per_unit(found.owners, columns, found.equalities, persons.unstable)
+        return groups_per_unit(found.owners, columns, found.equalities)
 
     keys, domains = group_domains(bound, schema, policy, found.equalities)
     selected = is_selected(domains, policy)
-    one_unit = partial(
-        is_owned, owners=found.owners, equalities=found.equalities, query=bound, unstable=persons.unstable
-    )
+    one_unit = partial(is_owned, owners=found.owners, equalities=found.equalities, query=bound)
     one_value = partial(releases, bound, charge, lambda columns: reached(columns) == 1, found.equalities.tables)
     share_out = partial(one_value, owned=one_unit, beside=selected)
     released = share_out()
     sampling = sampling_plan(bound, connected, released.releases, sampling_rate)
-    _check_exchanges(exchanges, sampling, domains)
     tuples = tuples_per_unit(bound, found, connected, schema, policy)
     determined = reached([column for key in bound.keys for column in key.columns])
-    determined = persons.groups(determined, found, exchanges)
     if nobody_adds_more_than is not None:
         check_nobody_adds_more_than(nobody_adds_more_than, released, sampling)
     limited = limited_groups_per_unit(determined, found.owners, domains, policy)
@@ -147,10 +143,8 @@ def _plan(
         tuples_per_unit=tuples,
         sampled=sampling is not None,
         delta=equal_share(granted, 1 + discovers),
-        exchanges=exchanges,
         jointly=released.jointly,
         bounded=nobody_adds_more_than is not None,
-        over_time=_over_time(bound, found),
     )
     choice = choose_mechanism(mechanism, policy, circumstances)
     centred = choice.mechanism == CENTRED
@@ -166,7 +160,7 @@ def _plan(
         limited = GroupsPerUnit(determined)  # these bound a unit in all groups together, so no rule leaves rows out
     apart = MECHANISMS[choice.mechanism].by_kind and limited.rule is None and sampling is None
     kinds: tuple[KindReach, ...] = ()
-    if apart and not exchanges and not persons.any:
+    if apart:
         kinds = groups_per_kind(found.owners, [key.columns for key in bound.keys], found.equalities)
     asked = told_beyond(released.releases, domains, len(found.owners), limited.groups_per_unit)
     plan = Plan(
@@ -204,7 +198,6 @@ def _plan(
             *beyond_notes(asked, len(found.owners)),
             *nan_notes(bound),
         ),
-        exchanges=exchanges,
         nobody_adds_more_than=nobody_adds_more_than,
         lone=are_lone(bound, found, connected),
         kinds=kinds,
@@ -216,14 +209,6 @@ def _plan(
     values = [release for release in asked if not release.is_sum]
     counted = (plan.counts_loads or not summed) and all(map(plan.counts_loads_of, values))
     return replace(plan, reason=f"{plan.reason} {_COUNTED}") if counted else plan
-
-
-def _over_time(bound: BoundQuery, found: Provenance) -> bool:
-    """Is every group key read from dates and moments alone?"""
-    columns = [column for key in bound.keys for column in key.columns]
-    tables = found.equalities.tables
-    known = bool(bound.keys) and all(key.columns for key in bound.keys)
-    return known and all(column_type(tables[alias], name).is_moment for alias, name in columns)
 
 
 def _source(
@@ -240,19 +225,6 @@ def _source(
     if sampling is None or sampling.alias is None or sampling.percent is None:
         return source
     return sample_rows(source, sampling.alias, sampling.percent)
-
-
-def _check_exchanges(exchanges: bool, sampling: SamplingPlan | None, domains: Sequence[GroupDomain]) -> None:
-    """Refuse what is not proved of questions that read absences (`planner.sensitivity.own_rows`).
-
-    Raises: UnsupportedSQL.
-    """
-    what = "with NOT EXISTS, NOT IN, a LEFT JOIN to private rows or aggregates per person"
-    if exchanges and sampling is not None:
-        raise UnsupportedSQL(f"a sample of a question {what} is not supported", hint="ask without sampling")
-    if exchanges and any(domain.is_discovered for domain in domains):
-        hint = "list the group keys in WHERE: key IN (value, ...)"
-        raise UnsupportedSQL(f"group keys that are found among the rows, {what}, are not supported", hint=hint)
 
 
 def _epsilon(epsilon: float | None, size: JoinSize, policy: Policy) -> float:

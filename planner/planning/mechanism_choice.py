@@ -51,10 +51,8 @@ class Circumstances:
       tuples_per_unit: Delta, or None.
       sampled: is the answer that of a sample?
       delta: what of the query's they may spend.
-      exchanges: may tuples of a unit appear where it loses rows?
       jointly: is some quotient computed from the releases?
       bounded: does whoever asks say what one person adds at most (`Plan.nobody_adds_more_than`)?
-      over_time: is every group key read from dates and moments alone?
     """
 
     question: BoundQuery
@@ -64,10 +62,8 @@ class Circumstances:
     tuples_per_unit: int | None
     sampled: bool
     delta: float
-    exchanges: bool = False
     jointly: bool = False
     bounded: bool = False
-    over_time: bool = False
 
     @property
     def grouped(self) -> bool:
@@ -110,16 +106,6 @@ class Circumstances:
         worth = MEAN_GAUSSIAN**2 * (1 - SHARED_SELECTION.split) * epsilon**2 / (2 * rho)
         return len(self.sums) * self.groups_per_unit > worth
 
-    @property
-    def totals_pay(self) -> bool:
-        """Is a unit likely to have most of what it has in few groups, where a bound on its total is all it needs?
-
-        Of one owner's tuples in several groups. Over time those who have the most have it evenly, so much in every
-        week or month: a bound in each group keeps up to twice as much of them (`LevelledVectors`).
-        """
-        likely = not self.one_group and not self.over_time
-        return likely and self.owners == 1 and not self.sampled and not self.gaussian_pays
-
 
 @dataclass(frozen=True)
 class MechanismChoice:
@@ -141,9 +127,6 @@ def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) ->
     if known.bounded and one.name not in _AT_A_BOUND:
         message = f"{one.name} chooses for itself how much of what a person adds it counts"
         raise InvalidSetting(message, hint="leave nobody_adds_more_than out, or the mechanism")
-    if known.exchanges and not one.takes_exchanges:
-        message = f"{one.name} is not proved of NOT EXISTS, NOT IN or a LEFT JOIN to private rows"
-        raise InvalidSetting(message, hint="use gem")
     for need in one.needs:
         _check(one, need, policy, known)
     spends = one.approximate or (one.delta_where_it_pays and known.gaussian_pays)
@@ -152,7 +135,7 @@ def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) ->
 
 def _at_the_bound(known: Circumstances) -> MechanismChoice:
     why = "at the one threshold that nobody is said to exceed: nothing is selected, and nothing cut if that is true"
-    if known.exchanges or not known.grouped or not known.sums:
+    if not known.grouped or not known.sums:
         return MechanismChoice("gem", False, why)
     return MechanismChoice("group_lp", known.gaussian_pays, why)
 
@@ -160,8 +143,8 @@ def _at_the_bound(known: Circumstances) -> MechanismChoice:
 def _default(known: Circumstances) -> MechanismChoice:
     if known.bounded:
         return _at_the_bound(known)
-    pays = known.gaussian_pays and not known.exchanges
-    if known.jointly and known.owners == 1 and not known.sampled and len(known.sums) > 1 and not pays:
+    alone = known.owners == 1 and not known.sampled
+    if known.jointly and alone and len(known.sums) > 1 and not known.gaussian_pays:
         why = "the default for quotients of one owner's rows: one factor for all that a unit adds keeps them right"
         return MechanismChoice(CENTRED, False, why)
     if _only_ranks(known):
@@ -171,14 +154,12 @@ def _default(known: Circumstances) -> MechanismChoice:
     if _first_the_bound(known):
         why = "the default where a unit's rows are bounded: it tests whether noise for that bound is small enough"
         return MechanismChoice("bound_first", False, why)
-    if known.exchanges:
-        return MechanismChoice("gem", False, "the default where the question asks for what is not there")
     if not known.grouped or not known.sums:
         return MechanismChoice("gem", False, "the default: it selects one threshold and releases once")
-    if known.gaussian_pays and known.owners == 1 and not known.sampled:
+    if known.gaussian_pays and alone:
         why = "the default for one owner and a delta: what a unit adds to all groups together is cut to one length"
         return MechanismChoice("l2_clip", True, why)
-    if known.totals_pay:
+    if alone and not known.one_group:
         why = "the default for one owner and groups: what a unit adds to all groups together is cut to one total"
         return MechanismChoice("l1_clip", False, why)
     why = "the default for groups: it selects a threshold and releases once in each group"

@@ -12,20 +12,13 @@ Proof that T, the table of the groups, is a table of private rows of which each 
 key: by (one) the tuples behind a row of T are u's and nobody else's, since its owner position holds u in each of
 them, and rows where it is NULL, which nobody owns, are left out. Keys and aggregates are functions of these tuples
 (sums are exact, so the order in which they are read does not matter), and each tuple is made of rows of u's and
-public ones. Let I' be I without some or all of the rows that v owns. The tuples of u != v are the same in both
-(privacy.md section 1, and `planner.sensitivity.own_rows` where the inner join has optional rows or semi-joins), so
-the rows of u are the same in T and T'. The rows of v may be any.
+public ones. Let I' be I without v and all that v owns. The tuples of u != v are the same in both (privacy.md section
+1, and `planner.sensitivity.own_rows` where the inner join has optional rows or semi-joins), so the rows of u are the
+same in T and T'. Those of v are gone with v.
 
 So T takes part in a join as a table with a foreign key to the relation of u, which owns its rows. It has one row per
-group, and where u determines all keys one row per u, which its key says. What differs from a table is that v's rows
-do not only go where v loses rows: they *exchange*, T = T0 + A and T' = T0 + B, as `planner.sensitivity.own_rows`
-defines and with what follows from it there. Not where T has no aggregates, as SELECT DISTINCT has none, and the inner
-join does not exchange either: fewer tuples then have fewer groups.
-
-Where a question exchanges, by such tables or by optional rows and semi-joins of its own, what hangs on an aggregate
-is another value in I' than in I: it is not determined by u (`Persons.unstable`), and L0 follows from (one row per u):
-in each of both, v's tuples are at most Delta, so at most 2 Delta groups hold any of them. Delta rests there on
-enforced keys alone.
+group, and where u determines all keys one row per u, which its key says. What u determines of it, aggregates too, is
+one value in every instance, and that is all that L0 asks.
 """
 
 from __future__ import annotations
@@ -67,45 +60,19 @@ class Persons:
     Attributes:
       query: with the rows of each (`BoundTable.rows`).
       schema, policy: the catalog and the policy with them; the question's own where it has none.
-      exchanges: may rows of a person appear in them where that person loses rows?
-      unstable: their columns that are aggregates.
       sizes: of the joins that they are made from.
     """
 
     query: BoundQuery
     schema: Schema
     policy: Policy
-    exchanges: bool = False
-    unstable: frozenset[ColumnRef] = frozenset()
     sizes: tuple[JoinSize, ...] = ()
-
-    @property
-    def any(self) -> bool:
-        """Has the question any?"""
-        return bool(self.sizes)
 
     def size(self, own: JoinSize) -> JoinSize:
         """The class of the largest of its joins."""
         for size in self.sizes:
             own = larger(own, size)
         return own
-
-    def groups(self, determined: int | None, found: Provenance, exchanges: bool) -> int | None:
-        """L0: by what its owners determine, or by the tuples that one unit has at most, by enforced keys.
-
-        Args:
-          determined: by functional dependency, of what is stable.
-          found: the provenance of the question.
-          exchanges: does the question exchange, by its own optional rows and semi-joins or by those of its tables?
-        """
-        if not self.any:
-            return determined
-        enforced = _without_promises(self.policy)
-        steps = JoinSteps(self.query, found, enforced)
-        tuples = tuples_per_unit(self.query, found, steps, self.schema, enforced)
-        if tuples is None:
-            return determined
-        return min(one for one in (determined, tuples * (1 + exchanges)) if one is not None)
 
 
 def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Persons:
@@ -136,14 +103,6 @@ def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Per
         replace(query, tables=tables, semi_joins=semi_joins),
         schema.beside({one.entry.table.name: one.entry.table for one in made.values()}),
         policy.beside({one.entry.table.name: one.declared for one in made.values()}),
-        any(one.exchanges for one in made.values()),
-        frozenset(
-            (alias, column.column.name)
-            for alias, one in made.items()
-            if one.exchanges
-            for column in one.person.columns
-            if not column.is_key
-        ),
         tuple(size for one in made.values() for size in one.sizes),
     )
 
@@ -155,7 +114,6 @@ class _Made:
     entry: BoundTable
     person: PersonTable
     declared: TablePolicy
-    exchanges: bool
     sizes: tuple[JoinSize, ...] = field(default=())
 
     @property
@@ -177,25 +135,21 @@ class _Made:
         catalog = schema
         inner = with_person_tables(person.query, schema, policy)
         query, schema, policy = inner.query, inner.schema, inner.policy
-        exchanges = check_own_rows(query, schema, policy) or inner.exchanges
+        check_own_rows(query, schema, policy)
         found = provenance(query, schema, policy)
         check_owner_joins(query, found)
         size = whole_size(query, found, JoinSteps(query, found, policy), schema, policy)
         check_join_size(size, query, schema, policy)
         owner, unit = _owner(found, person, catalog, policy)
-        table = Table(
-            entry.table.name, "", _columns(person, unit), (_key(found, person, unit, inner.unstable),), (unit,)
-        )
+        table = Table(entry.table.name, "", _columns(person, unit), (_key(found, person, unit),), (unit,))
         most = tuples_per_unit(query, found, JoinSteps(query, found, policy), schema, policy)
         declared = TablePolicy(
             columns={column.column.name: _declared(column, most) for column in person.columns}, rows=size.most_tuples
         )
-        aggregates = any(not column.is_key for column in person.columns)
         return cls(
             replace(entry, table=table, rows=_rows(query, found, person, owner, unit)),
             person,
             declared,
-            exchanges or aggregates,
             (inner.size(size),),
         )
 
@@ -260,7 +214,7 @@ def _columns(person: PersonTable, unit: ForeignKey) -> tuple[Column, ...]:
     )
 
 
-def _key(found: Provenance, person: PersonTable, unit: ForeignKey, unstable: frozenset[ColumnRef]) -> tuple[str, ...]:
+def _key(found: Provenance, person: PersonTable, unit: ForeignKey) -> tuple[str, ...]:
     """What identifies a row: the columns that lead to the owner where they determine the other group keys, else all.
 
     What one position determines is one value: `groups_per_unit` asks for it as if the columns were an owner's.
@@ -269,7 +223,7 @@ def _key(found: Provenance, person: PersonTable, unit: ForeignKey, unstable: fro
     others = [column for column in person.columns if column.is_key and column.column.name not in unit.columns]
     position = OwnerPosition("", tuple(column.key for column in led if column.key is not None))
     keys = [column.key for column in others if column.key is not None]
-    if len(keys) == len(others) and groups_per_unit([position], keys, found.equalities, unstable) == 1:
+    if len(keys) == len(others) and groups_per_unit([position], keys, found.equalities) == 1:
         return unit.columns
     return tuple(column.column.name for column in person.columns if column.is_key)
 

@@ -163,7 +163,7 @@ def outline(
       released: by which mechanism each release was released, and with which noise.
       day_columns: of the append-only tables that are joined.
     """
-    cuts = plan.group_rule is not None and n_groups > 2 * plan.group_rule
+    cuts = plan.group_rule is not None and n_groups > plan.group_rule
     found = any(domain.is_discovered for domain in plan.domains)
     if plan.sampling is not None or plan.selection is not None or found or cuts or not shown:
         return None

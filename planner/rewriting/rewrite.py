@@ -23,7 +23,7 @@ from planner.rules.read_nan_as_null import read_nan_as_null
 from planner.schema import Schema
 from planner.sql.sql_nodes import tables_by_alias
 from planner.sql.trees import quoted
-from privacy.ladder import one_threshold
+from privacy.ladder import Ladder
 from privacy.truncation.loads.load_histogram import histogram_thresholds
 
 Write = Callable[[exp.Expr], str]
@@ -82,8 +82,8 @@ def rewrite(
 
 
 def _thresholds(plan: Plan) -> tuple[int, ...]:
-    said = [plan.adds_at_most(release) for release in plan.releases if release.ranked is None]
-    return histogram_thresholds(plan.tuples_per_unit, [one_threshold(most) for most in said if most is not None])
+    ladders = [plan.ladder(release) for release in plan.releases if release.ranked is None]
+    return histogram_thresholds([Ladder(0, 0), *ladders], plan.tuples_per_unit)  # groups are shown by who has any
 
 
 def _written(dialect: DialectSql, schema: Schema | None, tree: exp.Expr) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from planner.plan import KindReach
 from planner.sensitivity.column_equalities import Equalities
@@ -15,7 +15,6 @@ def groups_per_kind(
     owners: Sequence[OwnerPosition],
     keys: Sequence[Sequence[ColumnRef]],
     equalities: Equalities,
-    unstable: Collection[ColumnRef] = (),
 ) -> tuple[KindReach, ...]:
     """Which of the group keys the units of each relation determine, in each position that they stand in.
 
@@ -28,7 +27,6 @@ def groups_per_kind(
       owners: the distinct owner positions.
       keys: per group key, the columns that it is computed from.
       equalities: closed.
-      unstable: columns that are other values where a unit loses rows: no row determines them.
     Returns: one per relation that owns; nothing where no relation determines any key, so that every unit may reach
       every group.
     """
@@ -36,7 +34,7 @@ def groups_per_kind(
     wanted = [column for columns in classes for column in columns]
     functions: dict[str, dict[tuple[tuple[str, ...] | None, ...], None]] = {}
     for owner in owners:
-        terms = determined_terms(owner.columns, wanted, equalities, unstable)
+        terms = determined_terms(owner.columns, wanted, equalities)
         found = tuple(_terms(columns, terms) for columns in classes)
         functions.setdefault(owner.relation, {})[found] = None
     reached = tuple(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.plan import GroupDomain
@@ -17,7 +17,6 @@ def groups_per_unit(
     owners: Sequence[OwnerPosition],
     keys: Sequence[ColumnRef],
     equalities: Equalities,
-    unstable: Collection[ColumnRef] = (),
 ) -> int | None:
     """L0 by functional dependency: the most groups that the tuples of one unit can fall into.
 
@@ -30,13 +29,12 @@ def groups_per_unit(
       owners: the distinct owner positions.
       keys: the group keys.
       equalities: closed.
-      unstable: columns that are other values where a unit loses rows: no row determines them.
     Returns: the bound, or None when some owner does not determine some key.
     """
     classes = [equalities.find(key) for key in keys]
     functions: dict[str, set[tuple[str, ...]]] = {}
     for owner in owners:
-        terms = determined_terms(owner.columns, classes, equalities, unstable)
+        terms = determined_terms(owner.columns, classes, equalities)
         group = tuple(terms.get(key, "") for key in classes)
         if not all(group):
             return None
@@ -63,9 +61,9 @@ def limited_groups_per_unit(
     """L0 by functional dependency, or by the policy's rule where that is less.
 
     The rule leaves out a unit's tuples in all but so many groups, which is possible where each tuple has one owner:
-    with two, what is left of one unit would depend on the others. Under partial removal it counts twice
-    (privacy.md section 5), so where there are at most twice as many groups it would leave rows out for nothing. Of a
-    domain that a statement enumerates, the number is known, and judged, only when it is read.
+    with two, what is left of one unit would depend on the others. Where there are no
+    more groups than that it leaves nothing out. Of a domain that a statement enumerates, the number is known, and
+    judged, only when it is read.
 
     Args:
       determined: L0 by functional dependency.
@@ -78,7 +76,7 @@ def limited_groups_per_unit(
     (rule,) = declared
     assert rule is not None, "None was excluded"
     least = min((one for one in (determined, _number(domains)) if one is not None), default=None)
-    return GroupsPerUnit(least) if least is not None and least <= 2 * rule else GroupsPerUnit(2 * rule, rule)
+    return GroupsPerUnit(least) if least is not None and least <= rule else GroupsPerUnit(rule, rule)
 
 
 def _number(domains: Sequence[GroupDomain]) -> int | None:
@@ -91,7 +89,6 @@ def determined_terms(
     start: Sequence[ColumnRef],
     wanted: Sequence[ColumnRef],
     equalities: Equalities,
-    unstable: Collection[ColumnRef] = (),
 ) -> dict[ColumnRef, str]:
     """For the classes that the unit's key determines, the expressions that compute them from the key `u0`, `u1`, ...
 
@@ -112,7 +109,7 @@ def determined_terms(
                 row = f"{table.name}[{', '.join(f'{n}={t}' for n, t in zip(key, arguments, strict=True))}]"
                 for column in table.columns:
                     root = equalities.find((alias, column.name))
-                    if root not in terms and (alias, column.name) not in unstable:
+                    if root not in terms:
                         terms[root] = f"{row}.{column.name}"
                         changed = True
     return terms

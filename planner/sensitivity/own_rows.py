@@ -5,19 +5,11 @@ find, or that a semi-join asks for. The condition that is checked here, from key
 
     (own)  whenever rows r pass the conditions of the LEFT JOIN or the subquery beside p, all owners of r are in U(p).
 
-Proof that it is enough. Let I' be I without some or all of the rows that v owns, and p a tuple of both with v not in
-U(p); p stands in both, with the same owners (`planner.sensitivity.provenance`). By (own) no row that passes beside p
-in I is v's, and I' has no further rows. So the same rows pass beside p in both: a LEFT JOIN gives the same tuples, a
-semi-join has the same outcome, and NOT IN, which is NOT EXISTS of other conditions, too. Hence T = T0 + A and
-T' = T0 + B, where v owns every tuple of A and of B, and none of T0.
-
-* For EXISTS and IN fewer rows are fewer tuples: B is a part of A, as everywhere (privacy.md section 1).
-* NOT EXISTS, NOT IN and LEFT JOIN *exchange*: where v loses rows, a tuple of v's own may appear. The truncated sum
-  f(T0 + A) and f(T0 + B) both lie between f(T0) and f(T0) + tau, so the sensitivity is tau either way; but f need not
-  move in one direction at all thresholds, a vector over groups may turn, and a sample may lose what it gained. So
-  such a question is for mechanisms whose proof asks for no more (`takes_exchanges`), and is never sampled.
-  L0 stays what it was: a key that every owner determines is found by rows that stand in both (optional ones determine
-  nothing), and a rule on groups counts a group left and a group entered already.
+Proof that it is enough. Let I' be I without v and all that v owns (privacy.md section 1). A tuple p of I with v in
+U(p) is gone in I': a row of p is v's. So are those beside it. A tuple p with v not in U(p) stands in both, with the
+same owners (`planner.sensitivity.provenance`). By (own) no row that passes beside p in I is v's, and I' has no
+further rows. So the same rows pass beside p in both: a LEFT JOIN gives the same tuples, a semi-join has the same
+outcome, and NOT EXISTS and NOT IN have, too. Hence T = T' + D, and v owns every tuple of D, as everywhere.
 
 (own) uses equalities only where they hold: those of WHERE over rows that must be there, of the ON clause or subquery
 itself, and of the ON clauses of optional rows that it equates a column with, which are there when r is.
@@ -42,18 +34,17 @@ from planner.sql.columns import column_ref
 from planner.sql.trees import columns_of
 
 
-def check_own_rows(query: BoundQuery, schema: Schema, policy: Policy) -> bool:
+def check_own_rows(query: BoundQuery, schema: Schema, policy: Policy) -> None:
     """Refuse optional rows and semi-joins over private rows that (own) is not proved of.
 
-    Returns: may one unit's tuples be exchanged for others of its own when it loses rows?
     Raises: UnsupportedSQL; SensitivityUnbounded for a private table without owners.
     Cost: one search for owners for each LEFT JOIN to a private table and each subquery over one.
     """
     optional = [entry for entry in query.tables if entry.optional]
     inner = [semi_join for semi_join in query.semi_joins if _private(semi_join.tables, policy)]
     if not optional and not inner:
-        return False
-    return _OwnRows(query, schema, policy).check(optional, inner)
+        return
+    _OwnRows(query, schema, policy).check(optional, inner)
 
 
 def with_rows_there(query: BoundQuery) -> Iterator[BoundQuery]:
@@ -80,7 +71,7 @@ class _OwnRows:
     schema: Schema
     policy: Policy
 
-    def check(self, optional: Sequence[BoundTable], inner: Sequence[BoundSemiJoin]) -> bool:
+    def check(self, optional: Sequence[BoundTable], inner: Sequence[BoundSemiJoin]) -> None:
         required = tuple(entry for entry in self.query.tables if entry.outer is None)
         base = replace(self.query, tables=required, predicates=_over(required, self.query.predicates), semi_joins=())
         taken = {entry.alias for entry in self.query.tables}
@@ -99,7 +90,6 @@ class _OwnRows:
                 )
                 hint = f"join the table and ask for COUNT(DISTINCT key), or ask of its own rows alone: {reason}"
                 raise UnsupportedSQL(message, hint=hint, position=semi_join.position)
-        return bool(optional) or any(semi_join.negated for semi_join in inner)
 
     def _there_with(self, entry: BoundTable) -> list[BoundTable]:
         """The optional rows that are there when this one is: its ON clause equates a column with theirs, or so on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -12,7 +12,7 @@ from planner.expressions.canonical_value import distinct_value
 from planner.sensitivity.column_equalities import Equalities
 from planner.sensitivity.groups_per_unit import groups_per_unit
 from planner.sensitivity.provenance import OwnerPosition
-from planner.sql.columns import ColumnRef, column_ref
+from planner.sql.columns import column_ref
 from planner.sql.sql_types import Family
 
 _KEYS = frozenset({Family.INTEGER, Family.TEXT, Family.CHAR, Family.DATE, Family.UUID})
@@ -24,7 +24,6 @@ def is_owned(
     owners: Sequence[OwnerPosition],
     equalities: Equalities,
     query: BoundQuery,
-    unstable: Collection[ColumnRef] = (),
 ) -> bool:
     """Is each value found in tuples of one unit alone, by functional dependency?
 
@@ -39,7 +38,6 @@ def is_owned(
       owners: the distinct owner positions.
       equalities: closed.
       query: for the types of its columns.
-      unstable: as of `groups_per_unit`.
     Cost: linear in columns and keys.
     """
     column = value.this if isinstance(value, exp.Cast) else value
@@ -49,4 +47,4 @@ def is_owned(
     if kind.family not in _KEYS or distinct_value(column, kind) != value:
         return False
     as_unit = replace(owners[0], columns=(column_ref(column),))
-    return groups_per_unit([as_unit], owners[0].columns, equalities, unstable) == 1
+    return groups_per_unit([as_unit], owners[0].columns, equalities) == 1

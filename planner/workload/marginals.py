@@ -59,8 +59,6 @@ def why_alone(bound: BoundQuery, plan: Plan) -> str | None:
         return "which of its groups are shown is decided by noise"
     if plan.group_rule is not None:
         return "the policy's rule of groups per unit leaves rows out"
-    if plan.exchanges:
-        return "it asks for what is not there"
     if not all(release.is_sum and release.around is None for release in plan.releases):
         return "it asks for more than counts and sums"
     if any(plan.gap(release) for release in plan.releases):

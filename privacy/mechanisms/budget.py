@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,6 +18,7 @@ from privacy.exact import DOWN, exact, exact_epsilon
 from privacy.ladder import Ladder
 from privacy.mechanisms.noise.gaussian_threshold_noise import GaussianThresholdNoise
 from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
+from privacy.mechanisms.selection.exceedances import ExceedanceScores
 from privacy.mechanisms.selection.exponential_choice import exponential_choice, proposal_scale
 from privacy.mechanisms.selection.lazy_choice import Choice, noisy_choice
 from privacy.mechanisms.selection.scores import Scores, selection_scale
@@ -81,16 +83,20 @@ class PureBudget:
         """The noise scale of sensitivity 1 for a part of epsilon."""
         return float(1 / part)
 
-    def rungs(self, ladder: Ladder, gap: float, part: Fraction) -> tuple[ThresholdNoise, ...]:
-        """A release at each threshold that spends a part of epsilon."""
-        return rungs(ladder, gap, part)
+    def rungs(
+        self, ladder: Ladder, gap: float, part: Fraction, whole_steps: Callable[[int], int | None] = lambda _: None
+    ) -> tuple[ThresholdNoise, ...]:
+        """A release at each threshold that spends a part of epsilon; `whole_steps` as of `ThresholdNoise`."""
+        return rungs(ladder, gap, part, whole_steps)
 
     def choice_scale(self, selecting: Fraction, length: int) -> float:
         """Of the noise of `choose` among so many thresholds, in its own steps. Public."""
         del length
         return selection_scale(selecting)
 
-    def choose(self, answer: TruncatedAnswer, scores: Scores, selecting: Fraction, entropy: Entropy) -> Choice:
+    def choose(
+        self, answer: TruncatedAnswer, scores: Scores | ExceedanceScores, selecting: Fraction, entropy: Entropy
+    ) -> Choice:
         """A threshold in every group, each for eps_1. Raises: EntropyFailed; SolverFailed."""
         return noisy_choice(answer, scores, selecting, entropy)
 
@@ -169,16 +175,20 @@ class ConcentratedBudget:
         """sigma of sensitivity 1 for a part of rho."""
         return math.sqrt(1 / (2 * part))
 
-    def rungs(self, ladder: Ladder, gap: float, part: Fraction) -> tuple[GaussianThresholdNoise, ...]:
+    def rungs(
+        self, ladder: Ladder, gap: float, part: Fraction, whole_steps: Callable[[int], int | None] = lambda _: None
+    ) -> tuple[GaussianThresholdNoise, ...]:
         """A release at each threshold that spends a part of rho, less more than floats can be off."""
-        grids = rungs(ladder, gap, Fraction(1))  # for their steps alone
+        grids = rungs(ladder, gap, Fraction(1), whole_steps)  # for their steps alone
         return tuple(GaussianThresholdNoise(grid, float(part) * DOWN) for grid in grids)
 
     def choice_scale(self, selecting: Fraction, length: int) -> float:
         """As of a pure budget."""
         return proposal_scale(selecting, length)
 
-    def choose(self, answer: TruncatedAnswer, scores: Scores, selecting: Fraction, entropy: Entropy) -> Choice:
+    def choose(
+        self, answer: TruncatedAnswer, scores: Scores | ExceedanceScores, selecting: Fraction, entropy: Entropy
+    ) -> Choice:
         """A threshold in every group, each for eps_s. Raises: InvalidParameter; EntropyFailed; SolverFailed."""
         return exponential_choice(answer, scores, selecting, entropy)
 

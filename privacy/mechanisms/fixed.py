@@ -16,7 +16,7 @@ from privacy.mechanisms.answer_with_interval import answer_with_interval, half_w
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.noise.release import check_rungs, release_noise, released
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
+from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, whole_number
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -38,6 +38,7 @@ class Fixed:
       gap: eta; the solver's constant relative gap.
       ladder: its one threshold tau, chosen without looking at data.
       confidence: of the interval, over the release noise, in (0, 1).
+      counts: are values whole numbers, as counts of people are? They then get noise for whole numbers.
     """
 
     epsilon: float
@@ -45,6 +46,7 @@ class Fixed:
     gap: float = 0.0
     ladder: Ladder = field(default_factory=lambda: Ladder(0, 0))
     confidence: float = 0.95
+    counts: bool = False
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -109,4 +111,5 @@ class Fixed:
 
     def _rung(self, n_groups: int) -> ThresholdNoise:
         share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
-        return ThresholdNoise(int(self.ladder.units[0]), self.gap, share)
+        tau = int(self.ladder.units[0])
+        return ThresholdNoise(tau, self.gap, share, whole_number(tau) if self.counts else None)

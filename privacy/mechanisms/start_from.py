@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.clipping.l1_clip import L1Clip
-from privacy.mechanisms.clipping.l2_clip import L2Clip
+from privacy.mechanisms.clipping.clip import Clip
 from privacy.mechanisms.fixed import Fixed
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.bound_first import BoundFirst, bound_ladder
@@ -192,8 +191,8 @@ def at_rung(one: M, rung: int) -> M:
     """The same measurement at the one threshold 2^rung: nothing is chosen, and the release has the whole budget.
 
     Privacy: that of the measurement at a public threshold, which holds for every rung, right or wrong: noise for (1 +
-    gap) 2^rung on what moves by as much between neighbours (`Fixed`, `SharedThreshold`, `L2Clip`), or for the move
-    that `L1Clip` names. Its event is the measurement's own, of which a choice has no share. The rung may be a
+    gap) 2^rung on what moves by as much between neighbours (`Fixed`, `SharedThreshold`, `Clip`), or for the move
+    that `Clip` names. Its event is the measurement's own, of which a choice has no share. The rung may be a
     function of everything that was released to whoever asks: that is composition with an adaptively chosen public
     parameter, as questions themselves are chosen by earlier answers. It may not be one of the data, nor of what was
     released to others.
@@ -210,7 +209,7 @@ def at_rung(one: M, rung: int) -> M:
     elif isinstance(one, BoundFirst):
         bound = bound_ladder(one.bound)
         made = replace(one, ladder=bound if bound.units[0] <= ladder.units[0] else ladder, untested=True)
-    elif isinstance(one, L1Clip | L2Clip):
+    elif isinstance(one, Clip):
         made = replace(one, ladder=ladder)
     elif isinstance(one, GroupLp):
         made = replace(one, scalar=_scalar_at(one.scalar, ladder))
@@ -229,7 +228,7 @@ def _ladder(one: object) -> Ladder | None:
     """The thresholds of a mechanism that can start from one; None of any other."""
     if isinstance(one, Gem):
         return one.ladder if one.sample is None else None
-    if isinstance(one, BoundFirst | L1Clip | L2Clip):
+    if isinstance(one, BoundFirst | Clip):
         return one.ladder
     if isinstance(one, GroupLp) and not isinstance(one.scalar, Gem):
         scalar = one.scalar

@@ -18,11 +18,13 @@ class TabulatedAnswer:
       values: (G, L) int64 units of 2^-30, in [0, MAX_UNITS], non-decreasing along the ladder.
       ladder: the L thresholds.
       gap: eta that the values were made with.
+      exceedances: (G, L) int64, how many units have more than each threshold, of tuples of one owner; None: unknown.
     """
 
     values: NDArray[np.int64]
     ladder: Ladder
     gap: float = 0.0
+    exceedances: NDArray[np.int64] | None = None
 
     @property
     def n_groups(self) -> int:

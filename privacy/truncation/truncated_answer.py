@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,4 +52,14 @@ class TruncatedAnswer(Protocol):
 
         Raises: SolverFailed when no route certifies the gap (a bug, not an outcome).
         """
+        ...
+
+
+@runtime_checkable
+class CountedAnswer(TruncatedAnswer, Protocol):
+    """A truncated answer of tuples of one owner, which says how many units have more than each threshold."""
+
+    @property
+    def exceedances(self) -> NDArray[np.int64] | None:
+        """(G, L) how many units of the group have more than the threshold; None where nobody counted."""
         ...

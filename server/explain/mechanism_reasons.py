@@ -106,8 +106,7 @@ def _reach_reason(plan: Plan, n_groups: int) -> str:
         rule = plan.group_rule
         return (
             f"the policy counts a unit's rows in {rule} group{'s' if rule > 1 else ''} at most and leaves out those "
-            f"in others; as many may leave as enter when some of its rows change, which makes {2 * rule}"
-            f"{_cut_by_rule(plan, rule, n_groups if public else None)}"
+            f"in others{_cut_by_rule(plan, rule, n_groups if public else None)}"
         )
     if plan.groups_per_unit is None:
         return "the group keys do not follow from a unit's key, so one unit may reach every group"

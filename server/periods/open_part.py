@@ -198,7 +198,7 @@ def _same(whole: Plan, part: Plan) -> bool:
         releases = tuple(replace(release, epsilon=1.0) for release in plan.releases)
         kinds = tuple((one.relation, one.determines) for one in plan.kinds)
         keys = tuple(replace(key, omitted=None) for key in plan.group_keys)  # rows without a date are on no day
-        return releases, plan.owners, keys, plan.mechanism, plan.selection is None, plan.exchanges, kinds
+        return releases, plan.owners, keys, plan.mechanism, plan.selection is None, kinds
 
     return told(whole) == told(part) and part.sampling is None
 

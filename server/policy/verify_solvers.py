@@ -19,7 +19,6 @@ from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from planner.views.expand import expanded
 from privacy.join_tuples import JoinTuples
-from privacy.ladder import useful_ladder
 from privacy.mechanisms.vector.truncated_vector import merged
 from privacy.truncation.compare_solvers import ComparedThreshold, compare_removals, compare_solvers
 from privacy.truncation.encode import encode
@@ -55,7 +54,7 @@ def verify_solvers(
     assert isinstance(found.join, JoinTuples), "sums have a join"
     coded = encode(found.join)
     for row, release in enumerate(sums):
-        ladder = useful_ladder(release.whole, plan.tuples_per_unit)
+        ladder = plan.ladder(release)
         if vector:
             for at in compare_removals(merged(coded, row), ladder):
                 yield Compared(f"{release.label}, persons removed", 1.0, at)

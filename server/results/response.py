@@ -483,9 +483,9 @@ def _is_as_said(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> boo
 
 
 def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
-    """Does the rule leave rows out? It counts twice, so not where there are at most twice as many public groups."""
+    """Does the rule leave rows out? Not where there are no more public groups than it allows."""
     found = plan.selection is not None and plan.selection.delta > 0
-    return found or len(domain) + domain.withheld > 2 * rule
+    return found or len(domain) + domain.withheld > rule
 
 
 def cut_by_rule(plan: Plan, domain: Domain) -> bool:

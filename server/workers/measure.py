@@ -26,7 +26,7 @@ from planner.policy.policy import Policy
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
-from privacy.ladder import one_threshold, useful_ladder
+from privacy.ladder import useful_ladder
 from privacy.mechanisms.by_key.key_counts import KeyCounts
 from privacy.mechanisms.clipping.joint_scale import finer
 from privacy.mechanisms.group_measurement import KindMeasurement, ServedGroupMeasurement
@@ -166,7 +166,7 @@ def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, .
     design = _design(plan) if alone or not plan.release_delta else None  # shares of pure losses add up, others do not
     try:
         bounds = plan.release_delta, plan.groups_per_unit
-        return group_measurements(plan.mechanism, sums, *bounds, design, solver, plan.exchanges)
+        return group_measurements(plan.mechanism, sums, *bounds, design, solver)
     except InvalidParameter as error:
         hint = "ask for more of either, for fewer aggregates, or for another mechanism"
         raise InvalidSetting(f"this epsilon and delta are too small for {plan.mechanism}", hint=hint) from error
@@ -174,21 +174,15 @@ def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, .
 
 def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> Sum:
     """A release of a sum; `rows`: the places of the releases whose weights the rows of the join tuples are."""
-    said = plan.adds_at_most(release)
-    if said is not None:
-        return Sum(release.epsilon, plan.gap(release), one_threshold(said))
-    ladder = useful_ladder(release.whole, plan.tuples_per_unit)
+    ladder, gap = plan.ladder(release), plan.gap(release)
+    if plan.adds_at_most(release) is not None:
+        return Sum(release.epsilon, gap, ladder)
     if release.around is not None:
         ladder = finer(ladder)
     most = plan.tuples_per_unit
     bound = None if most is None or most > MOST_BOUND or plan.group_keys or plan.sampling else most
     centring = _centring(plan, release, rows)
-    return Sum(release.epsilon, plan.gap(release), ladder, centring, bound, nested=_nested(plan, release))
-
-
-def _nested(plan: Plan, release: Release) -> bool:
-    """Does a unit add min(tau, load) at every threshold? A count of values does so only if a key is as declared."""
-    return release.is_sum and len(plan.owners) == 1 and not plan.exchanges and plan.group_rule is None
+    return Sum(release.epsilon, gap, ladder, centring, bound, nested=plan.nested(release))
 
 
 def _centring(plan: Plan, release: Release, rows: Sequence[int]) -> Centring | None:
@@ -231,7 +225,6 @@ def _batch(plan: Plan, releases: Sequence[Release], solver: SolverName) -> RankB
         ranked[0].grid.n_codes,
         ladder,
         one_group=_in_one_group(plan),
-        exchanges=plan.exchanges,
         sharing=None if len(plan.owners) == 1 else _sharing(plan, releases[0], solver),
     )
 
@@ -257,9 +250,8 @@ def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement:
         whole=release.whole,
         tuples_per_unit=plan.tuples_per_unit,
         sample=_design(plan),
-        exchanges=plan.exchanges,
         adds_at_most=plan.adds_at_most(release),
-        nested=_nested(plan, release),
+        nested=plan.nested(release),
     )
 
 
@@ -352,9 +344,9 @@ def _selected(
 def _ruled(tuples: CodedJoinTuples, rule: int | None, n_groups: int | None) -> CodedJoinTuples:
     """No unit in more groups than the custodian's rule allows.
 
-    Nothing is left out where the rule, which counts twice, allows all groups; `n_groups`, if it is public, says so.
+    Nothing is left out where the rule allows all groups; `n_groups`, if it is public, says so.
     """
-    needless = rule is None or (n_groups is not None and 2 * rule >= n_groups)
+    needless = rule is None or (n_groups is not None and rule >= n_groups)
     return tuples if rule is None or needless else keep_groups(tuples, rule)
 
 

@@ -13,7 +13,6 @@ from privacy.join_tuples import DistinctTuples
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
 from privacy.mechanisms.racing.r2t import R2T
-from privacy.mechanisms.selection.scores import Scores
 from privacy.units import ONE
 
 
@@ -38,28 +37,6 @@ class UnsplitGem(Gem):
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
         return exact_epsilon(self.epsilon), (exact_epsilon(self.epsilon),) * len(self.ladder)
-
-
-class SummedDoublings(Scores):
-    """A threshold's shortfalls at all doublings added up, as if a unit moved one of them."""
-
-    def _worst_doubling(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.float64]:
-        total = np.zeros(own.T.shape)
-        for upper in range(1, len(self.ladder)):
-            added = own[:, upper] - own[:, upper - 1]
-            for threshold in range(upper, len(self.ladder)):
-                margin = self.margins[threshold - upper + 1] * self._reach[upper, upper - 1]
-                total[threshold] += np.maximum((margin - added) * self._inverse[upper, upper - 1], 0.0)
-        left_out = (rivals.T[1:] - own.T[:-1]) * np.diag(self._inverse, -1)[:, None]
-        total[:-1] = np.maximum(total[:-1], left_out)
-        return total
-
-
-class SummedDoublingsGem(Gem):
-    """Its scores add up what a unit moves at every doubling."""
-
-    def _scores(self, selecting: Fraction, releasing: tuple[Fraction, ...], n_groups: int) -> Scores:
-        return SummedDoublings(**vars(super()._scores(selecting, releasing, n_groups)))
 
 
 class UnsplitR2T(R2T):

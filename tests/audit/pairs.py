@@ -76,8 +76,7 @@ def margin_swing(
     which the lowest beats by as much again. So the lowest is nearly always chosen: the others have scores of `lead`.
     Between them values do not grow, and nothing there is attractive. The last threshold is worse than the lowest by
     `rarely` / eps_1 and one more. A unit that fills `rival` and the last and nothing else makes the lowest worse by
-    one, as `rival` beats it, and the last better by one: its odds grow by nearly exp(eps_1). Where values are nested,
-    the unit fills every threshold: what counts is how much more it adds to the higher of two.
+    one, as `rival` beats it, and the last better by one: its odds grow by nearly exp(eps_1).
     """
     ladder, size = gem.ladder, len(gem.ladder)
     tau = ladder.units.astype(np.float64)
@@ -87,8 +86,6 @@ def margin_swing(
     margins = gem.selection.scores(ladder, gem.gap, (noise,) * size, selecting, n_groups).margins
 
     def reach(i: int, j: int) -> float:
-        if gem.nested:
-            return float(abs(tau[i] - tau[j]) + 1)
         return float(max(tau[i], tau[j]) if gem.monotone else tau[i] + tau[j])
 
     def cost_above(i: int, j: int, lead: float) -> float:
@@ -109,21 +106,6 @@ def margin_swing(
     value[rival + 1] = value[rival] + tau[rival]  # unattractive, and still non-decreasing beside the unit
     first = np.floor(np.maximum.accumulate(np.nan_to_num(value))).astype(np.int64)
     gained = np.zeros(size, np.int64)
-    filled = slice(None) if gem.nested else [rival, last]
+    filled = [rival, last]
     gained[filled] = ladder.units[filled]
     return first, first + gained
-
-
-def doubling_swing(gem: Gem, n_groups: int = 1, short: float = 0.9) -> tuple[Table, Table]:
-    """The same for scores by doublings: a unit with more load than any threshold.
-
-    Every doubling is short of what it has to add for the last threshold, by the same part of the nearest margin. All
-    count for the last one's score, and the threshold before it is chosen nearly always. The unit adds one to
-    each: the last threshold is better by one, and the one before it worse by one.
-    """
-    ladder = gem.ladder
-    selecting = gem.selection.split * gem.epsilon
-    margins = np.array(gem.selection.scores(ladder, gem.gap, (0.0,) * len(ladder), selecting, n_groups).margins)
-    worth = margins[:0:-1] - short * margins[1]
-    first = np.concatenate(([ladder.units[0]], ladder.units[0] + np.cumsum(worth * (np.diff(ladder.units) + 1))))
-    return first.astype(np.int64), first.astype(np.int64) + ladder.units

@@ -6,11 +6,11 @@ import pytest
 
 from privacy.entropy import OpendpEntropy
 from privacy.ladder import Ladder
-from privacy.mechanisms.gem import NESTED_SELECTION, Gem
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.selection.settings import SelectionSettings
 from tests.audit.auditing import FAILURE_PROBABILITY, RUNS, audit, slow
-from tests.audit.mutants import SummedDoublingsGem, UnsplitGem, WeakerNoise
-from tests.audit.pairs import crowd_and_one_more, doubling_swing, empty_and_full_unit, margin_swing, selection_swing
+from tests.audit.mutants import UnsplitGem, WeakerNoise
+from tests.audit.pairs import crowd_and_one_more, empty_and_full_unit, margin_swing, selection_swing
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -24,14 +24,9 @@ SELECTION_HEAVY = 0.9
 SWINGS = examples(75_000, 300_000)
 """Runs where values swing by a selection's margins."""
 
-BY_DOUBLINGS = SelectionSettings(SELECTION_HEAVY, growth=0.0, by_doublings=True)
-MOVES = [(False, False), (True, False), (True, True)]
-"""What may be promised of how two thresholds' values move together: `monotone`, `nested`."""
 
-
-def _moving(selection: SelectionSettings, moves: tuple[bool, bool]) -> Gem:
-    monotone, nested = moves
-    return Gem(1.0, groups_per_unit=1, ladder=LONG, selection=selection, monotone=monotone, nested=nested)
+def _moving(selection: SelectionSettings, monotone: bool) -> Gem:
+    return Gem(1.0, groups_per_unit=1, ladder=LONG, selection=selection, monotone=monotone)
 
 
 @pytest.mark.slow
@@ -41,17 +36,11 @@ def test_selection_and_release_together_keep_the_claim_and_come_close(split: flo
     assert 0.6 < audit(gem, selection_swing(gem, n_groups=RUNS), runs=300_000) <= 1.0
 
 
-@pytest.mark.parametrize("moves", [slow(MOVES[0]), slow(MOVES[1]), MOVES[2]])
+@pytest.mark.parametrize("monotone", [slow(False), True])
 @pytest.mark.parametrize("split", [slow(0.5), SELECTION_HEAVY])
-def test_selection_by_distance_keeps_the_claim_and_comes_close(split: float, moves: tuple[bool, bool]) -> None:
-    gem = _moving(SelectionSettings(split), moves)
+def test_selection_by_distance_keeps_the_claim_and_comes_close(split: float, monotone: bool) -> None:
+    gem = _moving(SelectionSettings(split), monotone)
     assert 0.5 < audit(gem, margin_swing(gem, RUNS), runs=SWINGS) <= 1.0
-
-
-@pytest.mark.parametrize("selection", [NESTED_SELECTION, slow(BY_DOUBLINGS)])
-def test_selection_by_doublings_keeps_the_claim_and_comes_close(selection: SelectionSettings) -> None:
-    gem = Gem(1.0, 1, ladder=Ladder(0, 3), selection=selection, monotone=True, nested=True)
-    assert 0.7 * selection.split < audit(gem, doubling_swing(gem, RUNS), runs=SWINGS) <= 1.0
 
 
 @pytest.mark.slow
@@ -95,20 +84,11 @@ def test_catches_selection_without_the_factor_two() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moves", MOVES)
-def test_catches_selection_by_distance_without_the_factor_two(moves: tuple[bool, bool]) -> None:
-    gem = _moving(SelectionSettings(SELECTION_HEAVY), moves)
+@pytest.mark.parametrize("monotone", [False, True])
+def test_catches_selection_by_distance_without_the_factor_two(monotone: bool) -> None:
+    gem = _moving(SelectionSettings(SELECTION_HEAVY), monotone)
     weaker = WeakerNoise(SimulatedEntropy(3), geometric=0.5)
     assert audit(gem, margin_swing(gem, RUNS), weaker, runs=SWINGS) > 1.0
-
-
-def test_catches_selection_by_doublings_without_the_factor_two_or_summed() -> None:
-    gem = Gem(1.0, 1, ladder=Ladder(0, 3), selection=BY_DOUBLINGS, nested=True)
-    weaker = WeakerNoise(SimulatedEntropy(3), geometric=0.5)
-    assert audit(gem, doubling_swing(gem, RUNS), weaker, runs=SWINGS) > 1.0
-    # One unit moves all doublings, which are not to be added up.
-    gem = SummedDoublingsGem(1.0, 1, ladder=Ladder(0, 3), selection=BY_DOUBLINGS, nested=True)
-    assert audit(gem, doubling_swing(gem, RUNS), runs=SWINGS) > 1.0
 
 
 @pytest.mark.slow

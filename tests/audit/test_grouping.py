@@ -41,10 +41,10 @@ def at(keys: list[int], n_keys: int, most: int, crowd: tuple[int, ...] = ()) -> 
     return Incidence(units, np.array([*keys, *crowd], np.int64), n_keys, most)
 
 
-EXCHANGED = at([0, 1], 4, 2), at([2, 3], 4, 2)
-"""Of four keys two were kept; those two go and the other two enter."""
+COMES = at([0, 1], 4, 2), at([], 4, 2)
+"""A unit at two of four keys, and nobody."""
 
-ENTERS = at([0], 2, 1), at([1], 2, 1)
+ENTERS = at([0], 2, 1), at([], 2, 1)
 
 
 def bound(pair: tuple[Incidence, Incidence], signs: list[int], release: Release, runs: int = RUNS) -> float:
@@ -65,8 +65,8 @@ def values(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [LPA(1.0), GS(1.0), GSR(1.0), GSS(1.0), GS.as_published(1.0), FPA(1.0, 3)])
-def test_exchanged_keys_cost_no_more_than_epsilon(mechanism: LPA | FPA | GSR | GSS | GS) -> None:
-    assert bound(EXCHANGED, [1, 1, -1, -1], values(mechanism)) <= 1.0
+def test_the_keys_of_a_unit_cost_no_more_than_epsilon(mechanism: LPA | FPA | GSR | GSS | GS) -> None:
+    assert bound(COMES, [1, 1, -1, -1], values(mechanism)) <= 1.0
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_laplace_noise_in_every_count_costs_all() -> None:
 
 
 @pytest.mark.parametrize(("sampling", "least"), [("column", 0.3), slow("row", 0.0)])
-def test_a_sampled_key_that_another_replaces(sampling: str, least: float) -> None:
+def test_a_sampled_key_that_comes_with_its_unit(sampling: str, least: float) -> None:
     source, draws = SimulatedEntropy(20260112), SeededDraws(20260113)
 
     def sample(table: Incidence) -> NDArray[np.float64]:
@@ -101,19 +101,12 @@ def test_fourier_coefficients_cost_nearly_all_and_the_papers_noise_for_complex_o
     assert fourier_bound((2 * 3 * 1) ** 0.5 * 2.0**20 / 2.0, 300_000) > 2.0
 
 
-def settled(keys: list[int], n_keys: int, most: int) -> Incidence:
-    """One unit at keys that follow from it."""
-    return Incidence(np.zeros(len(keys), np.int64), np.array(keys, np.int64), n_keys, most, settled=True)
-
-
 SEVERAL = [
-    (settled([2, 3], 4, 2), settled([], 4, 2), 2, 0.98),
-    (settled([0, 6], 7, 2), settled([], 7, 2), 3, 0.94),
-    (settled([3, 4, 5], 6, 3), settled([], 6, 3), 2, 0.93),
-    (at([2, 4, 5], 6, 3), at([0, 1], 6, 3), 3, 0.86),
-    (at([5, 6], 7, 2), at([0, 1], 7, 2), 3, 0.85),
+    (at([2, 3], 4, 2), at([], 4, 2), 2, 0.98),
+    (at([0, 6], 7, 2), at([], 7, 2), 3, 0.94),
+    (at([3, 4, 5], 6, 3), at([], 6, 3), 2, 0.93),
 ]
-"""One unit at several keys: it comes, or its keys are exchanged; how many frequencies, and how much of the
+"""One unit at several keys, and without it; how many frequencies, and how much of the
 sensitivity that moves. Of all changes of so many keys these move the coefficients most."""
 
 
@@ -135,7 +128,7 @@ def several_bound(case: int, noise: float = 1.0, runs: int = 150_000) -> float:
     return loss_bound(run, (there, gone), runs)
 
 
-@pytest.mark.parametrize("case", [slow(0), slow(1), slow(2), 3, slow(4)])
+@pytest.mark.parametrize("case", [slow(0), slow(1), 2])
 def test_several_keys_of_a_unit_cost_what_they_move_and_half_of_the_noise_is_caught(case: int) -> None:
     """A mistake of a factor of 2 in the sensitivity shows at every pair."""
     first, second, frequencies, part = SEVERAL[case]
@@ -231,12 +224,13 @@ def test_catches_a_width_that_is_told_without_noise() -> None:
     assert bound(STANDS_OUT, [-1], widths(KeyCounts("gs_r", 1.0)), 2_000) <= 1.0
 
 
-def test_catches_noise_for_the_keys_of_a_unit_where_they_may_be_exchanged() -> None:
-    class NotTwice(LPA):
+def test_catches_noise_for_one_of_the_keys_of_a_unit() -> None:
+    class ForOneKey(LPA):
         def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
-            return super().release(incidence, draws, WeakerNoise(entropy, laplace=incidence.most / incidence.moved))
+            return super().release(incidence, draws, WeakerNoise(entropy, laplace=1 / incidence.moved))
 
-    assert bound(ENTERS, [1, -1], values(NotTwice(1.0)), 8_000) > 1.0
+    release = values(ForOneKey(1.0))
+    assert bound(COMES, [1], lambda table: release(table)[:2].min(keepdims=True), 8_000) > 1.0
 
 
 class NoiseOfMeans(GSR):

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from privacy.audit.auditor import epsilon_lower_bound
 from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
-from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.clipping.joint_scale import FINER, JOINT_SELECTION, ScaledSum, finer, release_at_one_scale
-from privacy.mechanisms.clipping.l1_clip import L1Clip
-from privacy.mechanisms.clipping.levelled_vectors import Level
+from privacy.mechanisms.clipping import joint_scale
+from privacy.mechanisms.clipping.clip import Clip
+from privacy.mechanisms.clipping.joint_scale import FINER, JOINT_CHARGE, ScaledSum, finer, release_at_one_scale
+from privacy.mechanisms.clipping.unit_vectors import UnitVectors, step_of
 from privacy.mechanisms.fixed import Fixed
 from privacy.mechanisms.groups.bound_first import (
     MEAN_OF_BOUND,
@@ -29,7 +29,6 @@ from privacy.mechanisms.groups.bound_first import (
     bound_test,
     left_by_test,
 )
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Centring
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, plain, slow
@@ -172,7 +171,7 @@ ONE_RUNG = Ladder(0, 0)
 
 
 def _sums(epsilons: Sequence[float]) -> list[ScaledSum]:
-    return [ScaledSum(SharedThreshold(PureBudget(epsilon), 1, ladder=ONE_RUNG)) for epsilon in epsilons]
+    return [ScaledSum(Clip(PureBudget(epsilon), ONE_RUNG)) for epsilon in epsilons]
 
 
 def _runs(loads: Sequence[Sequence[int]], units: Sequence[int] | None = None) -> CodedJoinTuples:
@@ -188,7 +187,7 @@ def _runs(loads: Sequence[Sequence[int]], units: Sequence[int] | None = None) ->
         np.arange(RUNS + 1) * n,
         np.tile(weights, RUNS),
         (1, 1),
-        np.tile(np.arange(n, dtype=np.int32), RUNS),
+        np.arange(n * RUNS, dtype=np.int32),
     )
 
 
@@ -233,7 +232,7 @@ def test_products_around_the_means() -> None:
     rows = Centring(((2, 1.0),), ((1, 1.0),), ((1, 1.0),), ((0, 1.0),), 1, 1.0)
     first, second, third = 0.2, 0.2, 0.6
     sums = [*_sums([first, second])]
-    products = SharedThreshold(PureBudget(third), 1, ladder=Ladder(FINER, FINER), exchanges=True)
+    products = Clip(PureBudget(third), Ladder(FINER, FINER))
     sums.append(ScaledSum(products, rows))
     with_unit = [[ONE, 0, 0], [ONE, ONE, ONE]]
     pair = _runs(with_unit, [0, 1]), _runs(with_unit[:1], [0])
@@ -243,8 +242,8 @@ def test_products_around_the_means() -> None:
 @pytest.mark.slow
 def test_a_test_of_the_bound_is_part_of_the_claim() -> None:
     """One group, whose sum passes half of the time: the audit's runs are questions, one after the other."""
-    scalar = SharedThreshold(PureBudget(left_by_test(4.0)), 1, ladder=Ladder(0, 2), selection=JOINT_SELECTION)
-    one = ScaledSum(scalar, None, replace(scalar, ladder=bound_ladder(5)), bound_test(4.0, 5), 4.0)
+    chosen = Clip(PureBudget(left_by_test(4.0)), Ladder(0, 2), charge=JOINT_CHARGE)
+    one = ScaledSum(chosen, None, replace(chosen, ladder=bound_ladder(5)), bound_test(4.0, 5), 4.0)
     assert one.test is not None
     crowd = [5] * round(one.test.least * one.test.rung.step_weight / 5)
 
@@ -274,37 +273,30 @@ def _beside(sums: Sequence[ScaledSum], pair: tuple[Vector, Vector], direction: V
     return epsilon_lower_bound(of(pair[0]), of(pair[1]), FAILURE_PROBABILITY)
 
 
-TOTALS = [
-    ScaledSum(
-        SharedThreshold(PureBudget(1.0), ladder=ONE_RUNG), total=L1Clip(PureBudget(1.0), ONE_RUNG, exchanges=True)
-    )
-    for _ in range(2)
-]
-PAIRS: list[tuple[tuple[Vector, Vector], Vector]] = [
-    (((1, 0), (0, 0)), (1, 0)),
-    (((BIG, 0), (BIG, BIG**2)), (1, -1)),
-    (((BIG, 0, 0), (BIG, BIG, BIG)), (1, -1, -1)),
-]
+TOTALS = _sums([1.0, 1.0])
+UNITS: list[Vector] = [(1, 0), (BIG, BIG), (BIG, BIG, BIG)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("pair", "direction"), PAIRS, ids=lambda value: str(len(value)))
-def test_a_unit_at_one_factor_for_all_groups(pair: tuple[Vector, Vector], direction: Vector) -> None:
-    assert _beside(TOTALS, pair, direction) <= 2.0
+@pytest.mark.parametrize("unit", [UNITS[0], *(slow(unit) for unit in UNITS[1:])])
+def test_a_unit_at_one_factor_for_all_groups(unit: Vector) -> None:
+    assert _beside(TOTALS, (unit, [0.0] * len(unit)), unit) <= 2.0
 
 
-def test_rows_that_go_move_a_total_from_one_group_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By 2 tau in each sum, which is what noise is for; noise for one total is caught."""
-    assert 1.2 < _beside(TOTALS, *PAIRS[1]) <= 2.0
-    monkeypatch.setattr(Level, "sensitivity", property(lambda level: level.steps))
-    assert _beside(TOTALS, *PAIRS[1]) > 2.0
+def test_catches_a_unit_that_has_a_factor_in_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In three groups it then adds three times what noise is for."""
+
+    def each_cut(vectors: UnitVectors, tau: int) -> NDArray[np.int64]:
+        cut = np.minimum(vectors._loads, tau) // step_of(tau)
+        return np.bincount(vectors._group, cut, vectors.n_groups).astype(np.int64)
+
+    monkeypatch.setattr(joint_scale, "_scaled", lambda loads, taus, units: list(loads))
+    monkeypatch.setattr(UnitVectors, "sums", each_cut)
+    assert _beside(TOTALS, (UNITS[2], [0.0] * 3), UNITS[2]) > 2.0
 
 
-def test_a_total_has_noise_for_rows_that_are_exchanged_and_a_finer_ladder_the_same_thresholds() -> None:
+def test_a_finer_ladder_has_the_same_thresholds() -> None:
     assert finer(Ladder(-3, 2)) == Ladder(-3, 2 + FINER)
     assert finer(Ladder(-3, 30)).high == 32
-    with pytest.raises(InvalidParameter, match="scaled by more"):
-        replace(TOTALS[0], total=L1Clip(PureBudget(1.0), ONE_RUNG))
 
 
 def test_catches_sums_that_spend_everything_each_and_less_noise_and_rows_that_are_scaled_one_by_one() -> None:
@@ -320,7 +312,7 @@ def test_quotients_of_scaled_rows_stay() -> None:
     """A unit with a thousand rows of the same mean as everybody's leaves the mean where it is."""
     everybody: list[list[int]] = [[ONE, ONE // 2]] * 40
     heavy = [[1000 * ONE, 500 * ONE]]
-    sums = [ScaledSum(SharedThreshold(PureBudget(50.0), 1, ladder=ONE_RUNG)) for _ in range(2)]
+    sums = [ScaledSum(Clip(PureBudget(50.0), ONE_RUNG)) for _ in range(2)]
     units = list(range(41))
     count, total = release_at_one_scale(sums, _runs(everybody + heavy, units), SimulatedEntropy(1))
     means: NDArray[np.float64] = total.values / count.values

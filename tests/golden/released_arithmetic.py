@@ -94,6 +94,8 @@ def _strict(name: str, values: list[Value]) -> Value:
     if name == "around":
         products, x, y, count = numbers
         return products - x * y / count if count else None
+    if name == "within":
+        return min(max(numbers[0], numbers[1]), numbers[2])
     if name == "sqrt":
         return Fraction(math.sqrt(numbers[0])) if numbers[0] >= 0 else None
     if name == "abs":

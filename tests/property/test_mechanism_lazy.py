@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.gem import NESTED_SELECTION, Gem
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.racing.r2t import R2T
@@ -28,16 +28,12 @@ from tests.support.simulated_entropy import SimulatedEntropy
 MEASUREMENTS: dict[str, Measurement] = {
     "gem": Gem(1.0, groups_per_unit=1, ladder=Ladder(-1, 6)),
     "gem-long": Gem(20.0, ladder=Ladder(-20, 32), gap=0.01),
-    "doublings": Gem(1.0, 1, ladder=Ladder(-1, 6), selection=NESTED_SELECTION, nested=True),
     "r2t": R2T(1.0, 256.0, groups_per_unit=1),
     "r2t-long": R2T(30.0, 2.0**32, gap=0.01),
     "s4s": S4S(1.0, 256, sample=SampleDesign(0.1, 256, 1.0)),
     "s4s-rdp": S4SRenyi(1.0, 1e-6, 256, 0.1, gap=0.01),
     "zcdp": ConcentratedGem(ConcentratedBudget(0.5, 1e-6), ladder=Ladder(-1, 6)),
     "shared": SharedThreshold(PureBudget(3.0), 2, ladder=Ladder(-1, 6)),
-    "shared-doublings": SharedThreshold(
-        ConcentratedBudget(0.5, 1e-6), ladder=Ladder(-1, 6), selection=NESTED_SELECTION
-    ),
     "shared-long": SharedThreshold(ConcentratedBudget(2.0, 1e-6), gap=0.01, ladder=Ladder(-20, 32)),
 }
 

@@ -150,7 +150,7 @@ class Aggregates:
         unknown = None if beside is None else is_null(beside, self._scope)
         if unknown is not None:
             argument = exp.Case(ifs=[exp.If(this=exp.Not(this=exp.Paren(this=unknown)), true=copied(argument))])
-        return Centred(argument, centre(bounds))
+        return Centred(argument, centre(bounds), bounds)
 
     def _sum(
         self,

@@ -60,10 +60,12 @@ class Centred:
     Attributes:
       value: SQL with its columns bound, NULL where any argument of the aggregate is.
       constant: c.
+      bounds: the declared range that values lie in; None where none is known.
     """
 
     value: exp.Expr
     constant: float
+    bounds: Bounds | None = None
 
     @property
     def tree(self) -> exp.Expr:
@@ -98,9 +100,10 @@ class Moments:
     product: Product
 
     def average(self, x: Centred) -> ReleasedExpression:
-        """c + S(x) / n."""
+        """c + S(x) / n, which lies in the range of x: what noise moved out of it is moved back."""
         mean: ReleasedExpression = Apply("/", (self.total(x.tree), self.count()))
-        return Apply("+", (Given(x.constant), mean)) if x.constant else mean
+        mean = Apply("+", (Given(x.constant), mean)) if x.constant else mean
+        return mean if x.bounds is None else Apply("within", (mean, Given(x.bounds.lo), Given(x.bounds.hi)))
 
     def spread(self, call: exp.Expr, x: Centred) -> ReleasedExpression:
         """A variance or standard deviation."""

@@ -23,21 +23,20 @@ def noisy_sample(
 ) -> NDArray[np.int64]:
     """(n_keys,) noisy counts of a sample; epsilon-DP.
 
-    `column` keeps one key of each unit, the first in the order drawn. Its sensitivity is 2 and not the paper's 1:
-    when some rows of a unit go, the key that was sampled may go with them and another one take its place. That the
-    order also decides which keys are counted elsewhere does no harm: given the order, both are functions of the rows.
+    `column` keeps one key of each unit, the first in the order drawn. Its sensitivity is 1: a
+    unit that comes or goes does so with its one key. That the order also decides which keys are counted elsewhere
+    does no harm: given the order, both are functions of the rows.
 
     `row` keeps each unit with `row_rate` and adds noise of scale 1 / epsilon, far too little for all keys of a unit
-    without the sample. Amplification with partial removal: let X, Y, Y' be the densities without the unit, with it
-    and with what is left of it, any two within a factor E = exp(epsilon Delta_1). Then
-    ((1 - b) X + b Y) / ((1 - b) X + b Y') is largest at X = Y' = Y / E, where it is 1 + b (E - 1) = exp(epsilon).
+    without the sample. Amplification: let X and Y be the densities without the unit and with it, within a factor E =
+    exp(epsilon Delta_1). Then ((1 - b) X + b Y) / X is at most 1 + b (E - 1) = exp(epsilon), and its inverse less.
 
     Raises: EntropyFailed.
     Source: Kellaris and Papadopoulos (VLDB 2013), theorems 4 and 5; privacy.md section 6.
     """
     if sampling == "column":
         counts = np.bincount(incidence.first, minlength=incidence.n_keys)
-        return noisy(counts, min(2, incidence.n_keys), epsilon, entropy)
+        return noisy(counts, 1, epsilon, entropy)
     scale = float_at_least(1 / epsilon)
     return _rows(incidence, epsilon, draws) + checked(entropy.laplace(scale, incidence.n_keys), incidence.n_keys)
 

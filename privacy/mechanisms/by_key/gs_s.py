@@ -19,8 +19,7 @@ from privacy.sampling.draws import Draws
 class GSS:
     """Half of epsilon orders the keys by the noisy counts of a sample; half releases means of groups of Delta_1.
 
-    Departures from the paper: Delta_1 is `Incidence.moved`, which is public and enforced; one key of each unit has
-    sensitivity 2 (`noisy_sample`).
+    Departure from the paper: Delta_1 is `Incidence.moved`, which is public and enforced.
     Source: Kellaris and Papadopoulos (VLDB 2013), section 3.2, theorems 4 and 5.
 
     Attributes:

@@ -16,25 +16,20 @@ from privacy.sampling.draws import MAX_COUNT, Draws
 class Incidence:
     """Pairs of a unit and a key, none twice, no unit at more than `most` keys. Private, and shown by no repr.
 
-    Sensitivity: when some or all rows of one unit go, its keys S become a subset of S. Given the order that was drawn
-    (`enforced`), nobody else's keys change, and those kept of S and those kept of its subset are at most `most` each:
-    the counts move by 1 at no more than `moved` = min(2 most, n_keys) keys. Twice, as keys that were left out may
-    enter when others go. Where `most` is n_keys nothing is left out, and `moved` is n_keys. Nor is anything where a
-    unit's keys follow from the unit, which is at no more than `most` of them whatever rows it has: `moved` is `most`.
+    Sensitivity: when a unit comes or goes, so do its keys, `most` of them at most. Given the order that was drawn
+    (`enforced`), nobody else's change: the counts move by 1 at no more than `moved` keys.
 
     Attributes:
       units: (m,) int64, rising; within a unit the pairs stand in the order that was drawn.
       keys: (m,) int64 in [0, n_keys).
       n_keys: d, public.
       most: L0, public and enforced.
-      settled: do a unit's keys follow from the unit, by public facts, so that none is left out?
     """
 
     units: NDArray[np.int64]
     keys: NDArray[np.int64]
     n_keys: int
     most: int
-    settled: bool = False
 
     def __repr__(self) -> str:
         return "Incidence(<private>)"
@@ -42,7 +37,7 @@ class Incidence:
     @property
     def moved(self) -> int:
         """The L1 sensitivity of the counts. Public."""
-        return min(self.most if self.settled else 2 * self.most, self.n_keys)
+        return min(self.most, self.n_keys)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -63,8 +58,6 @@ def enforced(
     n_keys: int,
     most: int,
     draws: Draws,
-    *,
-    settled: bool = False,
 ) -> Incidence:
     """Keep at most `most` keys of each unit, chosen uniformly, and each pair once.
 
@@ -77,7 +70,6 @@ def enforced(
       n_keys: d >= 1, public, at most 2^31.
       most: L0 >= 1, public.
       draws: of the order.
-      settled: as in `Incidence`.
     Raises: InvalidParameter.
     Cost: two sorts of m pairs.
     """
@@ -94,4 +86,4 @@ def enforced(
     unit, key = unit[order], key[order]
     place = np.arange(len(unit)) - np.searchsorted(unit, unit)
     kept = place < most
-    return Incidence(unit[kept], key[kept], n_keys, min(most, n_keys), settled)
+    return Incidence(unit[kept], key[kept], n_keys, min(most, n_keys))

@@ -69,7 +69,7 @@ _MADE: Mapping[str, Callable[[float, Incidence], ByKey]] = {
 class KeyCounts:
     """Counts of units by key, all at once, each with an interval; epsilon-DP for all keys together.
 
-    Of n public keys a unit counts at `rule` at most, which is enforced and counts twice (`Incidence`), or at
+    Of n public keys a unit counts at `rule` at most, which is enforced (`Incidence`), or at
     `groups_per_unit` of them, which follow from the unit, or at all. A unit is at a key once however many rows it
     has there, so nothing is cut for that.
 
@@ -91,7 +91,7 @@ class KeyCounts:
     Attributes:
       name: `lpa`, `fpa`, `gs_r`, `gs_s` or `gs`.
       epsilon: for all keys together, > 0.
-      groups_per_unit: L0 by what follows from a unit, or twice `rule`; None when only the number of keys bounds it.
+      groups_per_unit: L0 by what follows from a unit, or `rule`; None when only the number of keys bounds it.
       rule: the most keys that a unit counts at; None where there is no such rule.
       confidence: of each interval, over the noise, in (0, 1).
     """
@@ -158,8 +158,7 @@ class KeyCounts:
         Raises: InvalidParameter before noise is drawn; EntropyFailed.
         Cost: a sort of the rows, one to three draws per key, and 63 passes over the keys at most.
         """
-        most, settled = self._most(n_keys)
-        table = enforced(units.astype(np.int64), keys, n_keys, most, draws, settled=settled)
+        table = enforced(units.astype(np.int64), keys, n_keys, self._most(n_keys), draws)
         found = _MADE[self.name](_at_most(self._part("smoothing")), table).release(table, draws, entropy)
         bias = self._bias.at_most(table, found, 2 * self._tail, entropy) if self.smooths else 0.0
         reach = self._reach(table, found) + bias
@@ -182,7 +181,7 @@ class KeyCounts:
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
         most = max(1, n_groups)
-        whole = most if self.rule is None else min(most, 2 * self.rule)  # up to there nothing is left out
+        whole = most if self.rule is None else min(most, self.rule)  # up to there nothing is left out
         for n_keys in {1, most, whole}:  # but for what is left out every scale rises with the number of keys
             for scale in self._scales(self._nobody(n_keys)):
                 check_scale(scale)
@@ -222,18 +221,15 @@ class KeyCounts:
         shares = {"gs_s": Fraction(1, 2), "gs": 1 - exact(GS.share)}
         return spent * (shares.get(self.name, Fraction(1)) if what == "release" else 1)
 
-    def _most(self, n_keys: int) -> tuple[int, bool]:
-        """At how many keys a unit counts, and whether that follows from it, so that nothing is left out."""
-        if self.rule is not None and 2 * self.rule < n_keys:
-            return self.rule, False
-        reached = n_keys if self.rule is not None or self.groups_per_unit is None else self.groups_per_unit
-        return min(reached, n_keys), True
+    def _most(self, n_keys: int) -> int:
+        """At how many keys a unit counts."""
+        reached = self.groups_per_unit if self.rule is None else self.rule
+        return n_keys if reached is None else min(reached, n_keys)
 
     def _nobody(self, n_keys: int) -> Incidence:
         """A table of so many keys without anybody: its public facts are those of any."""
         nobody = np.zeros(0, np.int64)
-        most, settled = self._most(n_keys)
-        return Incidence(nobody, nobody, n_keys, most, settled)
+        return Incidence(nobody, nobody, n_keys, self._most(n_keys))
 
     def _told(self, table: Incidence) -> int:
         return frequencies(table) if self.name == "fpa" else 0

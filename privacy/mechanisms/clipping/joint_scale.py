@@ -14,31 +14,21 @@ from privacy.errors import InvalidParameter
 from privacy.exact import exact_epsilon
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.clipping.l1_clip import L1Clip
-from privacy.mechanisms.clipping.levelled_vectors import LevelledVectors
+from privacy.mechanisms.clipping.clip import Clip
+from privacy.mechanisms.clipping.unit_vectors import UnitVectors
 from privacy.mechanisms.groups.bound_first import BoundTest
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.groups.sums import Centring, Rows
 from privacy.mechanisms.noise.release import check_rungs
-from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.ladder.level_index_kernels import add_loads
 from privacy.truncation.loads.truncated_sum import positive_in_groups
-from privacy.truncation.truncate import truncate
 from privacy.units import MAX_UNITS, ONE, saturating_sums
 
-JOINT_SELECTION = SelectionSettings(split=0.4)
-"""How thresholds are chosen. A quotient loses more by a threshold that is too small, which takes its largest values
-away, than by noise: of 0.2, 0.4 and 0.6 the middle one erred least over a skewed generated hospital."""
-
-
-JOINT_TOTAL_SELECTION = SelectionSettings(split=0.25)
-JOINT_TOTAL_CHARGE = 3.0
-"""How totals over all groups are chosen. What is left of a unit is left in proportion, so that a total that is too
-small makes a quotient less wrong than noise does, which is charged more than for a sum. By hand, of splits from 0.1
-to 0.4 and charges of 1, 3 and 8, over averages by ward of a skewed hospital; `make benchmark NAME=grouped` measures
-what was chosen over other populations."""
+JOINT_CHARGE = 3.0
+"""How many times noise is charged for. What is left of a unit is left in proportion, so that a threshold that is too
+small makes a quotient less wrong than noise does. By hand, of charges of 1, 3 and 8, over averages by ward of a
+skewed hospital; `make benchmark NAME=grouped` measures what was chosen over other populations."""
 
 ENOUGH_JOINTLY = 20.0
 """How many times the noise at its public bound a sum has to be to be released there: less than alone, since a
@@ -59,60 +49,42 @@ class ScaledSum:
     parts to it, and the quotient is wrong although every part is right. With one factor per unit the quotient is that
     of weighted rows: a unit counts for less, in all sums alike.
 
-    epsilon-DP, of each sum by itself: a unit adds between 0 and tau_i to sum i in each of the L0 groups that it
-    reaches, whatever its rows are, so that neighbours, which differ by rows of one unit, differ by tau_i at most in
-    L0 groups. Nothing is asked of how the sums of one unit hang together, and nothing of monotonicity: where rows of
-    a unit go, its factor may rise, and what it adds with it.
+    Sensitivity: tau_i of each sum by itself, in all groups together: what unit u adds to the sums, scaled, is a
+      function
+    of its own rows and of what is public, and has the length tau_i at most (`UnitVectors`, which cuts what doubles
+    may have rounded above it). When u comes or goes, that comes or goes, and nothing else changes. The factor is one
+    for all groups of a unit: s_u = min(1, min_i tau_i / sum_f x_uif).
 
     Sums of products are measured last, around the means that the others are released for: of a variance what is left
     of the rows around their mean is all there is, where sums around 0 are large numbers that cancel. What a unit
     adds to S((x - a) (y - b)) follows from what it adds to S(x y), S(x), S(y) and n, and from the public a and b; it
     is cut at tau as well.
 
-    Where there are several groups, of which a unit may reach more than two, the factor is one for all of them:
-    s_u = min(1, min_i tau_i / sum_f x_uif), so that a unit adds tau_i at most to sum i in all groups together. Two
-    vectors that do lie 2 tau_i apart at most, whatever they are (`Level.exchanges`), which is less than L0 tau_i; and
-    tau_i is chosen on sum_u min(tau_i, sum_f x_uif), which moves by tau_i at most, whatever becomes of a unit's rows,
-    and between two thresholds by their difference (`L1Clip`).
-
-    Where a public bound on what a unit adds is known and the sum is large beside it, that is its threshold
-    (`BoundTest`). Else thresholds are chosen as `SharedThreshold` does: of plain sums on what every unit adds before
-    it is scaled, truncated at tau by itself, of sensitivity tau, to which a unit that comes adds at every threshold
-    or nothing. Products around the means follow from what is scaled, which may rise where a unit loses rows: two
-    thresholds' sums then part by both their sensitivities (`SharedThreshold.exchanges`).
+    Where a public bound on what a unit adds is known, there is one group, and the sum is large beside it, that is its
+    threshold (`BoundTest`). Else `Clip` chooses one, on what every unit adds before it is scaled.
     Source: privacy.md sections 4 and 5; the premise of one owner per tuple, section 1.
 
     Attributes:
-      scalar: the choice of tau_i and its noise, with the sum's share of epsilon; its gap is 0.
+      chosen: the choice of tau_i and the release, with the sum's share of epsilon.
       centring: of products that are measured around the released means; None of any other sum.
-      direct: where a public bound on what a unit adds is known, and there is one group: the release at that bound,
-        with
-        the same budget as the choice and its noise; None elsewhere.
-      test: whether the sum is so large that `direct` releases it (`BoundTest`), of what `scalar` leaves of the sum's
+      direct: where a public bound on what a unit adds is known: the release at that bound, with the same budget as
+        the choice and its release; None elsewhere.
+      test: whether the sum is so large that `direct` releases it (`BoundTest`), of what `chosen` leaves of the sum's
         share; None without `direct`.
       spends: what the test and the release may spend together; None without `direct`.
-      total: the release of several groups at one factor for all of them, with all of the sum's budget; None where a
-        unit reaches two groups at most, and each is released by itself.
     """
 
-    scalar: SharedThreshold
+    chosen: Clip
     centring: Centring | None = None
-    direct: SharedThreshold | None = None
+    direct: Clip | None = None
     test: BoundTest | None = None
     spends: float | None = None
-    total: L1Clip | None = None
 
     def __post_init__(self) -> None:
-        if self.scalar.gap != 0:
-            raise InvalidParameter("what one owner adds is truncated exactly")
-        if self.total is not None and not (self.total.exchanges and self.total.epsilon <= self.epsilon):
-            raise InvalidParameter("a unit that loses rows may be scaled by more, and a total has the sum's budget")
-        if self.centring is not None and not self.scalar.exchanges:
-            raise InvalidParameter("products around means may rise where a unit loses rows")
         if len({self.direct is None, self.test is None, self.spends is None}) > 1:
             raise InvalidParameter("a release at a public bound has its test, and both have their epsilon")
         if self.test is not None and self.spends is not None:
-            parts = [one.epsilon for one in (self.scalar, self.direct) if one is not None]
+            parts = [one.epsilon for one in (self.chosen, self.direct) if one is not None]
             if max(map(exact_epsilon, parts)) + self.test.epsilon > exact_epsilon(self.spends):
                 raise InvalidParameter("a test and a release spend no more than they have")
 
@@ -124,22 +96,22 @@ class ScaledSum:
     @property
     def epsilon(self) -> float:
         """What the release of this sum spends, its test included, for all groups together."""
-        return self.scalar.epsilon if self.spends is None else self.spends
+        return self.chosen.epsilon if self.spends is None else self.spends
 
     @property
     def delta(self) -> float:
         """0 under pure privacy; else the delta at which rho is stated."""
-        return self.scalar.delta
+        return self.chosen.delta
 
     @property
     def event(self) -> PrivacyEvent:
         """epsilon-DP, over all groups."""
-        return self.scalar.event if self.test is None else PureDP(self.epsilon)
+        return self.chosen.event if self.test is None else PureDP(self.epsilon)
 
     @property
     def ladder(self) -> Ladder:
         """The thresholds of this sum."""
-        return self.scalar.ladder
+        return self.chosen.ladder
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
         """Release one sum that has no others beside it: its factor is its own.
@@ -155,20 +127,15 @@ class ScaledSum:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
         once = 1.0 if self.centring is None else 2.0**-FINER
         at_bound = [] if self.direct is None else self.direct.expected_noise(n_groups)
-        chosen = self._by(n_groups).expected_noise(n_groups)
+        chosen = self.chosen.expected_noise(n_groups)
         return [(once * tau, once * reach) for tau, reach in (*chosen, *at_bound)]
-
-    def _by(self, n_groups: int) -> SharedThreshold | L1Clip:
-        """What chooses and releases where there are so many groups."""
-        return self.scalar if self.total is None or n_groups <= 1 else self.total
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
 
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
-        self.scalar.check_noise(1 if self.total is not None else n_groups)
-        self._by(n_groups).check_noise(n_groups)
+        self.chosen.check_noise(n_groups)
         if self.direct is not None and self.test is not None:
             self.direct.check_noise(n_groups)
             check_rungs((self.test.rung,))
@@ -181,7 +148,7 @@ class ScaledSum:
 def release_at_one_scale(
     sums: Sequence[ScaledSum], tuples: CodedJoinTuples, entropy: Entropy, control: Control = QUIET
 ) -> tuple[NoisyAnswer, ...]:
-    """Choose every sum's threshold, scale each unit by one factor per group, release.
+    """Choose every sum's threshold, scale each unit by one factor, release.
 
     Args:
       sums: k of them; sum i has row i of the weights.
@@ -204,35 +171,25 @@ def release_at_one_scale(
     group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
     answers: dict[int, NoisyAnswer] = {}
 
-    together = tuples.n_groups > 1 and all(one.total is not None for one in sums)
-
-    def cut(own: NDArray[np.int64], at: _Threshold) -> NDArray[np.int64]:
-        return saturating_sums(group, np.clip(own, 0, at.units), tuples.n_groups)
-
     def chosen(row: int, own: NDArray[np.int64]) -> _Threshold:
         control.check("scale")
         one = sums[row]
-        if together and one.total is not None:
-            return _Threshold(one.total, one.total.choose(LevelledVectors(tuples, own), entropy))
         if one.direct is not None and one.test is not None and tuples.n_groups == 1:
             bound = _Threshold(one.direct, 0)
             units = positive_in_groups(own, tuples.member_start) if one.centring is None else None
-            if one.test.passes(cut(own, bound), entropy, units).all():
+            total = saturating_sums(group, np.clip(own, 0, bound.units), 1)
+            if one.test.passes(total, entropy, units).all():
                 return bound
-        rung = one.scalar.choose(truncate(_by_member(tuples, own), 0, one.ladder, 0.0, control), entropy)
-        return _Threshold(one.scalar, rung)
+        return _Threshold(one.chosen, one.chosen.choose(UnitVectors(tuples, own), entropy))
 
     def release(row: int, at: _Threshold, own: NDArray[np.int64]) -> None:
         one = sums[row]
-        if isinstance(at.scalar, L1Clip):
-            noisy = at.scalar.release_at(at.rung, LevelledVectors(tuples, own), entropy)
-        else:
-            noisy = at.scalar.release_at(at.rung, cut(own, at), entropy)
+        noisy = at.clip.release_at(at.rung, UnitVectors(tuples, own), entropy)
         answers[row] = _coarse(replace(noisy, mechanism=one.name, epsilon=one.epsilon), one)
 
     plain = [row for row, one in enumerate(sums) if one.centring is None]
     at = {row: chosen(row, loads[row]) for row in plain}
-    loads = _scaled(loads, {row: one.units for row, one in at.items()}, tuples.units if together else None)
+    loads = _scaled(loads, {row: one.units for row, one in at.items()}, tuples.units)
     for row in plain:
         release(row, at[row], loads[row])
     for row, one in enumerate(sums):
@@ -246,12 +203,12 @@ def release_at_one_scale(
 class _Threshold:
     """The threshold that a sum is released at, with the budget that it is released with."""
 
-    scalar: SharedThreshold | L1Clip
+    clip: Clip
     rung: int
 
     @property
     def units(self) -> int:
-        return int(self.scalar.ladder.units[self.rung])
+        return int(self.clip.ladder.units[self.rung])
 
 
 def _centred(
@@ -290,7 +247,7 @@ def _centred(
 
 def finer(ladder: Ladder) -> Ladder:
     """The same thresholds where one normalised weight is 2^FINER, as far as they go."""
-    return Ladder(ladder.low, min(Ladder().high, ladder.high + FINER))
+    return replace(ladder, high=min(Ladder().high, ladder.high + FINER), whole=False)
 
 
 def _coarse(answer: NoisyAnswer, of: ScaledSum) -> NoisyAnswer:
@@ -308,46 +265,28 @@ def _coarse(answer: NoisyAnswer, of: ScaledSum) -> NoisyAnswer:
     )
 
 
-def _by_member(tuples: CodedJoinTuples, loads: NDArray[np.int64]) -> CodedJoinTuples:
-    """One tuple for every member, of all that its unit adds to its group."""
-    members = np.arange(len(tuples.units), dtype=np.int32)[None]
-    return replace(tuples, members=members, row_start=tuples.member_start, weights=loads[None])
-
-
 def _scaled(
-    loads: Sequence[NDArray[np.int64]], taus: Mapping[int, int], units: NDArray[np.int32] | None = None
+    loads: Sequence[NDArray[np.int64]], taus: Mapping[int, int], units: NDArray[np.int32]
 ) -> list[NDArray[np.int64]]:
-    """What members add to all sums, by the largest factor that leaves no sum of a member above its tau. Units,
-    floored.
+    """What members add to all sums, by the largest factor that leaves no sum of their unit above its tau.
 
     Doubles may round a little above it: what is released is cut at tau after that.
 
     Args:
-      loads: (n,) per sum.
+      loads: (n,) per sum, in units.
       taus: of the sums that have one.
-      units: (n,) whose members they are, where a unit has one factor, by its sums over all groups; None: members do.
+      units: (n,) whose members they are: a unit has one factor, by its sums over all groups.
     """
-    if units is not None:
-        everywhere = [saturating_sums(units, own, int(units.max(initial=-1)) + 1) for own in loads]
-        return _times(loads, _factors(everywhere, taus)[units])
-    return _times(loads, _factors(loads, taus))
-
-
-def _factors(loads: Sequence[NDArray[np.int64]], taus: Mapping[int, int]) -> NDArray[np.float64]:
-    """(n,) the largest factors, at most 1, that leave no sum above its tau."""
-    factor = np.ones(len(loads[0]) if loads else 0)
+    factor = np.ones(int(units.max(initial=-1)) + 1)
     for row, tau in taus.items():
-        over = loads[row] > tau
-        factor[over] = np.minimum(factor[over], tau / loads[row][over].astype(np.float64))
-    return factor
-
-
-def _times(loads: Sequence[NDArray[np.int64]], factor: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Each sum's members times the factors, floored."""
-    over = factor < 1.0
+        everywhere = saturating_sums(units, loads[row], len(factor))
+        over = everywhere > tau
+        factor[over] = np.minimum(factor[over], tau / everywhere[over].astype(np.float64))
+    own = factor[units]
+    over = own < 1.0
     scaled = []
     for load in loads:
         less = load.copy()
-        less[over] = np.floor(load[over] * factor[over]).astype(np.int64)
+        less[over] = np.floor(load[over] * own[over]).astype(np.int64)
         scaled.append(less)
     return scaled

@@ -1,4 +1,4 @@
-"""Loops over privacy units and their members: what is kept of each unit when its vector is clipped, and the sums."""
+"""Loops over privacy units and their members: how long each unit's vector is, and the sums of what is kept of it."""
 
 from __future__ import annotations
 
@@ -10,100 +10,60 @@ from numpy.typing import NDArray
 from privacy.kernel import kernel
 from privacy.units import MAX_UNITS
 
-_HIGHEST = 1 << 25
-"""Above the largest number of steps."""
-
 
 @kernel
-def total_lengths(start: NDArray[np.int64], loads: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(L,) the sum over units of |C_tau(x_u)|, each rounded down to a unit of weight; saturating.
-
-    Every unit adds a whole number in [0, tau], whatever is rounded, so adding or removing any of its tuples moves the
-    sum by at most tau.
-    """
-    totals = np.zeros(len(taus), np.int64)
-    for unit in range(len(start) - 1):
-        for rung in range(len(taus)):
-            tau = taus[rung]
-            square = 0.0
-            for place in range(start[unit], start[unit + 1]):
-                part = min(loads[place], tau) / tau
-                square += part * part
-            length = math.sqrt(square)
-            if length > 1.0:
-                length = min(1.0, 2.0 / length)
-            added = min(np.int64(length * tau), tau)
-            totals[rung] = min(totals[rung], MAX_UNITS - added) + added
-    return totals
-
-
-@kernel
-def clipped_sums(
-    start: NDArray[np.int64], group: NDArray[np.int32], loads: NDArray[np.int64], tau: int, steps: int, n_groups: int
-) -> NDArray[np.int64]:
-    """(G,) the sum over units of C_tau(x_u), each entry rounded down to a whole number of tau / steps.
-
-    2^31 units of at most steps <= 2^30 do not wrap.
-    """
-    totals = np.zeros(n_groups, np.int64)
-    for unit in range(len(start) - 1):
-        square = 0.0
-        for place in range(start[unit], start[unit + 1]):
-            part = min(loads[place], tau) / tau
-            square += part * part
-        factor = 1.0
-        if square > 1.0:
-            factor = min(1.0 / math.sqrt(square), 2.0 / square)
-        for place in range(start[unit], start[unit + 1]):
-            totals[group[place]] += np.int64(min(loads[place], tau) / tau * factor * steps)
-    return totals
-
-
-@kernel
-def truncated_totals(
-    start: NDArray[np.int64], loads: NDArray[np.int64], taus: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """(L,) the sum over units of min(tau, what the unit adds to all groups); saturating.
+def lengths(start: NDArray[np.int64], loads: NDArray[np.int64], euclidean: bool) -> NDArray[np.int64]:
+    """(n_units,) how long each unit's vector is, in units of weight, saturating: its total, or its Euclidean length.
 
     Args:
       start: (n_units + 1,) where each unit's members begin.
-      loads: (n,) the weight of each member, in units, saturated at MAX_UNITS.
-      taus: (L,) thresholds.
+      loads: (n,) the weight of each member, in units, in [0, MAX_UNITS].
+      euclidean: rounded down; else the sum.
     """
-    totals = np.zeros(len(taus), np.int64)
+    found = np.zeros(len(start) - 1, np.int64)
     for unit in range(len(start) - 1):
         total = np.int64(0)
+        square = 0.0
         for place in range(start[unit], start[unit + 1]):
             total += min(loads[place], MAX_UNITS - total)
-        for rung in range(len(taus)):
-            totals[rung] += min(min(total, taus[rung]), MAX_UNITS - totals[rung])
-    return totals
+            square += float(loads[place]) * float(loads[place])
+        found[unit] = np.int64(min(math.sqrt(square), float(total))) if euclidean else total
+    return found
 
 
 @kernel
-def levelled_sums(
-    start: NDArray[np.int64], group: NDArray[np.int32], loads: NDArray[np.int64], step: int, steps: int, n_groups: int
+def scaled_sums(
+    start: NDArray[np.int64],
+    group: NDArray[np.int32],
+    loads: NDArray[np.int64],
+    step: int,
+    steps: int,
+    n_groups: int,
+    euclidean: bool,
 ) -> NDArray[np.int64]:
-    """(G,) the sum over units of min(x_f, c), c the largest level at which a unit's whole steps add up to `steps`.
+    """(G,) the sum over units of x min(1, T / |x|) in whole steps, each entry rounded down; T the length of `steps`.
 
-    The level is found bit by bit, of every unit, cut or not: work depends on how many members there are, and not on
-    what they hold. 2^31 units of at most 2^25 steps do not wrap.
+    Whatever floats round, a unit's entries are whole numbers from 0 that add up to at most T, or have at most the
+    Euclidean length T: of the sum what is left of T bounds each entry; of the length, the factor is less by more
+      than n
+    squares, a root and a quotient are off by. 2^31 units of at most 2^25 steps do not wrap.
     """
     totals = np.zeros(n_groups, np.int64)
-    parts = np.empty(len(loads), np.int64)
-    for place in range(len(loads)):
-        parts[place] = min(loads[place] // step, steps)
     for unit in range(len(start) - 1):
         first, last = start[unit], start[unit + 1]
-        level = np.int64(0)
-        bit = np.int64(_HIGHEST)
-        while bit:
-            left = np.int64(0)
-            for place in range(first, last):
-                left += min(parts[place], level | bit)
-            if left <= steps:
-                level |= bit
-            bit >>= 1
+        length = 0.0
         for place in range(first, last):
-            totals[group[place]] += min(parts[place], level)
+            part = loads[place] / step
+            length += part * part if euclidean else part
+        factor = 1.0
+        if euclidean:
+            length = math.sqrt(length) * (1 + (last - first + 8) * 2.0**-51)
+        if length > steps:
+            factor = steps / length
+        left = np.int64(steps)
+        for place in range(first, last):
+            kept = min(loads[place] // step if factor == 1.0 else np.int64(loads[place] / step * factor), left)
+            totals[group[place]] += kept
+            if not euclidean:
+                left -= kept
     return totals

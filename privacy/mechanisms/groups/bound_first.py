@@ -54,10 +54,9 @@ class BoundTest:
     The sum truncated at Delta is compared with max(enough Delta / epsilon', n Delta / MEAN_OF_BOUND), epsilon' that
     of the release, and n the number of units that add to it, of tuples of one owner. One unit that comes adds between
     0 and Delta to the sum, and between 0 and Delta / MEAN_OF_BOUND to what it is compared with: the difference moves
-    by (1 + gap) Delta at most, either way. It does so where a unit's tuples are exchanged for others of its own,
-    since n then moves as its load does. Noise of that sensitivity (`ThresholdNoise`) makes it epsilon-DP. In steps:
-    the sum is floored to k steps at most of a difference (see there); what it is compared with is rounded up, and
-    rises by ceil(Delta / (MEAN_OF_BOUND step)) <= k. That no unit has more than Delta is not relied on.
+    by (1 + gap) Delta at most, either way. Noise of that sensitivity (`ThresholdNoise`) makes it epsilon-DP. In
+    steps: the sum is floored to k steps at most of a difference (see there); what it is compared with is rounded up,
+    and rises by ceil(Delta / (MEAN_OF_BOUND step)) <= k. That no unit has more than Delta is not relied on.
     Source: privacy.md section 4 for the sensitivity of the sum.
 
     Attributes:
@@ -124,8 +123,7 @@ class BoundFirst:
 
     epsilon-DP, pointwise in the outcome of the test: in each group the test spends TEST_SHARE of epsilon / L0, and
     the release what is left, either way. That no unit has more than Delta makes the release unbiased; its privacy
-    does not rest on it. Where neighbours exchange tuples of a unit for others of its own, sums move by Delta all the
-    same.
+    does not rest on it.
     Source: privacy.md sections 4 and 5; the test as in propose-test-release (Dwork and Lei, STOC 2009), of the answer
     instead of the sensitivity.
 

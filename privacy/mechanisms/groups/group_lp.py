@@ -14,10 +14,10 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.gem import NESTED_SELECTION, Gem
 from privacy.mechanisms.groups.kinds import GroupsOfKinds, capacities_of
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
-from privacy.mechanisms.groups.shared_threshold import NESTED_SHARED_SELECTION, SHARED_SELECTION, SharedThreshold
+from privacy.mechanisms.groups.shared_threshold import SHARED_SELECTION, SharedThreshold
 from privacy.mechanisms.groups.sums import Sum, equal_shares
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
@@ -41,8 +41,7 @@ class GroupLp:
     Units of different relations may reach different numbers of groups: those that reach fewer may then contribute
     more to each, at no price (`capacities_of`, with the proof). tau is the least that any unit may contribute.
 
-    Where the tuples went through `keep_groups`, one group of a unit may leave and another enter: L0 is then twice
-    what was kept.
+    Where the tuples went through `keep_groups`, L0 is what was kept.
     Source: privacy.md section 5.
 
     Attributes:
@@ -184,7 +183,7 @@ def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) ->
     """One threshold for all groups; of a sample that pays for noise, one for each, which knows how to claim it."""
     if sample is not None:
         return GroupLp(Gem(one.epsilon, groups_per_unit, one.gap, one.ladder, sample=sample))
-    selection = NESTED_SHARED_SELECTION if one.nested else SHARED_SELECTION
+    selection = NESTED_SELECTION if one.nested else SHARED_SELECTION
     known = PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder, selection
     return GroupLp(SharedThreshold(*known, nested=one.nested))
 
@@ -197,8 +196,9 @@ def _typical(sums: Sequence[Sum]) -> PureBudget | None:
 
 def _either(one: Sum, share: ConcentratedBudget, groups_per_unit: int | None, typical: PureBudget | None) -> GroupLp:
     """Laplace or Gaussian noise: the same for all sums of a question, whatever their shares of epsilon."""
+    selection = NESTED_SELECTION if one.nested else SHARED_SELECTION
     pure, concentrated = (
-        SharedThreshold(budget, groups_per_unit, one.gap, one.ladder, nested=one.nested)
+        SharedThreshold(budget, groups_per_unit, one.gap, one.ladder, selection, nested=one.nested)
         for budget in (PureBudget(one.epsilon), share)
     )
     return GroupLp(LaplaceOrGaussian(pure, concentrated, typical))

@@ -19,14 +19,8 @@ def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:
     group what its tuples weigh in all releases together, so that all of them keep the same groups; of equals those
     that come first.
 
-    Sensitivity: when some of a unit's tuples go, up to `most` groups may leave and as many others enter. So what is
-    measured afterwards changes in 2 * most groups: that is L0 for `group_lp`.
-
-    From a sample, one more tuple may exchange a whole group, so in one group the change is not bounded by the number
-    of tuples that differ. The joint loss of privacy.md section 3 at L0 = 2 * most holds all the same, by way of
-    removing the unit whole: with K of its tuples in the sample it changes `most` groups, by at most min(tau, K)
-    each, so p / p0 and p0 / p' are each at most E[exp(g(K))], g the loss of `most` groups; and
-    E[exp(g)]^2 <= E[exp(2 g)] by Jensen, 2 g being the loss of 2 * most groups.
+    Sensitivity: a unit that comes or goes does so in `most` groups at most: that is L0 for `group_lp`. From a sample,
+    with K of its tuples there, it adds at most min(tau, K) in each of them: the loss is that of privacy.md section 3.
 
     Args:
       tuples: m join tuples with one owner position.

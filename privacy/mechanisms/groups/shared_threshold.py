@@ -18,6 +18,8 @@ from privacy.mechanisms.budget import Budget
 from privacy.mechanisms.checks import check_answer
 from privacy.mechanisms.groups.summed_answer import SummedAnswer
 from privacy.mechanisms.noise.release import Stepped, check_rungs, release_noise, released
+from privacy.mechanisms.noise.threshold_noise import whole_number
+from privacy.mechanisms.selection.exceedances import ExceedanceScores
 from privacy.mechanisms.selection.lazy_choice import settled_values
 from privacy.mechanisms.selection.scores import Scores
 from privacy.mechanisms.selection.settings import MOST_NOISE, SelectionSettings
@@ -27,15 +29,10 @@ from privacy.truncation.truncated_answer import TruncatedAnswer
 SHARED_SELECTION = SelectionSettings(split=0.2)
 """The defaults: one choice is made, and every group released."""
 
-NESTED_SHARED_SELECTION = SelectionSettings(split=0.3, beta=3e-6, rarity=8.0, growth=0.2, by_doublings=True)
-"""The same for tuples of one owner: by doublings less noise is needed to choose with, as in `gem.NESTED_SELECTION`;
-where there are many groups their noise holds thresholds back. By hand, of splits from 0.2 to 0.4 and spreads from 0
-to 1 over generated populations; `make benchmark NAME=grouped` measures what was chosen."""
-
 _SPREAD, _NESTED_SPREAD = 0.75, 1.0
 """Noise of G groups is charged as G^0.75 of it. Where all groups lose alike to truncation, their squared errors are
-least with G; where one group has everything, with sqrt(G). By doublings with G: nothing else asks more of thresholds
-where there are more groups."""
+least with G; where one group has everything, with sqrt(G). Scored by how many units have more with G: nothing else
+asks more of thresholds where there are more groups."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +57,8 @@ class SharedThreshold:
       ladder: the thresholds.
       selection: how the threshold is chosen; its split is a share of epsilon, or of rho.
       confidence: of each group's interval, over the release noise, in (0, 1).
-      exchanges: may neighbours exchange tuples of a unit for others of its own, so that a truncated sum rises at one
-        threshold and falls at another? Two thresholds' sums then part by both their sensitivities.
-      nested: does a unit add min(tau, load) to each group, as where every tuple has one owner? Two thresholds' sums
-        then part by their difference. Not under a rule that chooses among the groups of a unit.
+      nested: does a unit add min(tau, load) to each group, as where every tuple has one owner? Thresholds are then
+        scored by how many units exceed them (`ExceedanceScores`), in all groups together.
     """
 
     budget: Budget
@@ -72,7 +67,6 @@ class SharedThreshold:
     ladder: Ladder = field(default_factory=Ladder)
     selection: SelectionSettings = SHARED_SELECTION
     confidence: float = 0.95
-    exchanges: bool = False
     nested: bool = False
 
     def __post_init__(self) -> None:
@@ -187,7 +181,10 @@ class SharedThreshold:
         return self.budget.selecting(self._split)
 
     def _rungs(self, n_groups: int) -> Sequence[Stepped]:
-        return self.budget.rungs(self.ladder, self.gap, self._releasing(n_groups))
+        counts = self.nested and self.ladder.whole  # whole numbers
+        return self.budget.rungs(
+            self.ladder, self.gap, self._releasing(n_groups), *([whole_number] if counts else [])
+        )
 
     def _releasing(self, n_groups: int) -> Fraction:
         """Of epsilon, or of rho, for the release of one group."""
@@ -199,16 +196,17 @@ class SharedThreshold:
 
     def _noise_price(self, n_groups: int) -> float:
         """What the noise of all groups is charged at in the summed answer, in multiples of (1 + gap) tau."""
-        spread = float(max(1, n_groups) ** (_NESTED_SPREAD if self.selection.by_doublings else _SPREAD))
+        spread = float(max(1, n_groups) ** (_NESTED_SPREAD if self.nested else _SPREAD))
         price = spread / self._reached(n_groups) * self.budget.mean_noise * self.noise_per_tau(n_groups)
-        return min(price, MOST_NOISE) if self.selection.by_doublings else price
+        return min(price, MOST_NOISE) if self.nested else price
 
     def _doubt(self, n_groups: int) -> float:
         """What a value is measured in for its `signal`, in multiples of tau: as `Gem.doubts`."""
         return self._noise_price(n_groups) + self.selection.doubt(self.ladder, float(self._selecting))
 
-    def _scores(self, n_groups: int) -> Scores:
-        noise = (self._noise_price(n_groups),) * len(self.ladder)
-        scores = self.selection.scores(self.ladder, self.gap, noise, float(self._selecting))
-        # Of summed answers: see there.
-        return replace(scores, monotone=not self.exchanges, nested=self.nested and not self.exchanges)
+    def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
+        price, selecting = self._noise_price(n_groups), float(self._selecting)
+        if self.nested:
+            return self.selection.exceedance_scores(self.ladder, price, selecting, self._reached(n_groups))
+        scores = self.selection.scores(self.ladder, self.gap, (price,) * len(self.ladder), selecting)
+        return replace(scores, monotone=True)  # of summed answers: see there

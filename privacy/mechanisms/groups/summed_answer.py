@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.selection.lazy_choice import settled_values
-from privacy.truncation.truncated_answer import TruncatedAnswer
+from privacy.truncation.truncated_answer import CountedAnswer, TruncatedAnswer
 from privacy.units import saturating_sums
 
 
@@ -19,11 +19,7 @@ class SummedAnswer:
     divided and rounded down, by at most k.
 
     Differences: a unit that comes adds to every group's answer at every threshold, or nothing, so the sums at two
-    thresholds do not part by more than the larger one (and the gap of both). That holds under a rule for groups, too,
-    by which some groups may lose a unit while as many others gain it: L0 counts both, so each sum then moves by half
-    of tau at most, either way. `Scores.monotone` asks no more than that. Without such a rule a unit that adds
-    min(tau, load_f) to group f adds sum_f min(tau, load_f) / L0: between two thresholds that grows by their
-    difference at most, L0 groups each by no more, and by a unit of rounding. That is what `Scores.nested` asks.
+    thresholds do not part by more than the larger one (and the gap of both): `Scores.monotone` asks no more.
 
     Private: no repr.
     """
@@ -57,6 +53,12 @@ class SummedAnswer:
         lower, upper = self._answer.bounds()
         return self._sum(lower), self._sum(upper)
 
+    @property
+    def exceedances(self) -> NDArray[np.int64] | None:
+        """(1, L) of all groups together; a unit counts in each of the L0 that it reaches."""
+        counted = self._answer.exceedances if isinstance(self._answer, CountedAnswer) else None
+        return None if counted is None else self._added(counted)
+
     def sharpen(self, group: int, index: int) -> None:
         """Sharpen the fewest groups that hold half of what is unknown of the sum at the threshold.
 
@@ -76,9 +78,11 @@ class SummedAnswer:
 
     def _sum(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """(1, L) sums over the groups of (G, L), saturating, divided by L0."""
+        return self._added(values) // self._reached
+
+    def _added(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
-        total: NDArray[np.int64] = saturating_sums(columns.ravel(), values.ravel(), values.shape[1])[None]
-        return total // self._reached
+        return np.asarray(saturating_sums(columns.ravel(), values.ravel(), values.shape[1])[None])
 
     def __repr__(self) -> str:
         return "SummedAnswer(<private>)"

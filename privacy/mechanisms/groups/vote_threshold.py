@@ -38,37 +38,28 @@ class VoteThreshold:
     that it shares with another one: all who share rows with one unit would vote otherwise without it, and no number
     bounds them.
 
-    Proof of (epsilon, delta). Let I and I' differ by some or all rows of unit u. Whoever else votes, votes the same
-    in both, since the votes of a unit are a function of its own rows. Let x and x' be the votes of u, over all keys.
-    Their entries are not negative and each vector has a length of at most 1, so
+    Proof of (epsilon, delta). Let I' be I without unit u. Whoever else votes, votes the same in both, since the
+    votes of a unit are a function of its own rows. The votes of u have a Euclidean length of at most 1. Divide the
+    keys into those that have votes in both, and those with votes in I alone. The noise of both parts is independent,
+    so what they tell adds up.
 
-        |x - x'|^2 = |x|^2 + |x'|^2 - 2 <x, x'> <= 2,
-
-    and nothing better holds under partial removal: from k groups to one of them it is 2 - 2 / sqrt(k). Divide the
-    keys into those that have votes in both I and I', those with votes in I alone, and those in I' alone. The noise of
-    the three parts is independent, so what they tell adds up.
-
-    * In both: Gaussian noise of scale sqrt(2) / sqrt(2 rho) is rho-zCDP, and rho is the largest that costs
-      (epsilon, delta / 2) by the tight conversion. Who is above the threshold is post-processing.
+    * In both: Gaussian noise of scale 1 / sqrt(2 rho) is rho-zCDP, and rho is the largest that costs (epsilon, delta
+      / 2) by the tight conversion. Who is above the threshold is post-processing.
     * In I alone: only u votes for these keys, so there are at most k of them, each with its vote 1 / sqrt(k), k <= L0
-      the number of groups that u votes in. The threshold T has P(Z >= T - 1 / sqrt(k)) <= delta / (4 k) for each k
-      from 1 to L0: that any of them is shown has a probability of at most delta / 4. In I' none of them is. Two such
-      releases are (0, delta / 4)-close.
-    * In I' alone: the same, delta / 4. There are such keys where u has more than L0 groups in I, and votes in others
-      once some of its rows are gone.
+      the number of groups that u votes in. The threshold T has P(Z >= T - 1 / sqrt(k)) <= delta / (2 k) for each k
+      from 1 to L0: that any of them is shown has a probability of at most delta / 2. In I' none of them is.
 
-    Together (epsilon, delta / 2 + delta / 4 + delta / 4). Then whatever is released of the groups that are shown, a
-    public set by now, composes with it: their values may use that there are so many, but no L0.
+    Together (epsilon, delta). Then whatever is released of the groups that are shown, a public set by now, composes
+    with it: their values may use that there are so many, but no L0.
 
-    Where rho is 0, as no Gaussian noise is worth a small epsilon, the noise is Laplace's and votes are 1 / k: of
-    absolute values that add up to at most 1, so they differ by at most 2, and scale 2 / epsilon makes the keys in
-    both epsilon-DP. All of delta is for the others.
+    Where rho is 0, as no Gaussian noise is worth a small epsilon, the noise is Laplace's and votes are 1 / k: they
+    add up to at most 1, and scale 1 / epsilon makes the keys in both epsilon-DP. All of delta is for the others.
 
     Votes are whole numbers of 2^-20, rounded down, and noise is drawn on that grid: rounding is part of the votes,
     and the bounds above hold for them to the last bit.
 
-    Source: privacy.md section 7; Gopi et al., Differentially Private Set Union, ICML 2020 (weighted Gaussian, under
-    the removal of a whole unit, whose votes then differ by 1); Korolova et al., WWW 2009.
+    Source: privacy.md section 7; Gopi et al., Differentially Private Set Union, ICML 2020 (weighted Gaussian);
+      Korolova et al., WWW 2009.
 
     Attributes:
       epsilon: for all groups together, > 0.
@@ -176,13 +167,9 @@ class VoteThreshold:
 
     @cached_property
     def _rung(self) -> ThresholdNoise | GaussianThresholdNoise:
-        """The grid and its noise: that of a sensitivity of 1 at half of rho, or of epsilon.
-
-        It is that of the votes at all of it: sqrt(2) / sqrt(2 rho) = 1 / sqrt(2 rho / 2), and 2 / epsilon =
-        1 / (epsilon / 2).
-        """
-        grid = ThresholdNoise(ONE, 0.0, exact_epsilon(self.epsilon) / 2)
-        return GaussianThresholdNoise(grid, self._rho / 2) if self.is_gaussian else grid
+        """The grid and its noise: that of a sensitivity of 1."""
+        grid = ThresholdNoise(ONE, 0.0, exact_epsilon(self.epsilon))
+        return GaussianThresholdNoise(grid, self._rho) if self.is_gaussian else grid
 
     @cached_property
     def _vote(self) -> NDArray[np.int64]:
@@ -202,6 +189,6 @@ class VoteThreshold:
         least = (self.minimum or 0) * (ONE // self._rung.step)
         for bits in range(self.most_voted.bit_length()):
             fewest, most = 1 << bits, min((2 << bits) - 1, self.most_voted)
-            tail = float(delta / (2 * most) * Fraction(2**50 - 1, 2**50))  # rounding to a float may not raise it
+            tail = float(delta / most * Fraction(2**50 - 1, 2**50))  # rounding to a float may not raise it
             least = max(least, int(self._vote[fewest]) + self._rung.upper_quantile(tail) + 1)
         return least

@@ -83,7 +83,8 @@ class GaussianThresholdNoise:
         """How far the truncated answer lies below and above the released value, at most. As
         `ThresholdNoise.interval`."""
         steps = self.upper_quantile((1 - confidence) / 2)
-        return steps * self.step_weight, (steps + 1) * self.step_weight + self.grid.gap * self.tau
+        floored = 0 if self.grid.whole_steps is not None else 1
+        return steps * self.step_weight, (steps + floored) * self.step_weight + self.grid.gap * self.tau
 
 
 def upper_quantile(tail: float, scale: float) -> int:

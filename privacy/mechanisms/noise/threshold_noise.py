@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,11 +36,14 @@ class ThresholdNoise:
       tau_units: the threshold in units of 2^-30.
       gap: eta; v is within eta * tau below the truncated answer.
       epsilon: what this one release may spend.
+      whole_steps: units per step, of which v is a whole number of steps itself: nothing is rounded then, and noise
+        for whole numbers is that of whole numbers. None: a step that is small beside tau.
     """
 
     tau_units: int
     gap: float
     epsilon: Fraction
+    whole_steps: int | None = None
 
     def __post_init__(self) -> None:
         if self.tau_units < 1:
@@ -57,6 +60,8 @@ class ThresholdNoise:
     @property
     def step(self) -> int:
         """Units per step, a power of two."""
+        if self.whole_steps is not None:
+            return self.whole_steps
         return 1 << max(0, self.tau_units.bit_length() - 1 - STEP_BITS)
 
     @cached_property
@@ -109,10 +114,26 @@ class ThresholdNoise:
         Returns: (below, above) in normalised weight, each >= 0.
         """
         steps = self.upper_quantile((1 - confidence) / 2)
-        return steps * self.step_weight, (steps + 1) * self.step_weight + self.gap * self.tau
+        floored = 0 if self.whole_steps is not None else 1
+        return steps * self.step_weight, (steps + floored) * self.step_weight + self.gap * self.tau
 
 
-def rungs(ladder: Ladder, gap: float, epsilons: Fraction | Sequence[Fraction]) -> tuple[ThresholdNoise, ...]:
-    """One rung per threshold, each allowed to spend `epsilons`: one for all of them, or one each."""
+def whole_number(tau_units: int) -> int | None:
+    """`whole_steps` of a count that is truncated at tau: one weight where tau is a whole number of them."""
+    return None if tau_units % ONE else ONE
+
+
+def rungs(
+    ladder: Ladder,
+    gap: float,
+    epsilons: Fraction | Sequence[Fraction],
+    whole_steps: Callable[[int], int | None] = lambda _: None,
+) -> tuple[ThresholdNoise, ...]:
+    """One rung per threshold, each allowed to spend `epsilons`: one for all of them, or one each.
+
+    Args:
+      whole_steps: of each threshold in units, as of ThresholdNoise.
+    """
     each = [epsilons] * len(ladder) if isinstance(epsilons, Fraction) else epsilons
-    return tuple(ThresholdNoise(int(units), gap, epsilon) for units, epsilon in zip(ladder.units, each, strict=True))
+    taus = zip(ladder.units.tolist(), each, strict=True)
+    return tuple(ThresholdNoise(tau, gap, epsilon, whole_steps(tau)) for tau, epsilon in taus)

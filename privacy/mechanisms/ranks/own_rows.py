@@ -67,9 +67,8 @@ class OwnRows:
         """Of each group, the offsets from quantiles, where a row weighs TAU / max(tau, its unit's rows).
 
         Whichever of its rows a unit has, in whichever groups, they weigh TAU together at most. An offset
-        A - q N = (1 - q) A - q (N - A) lies for the unit's part between -q TAU and (1 - q) TAU: in one group it moves
-        by TAU at most, in all groups together by 2 max(q, 1 - q) TAU, as what it takes away from some it may add to
-        others. Rounding of q N adds one in each group.
+        A - q N = (1 - q) A - q (N - A) lies for the unit's part between -q TAU and (1 - q) TAU: when it comes or
+        goes, all groups' offsets together move by max(q, 1 - q) TAU at most. Rounding of q N adds one in each group.
         """
         weight = self.rows * TAU // np.maximum(self.loads(), tau)[self.unit]
         for codes, (levels,) in self._by_group(weight):
@@ -81,7 +80,7 @@ class OwnRows:
     def clipped(self, ranks: Sequence[Rank], tau: int) -> Iterator[list[Ranks]]:
         """Of each group, the offsets from quantiles, where a unit adds its rows on either side up to `Rank.caps`.
 
-        For units of one group at most whose rows only come or go: `Rank.moves` then bounds what an offset moves by.
+        For units of one group at most: `Rank.moves` then bounds what an offset moves by.
         A row counts below the values from its own on as far as the rows that its unit has below it leave room, and
         above the values before its own as far as those above it do.
         """
@@ -94,7 +93,7 @@ class OwnRows:
         place[order] = np.arange(len(order))
         weights = []
         for rank in ranks:
-            below, above = rank.caps(tau, exchanges=False)
+            below, above = rank.caps(tau)
             weights.append((np.minimum(upto, below) - np.minimum(before, below))[place])
             weights.append((np.minimum(left - before, above) - np.minimum(left - upto, above))[place])
         for codes, levels in self._by_group(*weights):

@@ -65,7 +65,7 @@ class Rank:
             return self.quantile
         return -self.beyond if self.highest else self.beyond
 
-    def caps(self, tau: int, *, exchanges: bool) -> tuple[int, int]:
+    def caps(self, tau: int) -> tuple[int, int]:
         """What one unit may add to A, and to B: tau, and the side that weighs less more of it, at most 2^32.
 
         That costs nothing: of a 90th percentile a unit may have 9 tau rows below the value where it may have tau
@@ -74,22 +74,20 @@ class Rank:
 
         Args:
           tau: a number of rows.
-          exchanges: may a unit's rows pass from one side to the other? Both sides then add up, and have tau each.
         """
-        if exchanges or not self.below or not self.above:
+        if not self.below or not self.above:
             return tau, tau
         more, less = (max(tau, tau * side // other) for side, other in self._sides)
         return min(more, _MOST_TAU), min(less, _MOST_TAU)
 
-    def moves(self, tau: int, *, exchanges: bool) -> int:
+    def moves(self, tau: int) -> int:
         """By how much a unit moves the offset of every v at most, that adds no more than `caps` to A and to B.
 
         Where rows of it come, A and B grow: the offset moves by below times the one or by above times the other, or
-        by less. Where rows are exchanged one may grow and the other fall.
+        by less.
         """
-        under, over = self.caps(tau, exchanges=exchanges)
-        both = self.below * under, self.above * over
-        return sum(both) if exchanges else max(both)
+        under, over = self.caps(tau)
+        return max(self.below * under, self.above * over)
 
     @property
     def _sides(self) -> tuple[tuple[int, int], tuple[int, int]]:

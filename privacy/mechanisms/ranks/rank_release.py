@@ -63,9 +63,8 @@ class RankBatch:
     Quantiles weigh rows, extremes people. How far one unit moves the offsets of a rank (`Rank`), all groups together,
     and so the distance of every value:
 
-    * Rows of one owner each, all of a unit's in one group, that only come or go: `OwnRows.clipped`. For a median that
-      is half a threshold.
-    * Other rows of one owner each: `OwnRows.scaled`, a threshold in one group, and 2 max(q, 1 - q) thresholds in any
+    * Rows of one owner each, all of a unit's in one group: `OwnRows.clipped`. For a median that is half a threshold.
+    * Other rows of one owner each: `OwnRows.scaled`, a threshold in one group, and max(q, 1 - q) thresholds in any
       number of groups: no bound on the groups of a unit is needed. Extremes likewise, in people.
     * Rows of several owners: `GroupRows`, as the first, in each of the groups that a unit may be in.
 
@@ -84,7 +83,6 @@ class RankBatch:
       ladder: the thresholds of quantiles.
       one_group: can a unit be in one group at most, whichever of its rows it has?
       confidence: of the intervals, in (0, 1).
-      exchanges: may rows of a unit appear where it loses others?
       sharing: of rows with several owners; None where each row has one.
     """
 
@@ -94,7 +92,6 @@ class RankBatch:
     ladder: Ladder = field(default_factory=lambda: Ladder(low=0))
     one_group: bool = True
     confidence: float = 0.95
-    exchanges: bool = False
     sharing: Sharing | None = None
 
     def __post_init__(self) -> None:
@@ -192,7 +189,7 @@ class RankBatch:
         if self.sharing is not None:
             shared = SharedRows(tuples, self.n_codes, self.sharing)
             tau = 1 if self.is_extreme else self._chosen(shared.together(), tuples.n_groups, entropy)
-            groups = shared.by_group(tau, exchanges=self.exchanges)
+            groups = shared.by_group(tau)
             return tau, ([group.of(rank) for rank in self.ranks] for group in groups)
         own = OwnRows.of(tuples, self.n_codes)
         if self.is_extreme:
@@ -224,22 +221,22 @@ class RankBatch:
         return exact_epsilon(self.epsilon) * Fraction(share)
 
     def _clips(self, n_groups: int) -> bool:
-        """Of quantiles of one owner's rows: do they only come or go, and a unit's all in one group?"""
-        return (self.one_group or n_groups == 1) and not self.exchanges
+        """Of quantiles of one owner's rows: are a unit's all in one group?"""
+        return self.one_group or n_groups == 1
 
     def _moves(self, rank: Rank, tau: int, n_groups: int) -> int:
         """What a unit moves the offsets from a rank by at most, over all groups, in their units."""
         if self.sharing is not None:
-            under, over = rank.caps(tau, exchanges=self.exchanges)
-            most = ONE * rank.moves(tau, exchanges=self.exchanges)
+            under, over = rank.caps(tau)
+            most = ONE * rank.moves(tau)
             gap = math.ceil(Fraction(self.sharing.gap) * ONE * (rank.below * under + rank.above * over))
             return (most + gap) * self.sharing.reached(n_groups)
         if not self.is_extreme and self._clips(n_groups):
-            return rank.moves(tau, exchanges=False)
+            return rank.moves(tau)
         if self.one_group or n_groups == 1:
             return TAU + 1
         farthest = 1.0 if rank.quantile is None else max(rank.below, rank.above) / PARTS
-        return math.ceil(2 * farthest * TAU) + n_groups + 1
+        return math.ceil(farthest * TAU) + n_groups + 1
 
     def _rows_of_noise(self, n_groups: int) -> float:
         """1 / gamma of the rank that moves most, in rows at a threshold of one."""

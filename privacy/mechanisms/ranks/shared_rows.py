@@ -70,7 +70,7 @@ class SharedRows:
         """The rows of all groups as those of one."""
         return encode(replace(self._joined, group=np.zeros_like(self._joined.group), n_groups=1))
 
-    def by_group(self, tau: int, *, exchanges: bool) -> Iterator[GroupRows]:
+    def by_group(self, tau: int) -> Iterator[GroupRows]:
         """Each group's rows, of which no owner adds more than `Rank.caps` of tau to either side of a value."""
         coded = encode(self._joined)
         for group in range(self._joined.n_groups):
@@ -85,7 +85,7 @@ class SharedRows:
                 weights=coded.weights[:, here],
                 units=coded.units[first:last],
             )
-            yield GroupRows(one, self._value[here], self._n_codes, tau, self._sharing, exchanges=exchanges)
+            yield GroupRows(one, self._value[here], self._n_codes, tau, self._sharing)
 
     def __repr__(self) -> str:
         return "SharedRows(<private>)"
@@ -96,9 +96,8 @@ class GroupRows:
 
     F_c(P), the most weight of the rows in P of which no owner adds more than c, falls by between 0 and c where a unit
     loses rows, for every set of values P (privacy.md section 2, fact 1). So A(v) = F(x <= v) and B(v) = F(x > v) are
-    for any number of owners what `OwnRows.clipped` has for one, and `Rank.moves` bounds the offset. Where rows are
-    exchanged, each F moves by c at most in either direction (`planner.sensitivity.own_rows`). A solver's value may
-    lie below F by gap c, which adds gap (below c + above c') to what an offset moves by.
+    for any number of owners what `OwnRows.clipped` has for one, and `Rank.moves` bounds the offset. A solver's
+    value may lie below F by gap c, which adds gap (below c + above c') to what an offset moves by.
 
     A rank in people is of a threshold of one: F_1(x > v) is by duality the least weight of units that together have a
     share of one in every row above v, so that no fewer units can own all those rows.
@@ -111,12 +110,9 @@ class GroupRows:
         n_codes: int,
         tau: int,
         sharing: Sharing,
-        *,
-        exchanges: bool,
     ) -> None:
         """Take rows in the order of their values."""
         self._coded, self._n_codes, self._tau, self._sharing = coded, n_codes, tau, sharing
-        self._exchanges = exchanges
         self._codes, first = np.unique(value, return_index=True)
         self._ends = np.append(first, len(value))
         self._known: dict[tuple[bool, int, int], int] = {}
@@ -127,14 +123,14 @@ class GroupRows:
 
     def offset(self, rank: Rank, place: int) -> int:
         """That of the values below the distinct one at `place`, in 2^-30 of a row: two programs, unless known."""
-        under, over = rank.caps(self._tau, exchanges=self._exchanges)
+        under, over = rank.caps(self._tau)
         below = rank.below * self._truncated(True, place, under) if rank.below else 0
         above = rank.above * self._truncated(False, place, over) if rank.above else 0
         return below - above + rank.shift * ONE
 
     def slack(self, rank: Rank) -> int:
         """By how much an offset may lie below a smaller value's, from the gap of the solver."""
-        under, over = rank.caps(self._tau, exchanges=self._exchanges)
+        under, over = rank.caps(self._tau)
         return int(self._sharing.gap * ONE * (rank.below * under + rank.above * over)) + 1 if self._sharing.gap else 0
 
     def _truncated(self, below: bool, place: int, cap: int) -> int:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.exact import float_at_least
+from privacy.mechanisms.selection.exceedances import ExceedanceScores
 from privacy.mechanisms.selection.lazy_choice import Choice, settled_values
 from privacy.mechanisms.selection.scores import SENSITIVITY, Scores
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -30,7 +31,9 @@ def proposal_scale(epsilon: Fraction, length: int) -> float:
     return float_at_least(2 * SENSITIVITY * length / epsilon)
 
 
-def exponential_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fraction, entropy: Entropy) -> Choice:
+def exponential_choice(
+    answer: TruncatedAnswer, scores: Scores | ExceedanceScores, epsilon: Fraction, entropy: Entropy
+) -> Choice:
     """Draw a threshold for every group with probability proportional to exp(-epsilon score / (2 D)).
 
     Scores move by at most D = SENSITIVITY between neighbours, so the log density ratio of what is drawn lies in an
@@ -62,8 +65,7 @@ def exponential_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fractio
         raise InvalidParameter("epsilon must be positive")
     n_groups, length = answer.n_groups, len(answer.ladder)
     scale = proposal_scale(epsilon, length)
-    lower, upper = answer.bounds()
-    best, worst = scores(upper, lower), scores(lower, upper)
+    best, worst = scores.bounds(answer)
     index = np.zeros(n_groups, np.intp)
     racing = np.arange(n_groups)
     for rounds in range(_MOST_ROUNDS):
@@ -79,13 +81,14 @@ def exponential_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fractio
     raise EntropyFailed("the noise source lets no threshold be chosen")
 
 
-def _from_the_smallest(answer: TruncatedAnswer, scores: Scores, groups: NDArray[np.intp]) -> NDArray[np.int64]:
+def _from_the_smallest(
+    answer: TruncatedAnswer, scores: Scores | ExceedanceScores, groups: NDArray[np.intp]
+) -> NDArray[np.int64]:
     """(n, L) the scores of some groups, every value solved, less each group's smallest."""
     for group in groups.tolist():
         for index in range(len(answer.ladder)):
             answer.solve(group, index)
-    values, _ = answer.bounds()
-    found = scores(values[groups], values[groups])
+    found = scores.bounds(answer)[0][groups]
     smallest: NDArray[np.int64] = found - found.min(axis=1, keepdims=True)
     return smallest
 
@@ -102,7 +105,7 @@ def _proposals(
 
 def _first_taken(
     answer: TruncatedAnswer,
-    scores: Scores,
+    scores: Scores | ExceedanceScores,
     best: NDArray[np.int64],
     worst: NDArray[np.int64],
     groups: NDArray[np.intp],
@@ -117,6 +120,7 @@ def _first_taken(
     winner = np.where(perhaps[rows, first], proposal[rows, first], -1).astype(np.intp)
     for row in np.flatnonzero(perhaps[rows, first] & ~surely[rows, first]):
         winner[row] = -1
+        assert isinstance(scores, Scores), "counts leave nothing open"
         for turn in np.flatnonzero(perhaps[row]):
             threshold = int(proposal[row, turn])
             if _is_taken(answer, scores, int(groups[row]), threshold, int(noise[row, turn])):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
+from privacy.mechanisms.selection.exceedances import ExceedanceScores
 from privacy.mechanisms.selection.scores import Scores, selection_noise
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
@@ -42,7 +43,7 @@ def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp]) -> NDArray[
     return lower
 
 
-def choose(answer: TruncatedAnswer, scores: Scores, noise: NDArray[np.int64]) -> Choice:
+def choose(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, noise: NDArray[np.int64]) -> Choice:
     """The argmin of score - noise in every group, the lowest index among equals.
 
     The noise is drawn before anything is solved, so the outcome is a function of (data, noise) alone:
@@ -54,10 +55,12 @@ def choose(answer: TruncatedAnswer, scores: Scores, noise: NDArray[np.int64]) ->
       noise: (G, L) int64 grid steps.
     Cost: G L^2 operations, and at most L solves per group; each solve is followed by L^2 operations.
     """
-    lower, upper = answer.bounds()
-    best, worst = scores(upper, lower) - noise, scores(lower, upper) - noise
+    best, worst = (bound - noise for bound in scores.bounds(answer))
     index = np.argmin(best, axis=1)
     rows = np.arange(answer.n_groups)
+    if isinstance(scores, ExceedanceScores):
+        return Choice(index, settled_values(answer, index))
+    lower, upper = answer.bounds()
     open_groups = (best[rows, index] != worst[rows, index]) | (lower[rows, index] != upper[rows, index])
     values = lower[rows, index].copy()
     for group in np.flatnonzero(open_groups):
@@ -65,7 +68,9 @@ def choose(answer: TruncatedAnswer, scores: Scores, noise: NDArray[np.int64]) ->
     return Choice(index, values)
 
 
-def noisy_choice(answer: TruncatedAnswer, scores: Scores, epsilon: Fraction, entropy: Entropy) -> Choice:
+def noisy_choice(
+    answer: TruncatedAnswer, scores: Scores | ExceedanceScores, epsilon: Fraction, entropy: Entropy
+) -> Choice:
     """`choose` with one-sided geometric noise: epsilon-DP in every group (`selection_noise`).
 
     Args:

@@ -9,27 +9,13 @@ The constants c / eps_2 and t only ever occur as their sum, the price of a unit 
 may depend on the threshold: from a sample, large thresholds may spend more (privacy.md section 4, item 1).
 
 Where every value only grows when a unit comes, v_j - v_i moves by the larger of the two sensitivities, and that
-takes the place of their sum: a third less noise between two thresholds side by side (`monotone`). Where a unit
-adds min(tau, load), as it does where every tuple has one owner, v_i - v_j moves by tau_i - tau_j at most, and that
-takes its place: half as much again between two side by side (`nested`). Not so where tuples have several owners: a
-unit may add nothing while others fill the capacities that it meets, and all of a threshold twice as large.
+takes the place of their sum: a third less noise between two thresholds side by side (`monotone`). Where every tuple
+has one owner, how many units have more says all that is needed (`exceedances`).
 
 What is compared with a rival may have any public handicap: no handicap moves a sensitivity. So the price may be
 charged by how far apart two thresholds are, a margin of `margins[k]` times the divisor for k doublings, in place
 of t (tau'_i - tau'_j). A threshold k doublings too large is then rare enough for what it costs, while the next one is
 not held back by how rare the last of a long ladder has to be.
-
-Those scores compare the values of any two thresholds, so that one has to beat those far below it by all that the
-margin asks, on average over what lies between: of loads with heavy tails, much where few people are. By doublings
-(`by_doublings`) every doubling of the ladder speaks for itself. From tau_{j-1} to tau_j the value grows by
-a_j (tau_j - tau_{j-1}), where a_j of tuples of one owner is how many units have more, on average over the doubling,
-and never more than at the one before. The score is then
-
-    s_i = max(0, max_{j <= i} (margins[i - j + 1] - a_j), a_{i+1}),   small is good,
-
-with what noise is charged at taken from every a_j. A threshold k doublings above the last that anybody reaches has
-a_j = 0 for those k doublings and still pays `margins[k]`. One among people pays nothing where at each distance below
-it the doubling that begins there is worth it; and for what it leaves out it pays from the first unit on.
 """
 
 from __future__ import annotations
@@ -45,6 +31,7 @@ from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, float_at_least
 from privacy.ladder import Ladder
+from privacy.truncation.truncated_answer import TruncatedAnswer
 
 GRID = 1024
 """N: a score is floored to a multiple of 1 / N."""
@@ -68,24 +55,17 @@ class Scores:
     Sensitivity: at most N + 1 = `SENSITIVITY`, floating-point rounding included. Proof: v_j - v_i moves by at most
     reach_ij = tau'_i + tau'_j. If a unit that comes adds x_i in [0, tau_i] and x_j in [0, tau_j] to the fbar of
     which v_i and v_j are at most gap tau short, then by x_j - x_i and as much as both may be short, so by at most
-    reach_ij = max(tau_i, tau_j) + gap (tau_i + tau_j). If x_i = min(tau_i, load), then by |tau_i - tau_j| at most,
-    and by a unit more where values are rounded down after they moved: reach_ij = |tau_i - tau_j| + 1 + gap (tau_i +
-    tau_j). Saturation changes nothing about that: it is 1-Lipschitz, and where it takes the larger threshold's move
-    away, the smaller one's is tau_j at most, which is no more than tau_i - tau_j where thresholds double.
+    reach_ij = max(tau_i, tau_j) + gap (tau_i + tau_j). Saturation is 1-Lipschitz, and changes nothing about that.
 
     Take the public floats offset_ij and inverse_ij <= (1 + 2^-51) N / reach_ij as exact constants. The real number
     T_ij = (v_j - v_i + offset_ij) inverse_ij moves by at most reach_ij inverse_ij <= N + 2^-41, and so does
     phi(max_j T_ij), phi clipping to [0, N M], M = MAX_SCORE. The float differs from T_ij by three roundings
     (v_j - v_i is an exact int64), so by at most 2^-51 (|v_j - v_i| + |offset_ij|) inverse_ij
     <= 2^-51 (|T_ij| + 2 |offset_ij| inverse_ij), and |offset_ij| inverse_ij <= 2 N C (1 + 2^-50), C the largest price
-    and margin together: prices are charged for max(tau'_i, tau'_j) at most, which is no more than twice any of the
-    three reaches. Where T_ij > 2 N M both clip to N M; where T_ij < 0 both clip to 0 but for an error of
+    and margin together: prices are charged for max(tau'_i, tau'_j) at most, which is no more than twice either of the
+    reaches. Where T_ij > 2 N M both clip to N M; where T_ij < 0 both clip to 0 but for an error of
     2^-49 N C (1 + 2^-49); elsewhere the error is at most 2^-50 N (M + 2 C) (1 + 2^-49), at most 3 2^-8 + 2^-49. So
     the clipped maximum moves by less than N + 1, and its floor by at most N + 1.
-
-    By doublings the terms of a threshold are those of the pairs (j, j - 1), each with the sign and the offset with
-    which it counts there. Nothing of the proof changes: |v_j - v_{j-1}| moves by reach_{j,j-1} at most, and the cost
-    of the doubling is charged for tau'_j at most. That its worth is a number of units plays no part.
 
     Monotone: each float operation is monotone in v_j and in -v_i, so bounds on v give exact bounds on
     the very integers that the values would give.
@@ -97,12 +77,7 @@ class Scores:
       margins: (L,) M_k >= 0, by which, in scores, a threshold has to beat one that is k doublings smaller; M_0 is not
         used. Empty for none.
       monotone: whoever makes the values promises that a unit that comes adds to fbar at every threshold, or nothing.
-        True of truncated sums, unless neighbours exchange a unit for another.
-      nested: whoever makes the values promises that a unit that comes adds min(tau, load) to fbar at every threshold,
-        of a load that is the same for all of them, or as much of several groups together. True of sums over tuples of
-        one owner. It implies `monotone`.
-      by_doublings: a threshold is judged by what every doubling of the ladder adds, instead of by all its rivals. It
-        needs margins, and is meant for `nested`; no promise is needed for privacy.
+        True of truncated sums.
     """
 
     ladder: Ladder
@@ -110,13 +85,9 @@ class Scores:
     prices: tuple[float, ...]
     margins: tuple[float, ...] = ()
     monotone: bool = False
-    nested: bool = False
-    by_doublings: bool = False
 
     def __post_init__(self) -> None:
         check_gap(self.gap)
-        if self.by_doublings and not self.margins:
-            raise InvalidParameter("what a doubling has to be worth grows with margins")
         if not self.ladder.doubling:
             raise InvalidParameter("thresholds that are scored double")
         if len(self.prices) != len(self.ladder):
@@ -133,8 +104,6 @@ class Scores:
         """(L, L) by how much v_j - v_i can move, in units."""
         tau = self.ladder.units.astype(np.float64)
         both = tau[:, None] + tau[None, :]
-        if self.nested:
-            return np.asarray(np.abs(tau[:, None] - tau[None, :]) + 1 + self.gap * both)
         if self.monotone:
             return np.asarray(np.maximum(tau[:, None], tau[None, :]) + self.gap * both)
         return np.asarray((1 + self.gap) * both)
@@ -160,6 +129,11 @@ class Scores:
         np.fill_diagonal(inverse, 0.0)  # a threshold does not compete with itself
         return inverse
 
+    def bounds(self, answer: TruncatedAnswer) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(G, L) the least and the largest score of every threshold, by what the answer knows of itself."""
+        lower, upper = answer.bounds()
+        return self(upper, lower), self(lower, upper)
+
     def __call__(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.int64]:
         """Score every threshold with its own value against its rivals' values.
 
@@ -176,29 +150,10 @@ class Scores:
         return grid
 
     def _chunk(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.int64]:
-        worst = self._worst_doubling(own, rivals) if self.by_doublings else self._worst_rival(own, rivals)
+        worst = self._worst_rival(own, rivals)
         np.minimum(worst, GRID * MAX_SCORE, out=worst)
         grid: NDArray[np.int64] = np.floor(worst).astype(np.int64).T
         return grid
-
-    def _worst_doubling(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(L, G) the largest term of every threshold, or 0, by doublings."""
-        own_by_rung, rivals_by_rung = np.ascontiguousarray(own.T), np.ascontiguousarray(rivals.T)
-        worst = np.zeros(own_by_rung.shape)
-        upper, lower = np.arange(1, len(self.ladder)), np.arange(len(self.ladder) - 1)
-        cost = self._cost[upper] - self._cost[lower]
-        reach, inverse = self._reach[upper, lower], self._inverse[upper, lower]
-        # A doubling counts for the thresholds from its upper end on: too little is added.
-        short = rivals_by_rung[lower] - own_by_rung[upper]
-        for height in range(1, len(self.ladder)):
-            reached = len(self.ladder) - height
-            offset = cost[:reached] + self.margins[height] * reach[:reached]
-            terms = (short[:reached] + offset[:, None]) * inverse[:reached, None]
-            np.maximum(worst[height:], terms, out=worst[height:])
-        # And for the one that it begins at: so much is left out.
-        left_out = (rivals_by_rung[upper] - own_by_rung[lower] - cost[:, None]) * inverse[:, None]
-        np.maximum(worst[:-1], left_out, out=worst[:-1])
-        return worst
 
     def _worst_rival(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.float64]:
         """(L, G) the largest term of every threshold, or 0, against all of its rivals."""
@@ -215,14 +170,7 @@ class Scores:
         return worst
 
     def terms(self, own: int, index: int, rivals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(L,) what each rival adds to the score of threshold `index` at value `own`: its row before the maximum.
-
-        By doublings, in the order in which rungs say the most: the nearest first, and those that play no part last.
-        It only says what to solve next.
-        """
-        if self.by_doublings:
-            rung = np.arange(len(self.ladder))
-            return np.asarray(-1.0 * np.abs(rung - index) - len(self.ladder) * (rung > index + 1))
+        """(L,) what each rival adds to the score of threshold `index` at value `own`: its row before the maximum."""
         terms: NDArray[np.float64] = (rivals - own + self._offset[index]) * self._inverse[index]
         return terms
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
+from privacy.mechanisms.selection.exceedances import ExceedanceScores
 from privacy.mechanisms.selection.scores import Scores
 
 RARITY = 3.5
@@ -54,15 +55,14 @@ class SelectionSettings:
       rarity: > 1, how many times rarer a doubling too far is, up to what beta asks for; None for the published
         scores.
       growth: >= 0, by how much the logarithm of the rarity grows with each further doubling.
-      by_doublings: is a threshold judged by what each doubling of the ladder adds, rather than against all others
-        (`Scores.by_doublings`)? It asks for rarity.
+      first: of `exceedance_scores`: how much of a doubling even the next threshold counts for, however near.
     """
 
     split: float
     beta: float = BETA
     rarity: float | None = RARITY
     growth: float = GROWTH
-    by_doublings: bool = False
+    first: float = 0.15
 
     def __post_init__(self) -> None:
         if not (0 < self.split < 1 and 0 < self.beta < 1):
@@ -71,8 +71,8 @@ class SelectionSettings:
             raise InvalidParameter("rarity is finite and above 1")
         if not 0 <= self.growth < math.inf:
             raise InvalidParameter("growth is finite and not negative")
-        if self.by_doublings and self.rarity is None:
-            raise InvalidParameter("doublings are worth what their rarity asks for")
+        if not 0 <= self.first < math.inf:
+            raise InvalidParameter("what the next threshold counts for is finite and not negative")
 
     def farthest(self, ladder: Ladder, selecting: float, n_groups: int = 1) -> float:
         """t = 2 ln(L G / beta) / eps_1: the price below which no threshold's noise counts, but with probability beta.
@@ -105,9 +105,22 @@ class SelectionSettings:
         if self.rarity is None:
             return Scores(ladder, gap, tuple(price + far for price in noise))
         margins = (2 * self._log_rarity(self.rarity, doublings) / selecting for doublings in range(len(ladder)))
-        return Scores(
-            ladder, gap, noise, tuple(min(margin, far) for margin in margins), by_doublings=self.by_doublings
-        )
+        return Scores(ladder, gap, noise, tuple(min(margin, far) for margin in margins))
+
+    def exceedance_scores(self, ladder: Ladder, price: float, selecting: float, reached: int = 1) -> ExceedanceScores:
+        """Scores by how many units have more, for tuples of one owner.
+
+        Args:
+          ladder, selecting: as in `scores`; the ladder may be a fine one.
+          price: what noise is charged at, in units: the mean of all groups' together, in multiples of tau.
+          reached: L0, where the counts are those of several groups together.
+        Raises: InvalidParameter without a rarity, or for an epsilon that is too small.
+        """
+        if self.rarity is None:
+            raise InvalidParameter("steps up are worth what their rarity asks for")
+        far = math.log(len(ladder) / self.beta)
+        made = min(price, MOST_NOISE), selecting, self.rarity, self.first, self.growth, far, reached
+        return ExceedanceScores(ladder, *made)
 
     def _log_rarity(self, rarity: float, doublings: int) -> float:
         """How rare it is to be so many doublings too far: the logarithm."""

@@ -14,17 +14,16 @@ from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, WEIGHT_BITS, saturating_sums
 
 
-def histogram_thresholds(bound: int | None = None, single: Iterable[Ladder] = ()) -> tuple[int, ...]:
-    """The thresholds, in units, at which a histogram of loads knows truncated sums: every ladder's, and a bound's.
+def histogram_thresholds(ladders: Iterable[Ladder], bound: int | None = None) -> tuple[int, ...]:
+    """The thresholds, in units, at which a histogram of loads has to know truncated sums: those of all ladders.
 
     Args:
-      bound: Delta, in normalised weight; one above the ladder's largest is left out.
-      single: ladders of other thresholds that are asked for.
+      ladders: that thresholds are chosen from, or that have the one threshold of a release.
+      bound: Delta, in normalised weight, at which sums are released, too; one above 2^32 is left out.
     """
-    powers = Ladder().units.tolist()
-    most = powers[-1] if bound is None else bound << WEIGHT_BITS
-    others = (int(units) for ladder in single for units in ladder.units)
-    return tuple(sorted({*powers, min(most, powers[-1]), *others}))
+    most = int(Ladder().units[-1])
+    bounds = () if bound is None else (min(bound << WEIGHT_BITS, most),)
+    return tuple(sorted({*bounds, *(int(units) for ladder in ladders for units in ladder.units)}))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,15 +105,8 @@ class LoadsOfSum:
         known = places < len(self.histogram.thresholds)
         if not known.all() or (self.histogram.thresholds[places] != ladder.units).any():
             raise InvalidParameter("a histogram of loads knows its own thresholds only")
-        totals = _added_up(self._by_interval(self.histogram.totals))
-        above = _added_up(self._by_interval(self.histogram.units)[:, ::-1])[:, ::-1]
-        values = np.empty((self.n_groups, len(ladder)), np.int64)
-        for rung, place in enumerate(places.tolist()):
-            tau = int(ladder.units[rung])
-            cut = np.minimum(above[:, place + 1], MAX_UNITS // tau) * tau
-            cut[above[:, place + 1] > MAX_UNITS // tau] = MAX_UNITS
-            values[:, rung] = _saturating(totals[:, place], cut)
-        return TabulatedAnswer(values, ladder)
+        units, totals = (self._by_interval(one) for one in (self.histogram.units, self.histogram.totals))
+        return truncated_at(ladder, places, units, totals)
 
     def units(self) -> NDArray[np.int64]:
         """(G,) how many units add to each group's sum."""
@@ -129,6 +121,48 @@ class LoadsOfSum:
 
     def __repr__(self) -> str:
         return "LoadsOfSum(<private>)"
+
+
+def answer_of_loads(
+    group: NDArray[np.int64], loads: NDArray[np.int64], n_groups: int, ladder: Ladder
+) -> TabulatedAnswer:
+    """sum_u min(tau, load_u) and the number of units above tau, for every group and threshold, exact.
+
+    Args:
+      group: (n,) of each unit's load; one that is in several groups has a load in each.
+      loads: (n,) int64 in [0, MAX_UNITS].
+      n_groups: G.
+      ladder: L thresholds.
+    Cost: O(n log L + G L).
+    """
+    width = len(ladder) + 1
+    cell = group * width + np.searchsorted(ladder.units, loads)
+    units = np.bincount(cell, minlength=n_groups * width).reshape(n_groups, width)
+    totals = saturating_sums(cell, loads, n_groups * width).reshape(n_groups, width)
+    return truncated_at(ladder, np.arange(len(ladder)), units, totals)
+
+
+def truncated_at(
+    ladder: Ladder, places: NDArray[np.intp], units: NDArray[np.int64], totals: NDArray[np.int64]
+) -> TabulatedAnswer:
+    """sum_u min(tau, load_u) and the number of units above tau, from units and what they have by intervals of loads.
+
+    Args:
+      ladder: L thresholds.
+      places: (L,) the interval whose upper end each threshold is.
+      units: (G, B) how many units have a load in each of B intervals, rising.
+      totals: (G, B) what they have together, saturating at MAX_UNITS.
+    Cost: O(G (B + L)).
+    """
+    below = _added_up(totals)
+    above = _added_up(units[:, ::-1])[:, ::-1]
+    values = np.empty((len(units), len(ladder)), np.int64)
+    for rung, place in enumerate(places.tolist()):
+        tau = int(ladder.units[rung])
+        cut = np.minimum(above[:, place + 1], MAX_UNITS // tau) * tau
+        cut[above[:, place + 1] > MAX_UNITS // tau] = MAX_UNITS
+        values[:, rung] = _saturating(below[:, place], cut)
+    return TabulatedAnswer(values, ladder, exceedances=np.ascontiguousarray(above[:, places + 1]))
 
 
 def _within(column: NDArray[np.int64], least: int, most: int) -> bool:

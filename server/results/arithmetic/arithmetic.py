@@ -66,6 +66,19 @@ def around(products: Column, x: Column, y: Column, count: Column) -> Column:
     return subtract(products, multiply(x, divide(y, count)))
 
 
+def within(operand: Column, low: Column, high: Column) -> Column:
+    """The operand, moved to the nearest end of a range that holds the truth; NULL where it is.
+
+    The interval is what it has in common with the range, or the range where they have nothing in common.
+    """
+    value = np.clip(operand.value, low.value, high.value)
+    apart = (operand.high < low.value) | (operand.low > high.value)
+    null, may_be_null, known = together((operand, low, high))
+    lower = np.where(apart, low.value, np.maximum(operand.low, low.value))
+    upper = np.where(apart, high.value, np.minimum(operand.high, high.value))
+    return _known(value, null, lower, upper, may_be_null, known)
+
+
 def square_root(operand: Column) -> Column:
     """The root of what is not negative; of a negative number NULL."""
     value, low, high = (np.sqrt(np.maximum(part, 0.0)) for part in (operand.value, operand.low, operand.high))

@@ -30,6 +30,7 @@ OPERATORS: dict[Operator, Callable[..., Column]] = {
     "least": arithmetic.least,
     "sqrt": arithmetic.square_root,
     "around": arithmetic.around,
+    "within": arithmetic.within,
     "=": logic.equal,
     "<>": lambda left, right: logic.negated(logic.equal(left, right)),
     "<": logic.less,

@@ -1,7 +1,7 @@
 SELECT
   CAST("customer_0"."c_custkey" AS BIGINT) AS "o0",
   CAST(COALESCE(LEAST("t_1"."a2", 20), 0) AS BIGINT) AS "k0",
-  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
+  CAST(1073741824 AS BIGINT) AS "w0"
 FROM "public"."customer" AS "customer_0"
 LEFT JOIN (
   SELECT
@@ -11,10 +11,7 @@ LEFT JOIN (
   GROUP BY
     1
 ) AS "t_1"
-  ON "t_1"."k1" = "customer_0"."c_custkey"
-GROUP BY
-  1,
-  2;
+  ON "t_1"."k1" = "customer_0"."c_custkey";
 
 SELECT DISTINCT
   CAST(COALESCE(LEAST("t_1"."a2", 20), 0) AS BIGINT) AS "k0"

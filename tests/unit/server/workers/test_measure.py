@@ -194,7 +194,7 @@ def test_a_mechanism_of_several_sums_is_given_them_all_at_once(monkeypatch: pyte
 
 
 def test_only_sums_of_one_owner_claim_that_a_unit_adds_as_much_as_it_has() -> None:
-    """What several people own, what they share, and what appears where rows go, moves thresholds further apart."""
+    """What several people own, and what they share, moves thresholds further apart."""
     for sql, nested in [
         ("SELECT count(*) FROM orders", True),
         ("SELECT count(*) FROM orders JOIN lineitem ON l_orderkey = o_orderkey", True),
@@ -202,7 +202,7 @@ def test_only_sums_of_one_owner_claim_that_a_unit_adds_as_much_as_it_has() -> No
         ("SELECT count(*) FROM knows", False),
         (
             "SELECT count(*) FROM orders WHERE NOT EXISTS (SELECT 1 FROM lineitem WHERE l_orderkey = o_orderkey)",
-            False,
+            True,
         ),
     ]:
         (release,) = plan_measurements(planned(sql), demo_policy()).releases

@@ -21,7 +21,7 @@ def test_expressions_over_released_values() -> None:
         ("sum(LEAST(GREATEST(l_linenumber, 0), 7))", FIRST, "int8"),
         ("sum(LEAST(GREATEST(l_linenumber, 0), 7)) / count(*)", Apply("/", (FIRST, SECOND)), "float8"),
         ("sum(l_tax) / count(*)", Apply("/", (FIRST, SECOND)), "float8"),
-        ("avg(l_tax)", Apply("/", (FIRST, SECOND)), "float8"),
+        ("avg(l_tax)", Apply("within", (Apply("/", (FIRST, SECOND)), Given(0.0), Given(0.08))), "float8"),
         (
             "100 * sum(CASE WHEN l_tax > 0.01 THEN l_quantity END) / sum(l_quantity)",
             Apply("/", (Apply("*", (Given(100), FIRST)), SECOND)),

@@ -1,9 +1,8 @@
-"""Sums of vectors that are cut in L1 and in L2."""
+"""Sums of vectors that are scaled to a total, and to a Euclidean length."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -12,12 +11,10 @@ import pytest
 from privacy.accounting.event import ZCDP, PureDP
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder
-from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.clipping.clipped_vectors import STEPS, ClippedVectors, sum_sensitivity
-from privacy.mechanisms.clipping.l1_clip import L1Clip
-from privacy.mechanisms.clipping.l2_clip import L2Clip
-from privacy.mechanisms.clipping.levelled_vectors import Level, LevelledVectors, LevelNoise
+from privacy.ladder import Ladder, useful_ladder
+from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
+from privacy.mechanisms.clipping.clip import Clip
+from privacy.mechanisms.clipping.unit_vectors import UnitVectors, step_of
 from privacy.mechanisms.concentrated_gem import ConcentratedGem
 from privacy.mechanisms.groups.group_lp import GroupLp, group_lps
 from privacy.mechanisms.groups.sums import Sum
@@ -27,10 +24,11 @@ from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
-from tests.unit.privacy.refusals import refuses, refuses_calls
+from tests.unit.privacy.refusals import refuses
 from tests.unit.privacy.truncation.instances import join_tuples, owner
 
-BUDGET = PureBudget(1.0)
+PURE, CONCENTRATED = PureBudget(1.0), ConcentratedBudget.of(4.0, 1e-7)
+BOTH = pytest.mark.parametrize("budget", [PURE, CONCENTRATED], ids=["l1", "l2"])
 WARDS = 6
 
 
@@ -52,97 +50,6 @@ def people() -> CodedJoinTuples:
     return encode(join_tuples([unit], [ONE] * rows, group.tolist(), WARDS))
 
 
-def levelled(tau: int) -> list[float]:
-    level = Level(tau, 4)
-    return [float(value) for value in LevelledVectors.of_sum(pair(), 0).sums(level) * level.step / ONE]
-
-
-def test_the_largest_parts_of_a_unit_are_cut_to_one_level() -> None:
-    assert levelled(8 * ONE) == pytest.approx([3.0, 4.0, 1.0, 0.0], abs=1e-6)
-    assert levelled(6 * ONE) == pytest.approx([3.0, 3.0, 1.0, 0.0], abs=1e-6)
-    assert levelled(4 * ONE) == pytest.approx([2.0, 2.0, 1.0, 0.0], abs=1e-6)
-    assert LevelledVectors.of_sum(pair(), 0).totals(Ladder(0, 3)).values.tolist() == [
-        [2 * ONE, 3 * ONE + 2, 5 * ONE + 2, 8 * ONE + 2]
-    ]
-    # noise is for tau in two groups and for less than twice that in any
-    for reached, times in ((1, 1.0), (2, 1.0), (4, 1.5), (1_000, 1.998)):
-        noise = LevelNoise(Level(8 * ONE, reached), Fraction(1, 2))
-        assert noise.scale * noise.step_weight == pytest.approx(8 * times / 0.5, rel=1e-6)
-
-
-def test_keys_that_show_fewer_groups_of_a_unit_buy_less_noise() -> None:
-    """One threshold leaves nothing to choose, and the whole budget for the release."""
-    clip = L1Clip(BUDGET, Ladder(3, 3))
-    assert clip.release(people(), 0, SimulatedEntropy(1)).noise_scale == pytest.approx(
-        np.full(WARDS, 8 * 10 / 6), rel=1e-6
-    )
-    told = clip.of_kinds((("person", 2),))
-    assert told.release(people(), 0, SimulatedEntropy(1)).noise_scale == pytest.approx(np.full(WARDS, 8.0), rel=1e-6)
-    assert told.of_kinds((("person", 5),)) == told
-    with pytest.raises(InvalidParameter, match="at least one group"):
-        clip.of_kinds(())
-
-
-def test_what_is_released_says_what_it_cost() -> None:
-    clip = L1Clip(BUDGET, Ladder(0, 9))
-    released = clip.release(people(), 0, SimulatedEntropy(1))
-    assert (released.mechanism, released.noise, released.delta) == ("l1_clip", "laplace", 0.0)
-    assert clip.event == PureDP(1.0)
-    assert clip.epsilon_if_bound_fails(WARDS) == released.epsilon == 1.0
-    ((tau, half),) = [one for one in clip.expected_noise(WARDS) if one[0] == released.tau[0]]
-    assert half == pytest.approx((released.high - released.low)[0] / 2)
-    assert tau in clip.ladder.taus
-
-
-def test_the_choice_is_made_once_with_its_share() -> None:
-    recorded = RecordedEntropy(SimulatedEntropy(2))
-    L1Clip(BUDGET, Ladder(0, 9), selection=SelectionSettings(0.25)).release(people(), 0, recorded)
-    assert [kind for kind, _, _ in recorded.draws] == ["geometric", "laplace"]
-    assert recorded.draws[0][1] == pytest.approx(2 * 1025 / 0.25, rel=1e-9)
-
-
-def test_is_far_better_than_a_share_for_every_group_where_few_people_have_most() -> None:
-    """The median errors of 21 releases each."""
-    truth = np.diff(people().row_start)  # each weighs one
-    (shared,) = group_lps([Sum(1.0, 0.0, Ladder(0, 32), nested=True)], 0.0, None, None)
-
-    def error(measurement: L1Clip | GroupLp) -> float:
-        runs = (measurement.release(people(), 0, SimulatedEntropy(seed)).values - truth for seed in range(21))
-        return float(np.median([np.abs(run).sum() for run in runs]) / truth.sum())
-
-    assert error(L1Clip(BUDGET, Ladder(0, 32))) < 0.6 * error(shared)
-
-
-def test_the_interval_covers_the_levelled_sum_as_often_as_it_says() -> None:
-    """6 groups, 300 runs: 5.4 standard deviations either way."""
-    clip, level = L1Clip(BUDGET, Ladder(3, 3), confidence=0.9), Level(8 * ONE, WARDS)
-    truth = LevelledVectors.of_sum(people(), 0).sums(level) * level.step / ONE
-    runs = [clip.release(people(), 0, SimulatedEntropy(seed)) for seed in range(300)]
-    covered = np.mean([(one.low <= truth) & (truth <= one.high) for one in runs])
-    assert abs(covered - 0.9) < 5.4 * np.sqrt(0.09 / 1_800)
-
-
-def test_refuses_several_owners_other_rows_and_parameters_out_of_range() -> None:
-    several = encode(join_tuples([owner("u", [1]), owner("u", [2])], [1]))
-    for tuples, row, message in ((several, 0, "one owner"), (pair(), 1, "no such release")):
-        with pytest.raises(InvalidParameter, match=message):
-            L1Clip(BUDGET).release(tuples, row, ConstantEntropy())
-    refuses(L1Clip, {"budget": BUDGET}, confidence=[1.0], groups_per_unit=[0])
-    refuses_calls(Level, (0, 1), (1, 0))
-    refuses_calls(LevelNoise, (Level(1, 1), Fraction(0)))
-    L1Clip(PureBudget(5e-5), Ladder(0, 32)).check_noise(100_000)  # no choice then, but no reason to refuse
-
-
-def test_can_be_watched_and_keeps_its_data_to_itself() -> None:
-    stages: list[str] = []
-    L1Clip(BUDGET).release(pair(), 0, SimulatedEntropy(1), Control(progress=lambda stage, _: stages.append(stage)))
-    assert set(stages) == {"clip"}
-    assert repr(LevelledVectors.of_sum(pair(), 0)) == "LevelledVectors(<private>)"
-
-
-CONCENTRATED = ConcentratedBudget.of(4.0, 1e-7)
-
-
 @cache
 def many_people() -> CodedJoinTuples:
     """3000 people of 20 rows in 30 groups."""
@@ -151,69 +58,101 @@ def many_people() -> CodedJoinTuples:
     return encode(join_tuples([unit], [ONE] * 60_000, pick.integers(0, 30, 60_000).tolist(), 30))
 
 
-def test_vectors_are_cut_in_every_group_and_then_in_length() -> None:
-    vectors = ClippedVectors(pair(), 0)
-    assert (vectors.sums(8 * ONE) / STEPS * 8).tolist() == [3.0, 4.0, 1.0, 0.0]
-    # At tau = 4 the vector (3, 4) has length 5 / 4 of tau, below 2: scaled to tau.
-    assert vectors.sums(4 * ONE) / STEPS * 4 == pytest.approx([2.4, 3.2, 1.0, 0.0], abs=1e-6)
-    # At tau = 1 both entries are cut to 1, and (1, 1) is scaled to length 1.
-    assert vectors.sums(ONE) / STEPS == pytest.approx([math.sqrt(0.5)] * 2 + [1.0, 0.0], abs=1e-6)
-    # beyond twice tau a longer vector counts less
-    nine = encode(join_tuples([owner("u", [1] * 9)], [ONE] * 9, range(9), 9))
-    assert ClippedVectors(nine, 0).sums(ONE) / STEPS == pytest.approx([2 / 9] * 9, abs=1e-6)
-    assert ClippedVectors(nine, 0).lengths(Ladder(0, 0)).values.tolist() == [[ONE * 2 // 3]]
-    assert sum_sensitivity(1) <= STEPS + 2
-    assert sum_sensitivity(100_000) < STEPS * (1 + 1e-4), "rounding costs next to nothing"
+def scaled(tau: int, tuples: CodedJoinTuples, *, euclidean: bool) -> list[float]:
+    sums = UnitVectors.of_sum(tuples, 0, euclidean=euclidean).sums(tau)
+    return [float(value) for value in sums * step_of(tau) / ONE]
 
 
-def test_noise_is_for_tau_whatever_a_unit_reaches() -> None:
+def test_a_unit_that_is_too_long_keeps_its_proportions() -> None:
+    assert scaled(8 * ONE, pair(), euclidean=False) == pytest.approx([3.0, 4.0, 1.0, 0.0], abs=1e-6)
+    assert scaled(ONE * 7 // 2, pair(), euclidean=False) == pytest.approx([1.5, 2.0, 1.0, 0.0], abs=1e-6)
+    assert scaled(8 * ONE, pair(), euclidean=True) == pytest.approx([3.0, 4.0, 1.0, 0.0], abs=1e-6)
+    assert scaled(4 * ONE, pair(), euclidean=True) == pytest.approx([2.4, 3.2, 1.0, 0.0], abs=1e-6)
+    kept = UnitVectors.of_sum(pair(), 0, euclidean=False).kept(Ladder(0, 3))
+    assert kept.values.tolist() == [[2 * ONE, 3 * ONE + 2, 5 * ONE + 2, 8 * ONE + 2]]
+    assert kept.exceedances is not None
+    assert kept.exceedances.tolist() == [[2, 1, 1, 0]], "1 + 2^-29 is more than 1"
+
+
+@pytest.mark.parametrize(
+    ("budget", "scale"), [(PURE, 8.0), (CONCENTRATED, 8 / math.sqrt(2 * CONCENTRATED.rho))], ids=["l1", "l2"]
+)
+def test_noise_is_for_tau_whatever_a_unit_reaches(budget: Budget, scale: float) -> None:
     """One threshold leaves nothing to choose, and the whole budget for the release."""
-    clip = L2Clip(CONCENTRATED, Ladder(3, 3), selection=SelectionSettings(0.2))
-    released = clip.release(many_people(), 0, SimulatedEntropy(1))
-    assert released.noise_scale == pytest.approx(np.full(30, 8 / math.sqrt(2 * CONCENTRATED.rho)), rel=1e-6)
-    assert clip.event == ZCDP(CONCENTRATED.rho)
+    clip = Clip(budget, Ladder(3, 3))
+    for tuples, groups in ((people(), WARDS), (many_people(), 30)):
+        released = clip.release(tuples, 0, SimulatedEntropy(1))
+        assert released.noise_scale == pytest.approx(np.full(groups, scale), rel=1e-6)
+        assert clip.expected_noise(groups)[0][1] == pytest.approx((released.high - released.low)[0] / 2)
+
+
+def test_what_is_released_says_what_it_cost() -> None:
+    clip = Clip(PURE, Ladder(0, 9))
+    released = clip.release(people(), 0, SimulatedEntropy(1))
+    assert (released.mechanism, released.noise, released.delta) == ("l1_clip", "laplace", 0.0)
+    assert clip.event == PureDP(1.0)
+    assert clip.epsilon_if_bound_fails(WARDS) == released.epsilon == 1.0
+    assert released.tau[0] in clip.ladder.taus
+    clip = Clip(CONCENTRATED, Ladder(0, 9))
+    released = clip.release(people(), 0, SimulatedEntropy(1))
     assert (released.mechanism, released.noise, released.delta) == ("l2_clip", "gaussian", 1e-7)
+    assert clip.event == ZCDP(CONCENTRATED.rho)
     assert clip.epsilon_if_bound_fails(30) == released.epsilon == CONCENTRATED.epsilon
-    assert clip.expected_noise(30)[0][1] == pytest.approx((released.high - released.low)[0] / 2)
 
 
-def test_the_choice_is_made_once_with_its_share_of_l2_clip() -> None:
+def test_the_choice_is_made_once_with_its_share() -> None:
     recorded = RecordedEntropy(SimulatedEntropy(2))
-    L2Clip(CONCENTRATED, Ladder(0, 9), selection=SelectionSettings(0.25)).release(many_people(), 0, recorded)
+    Clip(PURE, Ladder(0, 9), selection=SelectionSettings(0.25)).release(people(), 0, recorded)
+    assert [kind for kind, _, _ in recorded.draws] == ["geometric", "laplace"]
+    assert recorded.draws[0][1] == pytest.approx(2 * 1025 / 0.25, rel=1e-9)
+    recorded = RecordedEntropy(SimulatedEntropy(2))
+    Clip(CONCENTRATED, Ladder(0, 9), selection=SelectionSettings(0.25)).release(many_people(), 0, recorded)
     assert recorded.draws[0][1] == pytest.approx(10 * 2 * 1025 / math.sqrt(2 * CONCENTRATED.rho), rel=1e-9)
     assert [kind for kind, _, _ in recorded.draws].count("gaussian") == 1
 
 
 def test_is_far_better_than_a_share_for_every_group() -> None:
-    truth = np.diff(many_people().row_start)
+    """The median errors of 21 releases of people few of whom have most, and of three where all have the same."""
 
-    def error(measurement: L2Clip | GroupLp) -> float:
-        runs = (measurement.release(many_people(), 0, SimulatedEntropy(seed)).values - truth for seed in range(3))
-        return float(np.mean([np.linalg.norm(run) for run in runs]) / np.linalg.norm(truth))
+    def error(measurement: Clip | GroupLp, tuples: CodedJoinTuples, runs: int) -> float:
+        truth = np.diff(tuples.row_start)  # each weighs one
+        released = (measurement.release(tuples, 0, SimulatedEntropy(seed)).values - truth for seed in range(runs))
+        return float(np.median([np.abs(run).sum() for run in released]) / truth.sum())
 
-    assert error(L2Clip(CONCENTRATED)) < 0.03
-    assert 3 * error(L2Clip(CONCENTRATED)) < error(GroupLp(ConcentratedGem(CONCENTRATED)))
+    ladder = useful_ladder(True, None, fine=True)
+    (shared,) = group_lps([Sum(1.0, 0.0, ladder, nested=True)], 0.0, None, None)
+    assert error(Clip(PURE, ladder), people(), 21) < 0.6 * error(shared, people(), 21)
+    concentrated = error(Clip(CONCENTRATED, ladder), many_people(), 3)
+    assert concentrated < 0.03
+    assert 3 * concentrated < error(GroupLp(ConcentratedGem(CONCENTRATED)), many_people(), 3)
 
 
-def test_the_interval_covers_the_clipped_sum_as_often_as_it_says() -> None:
-    """30 groups, 200 runs: 5.4 standard deviations either way."""
-    clip = L2Clip(CONCENTRATED, Ladder(3, 3), confidence=0.9)
-    truth = ClippedVectors(many_people(), 0).sums(8 * ONE) / STEPS * 8
-    runs = [clip.release(many_people(), 0, SimulatedEntropy(seed)) for seed in range(200)]
+@BOTH
+def test_the_interval_covers_the_scaled_sum_as_often_as_it_says(budget: Budget) -> None:
+    """30 groups, 300 runs: 5.4 standard deviations either way."""
+    clip = Clip(budget, Ladder(3, 3), confidence=0.9)
+    truth = scaled(8 * ONE, many_people(), euclidean=clip.euclidean)
+    runs = [clip.release(many_people(), 0, SimulatedEntropy(seed)) for seed in range(300)]
     covered = np.mean([(one.low <= truth) & (truth <= one.high) for one in runs])
-    assert abs(covered - 0.9) < 5.4 * math.sqrt(0.09 / 6000)
-    # refuses several owners other rows and parameters out of range of l2 clip
+    assert abs(covered - 0.9) < 5.4 * np.sqrt(0.09 / 9_000)
+
+
+@BOTH
+def test_refuses_several_owners_other_rows_and_parameters_out_of_range(budget: Budget) -> None:
     several = encode(join_tuples([owner("u", [1]), owner("u", [2])], [1]))
     for tuples, row, message in ((several, 0, "one owner"), (pair(), 1, "no such release")):
         with pytest.raises(InvalidParameter, match=message):
-            L2Clip(CONCENTRATED).release(tuples, row, ConstantEntropy())
-    refuses(L2Clip, {"budget": CONCENTRATED}, confidence=[1.0])
+            Clip(budget).release(tuples, row, ConstantEntropy())
+    refuses(Clip, {"budget": budget}, confidence=[1.0])
 
 
-def test_can_be_watched_and_keeps_its_data_to_itself_of_l2_clip() -> None:
+def test_so_many_groups_that_no_threshold_is_worth_its_noise_are_no_reason_to_refuse() -> None:
+    Clip(PureBudget(5e-5), Ladder(0, 32)).check_noise(100_000)
+
+
+@BOTH
+def test_can_be_watched_and_keeps_its_data_to_itself(budget: Budget) -> None:
     stages: list[str] = []
-    L2Clip(CONCENTRATED).release(
-        pair(), 0, SimulatedEntropy(1), Control(progress=lambda stage, _: stages.append(stage))
-    )
+    Clip(budget).release(pair(), 0, SimulatedEntropy(1), Control(progress=lambda stage, _: stages.append(stage)))
     assert set(stages) == {"clip"}
-    assert repr(ClippedVectors(pair(), 0)) == "ClippedVectors(<private>)"
+    assert repr(UnitVectors.of_sum(pair(), 0, euclidean=False)) == "UnitVectors(<private>)"

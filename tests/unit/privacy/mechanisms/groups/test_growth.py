@@ -10,7 +10,7 @@ import pytest
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.clipping.l2_clip import L2Clip
+from privacy.mechanisms.clipping.clip import Clip
 from privacy.mechanisms.group_measurement import GroupMeasurement
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
@@ -41,7 +41,7 @@ def release(measurement: GroupMeasurement, tuples: JoinTuples) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("owners", "measurement"),
-    [(1, L2Clip(BUDGET)), (2, GroupLp(SharedThreshold(PureBudget(1.0)))), (2, GroupLp(SharedThreshold(BUDGET)))],
+    [(1, Clip(BUDGET)), (2, GroupLp(SharedThreshold(PureBudget(1.0)))), (2, GroupLp(SharedThreshold(BUDGET)))],
     ids=["l2_clip", "pure", "concentrated"],
 )
 def test_a_hundred_thousand_groups(owners: int, measurement: GroupMeasurement) -> None:

@@ -107,7 +107,7 @@ def test_the_gaussian_noise_costs_epsilon_at_half_of_delta() -> None:
     for epsilon, delta in [(0.1, 1e-9), (0.5, 1e-7), (1.0, 1e-6), (4.0, 1e-12)]:
         made = VoteThreshold(epsilon, delta)
         assert made.is_gaussian, (epsilon, delta)
-        rho = 2 / (2 * made.noise_scale() ** 2)  # two vectors of votes are sqrt(2) apart at most
+        rho = 1 / (2 * made.noise_scale() ** 2)  # the votes of a unit have the length 1 at most
         assert 0.99 * epsilon < approximate(ZCDP(rho), delta / 2).epsilon <= epsilon
         assert made.event == ApproxDP(epsilon, delta)
 
@@ -117,16 +117,16 @@ def test_one_unit_alone_is_shown_as_rarely_as_delta_allows() -> None:
         made = VoteThreshold(epsilon, delta)
         k = np.arange(1, MOST_VOTED + 1)
         shown = k * stats.norm.sf((made.threshold() - 1 / np.sqrt(k)) / made.noise_scale())
-        assert max(shown) <= delta / 4, (epsilon, delta)
+        assert max(shown) <= delta / 2, (epsilon, delta)
         assert (
-            max(shown) > delta / 4 / 1.2 or epsilon > 100
+            max(shown) > delta / 2 / 1.2 or epsilon > 100
         )  # noise of less than a step hides nothing and needs no more
 
 
 def test_where_no_gaussian_noise_is_worth_epsilon_it_is_laplaces() -> None:
     assert not PURE.is_gaussian
-    assert PURE.noise_scale() == pytest.approx(2 / PURE.epsilon, rel=1e-6)
-    quantile = 2 / PURE.epsilon * math.log(MOST_VOTED / PURE.delta)
+    assert PURE.noise_scale() == pytest.approx(1 / PURE.epsilon, rel=1e-6)
+    quantile = math.log(MOST_VOTED / (2 * PURE.delta)) / PURE.epsilon
     assert PURE.threshold() == pytest.approx(quantile, rel=1e-3)
     PURE.check_noise(10**6)
     # neither how many groups are found nor a limit far too large counts but a minimum does

@@ -34,8 +34,8 @@ def points(seed: int) -> Iterator[int]:
     return itertools.chain.from_iterable(uniform(entropy, 500) for _ in itertools.count())
 
 
-def first(of: RankedTuples, tau: int, gap: float = 0.0, *, exchanges: bool = False) -> GroupRows:
-    return next(SharedRows(of, N_CODES, Sharing(gap)).by_group(tau, exchanges=exchanges))
+def first(of: RankedTuples, tau: int, gap: float = 0.0) -> GroupRows:
+    return next(SharedRows(of, N_CODES, Sharing(gap)).by_group(tau))
 
 
 def test_of_one_owner_each_they_are_the_clipped_ones() -> None:
@@ -83,7 +83,7 @@ def test_nobodys_rows_count_nowhere() -> None:
 
 def test_each_group_has_its_own_rows() -> None:
     several = tuples(9, 200, 2, groups=3)
-    for turn, rows in enumerate(SharedRows(several, N_CODES, Sharing(0.0)).by_group(2, exchanges=False)):
+    for turn, rows in enumerate(SharedRows(several, N_CODES, Sharing(0.0)).by_group(2)):
         here = several.group == turn
         columns = tuple(OwnerColumn("person", one.keys[here], one.missing[here]) for one in several.owners)
         alone = RankedTuples(columns, several.group[here] * 0, 1, several.value[here], several.rows[here])
@@ -96,6 +96,6 @@ def test_each_group_has_its_own_rows() -> None:
 def test_few_places_are_solved() -> None:
     many = tuples(4, 4000, 2, people=300)
     wide = RankedTuples(many.owners, many.group * 0, 1, np.arange(4000) * 37, many.rows)
-    rows = next(SharedRows(wide, 4000 * 37, Sharing(0.0)).by_group(4, exchanges=False))
+    rows = next(SharedRows(wide, 4000 * 37, Sharing(0.0)).by_group(4))
     rows.of(Rank(0.5)).draw(0.1 / ONE / PARTS, points(1))
     assert len(rows._known) < 120

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder
+from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.groups.bound_first import bound_ladder
 from privacy.mechanisms.groups.sums import Sum
 from privacy.registry import group_measurements, measurement, release_loads, release_together
@@ -26,6 +26,7 @@ from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.refusals import refuses, refuses_calls
 
 GROUPS = 3
+FINE = useful_ladder(True, 200, fine=True)
 BOUND = 200
 
 
@@ -39,7 +40,7 @@ def tuples_of(loads: NDArray[np.int64]) -> CodedJoinTuples:
 
 def histogram_of(loads: NDArray[np.int64], bound: int | None = BOUND) -> LoadHistogram:
     """What a database would count, row by row."""
-    thresholds = np.array(histogram_thresholds(bound))
+    thresholds = np.array(histogram_thresholds([Ladder(), FINE], bound))
     k, n = loads.shape
     cells: dict[tuple[int, int, int], list[int]] = {}
     for row in range(k):
@@ -56,7 +57,7 @@ def histogram_of(loads: NDArray[np.int64], bound: int | None = BOUND) -> LoadHis
 def _one_row(interval: int, units: int, total: int) -> LoadHistogram:
     row = (np.array([number]) for number in (0, 0, interval, units, total))
     sums, group, intervals, counts, totals = row
-    return LoadHistogram(sums, group, intervals, counts, totals, 1, 1, np.array(histogram_thresholds()))
+    return LoadHistogram(sums, group, intervals, counts, totals, 1, 1, np.array(histogram_thresholds([Ladder()])))
 
 
 LOADS = st.one_of(
@@ -72,13 +73,18 @@ def test_truncated_sums_are_those_of_the_units(loads: list[int]) -> None:
     tuples, histogram = tuples_of(table), histogram_of(table)
     for row in range(2):
         ours = LoadsOfSum(histogram, row)
-        for ladder in (Ladder(), Ladder(0, 8), bound_ladder(BOUND)):
-            assert (ours.at(ladder).values == single_owner(tuples, row, ladder).values).all()
+        for ladder in (Ladder(), Ladder(0, 8), FINE, bound_ladder(BOUND)):
+            counted, theirs = ours.at(ladder), single_owner(tuples, row, ladder)
+            assert (counted.values == theirs.values).all()
+            assert counted.exceedances is not None
+            assert (counted.exceedances == theirs.exceedances).all()
+            above = table[row].reshape(GROUPS, -1, 1) > ladder.units
+            assert (counted.exceedances == above.sum(axis=1)).all()
         assert (ours.units() == TuplesOfSum(tuples, row, 0.0).units()).all()
 
 
 def test_many_units_above_a_threshold_saturate_as_they_would_one_by_one() -> None:
-    thresholds = np.array(histogram_thresholds())
+    thresholds = np.array(histogram_thresholds([Ladder()]))
     one = _one_row(interval=len(thresholds), units=1 << 40, total=MAX_UNITS)
     values = LoadsOfSum(one, 0).at(Ladder()).values[0]
     assert values.tolist() == [min(MAX_UNITS, (1 << 40) * tau) for tau in Ladder().units.tolist()]
@@ -92,12 +98,12 @@ def test_mechanisms_release_the_same_from_either() -> None:
         tuples, histogram = tuples_of(table), histogram_of(table)
         for seed in range(5):
             if name == "gem":
-                made = measurement("gem", 1.0, 1, whole=True, tuples_per_unit=BOUND)
+                made = measurement("gem", 1.0, 1, whole=True, tuples_per_unit=BOUND, nested=True)
                 answer = truncate(tuples, 0, made.ladder, 0.0)
                 first = made.release(answer, SimulatedEntropy(seed))
                 (second,) = release_loads([made], histogram, SimulatedEntropy(seed))
             else:
-                joint = group_measurements(name, [Sum(1.0, 0.0, Ladder(0, 8), bound=BOUND)], 0.0, 1)
+                joint = group_measurements(name, [Sum(1.0, 0.0, FINE, bound=BOUND, nested=True)], 0.0, 1)
                 (first,) = release_together(joint, tuples, SimulatedEntropy(seed))
                 (second,) = release_loads(joint, histogram, SimulatedEntropy(seed))
             assert (first.mechanism, first.epsilon) == (second.mechanism, second.epsilon), name
@@ -110,9 +116,10 @@ def test_groups_outside_of_the_domain_do_not_count() -> None:
     moved = replace(histogram, group=np.array([-1, 0, 2])[histogram.group])
     assert LoadsOfSum(moved, 0).at(Ladder(0, 0)).values[:, 0].tolist() == [2 * ONE, 0, 2 * ONE]
     # thresholds are those of every ladder and the bound
-    assert histogram_thresholds() == tuple(Ladder().units.tolist()) == histogram_thresholds(1 << 40)
-    assert set(histogram_thresholds(200)) - set(histogram_thresholds()) == {200 * ONE}
-    assert list(histogram_thresholds(200)) == sorted(histogram_thresholds(200))
+    plain = histogram_thresholds([Ladder()])
+    assert plain == tuple(Ladder().units.tolist()) == histogram_thresholds([Ladder()], 1 << 40)
+    assert set(histogram_thresholds([Ladder()], 200)) - set(plain) == {200 * ONE}
+    assert list(histogram_thresholds([FINE, Ladder()], 200)) == sorted({*FINE.units, *plain, 200 * ONE})
     # a threshold that cuts an interval is refused
     with pytest.raises(InvalidParameter, match="its own thresholds"):
         LoadsOfSum(histogram_of(np.full((1, 6), ONE)), 0).at(bound_ladder(201))

@@ -1,0 +1,110 @@
+"""A unit that comes or goes moves scaled sums by at most tau, in whole steps, and counts of longer units by one."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.clipping.unit_vectors import UnitVectors, step_of
+from privacy.mechanisms.selection.exceedances import ExceedanceScores
+from privacy.mechanisms.selection.scores import GRID, SENSITIVITY
+from privacy.mechanisms.selection.settings import SelectionSettings
+from privacy.truncation.encode import encode
+from privacy.units import MAX_UNITS, ONE
+from tests.support.seeds import examples
+from tests.unit.privacy.truncation.instances import join_tuples, owner
+
+MOST_GROUPS = 7
+LADDER = Ladder(-20, 32, parts=4)
+BIG = 1 << 40
+
+weights = st.one_of(
+    st.sampled_from([0, 1, ONE, 2 * ONE, ONE - 1, ONE + 1, BIG, MAX_UNITS - 1]),
+    st.integers(0, 4 * ONE),
+    st.integers(0, MAX_UNITS - 1),
+)
+vectors = st.lists(weights, min_size=MOST_GROUPS, max_size=MOST_GROUPS)
+SCORES = SelectionSettings(0.3, beta=1e-3, rarity=8.0).exceedance_scores(LADDER, 1.5, 0.3)
+
+
+def coded(units: list[list[int]]) -> CodedJoinTuples:
+    """Each unit's vector."""
+    groups = len(units[0])
+    keys = [number for number, _ in enumerate(units) for _ in range(groups)]
+    places = [*range(groups)] * len(units)
+    return encode(
+        join_tuples([owner("unit", keys, np.int64)], [part for one in units for part in one], places, groups)
+    )
+
+
+def length_is_at_most(sums: list[int], steps: int, euclidean: bool) -> bool:
+    """In exact integers."""
+    return sum(part * part for part in sums) <= steps * steps if euclidean else sum(sums) <= steps
+
+
+@given(st.integers(1, MOST_GROUPS), vectors, vectors, st.integers(0, len(LADDER) - 1), st.booleans())
+@settings(max_examples=examples(80, 800))
+@example(6, [BIG, 0, 0, 0, 0, 0, 0], [0] + [BIG] * 6, 80, False)
+@example(7, [ONE - 1] * 7, [MAX_UNITS - 1] * 7, 80, True)
+@example(7, [MAX_UNITS - 1] * 7, [ONE // 7] * 7, 208, False)
+def test_a_unit_that_comes_moves_sums_by_tau_and_counts_by_one(
+    groups: int, unit: list[int], crowd: list[int], rung: int, euclidean: bool
+) -> None:
+    both, others = coded([crowd[:groups], unit[:groups]]), coded([crowd[:groups], [0] * groups])
+    first, second = (UnitVectors.of_sum(tuples, 0, euclidean=euclidean) for tuples in (both, others))
+    tau = int(LADDER.units[rung])
+    moved = (first.sums(tau) - second.sums(tau)).tolist()
+    assert all(part >= 0 for part in moved)
+    assert length_is_at_most(moved, tau // step_of(tau), euclidean)
+    counted, before = (one.kept(LADDER).exceedances for one in (first, second))
+    assert counted is not None and before is not None
+    more = counted - before
+    assert set(more.ravel().tolist()) <= {0, 1}
+    scores = SCORES(counted) - SCORES(before)
+    assert np.abs(scores).max() <= GRID < SENSITIVITY
+
+
+@given(st.integers(1, MOST_GROUPS), vectors, st.integers(0, len(LADDER) - 1), st.booleans())
+@settings(max_examples=examples(60, 400))
+def test_all_is_kept_in_proportion_that_the_length_lets_be_kept(
+    groups: int, unit: list[int], rung: int, euclidean: bool
+) -> None:
+    tau = int(LADDER.units[rung])
+    step, vector = step_of(tau), np.array(unit[:groups], float)
+    length = float(np.linalg.norm(vector)) if euclidean else float(vector.sum())
+    wanted = vector / step * min(1.0, tau // step * step / max(length, 1.0))
+    kept = UnitVectors.of_sum(coded([unit[:groups]]), 0, euclidean=euclidean).sums(tau)
+    assert (kept <= wanted * (1 + 1e-9) + 1e-3).all()
+    assert (kept >= wanted * (1 - 1e-9) - 1 - 1e-3).all()
+
+
+@pytest.mark.parametrize("euclidean", [False, True])
+def test_every_small_vector_exactly(euclidean: bool) -> None:
+    """All vectors of three groups up to five units, at thresholds up to seven: rounding included, in integers."""
+    for vector in product(range(6), repeat=3):
+        vectors = UnitVectors.of_sum(coded([list(vector)]), 0, euclidean=euclidean)
+        for tau in range(1, 8):
+            kept = vectors.sums(tau).tolist()
+            assert length_is_at_most(kept, tau, euclidean)
+            if length_is_at_most(list(vector), tau, euclidean) and sum(part * part for part in vector) < tau * tau:
+                assert kept == list(vector), "what is shorter stays as it is"
+            total = sum(vector)
+            if not euclidean and total > tau:
+                assert all(
+                    part * tau // total - kept_part in (0, 1) for part, kept_part in zip(vector, kept, strict=True)
+                )
+
+
+def test_a_count_that_moves_by_two_is_seen() -> None:
+    """The scores have no room for a unit that counts twice."""
+    scores = ExceedanceScores(Ladder(0, 4), 0.0, 0.5, 8.0, 0.15, 0.2, 12.0)
+    once, twice = np.array([[9, 7, 5, 3, 1]]), np.array([[11, 9, 7, 5, 3]])
+    assert np.abs(scores(twice) - scores(once)).max() > SENSITIVITY
+    halved = ExceedanceScores(Ladder(0, 4), 0.0, 0.5, 8.0, 0.15, 0.2, 12.0, reached=2)
+    assert np.abs(halved(twice) - halved(once)).max() == GRID, "in two groups it does"
