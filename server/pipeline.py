@@ -65,7 +65,6 @@ from server.answers.encoding import encoded
 from server.answers.kept_answers import KeptAnswers, Wanted
 from server.answers.outlines import outline_of
 from server.answers.released import Released, alone_if_large
-from server.answers.remembered import Remembering
 from server.answers.served import Served
 from server.backends.backend import Backend
 from server.backends.columns import Domain
@@ -202,11 +201,6 @@ class Pipeline:
         return KeptAnswers(self.ledger, self.flights)
 
     @cached_property
-    def remembering(self) -> Remembering:
-        """What an analyst's earlier answers say of a question's thresholds."""
-        return Remembering(self.ledger, self.policy.remember_thresholds)
-
-    @cached_property
     def periods(self) -> PeriodAnswers:
         """The kept answers about closed periods, which are served beside what is measured of the rest."""
         return PeriodAnswers(
@@ -265,9 +259,7 @@ class Pipeline:
     def find_planned(self, request: QueryRequest) -> Found | None:
         """What `find` returns, if that takes a few reads of the ledger: of a question planned lately, else None."""
         question = None if request.by_accuracy else self.questions.get(self._asked(request))
-        if question is None or not self.remembering.at_once(question, request.analyst):
-            return None
-        return self._found(question, request)
+        return None if question is None else self._found(question, request)
 
     def _found_by_accuracy(self, request: QueryRequest) -> Found:
         """The question at the epsilon that its accuracy needs; what is free or exact is as ever."""
@@ -408,8 +400,6 @@ class Pipeline:
         plan, rewritten, measuring = question.plan, question.query, question.measuring
         domain = self.groups(rewritten, request.analyst) if plan.group_keys else Domain(())
         n_groups = len(domain)
-        question = self.own(question, request.analyst)
-        plan, measuring = question.plan, question.measuring
         check_explained(plan, rewritten, measuring, n_groups)
         persons = with_person_tables(bound, self.schema, self.policy)
         found = provenance(persons.query, persons.schema, persons.policy)
@@ -537,10 +527,6 @@ class Pipeline:
         """Parse, bind and plan a query over private tables."""
         return self._question(self._read(request), request, self.ledger.data_version())
 
-    def own(self, question: Question, analyst: str) -> Question:
-        """A question as its analyst asks it: with what earlier answers say of its thresholds. Free."""
-        return self.remembering.own(question, analyst)
-
     def groups(self, query: BackendQuery, analyst: str, cancelled: threading.Event | None = None) -> Domain:
         """The public groups of a query, found on an analyst's behalf. Free."""
         return self.public_reads.domain(self.backend, query, analyst, cancelled)
@@ -557,7 +543,6 @@ class Pipeline:
         if question.only_names_groups:
             return ToList(question)
         refuse_unchecked(self.schema, self.ledger)
-        question = self.own(question, request.analyst)
         charge = question.charge(request)
         if self.question_keys is not None:
             words = AskedText(request.sql, (sent or request).parameters)

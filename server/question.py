@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -18,7 +18,6 @@ from planner.plan import BackendQuery, GroupSelection, Plan, Release
 from planner.released_expression import RowCount, is_never_true
 from planner.sql.zones import UTC
 from privacy.accounting.event import Composed, PrivacyEvent
-from privacy.mechanisms.start_from import Expected
 from server.ledger.accounts.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.ledger.charge import Charge
 from server.query import QueryRequest, QueryResponse
@@ -110,7 +109,6 @@ class Question:
       answer_key: names the answer under a policy, a data version and a moment.
       data_version: the custodian's.
       mirrored: what a mirror is asked instead; None where there is none, or the database alone can say it.
-      start: what it takes from earlier answers of the analyst who asks; None: it is the same whoever asks.
       day_columns: of the append-only tables that it joins.
       bound: what the plan was made from; None where nobody will ask for the same of other days.
       serial: no other question of this process has it.
@@ -122,7 +120,6 @@ class Question:
     answer_key: str
     data_version: int = 1
     mirrored: BackendQuery | None = None
-    start: Start | None = None
     day_columns: tuple[DayColumn, ...] = ()
     bound: BoundQuery | None = field(default=None, compare=False, repr=False)
     serial: int = field(default_factory=lambda: next(_serials), compare=False, repr=False)
@@ -154,22 +151,6 @@ class Question:
         """
         key = answer_key(plan, query, time_grain, data_version)
         return cls(plan, query, measuring, key, data_version, mirrored, day_columns=day_columns, bound=bound)
-
-    def starting_from(self, start: Start, note: str) -> Question:
-        """The same question of an analyst who has earlier answers to it; only that analyst's has this answer key.
-
-        Args:
-          start: what it takes from them.
-          note: says so to people.
-        """
-        return replace(
-            self,
-            plan=replace(self.plan, notes=(*self.plan.notes, *([note] if note else []))),
-            measuring=self.measuring.starting_from(start.rungs),
-            answer_key=f"{base_of(self.answer_key)}{start.suffix}",
-            start=start,
-            serial=next(_serials),
-        )
 
     @property
     def only_names_groups(self) -> bool:
@@ -217,44 +198,6 @@ class Question:
             idempotency_key=request.idempotency_key,
             request_hash=request_hash(request),
         )
-
-
-_MARK = "+"
-"""In an answer key, before what the question takes from earlier answers."""
-
-
-@dataclass(frozen=True)
-class Start:
-    """What a question takes from its analyst's earlier answers: public to that analyst, and to nobody else.
-
-    Attributes:
-      number: of the charge of the newest of these answers, which is no other analyst's.
-      rungs: per release, the exponent of the threshold that it starts from, or None where one is chosen.
-      expected: per release, what is known of it by the earlier answers; empty where nothing is.
-    """
-
-    number: int
-    rungs: tuple[int | None, ...]
-    expected: tuple[Expected | None, ...] = field(default=(), compare=False)
-
-    @property
-    def suffix(self) -> str:
-        """What an answer key ends with."""
-        return f"{_MARK}{self.number}:{','.join('' if rung is None else str(rung) for rung in self.rungs)}"
-
-    @classmethod
-    def of(cls, answer_key: str) -> Start | None:
-        """What the question of an answer key took from earlier ones; None for nothing."""
-        _, mark, suffix = answer_key.partition(_MARK)
-        if not mark:
-            return None
-        number, _, rungs = suffix.partition(":")
-        return cls(int(number), tuple(int(rung) if rung else None for rung in rungs.split(",")))
-
-
-def base_of(answer_key: str) -> str:
-    """What an answer key is without what the question took from earlier answers: the same whoever asks."""
-    return answer_key.partition(_MARK)[0]
 
 
 def plan_hash(query: BackendQuery) -> str:

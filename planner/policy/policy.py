@@ -167,7 +167,6 @@ class Policy:
         depends on where the rows are read.
       question_key_file: the file with the keys that the words of questions are sealed with, before the ledger keeps
         them; None: it does not keep them. No part of the hash either.
-      remember_thresholds: may a question start from the thresholds of the analyst's own earlier answers to it?
     """
 
     name: str
@@ -190,7 +189,6 @@ class Policy:
     database_limits: DatabaseLimits = DatabaseLimits()
     mirror: MirrorPolicy | None = None
     question_key_file: str | None = None
-    remember_thresholds: bool = False
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:
@@ -221,8 +219,6 @@ class Policy:
             del content["schemas"]  # so is this one
         if self.database_limits == DatabaseLimits():
             del content["database_limits"]
-        if not self.remember_thresholds:
-            del content["remember_thresholds"]
         budgets = [one for one in content["budgets"].values() if one is not None]
         for declared in (*content["tables"].values(), *content["foreign_keys"], *budgets):
             for name, unset in _LATER.items():
@@ -281,6 +277,8 @@ def parse_policy(text: str) -> Policy:
     database = document.section("database")
     ledger = document.section("ledger")
     privacy = document.section("privacy")
+    if "remember_thresholds" in privacy.names():
+        raise privacy.problem("remember_thresholds", "this setting was removed; delete the line")
     units = document.section("privacy_units")
     groups = document.section("groups_per_unit")
     epsilon = privacy.number("epsilon")
@@ -306,7 +304,6 @@ def parse_policy(text: str) -> Policy:
         database_limits=read_database_limits(database),
         mirror=read_mirror(document.section("mirror")),
         question_key_file=ledger.text("question_key_file") if "question_key_file" in ledger.names() else None,
-        remember_thresholds=privacy.flag("remember_thresholds", False),
     )
     for section in (document, database, ledger, privacy):
         section.finish()

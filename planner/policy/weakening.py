@@ -202,7 +202,6 @@ _POLICY: Mapping[str, _Change] = {
     "groups_per_unit": _harmless,  # kept by leaving rows out, and the noise is for what it says
     "minimum_frequency": partial(_minimum, "privacy.minimum_frequency"),
     "budgets": _harmless,  # defaults: no account that there is changes by them
-    "remember_thresholds": _harmless,  # a public number of the analyst's own answers, or none
     "side_channels": _side_channels,
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from privacy.mechanisms.start_from import marked
 from server.answers.released import Released, alone_if_large
 from server.query import Budget, QueryResponse
 from server.question import Question, shown_answers
@@ -51,9 +50,6 @@ class Served:
         if known is not None:
             return known
         with alone_if_large(self.released.n_values):
-            noisy = self.released.noisy
-            if question.start is not None:
-                noisy = marked(question.start.rungs, question.start.expected, noisy)
-            shown = response(question.plan, self.released.domain, noisy, self.budget, "")
+            shown = response(question.plan, self.released.domain, self.released.noisy, self.budget, "")
             shown = replace(shown, notes=(*shown.notes, *confidence_notes(shown.confidence)))
         return shown if self.number is None else shown_answers.put((question.serial, self.number), shown)

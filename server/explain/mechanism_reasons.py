@@ -14,13 +14,10 @@ from privacy.sampling.advise import Advice, Noisy, advice
 from server.query import ReleaseMechanism
 from server.workers.measure import AnyRelease, Measuring
 
-_REMEMBERED = "takes the contribution bound from your earlier answers, so that all of its epsilon goes to the release"
-
 
 def release_mechanisms(plan: Plan, measuring: Measuring, n_groups: int) -> tuple[ReleaseMechanism, ...]:
     """What releases each number, the selection of groups first; how far ranks are off for so many public groups."""
     first = []
-    starts = measuring.starts or (None,) * len(plan.releases)
     if plan.selection is not None and measuring.threshold is not None:
         reason = "decides which groups are shown" if plan.group_keys else "decides whether the answer is shown"
         spent = plan.selection.epsilon, reason, plan.selection.delta
@@ -33,17 +30,12 @@ def release_mechanisms(plan: Plan, measuring: Measuring, n_groups: int) -> tuple
                 release.label,
                 measured.name,
                 release.epsilon,
-                _reason(measured, start) + _rows_off(measured, n_groups),
+                MECHANISMS[measured.name].reason + _rows_off(measured, n_groups),
                 plan.release_delta if measures_together(measured) else 0.0,
             )
-            for release, measured, start in zip(plan.releases, measuring.releases, starts, strict=True)
+            for release, measured in zip(plan.releases, measuring.releases, strict=True)
         ),
     )
-
-
-def _reason(measured: AnyRelease, start: int | None) -> str:
-    """What the mechanism does; a remembered threshold leaves it one thing to do."""
-    return MECHANISMS[measured.name].reason if start is None else _REMEMBERED
 
 
 def _rows_off(measured: AnyRelease, n_groups: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from server.errors import BudgetExhausted, QueryTooExpensive
@@ -104,11 +104,11 @@ class Charges(Budgets, Protocol):
         """
         ...
 
-    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> Mapping[str, str]:
-        """The keys under which the analyst was charged for answers, by how they begin; of several the newest.
+    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
+        """The keys under which the analyst was charged for answers.
 
         Args:
-          answer_keys: the first 64 characters of each that is looked for.
+          answer_keys: those that are looked for.
           analyst: whose.
         Cost: one read of all charges of the analyst.
         """
@@ -279,15 +279,12 @@ class Records(Protocol):
         """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
         ...
 
-    def answers_to(
-        self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
-    ) -> tuple[ChargeRecord, ...]:
+    def answers_to(self, analyst: str, plan_hash: str, *, limit: int = 1) -> tuple[ChargeRecord, ...]:
         """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
 
         Args:
           analyst: whose.
           plan_hash: of the plan.
-          named: how their answer keys begin; empty for any.
           limit: the most charges.
         Cost: one indexed read of the analyst's answers to the plan.
         """

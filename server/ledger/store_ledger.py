@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -132,27 +132,22 @@ class StoreLedger(Administering):
         """The kept answer for which the analyst was charged, else the first one."""
         return self._store.read(lambda reading: charge_rows.kept(reading, answer_key, analyst))
 
-    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> Mapping[str, str]:
-        """The keys under which the analyst was charged for answers, by how they begin; of several the newest."""
+    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
+        """The keys under which the analyst was charged for answers."""
         return self._store.read(lambda reading: charge_rows.paid_among(reading, answer_keys, analyst))
 
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         """The analyst's charge that was made under an idempotency key."""
         return self._store.read(lambda reading: charge_rows.by_idempotency_key(reading, analyst, idempotency_key))
 
-    def answers_to(
-        self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
-    ) -> tuple[ChargeRecord, ...]:
+    def answers_to(self, analyst: str, plan_hash: str, *, limit: int = 1) -> tuple[ChargeRecord, ...]:
         """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
 
         Args:
           analyst, plan_hash: whose, and of which plan.
-          named: how their answer keys begin; empty for any.
           limit: the most charges.
         """
-        return self._store.read(
-            lambda reading: charge_rows.answered(reading, analyst, plan_hash, named=named, limit=limit)
-        )
+        return self._store.read(lambda reading: charge_rows.answered(reading, analyst, plan_hash, limit=limit))
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst's own account was granted and has left."""

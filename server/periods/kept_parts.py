@@ -71,7 +71,7 @@ def split(
     domain: Domain,
     time_grain: str,
     analyst: str,
-    paid_among: Callable[[Sequence[str]], Mapping[str, str]],
+    paid_among: Callable[[Sequence[str]], frozenset[str]],
     paid: Callable[[str], Released | None],
 ) -> Split | None:
     """Find what is kept, the newest answers first.
@@ -83,7 +83,7 @@ def split(
       domain: the question's public groups.
       time_grain: the policy's.
       analyst: who asks, whose answers alone count.
-      paid_among: the keys of answers that the analyst has paid for, by how they begin.
+      paid_among: the keys of answers that the analyst has paid for, of some.
       paid: the answer under a key.
     Returns: None where nothing is kept.
     Cost: a hash of the question per earlier version, one read of the ledger, and one per answer that is used.
@@ -100,7 +100,7 @@ def split(
     shown_all = question.plan.selection is None
     for version, key, whole in keys:
         missing = {values for values, oldest in closed.items() if oldest <= version}
-        released = paid(there[key]) if missing and key in there else None
+        released = paid(key) if missing and key in there else None
         if released is None:
             continue
         has = _wanted(released.domain, scope.places)

@@ -35,7 +35,7 @@ from server.periods.open_part import OpenPart, PlanPart, open_part
 from server.periods.period_sums import PeriodSums, Summed, most_width
 from server.periods.summed_response import summed_response, told_before
 from server.query import Budget, KeptPeriods, QueryRequest, QueryResponse
-from server.question import Question, base_of
+from server.question import Question
 from server.results.response import response
 from server.reuse.kept_outlines import KeptOutlines
 
@@ -125,7 +125,7 @@ class PeriodAnswers:
         if asked is None:
             return None
         part, divided = asked.question, replace(divided, split=asked.split)
-        key = open_part_key(base_of(question.answer_key), request.analyst)
+        key = open_part_key(question.answer_key, request.analyst)
         known = self._paid(key, request.analyst)
         if known is not None and not _has_all(known.domain, divided, selected=part.plan.selection is not None):
             return None

@@ -48,7 +48,7 @@ from server.periods.open_part import (
     wider_than,
 )
 from server.query import QueryRequest
-from server.question import Question, base_of
+from server.question import Question
 from server.reuse.kept_outlines import KeptOutlines, Owned
 from server.reuse.regroup import own_groups
 from server.scheduling.lru_cache import LruCache
@@ -370,7 +370,7 @@ class PeriodSums:
         )
         if found is None:
             return None
-        return Part(*found, _part_key(base_of(one.question.answer_key), one.request.analyst, name, days), days)
+        return Part(*found, _part_key(one.question.answer_key, one.request.analyst, name, days), days)
 
 
 @dataclass(frozen=True)

@@ -87,10 +87,6 @@ class Planning(Protocol):
         """Parse, bind and plan."""
         ...
 
-    def own(self, question: Question, analyst: str) -> Question:
-        """The question as the analyst would ask it now."""
-        ...
-
 
 def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Proposal:
     """Find the smallest epsilon from what is public and what the analyst has been told.
@@ -164,7 +160,7 @@ def least(
     policy = planning.policy
 
     def question_at(epsilon: float) -> Question:
-        return planning.own(planning.question(replace(request, epsilon=epsilon)), request.analyst)
+        return planning.question(replace(request, epsilon=epsilon))
 
     most = question_at(limit.epsilon)
     if most.only_names_groups:

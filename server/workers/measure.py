@@ -41,7 +41,6 @@ from privacy.mechanisms.measurement import ServedMeasurement
 from privacy.mechanisms.ranks.rank import Rank
 from privacy.mechanisms.ranks.rank_release import RankBatch, RankRelease
 from privacy.mechanisms.ranks.shared_rows import Sharing
-from privacy.mechanisms.start_from import at_rung
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import (
     MECHANISMS,
@@ -84,8 +83,6 @@ class Measuring:
       group_rule: the most groups that one unit's tuples count in, for those mechanisms that rely on it; None: any.
       solver: the policy's, which truncates scalars.
       kinds: which group keys follow from units of each relation; empty: nothing is made of it.
-      starts: per release, the exponent of the threshold that it takes from earlier answers, or None where it chooses;
-        empty: of none (`server.answers.remembered`).
     """
 
     releases: tuple[AnyRelease, ...]
@@ -93,13 +90,6 @@ class Measuring:
     group_rule: int | None = None
     solver: SolverName = "certified"
     kinds: tuple[KindReach, ...] = ()
-    starts: tuple[int | None, ...] = ()
-
-    def starting_from(self, starts: Sequence[int | None]) -> Measuring:
-        """The same, with some thresholds known beforehand: public ones, whose releases have all of their budget."""
-        pairs = zip(self.releases, starts, strict=True)
-        releases = tuple(one if start is None else at_rung(one, start) for one, start in pairs)
-        return replace(self, releases=releases, starts=tuple(starts))
 
     def of_groups(self, domain: Domain) -> Measuring:
         """The same, once the groups are known: with noise for as many as a unit reaches, and capacities by kind."""

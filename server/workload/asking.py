@@ -62,10 +62,6 @@ class Asking(Protocol):
         """The question that a bound one is, under the policy in force or one beside it."""
         ...
 
-    def own(self, question: Question, analyst: str) -> Question:
-        """The question as the analyst would ask it now."""
-        ...
-
     def question(self, request: QueryRequest) -> Question:
         """Parse, bind and plan."""
         ...

@@ -117,7 +117,7 @@ def _known(asking: Asking, counted: CountedGrid) -> Known:
             continue
         again = replace(one.request, epsilon=known.epsilon)
         try:
-            question = asking.own(asking.planned(one.bound, again, one.policy), again.analyst)
+            question = asking.planned(one.bound, again, one.policy)
         except PlannerError:
             continue  # of a policy that allowed more
         paid = asking.kept.find(question.charge(again)) if question.answer_key == known.answer_key else None

@@ -345,7 +345,7 @@ def _tables(asking: Asking, request: WorkloadRequest, of: GridStrategy, epsilon:
         one = of.counted.measurable[mask]
         spent = min(floored(share * epsilon), asking.policy.max_epsilon)
         asked = request.keyed(replace(one.request, epsilon=spent), number)
-        question = asking.own(asking.planned(one.bound, asked, one.policy), asked.analyst)
+        question = asking.planned(one.bound, asked, one.policy)
         better = _known_better(asking, asked, one.bound, question, spent, one.policy)
         if better is not None:
             tables[mask] = better
@@ -376,7 +376,7 @@ def _known_better(
         if known.delta < question.plan.delta:
             continue
         again = replace(asked, epsilon=known.epsilon, delta=known.delta, idempotency_key="")
-        own = asking.own(asking.planned(bound, again, policy), again.analyst)
+        own = asking.planned(bound, again, policy)
         paid = asking.kept.find(own.charge(again)) if own.answer_key == known.answer_key else None
         if paid is not None:
             return Kept(own, paid)

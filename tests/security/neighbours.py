@@ -73,7 +73,6 @@ epsilon = 1.0
 max_epsilon = 8.0
 delta = 1e-9
 answer_quantum = 0.5
-remember_thresholds = true
 [privacy_units]
 patient = "id"
 [tables.ward]

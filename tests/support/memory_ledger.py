@@ -107,9 +107,9 @@ class MemoryLedger:
         number = next((number for number in kept if number in paid), kept[0])
         return KeptAnswer(number, self._answers[number], self.charged[number - 1][0], number in paid)
 
-    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> Mapping[str, str]:
-        own = [one.answer_key for one, state in self.charged if (one.analyst, state) == (analyst, "committed")]
-        return {key[:64]: key for key in own if key and key[:64] in answer_keys}
+    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
+        own = {one.answer_key for one, state in self.charged if (one.analyst, state) == (analyst, "committed")}
+        return frozenset(answer_keys) & own - {""}
 
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
         return self._newest(lambda charge: (charge.analyst, charge.idempotency_key) == (analyst, idempotency_key))
@@ -119,15 +119,11 @@ class MemoryLedger:
         grant, left = Grant(own.epsilon, own.delta), (own.epsilon_left, own.delta_left)
         return Outlook((AccountBalance(analyst_account(analyst), grant, *left, None),), None, 0, None)
 
-    def answers_to(
-        self, analyst: str, plan_hash: str, named: str = "", *, limit: int = 1
-    ) -> tuple[ChargeRecord, ...]:
+    def answers_to(self, analyst: str, plan_hash: str, *, limit: int = 1) -> tuple[ChargeRecord, ...]:
         found = [
             ChargeRecord(number, charge, "committed", (), 0, 0)
             for number, (charge, state) in enumerate(self.charged, 1)
-            if (charge.analyst, charge.plan_hash, state) == (analyst, plan_hash, "committed")
-            and charge.answer_key.startswith(named)
-            and charge.answer_key
+            if (charge.analyst, charge.plan_hash, state) == (analyst, plan_hash, "committed") and charge.answer_key
         ]
         return tuple(reversed(found))[:limit]
 

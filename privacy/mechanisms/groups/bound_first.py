@@ -135,8 +135,6 @@ class BoundFirst:
       ladder: the thresholds that are chosen from where the sum is small.
       monotone, nested: as of `Gem`.
       solver: which truncates.
-      untested: is the one threshold of the ladder public (`privacy.mechanisms.start_from`)? Then nothing is tested
-        either, and it may lie below the bound.
     """
 
     epsilon: float
@@ -147,13 +145,10 @@ class BoundFirst:
     monotone: bool = False
     nested: bool = False
     solver: SolverName = "certified"
-    untested: bool = False
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         check_gap(self.gap)
-        if self.untested and len(self.ladder) != 1:
-            raise InvalidParameter("what is not tested is released at one threshold")
 
     @property
     def name(self) -> str:
@@ -173,14 +168,13 @@ class BoundFirst:
     @property
     def certain(self) -> bool:
         """Is there one threshold, and nothing to ask? Its release then has the whole of epsilon."""
-        return self.untested or (len(self.ladder) == 1 and self.ladder.units[0] >= bound_ladder(self.bound).units[0])
+        return len(self.ladder) == 1 and self.ladder.units[0] >= bound_ladder(self.bound).units[0]
 
     @cached_property
     def direct(self) -> Fixed:
-        """The release at the public bound, or at the public threshold."""
+        """The release at the public bound."""
         epsilon = self.epsilon if self.certain else left_by_test(self.epsilon)
-        ladder = self.ladder if self.untested else bound_ladder(self.bound)
-        return Fixed(epsilon, self.groups_per_unit, self.gap, ladder)
+        return Fixed(epsilon, self.groups_per_unit, self.gap, bound_ladder(self.bound))
 
     @cached_property
     def chosen(self) -> Gem:

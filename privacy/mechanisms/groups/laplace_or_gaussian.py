@@ -83,8 +83,8 @@ class LaplaceOrGaussian:
         """The one with the smaller expected noise in each of so many groups; the pure one of equals.
 
         By the budgets and the number of groups alone: a ladder of one threshold leaves all of its budget to the
-        release, which favours Laplace noise, and of several sums that share one budget some may have such a ladder (a
-        threshold that is remembered, values of which a unit has one) and others not.
+        release, which favours Laplace noise, and of several sums that share one budget some may have such a ladder
+        (values of which a unit has one) and others not.
         """
         typical = self.pure if self.typical is None else replace(self.pure, budget=self.typical)
         laplace, gaussian = (

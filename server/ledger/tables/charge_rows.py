@@ -22,9 +22,6 @@ _RECORD = (
     " LEFT JOIN entries s ON s.number = c.settled_by"
 )
 
-_BEGIN = 64  # characters of an answer key that are the same whoever asks
-"""That one statement asks for at once."""
-
 
 def reserved_content(
     number: int, charge: Charge, accounts: tuple[Balance, ...], amounts: Mapping[Accounting, Spent]
@@ -155,23 +152,19 @@ def newest_spent(reading: Reading, analyst: str, limit: int) -> tuple[Charge, ..
     return tuple(charge_in(reserved_in(content)) for (content,) in rows)
 
 
-def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> dict[str, str]:
+def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
     """The keys under which the analyst was charged for an answer, or for one that was kept already.
 
     Args:
       reading: the read transaction.
-      answer_keys: how they begin: an answer that starts from earlier ones of the analyst's says so behind.
+      answer_keys: those that are looked for.
       analyst: whose.
-    Returns: the newest of each, by how it begins.
     """
     rows = reading.rows(
-        "SELECT answer_key FROM charges WHERE analyst = ? AND state = 'committed' AND answer_key <> ''"
-        " ORDER BY number",
+        "SELECT DISTINCT answer_key FROM charges WHERE analyst = ? AND state = 'committed' AND answer_key <> ''",
         analyst,
     )
-    wanted = frozenset(answer_keys)
-    begun = ((str(key)[:_BEGIN], str(key)) for (key,) in rows)
-    return {begin: key for begin, key in begun if begin in wanted}
+    return frozenset(answer_keys) & {str(key) for (key,) in rows}
 
 
 def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord | None:
@@ -183,22 +176,19 @@ def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord
     return None if row is None else _record(row)
 
 
-def answered(reading: Reading, analyst: str, plan_hash: str, *, named: str, limit: int) -> tuple[ChargeRecord, ...]:
+def answered(reading: Reading, analyst: str, plan_hash: str, *, limit: int) -> tuple[ChargeRecord, ...]:
     """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
 
     Args:
       reading: the read transaction.
       analyst: whose.
       plan_hash: of the plan.
-      named: how their answer keys begin.
       limit: the most charges.
     """
-    begins = " AND substr(c.answer_key, 1, ?) = ?" if named else ""
-    values = (plan_hash, analyst, *((len(named), named) if named else ()), limit)
     rows = reading.rows(
         f"{_RECORD} WHERE c.plan_hash = ? AND c.analyst = ? AND c.state = 'committed' AND c.answer_key <> ''"
-        f"{begins} ORDER BY c.number DESC LIMIT ?",
-        *values,
+        " ORDER BY c.number DESC LIMIT ?",
+        *(plan_hash, analyst, limit),
     )
     return tuple(map(_record, rows))
 

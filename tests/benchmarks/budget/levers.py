@@ -24,9 +24,6 @@ REUSE = "reuse"
 ONLY_REUSE: Mapping[str, Any] = {REUSE: "only"}
 """What asks for an answer that follows from kept ones, or for none."""
 
-_PRIVACY = "[privacy]\n"
-_REMEMBERING = "remember_thresholds = true"
-
 
 @dataclass(frozen=True)
 class Levers:
@@ -35,14 +32,12 @@ class Levers:
     Attributes:
       reuse: answers from answers: a question whose answer follows from kept ones is not measured.
       combination: a second release of a question is combined with the first, where both were cut alike.
-      thresholds: a question starts from the thresholds that were released for it before.
       closed_periods: kept answers about closed periods survive a new load.
       workloads: the charts of a view are asked as one question of many, where that is said to gain.
     """
 
     reuse: bool = False
     combination: bool = False
-    thresholds: bool = False
     closed_periods: bool = False
     workloads: bool = False
 
@@ -62,9 +57,8 @@ class Levers:
         return cls(**{name: name not in names for name in cls.names()})
 
     def policy_text(self, data: GrowingData) -> str:
-        """The policy: two of the levers are promises and permissions in it."""
-        text = data.policy_text(closed_periods=self.closed_periods)
-        return text.replace(_PRIVACY, f"{_PRIVACY}{_REMEMBERING}\n") if self.thresholds else text
+        """The policy: one of the levers is a promise in it."""
+        return data.policy_text(closed_periods=self.closed_periods)
 
     def request(self) -> dict[str, Any]:
         """What a request says beside its question: what is derived or combined is asked for by name."""
@@ -80,11 +74,10 @@ class Levers:
 def missing(data: GrowingData) -> tuple[str, ...]:
     """The levers that this product does not have a switch for."""
     absent = [] if REUSE in _known() else ["reuse", "combination"]
-    for name in ("thresholds", "closed_periods"):
-        try:
-            parse_policy(Levers.alone(name).policy_text(data))
-        except PolicyInvalid:
-            absent.append(name)
+    try:
+        parse_policy(Levers.alone("closed_periods").policy_text(data))
+    except PolicyInvalid:
+        absent.append("closed_periods")
     if WORKLOAD not in _paths():
         absent.append("workloads")
     return tuple(name for name in Levers.names() if name in absent)

@@ -34,7 +34,6 @@ from privacy.mechanisms.groups.sums import Sum
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.racing.s4s import S4S
-from privacy.mechanisms.start_from import at_rung
 from privacy.noisy_answer import NoisyAnswer
 from privacy.published.centre.centre import SampledMean, SampledMedian, SimpleRandomSample
 from privacy.published.laplace_global import LaplaceGlobal
@@ -102,7 +101,6 @@ def _scalar(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
         name: measurement(name, epsilon, 2, gap, 64.0, False, MOST) for name in ("gem", "r2t", "s4s", "fixed")
     }
     made["concentrated_gem"] = ConcentratedGem(budget, 2, gap)
-    made["gem from a remembered threshold"] = at_rung(made["gem"], 4)
     made["laplace_global"] = LaplaceGlobal(epsilon, 64.0, 2, gap)
     made["s4s_rdp"] = S4SRenyi(epsilon, DELTA, MOST, groups_per_unit=2, gap=gap)
     made["s4s_zcdp"] = S4SConcentrated(epsilon, DELTA, MOST, 2, gap)
@@ -191,19 +189,11 @@ def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     coded, ladder = encode(tuples(owners, GROUPS)), Ladder(0, 10)
     one = Sum(epsilon, _gap(owners), ladder)
 
-    def of(name: str, delta: float, sample: SampleDesign | None = None) -> Release:
-        (made,) = group_measurements(name, [one], delta, 2, sample)
+    def of(name: str, delta: float, sample: SampleDesign | None = None, bound: int | None = None) -> Release:
+        (made,) = group_measurements(name, [replace(one, bound=bound)], delta, 2, sample)
         return lambda seed: _arrays(made.release(coded, 0, SimulatedEntropy(seed)))
 
-    def remembered(name: str, delta: float) -> Release:
-        (made,) = group_measurements(name, [replace(one, bound=MOST)], delta, 2)
-        started = at_rung(made, 4)
-        return lambda seed: _arrays(started.release(coded, 0, SimulatedEntropy(seed)))
-
-    clips = (("l1_clip", 0.0), ("l2_clip", DELTA)) if owners == 1 else ()
-    for name, delta in (("group_lp", 0.0), ("group_lp", DELTA), ("bound_first", 0.0), *clips):
-        case = f"{name}{'' if delta else ', pure'} from a remembered threshold"
-        yield f"{case}, {owners} owners, epsilon {epsilon}", remembered(name, delta)
+    yield f"bound_first, {owners} owners, epsilon {epsilon}", of("bound_first", 0.0, bound=MOST)
     yield f"group_lp, pure, {owners} owners, epsilon {epsilon}", of("group_lp", 0.0)
     yield f"group_lp, {owners} owners, epsilon {epsilon}", of("group_lp", DELTA)
     for delta in (0.0, DELTA) if owners > 1 else ():

@@ -1,4 +1,4 @@
-"""What one analyst's questions leave for others: caches, answers that follow, workloads, thresholds, jobs.
+"""What one analyst's questions leave for others: caches, answers that follow, workloads, jobs.
 
 Haeberlen, Pierce and Narayan, "Differential Privacy Under Fire", USENIX Security 2011, section 3 (state channels);
 Kostopoulou et al., "Turbo: Effective Caching in Differentially-Private Databases", SOSP 2023 (who pays for a cached
@@ -60,8 +60,8 @@ def _workload_charged(desk: Desk) -> bool:
     return len(answers) == 4 and (spent < 0.99 or (len(numbers) == 4 and desk.wire is None))
 
 
-def _remembered(desk: Desk) -> bool:
-    """Does an explanation tell that somebody else has asked, by the threshold that it starts from?"""
+def _explained(desk: Desk) -> bool:
+    """Does an explanation tell that somebody else has asked?"""
     sql = f"SELECT sum(salary) FROM patient WHERE id <> -{nonce()}"
     before = desk.explain(sql).text
     for epsilon in (1.0, 2.0):
@@ -100,7 +100,7 @@ def _request_sent_again(desk: Desk) -> bool:
 
 
 SHARED_STATE = AttackClass(
-    "caches, answers that follow, workloads, remembered thresholds",
+    "caches, answers that follow, workloads",
     "Haeberlen et al. 2011, section 3; Kostopoulou et al. 2023",
     (
         BreakIn("an answer that another has paid for", _free_by_the_cache),
@@ -109,7 +109,7 @@ SHARED_STATE = AttackClass(
         BreakIn("the name of another's request", _request_sent_again),
         BreakIn("a workload above the budget", _workload),
         BreakIn("a workload below its price", _workload_charged),
-        BreakIn("the threshold that another's answer left", _remembered),
+        BreakIn("another's question, by an explanation", _explained),
         BreakIn("another's history", _history),
         BreakIn("another's job", _job),
     ),

@@ -171,12 +171,6 @@ def _from_what_is_kept(player: Player, epsilon: float) -> None:
         player.count(epsilon / 4)
 
 
-def _by_thresholds(player: Player, epsilon: float) -> None:
-    """The same question at rising prices, whose thresholds start from those that were released."""
-    for part in (8, 4, 2):
-        player.visits(epsilon / part / 1.2)
-
-
 def _by_mechanisms(player: Player, epsilon: float) -> None:
     """A mechanism after the other."""
     for name in ("gem", "group_lp"):
@@ -198,7 +192,6 @@ STRATEGIES: dict[str, Strategy] = {
     "sums": _by_sums,
     "workloads": _by_workloads,
     "kept and derived answers": _from_what_is_kept,
-    "remembered thresholds": _by_thresholds,
     "mechanism after mechanism": _by_mechanisms,
 }
 """Of an account whose epsilons add up."""

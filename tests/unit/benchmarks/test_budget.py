@@ -142,9 +142,9 @@ def test_the_typical_error_is_that_of_the_median_cell_of_the_worst_column(
 
 
 def test_levers_are_switches() -> None:
-    assert Levers.names() == ("reuse", "combination", "thresholds", "closed_periods", "workloads")
+    assert Levers.names() == ("reuse", "combination", "closed_periods", "workloads")
     assert Levers.alone("reuse") == Levers(reuse=True)
-    assert Levers.but(("workloads",)) == Levers(True, True, True, True, False)
+    assert Levers.but(("workloads",)) == Levers(True, True, True, False)
     off, on = _data("shop").policy_text(closed_periods=False), _data("shop").policy_text(closed_periods=True)
     assert "\nappend_only" not in off
     assert on.count("\nappend_only") == 2
@@ -153,8 +153,6 @@ def test_levers_are_switches() -> None:
 def test_levers_of_the_policy_are_in_it() -> None:
     data = _data("shop")
     assert not missing(data)
-    assert parse_policy(Levers.alone("thresholds").policy_text(data)).remember_thresholds
-    assert not parse_policy(Levers().policy_text(data)).remember_thresholds
     closed = parse_policy(Levers.alone("closed_periods").policy_text(data))
     assert closed.tables["orders"].append_only is not None
 

@@ -59,6 +59,8 @@ def test_mistakes_are_named() -> None:
         ("epsilon = 1\n", "epsilon = 1\nanswer_quantum = -1\n", "privacy.answer_quantum"),
         ("[tables.person]", "[tables.person]\nrows = 0", "tables.person.rows"),
         ("epsilon = 1\n", "epsilon = 1\nepsilom = 1\n", "privacy.epsilom; did you mean epsilon"),
+        ("epsilon = 1\n", "epsilon = 1\nremember_thresholds = false\n",
+         "privacy.remember_thresholds: this setting was removed; delete the line"),
         ("[tables.person]", "[tables.person]\npublik = true", "tables.person.publik; did you mean public"),
         ("[tables.person]", "[tables.person.columns]\nx = { rang = [0, 1] }",
          "tables.person.columns.x.rang; did you mean range"),

@@ -31,7 +31,7 @@ READS: dict[str, Callable[[StoreLedger], object]] = {
     "budget": lambda ledger: ledger.budget(name_of(1)),
     "kept answer": lambda ledger: ledger.kept_answer(charge_of(1).answer_key, name_of(1)),
     "idempotency key": lambda ledger: ledger.charge_of(name_of(1), "once"),
-    "answers to a plan": lambda ledger: ledger.answers_to(name_of(1), charge_of(1).plan_hash, "0"),
+    "answers to a plan": lambda ledger: ledger.answers_to(name_of(1), charge_of(1).plan_hash),
     "history": lambda ledger: ledger.newest_charges(name_of(1), limit=1),
     "charge": lambda ledger: ledger.commit(ledger.reserve(charge(0.1, analyst=name_of(1))), b"x"),
 }

@@ -18,7 +18,6 @@ from privacy.noisy_answer import CUT_SIGNAL
 from privacy.truncation.encode import encode
 from server.answers.encoding import encoded
 from server.answers.released import Released
-from server.answers.remembered import Remembering
 from server.backends.columns import Domain
 from server.errors import NoProposal
 from server.proposals.accuracy import Accuracy, Proposal
@@ -67,9 +66,6 @@ class Office:
         plan = planned(request.sql, policy=self.policy, **settings)  # type: ignore[arg-type]
         measurements = plan_measurements(plan, self.policy)
         return Question.of(plan, rewrite(plan), measurements, time_grain="day", data_version=self.ledger.version)
-
-    def own(self, question: Question, analyst: str) -> Question:
-        return Remembering(self.ledger, self.policy.remember_thresholds).own(question, analyst)
 
     def tell(
         self,

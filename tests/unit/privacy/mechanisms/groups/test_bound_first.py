@@ -127,17 +127,6 @@ def test_nothing_is_tested_where_the_bound_is_the_only_threshold() -> None:
     first.check_noise(3)
 
 
-def test_a_public_threshold_below_the_bound_is_neither_tested_nor_chosen() -> None:
-    first = BoundFirst(1.0, 200, 1, ladder=Ladder(3, 3), untested=True)
-    answer = first.release(_tuples([1] * 60_000), 0, ConstantEntropy())
-    assert (answer.tau[0], answer.values[0], answer.mechanism) == (8.0, 60_000.0, "bound_first")
-    assert answer.noise_scale[0] == pytest.approx(8.0, rel=1e-5)
-    assert first.expected_noise(1) == first.direct.expected_noise(1)
-    first.check_noise(3)
-    with pytest.raises(InvalidParameter, match="one threshold"):
-        BoundFirst(1.0, 200, 1, ladder=Ladder(0, 8), untested=True)
-
-
 def test_expected_noise_names_the_bound_beside_the_ladder() -> None:
     first = BoundFirst(1.0, 200, 1, ladder=Ladder(0, 8), monotone=True)
     assert [tau for tau, _ in first.expected_noise(1)] == [*2.0 ** np.arange(9), 200.0]

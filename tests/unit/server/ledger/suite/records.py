@@ -104,15 +104,9 @@ class Records(LedgerCase):
         ledger.fail(ledger.reserve(charge(0.1, answer_key="three")))
         ledger.reserve(charge(0.1, answer_key="four"))
         many = ["one", "two", "three", "four", *(f"none {number}" for number in range(1200))]
-        assert ledger.paid_among(many, "ada") == {"one": "one"}
-        assert ledger.paid_among(list(reversed(many)), "eve") == {"two": "two"}
-        assert ledger.paid_among([], "ada") == {}
-
-    def test_an_answer_that_started_from_another_is_found_by_how_its_key_begins(self, ledger: StoreLedger) -> None:
-        base = 64 * "a"
-        for key in (base, f"{base}+1:3", f"{base}+2:4"):
-            ledger.commit(ledger.reserve(charge(0.1, answer_key=key)), b"noisy")
-        assert ledger.paid_among([base], "ada") == {base: f"{base}+2:4"}
+        assert ledger.paid_among(many, "ada") == {"one"}
+        assert ledger.paid_among(list(reversed(many)), "eve") == {"two"}
+        assert ledger.paid_among([], "ada") == frozenset()
 
     def test_charges_are_listed_in_pages(self, ledger: StoreLedger, clock: Clock) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
