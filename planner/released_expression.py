@@ -90,6 +90,13 @@ def is_never_true(condition: ReleasedExpression) -> bool:
     return type(left.value) is type(right.value) and left.value != right.value
 
 
+def within_no_range(expression: ReleasedExpression) -> ReleasedExpression:
+    """What is moved into a range, as it is before that; any other expression as it is."""
+    if isinstance(expression, Apply) and expression.operator == "within":
+        return expression.arguments[0]
+    return expression
+
+
 def measured_around(expression: ReleasedExpression) -> ReleasedExpression:
     """The expression where every sum of products has been measured around the means, and needs no correction.
 

@@ -10,8 +10,7 @@ from privacy.ladder import Ladder
 from privacy.truncation.ladder.capacities import ALIKE, Capacities, member_capacities
 from privacy.truncation.ladder.cheap_bounds import capped_by_kind
 from privacy.truncation.ladder.level_index_kernels import add_loads
-from privacy.truncation.loads.load_histogram import answer_of_loads
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.tabulated_answer import TabulatedAnswer, answer_of_loads
 
 
 def single_owner(

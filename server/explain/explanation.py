@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from planner.binding.bound_query import BoundQuery
 from planner.plan import BackendQuery, Plan
-from planner.released_expression import Apply
+from planner.released_expression import Apply, within_no_range
 from planner.rewriting.rewrite import to_sql
 from planner.sensitivity.provenance import Provenance
 from privacy.mechanisms.groups.kinds import GroupsOfKinds
@@ -116,7 +116,7 @@ def _of_quotients(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[s
     """
     rate = plan.sampling.rate if plan.sampling else 1.0
     for output in plan.outputs:
-        value, used = output.expression, sorted(releases_used(output.expression))
+        value, used = within_no_range(output.expression), sorted(releases_used(output.expression))
         ranked = any(plan.releases[place].ranked is not None for place in used)
         if not isinstance(value, Apply) or value.operator != "/" or len(used) < 2 or ranked:
             continue

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import Plan
-from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression
+from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, within_no_range
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.released import Released
 from server.backends.columns import Domain
@@ -46,7 +46,11 @@ def worst_answer(question: Question, domain: Domain) -> QueryResponse:
       depends on the values: of quotients, of CASE and the like; or on how many groups will be found.
     """
     plan = question.plan
-    outputs = tuple(output for output in plan.outputs if releases_used(output.expression))
+    outputs = tuple(
+        replace(output, expression=within_no_range(output.expression))
+        for output in plan.outputs
+        if releases_used(output.expression)
+    )
     bounded = plan.tuples_per_unit is not None or all(one.name == "fixed" for one in question.measuring.releases)
     known = bounded and not shared_by_found(plan) and all(_linear(output.expression) for output in outputs)
     ungrouped: Plan = replace(

@@ -42,11 +42,13 @@ class Width:
       label: of the release.
       free: of what follows.
       fresh: to be expected of a release of its own, at the largest threshold of what follows.
+      step: what does not count: of counts one, as they are shown in whole numbers, which a new one's noise is.
     """
 
     label: str
     free: float
     fresh: float
+    step: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Derived:
     @property
     def serves(self) -> bool:
         """Is it served unasked: nowhere wider than a new answer is expected to be, and as complete as that one?"""
-        return self.is_complete and all(width.free <= width.fresh for width in self.widths)
+        return self.is_complete and all(width.free <= width.fresh + width.step for width in self.widths)
 
     @property
     def is_complete(self) -> bool:

@@ -174,6 +174,7 @@ def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> Deri
             release.label,
             release.weight_bound * half_width(part.noisy),
             release.weight_bound * fresh_half_width(measured, part.noisy.tau, len(domain)),
+            1.0 if release.whole else 0.0,
         )
         for release, part, measured in zip(plan.releases, parts, measuring.releases, strict=True)
     )

@@ -39,7 +39,7 @@ UNITS: list[Vector] = [(1, 0, 0, 0), (BIG, BIG, 0, 0), (BIG, BIG, BIG, BIG), (BI
 
 def _towards(unit: Vector) -> NDArray[np.float64]:
     """The direction in which the sums move when the unit comes."""
-    return np.array(unit) / np.linalg.norm(unit)
+    return np.asarray(np.array(unit) / np.linalg.norm(unit))
 
 
 @pytest.mark.parametrize("clip", [L1, L2], ids=["l1", "l2"])

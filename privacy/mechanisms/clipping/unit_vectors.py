@@ -10,8 +10,7 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.clipping.kernels import lengths, scaled_sums
 from privacy.truncation.ladder.level_index_kernels import add_loads, by_unit
-from privacy.truncation.loads.load_histogram import answer_of_loads
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.tabulated_answer import TabulatedAnswer, answer_of_loads
 
 STEP_BITS = 24
 """A scaled entry is a whole number of steps, a step at most 2^-23 of tau, or one unit."""

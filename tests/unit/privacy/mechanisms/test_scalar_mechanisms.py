@@ -24,8 +24,7 @@ from privacy.mechanisms.groups.shared_threshold import SharedThreshold
 from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.published.laplace_global import LaplaceGlobal
 from privacy.registry import measurement
-from privacy.truncation.loads.load_histogram import answer_of_loads
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.tabulated_answer import TabulatedAnswer, answer_of_loads
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.revealing_answer import RevealingAnswer
@@ -253,6 +252,7 @@ def test_each_step_beyond_everybody_is_rarer() -> None:
     ladder = Ladder(0, 10)
     gem = Gem(1.0, 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True, nested=True)
     table = _of([4.0] * 100, ladder)
+    assert table.exceedances is not None
     counts = np.tile(table.exceedances, (20_000, 1))
     tau = gem.release(
         TabulatedAnswer(np.tile(table.values, (20_000, 1)), ladder, exceedances=counts), SimulatedEntropy(12)

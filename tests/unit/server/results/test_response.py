@@ -318,7 +318,7 @@ def test_groups_that_votes_have_found_are_told_as_such() -> None:
 
 def test_what_the_rule_for_groups_leaves_out_is_told() -> None:
     shown = LETTERS.only(np.array([0, 2]), withheld=2)
-    for rule, told in ((1, True), (2, False), (None, False)):  # twice two are all four
+    for rule, told in ((1, True), (4, False), (None, False)):
         plan = replace(_selected(0.0, 10), group_rule=rule)
         notes = response(plan, shown, [noisy_answer([5, 6])], BUDGET, "r").notes
         assert any("of the groups at most" in note for note in notes) == told
@@ -340,7 +340,7 @@ def test_a_rule_that_no_value_and_no_vote_is_under_is_not_told() -> None:
 
 def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
     strong = noisy_answer([5] * 4, signal=[100.0] * 4)
-    for rule, marked in ((1, True), (2, False), (None, False)):
+    for rule, marked in ((1, True), (4, False), (None, False)):
         plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), group_rule=rule)
         answer = response(plan, LETTERS, [strong], BUDGET, "r")
         assert answer.cut == (marked,) * 4
