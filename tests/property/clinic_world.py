@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,6 +78,12 @@ def _table(name: str) -> Table:
 
 SCHEMA = Schema({name: _table(name) for name in KEYS})
 CONTRACT = parse_policy(POLICY)
+FINDING = parse_policy(
+    POLICY.replace("epsilon = 1.0\n", "epsilon = 1.0\ndelta = 1e-3\n", 1)
+    .replace("[tables.person]", "[tables.person.columns]\nx = { discover = true }")
+    .replace("[tables.visit]", "[tables.visit.columns]\nx = { discover = true }")
+)
+"""The same, with a delta, and `x` of people and of visits open to discovery."""
 
 Row = dict[str, int | None]
 Rows = dict[str, list[Row]]
@@ -112,13 +119,11 @@ def owners_of(rows: Rows, name: str, row: Row) -> set[Unit]:
 
 
 def less_of(rows: Rows, rng: random.Random) -> tuple[Rows, Unit]:
-    """The rows less some or all of those that one person owns."""
+    """The rows without one person and all that the person owns."""
     units = [(name, int(row["id"] or 0)) for name in ("person", "doctor") for row in rows[name]]
     unit = rng.choice(units or [("person", 1)])
-    share = rng.choice([0.3, 0.6, 1.0])
     return {
-        name: [row for row in held if unit not in owners_of(rows, name, row) or rng.random() > share]
-        for name, held in rows.items()
+        name: [row for row in held if unit not in owners_of(rows, name, row)] for name, held in rows.items()
     }, unit
 
 
@@ -159,19 +164,20 @@ def opened() -> Iterator[Database]:
         yield Database(connection)
 
 
-def plan_of(text: str) -> Plan | None:
+def plan_of(text: str, sampling_rate: float | None = None) -> Plan | None:
     try:
-        return planned(text, SCHEMA, CONTRACT)
+        return planned(text, SCHEMA, CONTRACT, sampling_rate=sampling_rate)
     except PlannerError:
         return None
 
 
-def _carries(query: BackendQuery, owners: tuple[object, ...], unit: Unit) -> bool:
-    return unit in list(zip(query.relations, owners, strict=True))
+def carries(query: BackendQuery, owners: tuple[object, ...], unit: Unit) -> bool:
+    """Is the person one of a tuple's owners, whatever its group is?"""
+    return unit in list(zip(query.relations, owners, strict=False))
 
 
 def check_removal(database: Database, text: str, plan: Plan, rng: random.Random) -> int:
-    """Tuples that do not carry the person weigh the same with and without; theirs only vanish, or are exchanged.
+    """T = T' + D: whoever leaves takes all tuples that carry the person, no more than the plan says, and no others.
 
     Returns: how many tuples the person carried.
     """
@@ -182,20 +188,40 @@ def check_removal(database: Database, text: str, plan: Plan, rng: random.Random)
     more = database.tuples(query)
     database.fill(less, query)
     fewer = database.tuples(query)
-    carried = 0
-    for owners in more.keys() | fewer.keys():
-        before, after = fewer.get(owners, 0), more.get(owners, 0)
-        if _carries(query, owners, unit):
-            carried += after > 0
-            assert plan.exchanges or before <= after, text
-        elif any(owner is not None for owner in owners):
-            assert before == after, text
-    return carried
+    left = {owners: weight for owners, weight in more.items() if carries(query, owners, unit)}
+    owned = len(query.relations)
+    assert {owners: weight for owners, weight in more.items() if owners not in left} == fewer, text
+    assert not any(carries(query, owners, unit) for owners in fewer), text
+    assert sum(left.values()) <= (plan.tuples_per_unit or 999) << 30, text
+    groups = {owners[owned : owned + len(plan.group_keys)] for owners in left}
+    assert len(groups) <= (plan.groups_per_unit or 999), text
+    for kind in plan.kinds:
+        if kind.relation == unit[0] and len(set(kind.determines)) == 1:
+            shared = {tuple(group[place] for place in kind.determines[0]) for group in groups}
+            assert len(shared) <= len(kind.determines), text
+    return len(left)
 
 
-def checked(database: Database, text: str, trials: int = 60) -> int:
+def check_sample(database: Database, text: str, plan: Plan, rng: random.Random) -> None:
+    """What a database draws of the tuples is some of them, whatever else the question reads of the sampled table."""
+    whole = plan_of(text)
+    assert whole is not None and plan.sampling is not None
+    query, sampled = (rewrite(one, dialect="duckdb", schema=SCHEMA) for one in (whole, plan))
+    database.fill(some_rows(rng), query)
+    tuples = database.tuples(query)
+    if plan.sampling.alias is not None:
+        assert all(weight <= tuples.get(owners, 0) for owners, weight in database.tuples(sampled).items()), text
+        return
+    assert sampled.join is not None
+    read: dict[tuple[object, ...], int] = defaultdict(int)  # the proxy draws: it reads all, and how often each stands
+    for *owners, weight, count in database.connection.execute(sampled.join).fetchall():
+        read[tuple(owners)] += weight * count
+    assert read == tuples, text
+
+
+def checked(database: Database, text: str, trials: int = 60, plan: Plan | None = None) -> int:
     """How many tuples the people who left had carried, if need be of more trials; raises where another's changed."""
-    plan, rng, carried, tried = plan_of(text), random.Random(3), 0, 0
+    plan, rng, carried, tried = plan or plan_of(text), random.Random(3), 0, 0
     assert plan is not None, "it must be answered"
     while tried < trials or (not carried and tried < 200):
         carried, tried = carried + check_removal(database, text, plan, rng), tried + 1

@@ -1,4 +1,4 @@
-"""Offsets of quantiles and extremes move by no more than is claimed where one unit loses rows, or exchanges them."""
+"""Offsets of quantiles and extremes move by no more than is claimed where one unit leaves."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def kept(of: RankedTuples, rows: NDArray[np.bool_]) -> RankedTuples:
     return RankedTuples(owners, of.group[rows], of.n_groups, of.value[rows], of.rows[rows])
 
 
-def without_some(of: RankedTuples, seed: int) -> RankedTuples:
-    """Some or all of the rows of somebody go."""
+def without_one(of: RankedTuples, seed: int) -> RankedTuples:
+    """Somebody goes, with every row that the person has a part in."""
     generator = np.random.default_rng(seed)
     relation, key = "person", int(generator.integers(0, 6))
     if len(of.owners) > 2 and generator.random() < 0.3:
@@ -48,23 +48,11 @@ def without_some(of: RankedTuples, seed: int) -> RankedTuples:
     for one in of.owners:
         if one.relation == relation:
             owned |= ~one.missing & (one.keys == key)
-    stay = generator.random(len(owned)) < generator.choice([0.0, 0.5])
-    return kept(of, ~owned | stay)
+    return kept(of, ~owned)
 
 
-def exchanged(of: RankedTuples, seed: int) -> RankedTuples:
-    """Everything that the first person has a part in gets other values; others' rows stay."""
-    generator = np.random.default_rng(seed)
-    owned = np.zeros(len(of.group), bool)
-    for one in of.owners:
-        if one.relation == "person":
-            owned |= ~one.missing & (one.keys == 0)
-    value = np.where(owned, generator.integers(0, N_CODES, len(owned)), of.value)
-    return RankedTuples(of.owners, of.group, of.n_groups, value, of.rows)
-
-
-def shared_offsets(of: RankedTuples, rank: Rank, tau: int, gap: float, *, exchanges: bool) -> NDArray[np.object_]:
-    groups = SharedRows(of, N_CODES, Sharing(gap)).by_group(tau, exchanges=exchanges)
+def shared_offsets(of: RankedTuples, rank: Rank, tau: int, gap: float) -> NDArray[np.object_]:
+    groups = SharedRows(of, N_CODES, Sharing(gap)).by_group(tau)
     return np.array([[rows.of(rank).offset(code) for code in range(-1, N_CODES)] for rows in groups], object)
 
 
@@ -72,11 +60,11 @@ def test_of_one_owner_each_clipped() -> None:
     furthest = 0
     for seed in sampled(range(150), 25):
         before = instance(seed, 1)
-        after, tau = without_some(before, seed), 2 ** (seed % 4)
+        after, tau = without_one(before, seed), 2 ** (seed % 4)
         for rank in RANKS:
             one, other = (next(iter(OwnRows.of(of, N_CODES).clipped([rank], tau)))[0] for of in (before, after))
             moved = max(abs(one.offset(code) - other.offset(code)) for code in range(-1, N_CODES))
-            assert moved <= rank.moves(tau, exchanges=False), (seed, rank)
+            assert moved <= rank.moves(tau), (seed, rank)
             assert np.all(np.diff(one.offsets) >= 0), (seed, rank)
             furthest = max(furthest, moved)
     assert furthest > 0
@@ -86,9 +74,9 @@ def test_of_one_owner_each_scaled_over_all_groups() -> None:
     furthest = 0
     for seed in sampled(range(100), 25):
         before = instance(seed, 1, groups=3)
-        after, tau = (without_some if seed % 2 else exchanged)(before, seed), 2 ** (seed % 4)
+        after, tau = without_one(before, seed), 2 ** (seed % 4)
         for rank in RANKS:
-            batch = RankBatch(1.0, (rank,), N_CODES, one_group=False, exchanges=True)
+            batch = RankBatch(1.0, (rank,), N_CODES, one_group=False)
             scaled = (OwnRows.of(of, N_CODES).scaled([rank], tau) for of in (before, after))
             pairs = [(one[0], other[0]) for one, other in zip(*scaled, strict=True)]
             moved = sum(max(abs(a.offset(v) - b.offset(v)) for v in range(-1, N_CODES)) for a, b in pairs)
@@ -101,15 +89,14 @@ def test_of_several_owners() -> None:
     furthest = 0
     for seed, (owners, gap) in sampled([*product(range(120), ((2, 0.0), (3, 0.01)))], 12):
         before = instance(seed, owners, groups=1 + seed % 2)
-        exchanges = seed % 3 == 0
-        after, tau = (exchanged if exchanges else without_some)(before, seed), 2 ** (seed % 3)
+        after, tau = without_one(before, seed), 2 ** (seed % 3)
         for rank in (*RANKS[seed % 3 :: 3], EXTREMES[seed % 2]):
             one = 1 if rank.quantile is None else tau
-            batch = RankBatch(1.0, (rank,), N_CODES, exchanges=exchanges, sharing=Sharing(gap, 1))
-            first, second = (shared_offsets(of, rank, one, gap, exchanges=exchanges) for of in (before, after))
+            batch = RankBatch(1.0, (rank,), N_CODES, sharing=Sharing(gap, 1))
+            first, second = (shared_offsets(of, rank, one, gap) for of in (before, after))
             moved = int(np.max(np.abs(first - second)))
             assert moved <= batch._moves(rank, one, before.n_groups), (seed, owners, rank)
-            under, over = rank.caps(one, exchanges=exchanges)
+            under, over = rank.caps(one)
             slack = Fraction(gap) * (1 << 30) * (rank.below * under + rank.above * over)
             assert int(np.min(np.diff(first, axis=1))) >= -slack - 1, (seed, owners, rank)
             furthest = max(furthest, moved)

@@ -16,7 +16,7 @@ from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import DistinctTuples
 from privacy.truncation.loads.load_histogram import LoadHistogram
 from server.backends.duckdb import DuckdbBackend
-from tests.property.test_load_removal import ATTACHED, LADDER, PEOPLE, POLICY, Clinic
+from tests.property.test_load_removal import AT_ONE, ATTACHED, PEOPLE, POLICY, Clinic, solved
 from tests.support.seeds import sampled
 from tests.support.truncated import truncated
 
@@ -43,24 +43,30 @@ FOUND = [
 ]
 
 
-def values_at(backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool) -> dict[object, NDArray[np.int64]]:
-    """By group, (releases, thresholds) truncated, in units; the selection's last, where there is one."""
+Cells = list[NDArray[np.int64]]
+"""Per release, its values over the thresholds."""
+
+
+def values_at(
+    backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool
+) -> tuple[dict[object, Cells], list[NDArray[np.int64]]]:
+    """By group, what each release is truncated to; the selection's last, where there is one. And the thresholds."""
     schema = backend.schema()
     bound = bind(parse(sql), schema, policy)
     plan = make_plan(bound, schema, policy, epsilon=1.0, delta=None, mechanism=None)
     assert "no unit leaves it" in plan.reason
     domain, found = backend.read(rewrite(plan, dialect="duckdb", schema=schema, loads=loads))
-    sums = sum(release.is_sum for release in plan.releases) + (plan.selection is not None)
-    answers = [truncated(found.join, row, LADDER, 0.0) for row in range(sums)]
-    for one in found.distinct:
+    ladders = [plan.ladder(release) for release in plan.releases if release.is_sum]
+    if plan.selection is not None:
+        ladders.append(AT_ONE)
+    answers = [solved(truncated(found.join, row, ladder, 0.0), ladder) for row, ladder in enumerate(ladders)]
+    for release, one in zip(plan.releases, found.distinct, strict=False):
         if one is not None:
             assert isinstance(one, LoadHistogram if loads else DistinctTuples)
-            answers.append(truncated(one, 0, LADDER, 0.0))
-    rungs = range(len(LADDER))
-    return {
-        group: np.array([[answer.solve(place, rung) for rung in rungs] for answer in answers])
-        for place, group in enumerate(domain.groups)
-    }
+            ladder = plan.ladder(release)
+            answers.append(solved(truncated(one, 0, ladder, 0.0), ladder))
+    groups = {group: [cells[place] for cells, _ in answers] for place, group in enumerate(domain.groups)}
+    return groups, [taus for _, taus in answers]
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(0, marks=pytest.mark.slow)])
@@ -71,16 +77,20 @@ def test_values_and_found_groups_are_what_people_have_and_one_moves_them_by_tau(
     others = [clinic.without(person) for person in sampled(range(0, PEOPLE, 5), 1)]
     for sql in (*sampled(OWNED, 4), *sampled(FOUND, 2)):
         contract = finding if sql in FOUND else policy
-        whole = values_at(everybody, sql, contract, loads=True)
-        units = values_at(everybody, sql, contract, loads=False)
-        assert whole.keys() == {group for group, cells in units.items() if sql not in FOUND or cells.any()}, sql
-        assert all((cells == units[group]).all() for group, cells in whole.items()), sql
-        assert any(cells.any() for cells in whole.values()), sql
+        whole, taus = values_at(everybody, sql, contract, loads=True)
+        units, _ = values_at(everybody, sql, contract, loads=False)
+        shown = {group for group, cells in units.items() if sql not in FOUND or any(one.any() for one in cells)}
+        assert whole.keys() == shown, sql
+        for group, cells in whole.items():
+            assert all((one == other).all() for one, other in zip(cells, units[group], strict=True)), sql
+        assert any(one.any() for cells in whole.values() for one in cells), sql
         for other in others:
-            less = values_at(other, sql, contract, loads=True)
+            less, _ = values_at(other, sql, contract, loads=True)
             assert less.keys() <= whole.keys(), sql
-            moved = np.array([cells - less.get(group, 0) for group, cells in whole.items()])
-            assert (moved >= 0).all() and (moved <= LADDER.units).all(), sql
+            for group, cells in whole.items():
+                left = less.get(group, [np.zeros_like(one) for one in cells])
+                for more, fewer, most in zip(cells, left, taus, strict=True):
+                    assert (more >= fewer).all() and (more - fewer <= most).all(), sql
 
 
 def test_values_that_people_may_share_are_read_person_by_person(tmp_path: Path) -> None:
