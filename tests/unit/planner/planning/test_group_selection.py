@@ -106,7 +106,7 @@ def test_a_rule_has_no_part_in_finding_keys() -> None:
     """Where it leaves rows out of the values, all of them still vote."""
     for groups, mechanism, reach in [
         ({}, "l2_clip", (None, None)), ({"customer": 3}, "l2_clip", (None, None)), ({}, "group_lp", (None, None)),
-        ({"customer": 3}, "group_lp", (6, 3)),
+        ({"customer": 3}, "group_lp", (3, 3)),
     ]:  # fmt: skip
         policy = _opened("orders", "o_orderpriority", groups_per_unit=groups)
         plan = planned(PRIORITIES.replace(", sum(o_totalprice)", ""), policy=policy, mechanism=mechanism)

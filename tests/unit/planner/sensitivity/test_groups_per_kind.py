@@ -60,7 +60,7 @@ def test_positions_of_one_relation_are_told_apart() -> None:
 def test_one_kind_alone_reaches_the_groups_that_share_its_keys() -> None:
     sql = f"SELECT n_name, {YEAR}, count(*) FROM orders JOIN customer ON o_custkey = c_custkey "
     sql += f"JOIN nation ON n_nationkey = c_nationkey {TWO_YEARS} GROUP BY 1, 2"
-    assert kinds(sql) == {"customer": ((0,),)}
+    assert kinds(sql, mechanism="group_lp") == {"customer": ((0,),)}
 
 
 def test_nothing_follows_where_no_key_does() -> None:
@@ -76,11 +76,18 @@ def test_only_where_a_mechanism_makes_use_of_it() -> None:
         assert kinds(f"SELECT n_name, count(*) {LINES} GROUP BY 1", policy, **settings) == {}
 
 
-def test_not_where_tuples_are_exchanged() -> None:
-    """A unit that loses rows may gain tuples: keys that it determines are no proof of how many groups move."""
+def test_also_where_a_question_asks_for_what_is_not_there() -> None:
+    """A unit that leaves takes its tuples, which are in the groups that follow from it."""
     sql = "SELECT n_name, count(*) FROM customer JOIN nation ON n_nationkey = c_nationkey "
     sql += "WHERE NOT EXISTS (SELECT 1 FROM orders WHERE o_custkey = c_custkey) GROUP BY 1"
-    assert kinds(sql) == {}
+    assert kinds(sql) == {"customer": ((0,),)}
+
+
+def test_what_a_persons_rows_are_follows_from_the_person() -> None:
+    sql = "SELECT least(n, 3), s_nationkey, count(*) FROM (SELECT o_custkey, count(*) AS n FROM orders GROUP BY 1) p "
+    sql += "JOIN orders o ON o.o_custkey = p.o_custkey JOIN lineitem ON l_orderkey = o_orderkey "
+    sql += "JOIN supplier ON s_suppkey = l_suppkey WHERE s_nationkey IN (1, 2) GROUP BY 1, 2"
+    assert kinds(sql) == {"customer": ((0,),), "supplier": ((1,),)}
 
 
 def test_not_where_a_rule_bounds_the_groups_of_a_unit() -> None:

@@ -14,11 +14,11 @@ FOUND = GroupDomain((0,), None, None, "found")
 OWNER = OwnerPosition("customer", (("c", "c_custkey"),))
 
 
-def test_the_rule_counts_twice_and_yields_to_less() -> None:
+def test_the_rule_yields_to_less() -> None:
     for determined, rule, values, reach in [
-        (None, None, 2, GroupsPerUnit(None)), (1, 5, None, GroupsPerUnit(1)), (10, 5, None, GroupsPerUnit(10)),
-        (11, 5, None, GroupsPerUnit(10, 5)), (None, 5, None, GroupsPerUnit(10, 5)),
-        (None, 5, 11, GroupsPerUnit(10, 5)), (None, 5, 10, GroupsPerUnit(10)), (11, 5, 7, GroupsPerUnit(7)),
+        (None, None, 2, GroupsPerUnit(None)), (1, 5, None, GroupsPerUnit(1)), (5, 5, None, GroupsPerUnit(5)),
+        (6, 5, None, GroupsPerUnit(5, 5)), (None, 5, None, GroupsPerUnit(5, 5)),
+        (None, 5, 6, GroupsPerUnit(5, 5)), (None, 5, 5, GroupsPerUnit(5)), (11, 5, 4, GroupsPerUnit(4)),
         (1, 5, 7, GroupsPerUnit(1)), (None, 5, 0, GroupsPerUnit(1)),
     ]:  # fmt: skip
         policy = replace(demo_policy(), groups_per_unit={} if rule is None else {"customer": rule})
@@ -27,10 +27,10 @@ def test_the_rule_counts_twice_and_yields_to_less() -> None:
 
 
 def test_the_groups_of_several_keys_are_their_combinations() -> None:
-    policy = replace(demo_policy(), groups_per_unit={"customer": 2})
+    policy = replace(demo_policy(), groups_per_unit={"customer": 4})
     assert limited_groups_per_unit(None, [OWNER], [PUBLIC, PUBLIC], policy) == GroupsPerUnit(4)
-    assert limited_groups_per_unit(None, [OWNER], [PUBLIC, PUBLIC, PUBLIC], policy) == GroupsPerUnit(4, 2)
-    assert limited_groups_per_unit(None, [OWNER], [PUBLIC, FOUND], policy) == GroupsPerUnit(4, 2)
+    assert limited_groups_per_unit(None, [OWNER], [PUBLIC, PUBLIC, PUBLIC], policy) == GroupsPerUnit(4, 4)
+    assert limited_groups_per_unit(None, [OWNER], [PUBLIC, FOUND], policy) == GroupsPerUnit(4, 4)
 
 
 def test_the_rule_is_for_one_owner() -> None:

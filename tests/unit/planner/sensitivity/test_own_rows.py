@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.errors import InvalidSetting, PlannerError, UnsupportedSQL
+from planner.errors import PlannerError, UnsupportedSQL
 from privacy.mechanisms.gem import Gem
 from server.workers.measure import plan_measurements
 from tests.support.planning import bound, demo_policy, planned
@@ -22,36 +22,35 @@ OWN = [
 ]
 
 
-def test_a_question_that_reads_absences_is_exchanged_and_answered_by_gem() -> None:
+def test_a_question_that_reads_absences_is_answered_as_any_other() -> None:
     for sql in OWN:
         plan = planned(sql)
-        assert plan.exchanges
         assert [owner.relation for owner in plan.owners] == ["customer"]
         assert plan.mechanism == "gem"
 
 
-def test_exists_and_in_only_take_tuples_away() -> None:
-    for sql in (OWN[0].replace("NOT ", ""), OWN[1].replace("NOT ", "")):
-        assert not planned(sql).exchanges
-
-
-def test_scores_of_exchanged_tuples_claim_no_direction() -> None:
-    """The mutant of `planner.sensitivity.own_rows`: noise for sums that only grow."""
+def test_scores_claim_that_tuples_only_go() -> None:
+    """Where a unit leaves, so do its tuples: no other tuple appears because a row is not there any more."""
     lines = "SELECT count(*) FROM orders WHERE NOT EXISTS (SELECT 1 FROM lineitem WHERE l_orderkey = o_orderkey)"
-    for sql, monotone in ((lines, False), (lines.replace("NOT ", ""), True)):
+    for sql in (lines, lines.replace("NOT ", "")):
         (release,) = plan_measurements(planned(sql), demo_policy()).releases
-        assert isinstance(release, Gem) and release.monotone is monotone
+        assert isinstance(release, Gem) and release.monotone
 
 
-def test_a_mechanism_that_is_not_proved_of_exchanges_is_refused() -> None:
-    for mechanism in ("group_lp", "r2t"):
-        with pytest.raises(InvalidSetting, match="not proved"):
-            planned(OWN[0], mechanism=mechanism)
+def test_mechanisms_of_groups_take_what_is_not_there() -> None:
+    by_nation = f"SELECT c_nationkey{OWN[0].removeprefix('SELECT')}".replace("count(*)", ", count(*)", 1)
+    by_nation += " AND c_nationkey IN (1, 2) GROUP BY 1"
+    for mechanism in ("group_lp", "gem", "r2t"):
+        policy = replace(demo_policy(), global_sensitivity=8.0)
+        assert planned(by_nation, policy=policy, mechanism=mechanism).mechanism == mechanism
+    lines = "SELECT l_linenumber, count(*) FROM orders LEFT JOIN lineitem ON l_orderkey = o_orderkey"
+    assert planned(f"{lines} WHERE l_linenumber IN (1, 2) GROUP BY 1").mechanism == "l1_clip"
 
 
-def test_a_sample_of_what_is_not_there_is_refused() -> None:
-    with pytest.raises(UnsupportedSQL, match="sample"):
-        planned(OWN[2], sampling_rate=0.5)
+def test_a_sample_of_what_is_not_there_is_one_of_the_tuples() -> None:
+    for sql, strategy in [(OWN[0], "pushdown"), (OWN[1], "pushdown"), (OWN[2], "thinning")]:
+        sampling = planned(sql, sampling_rate=0.5).sampling
+        assert sampling is not None and sampling.strategy == strategy
 
 
 def test_an_optional_row_determines_no_group() -> None:
