@@ -236,7 +236,7 @@ def test_rows_deeper_than_the_depth_are_left_out(database: Database, monkeypatch
     chain: list[tuple[object, ...]] = [(n, n - 1 if n > 1 else None, "t", n, 1) for n in range(1, 5)]
     posts = chain + [(n, 4, "t", n, 1) for n in range(10, 60)]
     rows: Rows = {"author": [("t", row[0]) for row in posts], "post": posts}
-    less = {"author": [("t", row[0]) for row in posts[1:]], "post": posts[3:]}
+    less: Rows = {"author": [("t", row[0]) for row in posts[1:]], "post": posts[3:]}
     counted, joined = OF_BOARDS[:2]
     for sql, tuples in ((counted, 3), (joined, 2)):
         found = database.values(database.planned(BOARD, sql), rows)[-1]

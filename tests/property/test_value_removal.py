@@ -65,7 +65,9 @@ def values_at(
             assert isinstance(one, LoadHistogram if loads else DistinctTuples)
             ladder = plan.ladder(release)
             answers.append(solved(truncated(one, 0, ladder, 0.0), ladder))
-    groups = {group: [cells[place] for cells, _ in answers] for place, group in enumerate(domain.groups)}
+    groups: dict[object, Cells] = {
+        group: [cells[place] for cells, _ in answers] for place, group in enumerate(domain.groups)
+    }
     return groups, [taus for _, taus in answers]
 
 
