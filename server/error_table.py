@@ -121,6 +121,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
             "The connection to the database was lost.",
             "The charge stands; see what is left, and ask again once the database is back.",
         ),
+        serving.NoGroups: Row("55000", 503),
         serving.BackendFailed: _FAILED,
         serving.QueryFailed: Row(
             "57014",

@@ -80,6 +80,10 @@ class BackendConnectionLost(ServerError):
     """The connection broke after the query had begun; worth one retry under the same reservation."""
 
 
+class NoGroups(ServerError):
+    """A public list of a question's groups has become empty: no private row was read."""
+
+
 class BackendFailed(ServerError):
     """The database refused a statement that the planner thought sound; its words stay in the log."""
 

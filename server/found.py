@@ -59,9 +59,14 @@ class ToList:
 
 @dataclass(frozen=True)
 class ToShowNothing:
-    """A question of whose answer no row is shown, so nothing is measured for it; free."""
+    """A question of whose answer no row is shown, so nothing is measured for it; free.
+
+    Attributes:
+      no_group: because a public list of its groups is empty, not because no row is asked for.
+    """
 
     question: Question
+    no_group: bool = False
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ from server.answers.outlines import outline_of
 from server.answers.released import Released, alone_if_large
 from server.answers.served import Served
 from server.backends.backend import Backend
-from server.backends.columns import Domain
+from server.backends.columns import Domain, has_no_group
 from server.backends.mirror.mirror import Mirror, MirrorFirst
 from server.errors import (
     BackendConnectionLost,
@@ -77,9 +77,11 @@ from server.errors import (
     CancelledByClient,
     CancelledEarly,
     LedgerInvalid,
+    NoGroups,
     NoProposal,
     QueryCancelled,
     QueryFailed,
+    QueryTooExpensive,
     ServerError,
     TooManyQueries,
     WorkerFailed,
@@ -87,7 +89,7 @@ from server.errors import (
 from server.explain.cannot_pay import cannot_pay
 from server.explain.catalog import Catalog, catalog
 from server.explain.describe_statement import statement_shape
-from server.explain.explanation import explanation
+from server.explain.explanation import explanation, nothing_measured
 from server.explain.explanation_text import EXPLANATION, explanation_answer
 from server.found import (
     Follows,
@@ -122,7 +124,7 @@ from server.proposals.relative_errors import expected
 from server.query import Budget, Explanation, QueryRequest, QueryResponse, StatementShape
 from server.question import Asked, Question
 from server.results.public_result import public_explanation, public_response
-from server.results.response import cut_by_rule, response, without_rows
+from server.results.response import cut_by_rule, response, without_groups, without_rows
 from server.reuse.derived import Derived
 from server.reuse.explained import reuse_explained
 from server.reuse.kept_outlines import KeptOutlines
@@ -144,7 +146,7 @@ _PLANNED, _PLANNED_BYTES = 256, 64 << 20  # plans that are remembered
 
 _ON_MIRROR = "The rows are read from the mirror, a copy of the tables, which costs what it does on the database."
 
-_NOTHING_READ = (BackendUnavailable, CancelledEarly, SchemaChanged, StatementTooComplex, TooManyQueries)
+_NOTHING_READ = (BackendUnavailable, CancelledEarly, NoGroups, SchemaChanged, StatementTooComplex, TooManyQueries)
 """What is raised only before the first private row is read; of workers, before one has begun (`worker.py`)."""
 
 _ADVICE: Mapping[type[BaseException], str] = {
@@ -286,7 +288,19 @@ class Pipeline:
                 f" {len(found.composition.parts)}",
                 hint="ask it with an epsilon, or each part alone with the accuracy: what is paid for is free here",
             )
-        return found
+        return self.listed(found, request)
+
+    def listed(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> Found:
+        """What was found; a question with an empty public list of groups shows nothing. Reads public tables.
+
+        A question by itself needs no such look: its groups are read together with its rows. It is for what is
+        reserved together with others, or has no epsilon yet.
+        """
+        if not isinstance(found, ToMeasure) or not any(found.question.query.domains):
+            return found
+        query = found.question.query
+        empty = has_no_group(query, self.groups(query, request.analyst, cancelled))
+        return ToShowNothing(found.question, no_group=True) if empty else found
 
     def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Answer what was looked up, and charge for it; all but what is measured is free.
@@ -319,14 +333,22 @@ class Pipeline:
                     if divided is not None:
                         return divided
                 measure_anew = partial(self._released, question, charge, cancelled)
-                served = self.kept.serve(charge, measure_anew, cancelled, question.plan.columns)
+                try:
+                    served = self.kept.serve(charge, measure_anew, cancelled, question.plan.columns)
+                except NoGroups:  # the groups are read with the rows, once, and what was reserved is given back
+                    return self.finish(ToShowNothing(question, no_group=True), request, cancelled)
+                except (BudgetExhausted, QueryTooExpensive):
+                    if isinstance(free := self.listed(found, request, cancelled), ToShowNothing):
+                        return self.finish(free, request, cancelled)
+                    raise
                 answer = served.response(question, request_id)
                 return answer if passed_over is None else replace(answer, notes=(*answer.notes, passed_over))
             case ToList(question):
                 domain = self.groups(question.query, analyst, cancelled)
                 return response(question.plan, domain, (), self.ledger.budget(analyst), request_id)
-            case ToShowNothing(question):
-                return without_rows(question.plan, self.ledger.budget(analyst), request_id)
+            case ToShowNothing(question, no_group):
+                shown = without_groups if no_group else without_rows
+                return shown(question.plan, self.ledger.budget(analyst), request_id)
             case ToRead(query, statement):
                 budget = self.ledger.budget(analyst)
                 rows = self.public_reads.rows(self.backend, statement, analyst, cancelled)
@@ -400,9 +422,12 @@ class Pipeline:
         plan, rewritten, measuring = question.plan, question.query, question.measuring
         domain = self.groups(rewritten, request.analyst) if plan.group_keys else Domain(())
         n_groups = len(domain)
-        check_explained(plan, rewritten, measuring, n_groups)
         persons = with_person_tables(bound, self.schema, self.policy)
         found = provenance(persons.query, persons.schema, persons.policy)
+        no_group = has_no_group(rewritten, domain)
+        if plan.releases and (no_group or question.shows_no_row):
+            return nothing_measured(persons.query, found, plan, n_groups, no_group=no_group), None
+        check_explained(plan, rewritten, measuring, n_groups)
         whole = plan_measurements(replace(plan, sampling=None), self.policy)
         source = self._source(question.mirrored, question.data_version)
         if isinstance(source, MirrorFirst):
@@ -423,7 +448,7 @@ class Pipeline:
             relative_errors=likely.relative_errors,
             likely_cut=1.0 if cut_by_rule(plan, domain) else likely.cut,
         )
-        free = told_of.paid or told_of.follows or question.shows_no_row or question.only_names_groups
+        free = told_of.paid or told_of.follows or question.only_names_groups
         return told_of, None if free else question.charge(replace(request, idempotency_key=""))
 
     def _follows(self, derived: Derived | None, question: Question, request: QueryRequest) -> bool:
@@ -658,6 +683,7 @@ class Pipeline:
         """What each part of a composed statement is; what surrounds them is tried over no rows. Free."""
         asked = [(part, part.of(request)) for part in composition.parts]
         found = [self._followed(self._found(part.question, one, request), one, cancelled)[0] for part, one in asked]
+        found = [self.listed(one, request, cancelled) for one in found]
         if any(isinstance(one, ToMeasure) for one in found):
             statement = composition.statement
             self.public_reads.computed(self.backend, statement, request.analyst, cancelled, rows=False)

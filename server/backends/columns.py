@@ -120,6 +120,12 @@ def group_domain(query: BackendQuery, run: Callable[[str], Sequence[tuple[object
     return domain
 
 
+def has_no_group(query: BackendQuery, domain: Domain) -> bool:
+    """Does a public list of keys name none, so that no group can be there, whatever private rows hold? Public."""
+    blocks = query.domain_keys or tuple((key,) for key in range(len(query.domains)))
+    return any(place not in query.discovered and not domain.keys[keys[0]] for place, keys in enumerate(blocks))
+
+
 def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> JoinTuples:
     """Code the columns o0.., k0.., w0.. of BackendQuery.join.
 

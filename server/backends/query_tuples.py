@@ -10,10 +10,18 @@ from numpy.typing import NDArray
 from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples, RankedTuples
 from privacy.truncation.loads.load_histogram import LoadHistogram
-from server.backends.columns import Domain, distinct_tuples, join_tuples, load_histogram, ranked_tuples
+from server.backends.columns import (
+    Domain,
+    distinct_tuples,
+    has_no_group,
+    join_tuples,
+    load_histogram,
+    ranked_tuples,
+)
 from server.backends.found_domain import found_domain
 from server.backends.room import Room
 from server.backends.sampled_join import ReadColumns, sampled_columns
+from server.errors import NoGroups
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,9 +67,13 @@ def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns, room: R
       read: bound to the snapshot and to the room.
       room: for what is taken in, also of tuples that the proxy draws where nobody makes the join.
     Returns: the groups, and the tuples coded by them. Where keys are found among the rows, the groups are private.
-    Raises: what `read` raises; QueryCancelled for more than there is room for; BackendFailed for a column of a type
-      that cannot be compared outside the database.
+    Raises: NoGroups before anything is read, where a public list of keys is empty; what `read` raises; QueryCancelled
+      for more than there is room for; BackendFailed for a column of a type that cannot be compared outside the
+      database.
     """
+    if has_no_group(query, domain):
+        hint = "ask again: the answer then has no row, and is free"
+        raise NoGroups("the public list of the groups became empty while this was asked", hint=hint)
     shared = len(query.relations) + len(domain.keys)
     join: JoinTuples | LoadHistogram | None = None
     if query.loads is not None:

@@ -77,6 +77,36 @@ def explanation(
     )
 
 
+def nothing_measured(
+    bound: BoundQuery, found: Provenance, plan: Plan, n_groups: int, *, no_group: bool
+) -> Explanation:
+    """Describe a question of which no row is shown, so that nothing is read or charged.
+
+    Args:
+      bound, found, plan, n_groups: as of `explanation`.
+      no_group: because a public list of its groups is empty, not because no row is asked for.
+    """
+    why = "no group is there to release anything of" if no_group else "no row of the answer is shown"
+    return Explanation(
+        rewritten_sql="",
+        privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
+        owners=tuple(f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners),
+        weight_bounds=(),
+        groups_per_unit=None,
+        mechanism="none",
+        reason=f"Nothing is released: {why}, and no private row is read.",
+        epsilon=0.0,
+        delta=0.0,
+        expected_noise=(),
+        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
+        tables=joined_tables(bound, found),
+        conditions=join_conditions(bound, found),
+        ownership=ownership_paths(found),
+        n_groups=None if any(domain.is_discovered for domain in plan.domains) else n_groups,
+        group_sources=tuple(_group_source(plan, bound, index) for index in range(len(plan.group_keys))),
+    )
+
+
 def _at_most(groups_per_unit: int | None, n_groups: int) -> int | None:
     """L0, and no more than there are public groups."""
     return None if groups_per_unit is None else min(groups_per_unit, max(1, n_groups))

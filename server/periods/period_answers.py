@@ -23,7 +23,7 @@ from privacy.registry import MECHANISMS, JointMechanism
 from server.answers.kept_answers import KeptAnswers, Paid
 from server.answers.released import Released
 from server.answers.served import Served
-from server.backends.columns import Domain
+from server.backends.columns import Domain, has_no_group
 from server.found import ToMeasure
 from server.ledger.charge import Charge, Sealing
 from server.ledger.ledger import Ledger
@@ -158,6 +158,8 @@ class PeriodAnswers:
         if scope is None:
             return None
         domain = self.groups(question.query, request.analyst, cancelled) if question.plan.group_keys else Domain(())
+        if has_no_group(question.query, domain):
+            return None
         found = split(
             question,
             scope,

@@ -215,7 +215,7 @@ class PeriodSums:
         if not matches:
             return None
         domain = self.groups(question.query, request.analyst) if plan.group_keys else Domain(())
-        own = own_groups(plan, domain, asked) if len(domain) <= _MOST_GROUPS else None
+        own = own_groups(plan, domain, asked) if 0 < len(domain) <= _MOST_GROUPS else None
         if own is None:
             return None
         classes = {values: common_runs(runs, by_days.days) for values, runs in scope.classes().items()}

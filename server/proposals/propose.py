@@ -13,7 +13,7 @@ from planner.policy.policy import Policy
 from privacy.registry import MECHANISMS
 from server.answers.encoding import decoded
 from server.answers.released import Released
-from server.backends.columns import Domain
+from server.backends.columns import Domain, has_no_group
 from server.errors import NoProposal
 from server.ledger.ledger import Ledger
 from server.proposals.accuracy import Accuracy, Basis, Proposal, widest, worst_relative_error
@@ -182,6 +182,8 @@ def least(
         if own.answer_key == one.answer_key and accuracy.reached(_told(own, one)) <= accuracy.wanted:
             return _proposal(own, _told(own, one), one, left)
     domain = planning.groups(most.query, request.analyst) if most.plan.group_keys else Domain(())
+    if has_no_group(most.query, domain):
+        raise NoProposal("there is no group to release anything of, so the answer is free", hint="ask")
     n_groups = len(domain)
     expect = _expectation(known, domain)
     best = accuracy.reached(expect(most))

@@ -128,6 +128,11 @@ _FULL = (
 
 _NOTHING_SHOWN = "No row is asked for: nothing was read, and the columns are free."
 
+_NO_GROUP = (
+    "There is no group: the public tables, or the values that the policy declares, have none that the statement "
+    "keeps. So nothing private was read, and nothing was charged."
+)
+
 _COUNTED = "This is the number of rows of an answer, which was charged; to ask for these rows themselves is free."
 
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -204,6 +209,16 @@ def without_rows(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
         request_id=request_id,
         notes=(_NOTHING_SHOWN,),
     )
+
+
+def without_groups(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
+    """The answer to a question of which public lists say that it has no group; the number of its rows is 0."""
+    answer = replace(without_rows(plan, budget, request_id), notes=(_NO_GROUP,))
+    if not any(isinstance(output.expression, RowCount) for output in plan.outputs):
+        return answer
+    nothing = ((None,) * len(plan.outputs),)
+    rows = ((0,) * len(plan.outputs),)
+    return replace(answer, rows=rows, intervals=nothing, weak=(False,), cut=(False,), taus=nothing)
 
 
 def _counted(

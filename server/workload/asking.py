@@ -46,6 +46,10 @@ class Asking(Protocol):
         """What was found; instead of a question to be measured what follows, free, and is as good."""
         ...
 
+    def listed(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> Found:
+        """What was found; a question with an empty public list of groups shows nothing. Reads public tables."""
+        ...
+
     def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Answer what was looked up."""
         ...

@@ -167,7 +167,7 @@ def look_up(asking: Asking, request: WorkloadRequest, epsilon: float, cancelled:
     found = []
     for place in range(len(request.items)):
         with numbered(place):
-            found.append(_first_look(asking, request.of(place, epsilon, delta)))
+            found.append(_first_look(asking, request.of(place, epsilon, delta), cancelled))
     _check_size(asking, request, found, cancelled)
     why = {place: None if _is_free(one) else ALONE for place, one in enumerate(found)}
     members = list(_members(asking, request, found, why, epsilon, delta, cancelled))
@@ -229,8 +229,8 @@ def _delta_share(asking: Asking, request: WorkloadRequest) -> float | None:
     return whole / len(request.items) if whole else request.delta
 
 
-def _first_look(asking: Asking, asked: QueryRequest) -> Found:
-    found = asking.find(asked)
+def _first_look(asking: Asking, asked: QueryRequest, cancelled: threading.Event | None) -> Found:
+    found = asking.listed(asking.find(asked), asked, cancelled)
     if isinstance(found, ToExplain):
         raise InvalidSetting(
             "EXPLAIN is no question of a workload", hint="explain the whole workload, or ask it alone"
