@@ -10,7 +10,7 @@ from planner.expressions.scalar import Span
 from planner.group_domains.column_values import listed_literals
 from planner.group_domains.day_conditions import days_left
 from planner.group_domains.key_sources import ColumnSources, ColumnValues, KeySources
-from planner.sql.columns import ColumnRef
+from planner.sql.columns import ColumnRef, column_ref, computed_from
 from planner.sql.sql_types import Family
 from planner.sql.trees import holds
 
@@ -55,7 +55,8 @@ def _drops_values(column: ColumnRef, key: BoundKey, meant: ColumnSources, source
     if kind.family is Family.BOOL or (declared.domain is None and declared.range is None and declared.dates is None):
         return False
     if column not in meant:
-        return key.type.family is not Family.BOOL and not _is_choice(key)
+        computed_with = map(column_ref, computed_from(key.written))
+        return key.type.family is not Family.BOOL and column in computed_with
     computed = kind.is_moment and declared.domain is None and not isinstance(key.value, exp.Column)
     if computed or not isinstance(meant[column][0], ColumnValues):
         return False
@@ -70,8 +71,3 @@ def _beyond(column: ColumnRef, sources: KeySources) -> Span | None:
         return None
     first, last = days_left(sources.query.predicates, column, ALWAYS)
     return None if declared.dates[0] <= first and last <= declared.dates[1] else declared.dates
-
-
-def _is_choice(key: BoundKey) -> bool:
-    """Is it a CASE of labels, or a width bucket, one of which every row has?"""
-    return isinstance(key.written, (exp.Case, exp.WidthBucket))

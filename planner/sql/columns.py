@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from planner.sql.trees import over_leaves, quoted
+from planner.sql.trees import children, over_leaves, quoted
 
 
 def bound_column(alias: str, name: str) -> exp.Column:
@@ -19,3 +19,26 @@ def column_ref(column: exp.Column) -> tuple[str, str]:
 
 ColumnRef = tuple[str, str]
 """(alias, column)"""
+
+
+def computed_from(node: exp.Expr) -> list[exp.Column]:
+    """The columns that a value is computed from, not those that it only compares, nor those of width buckets.
+
+    A condition sees what the table holds, and of width buckets every row has one, whatever ranges are declared.
+
+    >>> from sqlglot import parse_one
+    >>> [column.name for column in computed_from(parse_one("CASE WHEN a > 1 THEN floor(b) ELSE c END + d"))]
+    ['d', 'c', 'b']
+    """
+    found = []
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, exp.Column):
+            found.append(part)
+        elif isinstance(part, exp.Case):
+            stack += [branch.args["true"] for branch in part.args["ifs"]]
+            stack += [] if part.args.get("default") is None else [part.args["default"]]
+        elif not isinstance(part, (exp.WidthBucket, exp.Predicate, exp.Connector, exp.Not)):
+            stack += children(part)
+    return found

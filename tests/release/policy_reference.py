@@ -140,7 +140,8 @@ _ABOUT = {
     (
         "tables.T.columns.C.",
         "range",
-    ): "in sums, a number beyond it counts as its nearest end; a number or day beyond it is in no group; "
+    ): "in sums, a number beyond it counts as its nearest end; a number or day beyond it is in no group, "
+    "rounded or not; "
     "conditions see what is there.",
     ("budgets.analyst.", "most_in_total"): "with `renew`: the epsilon that all periods may come to.",
     ("mirror.", "refresh"): 'how old a copy may become before another is made: "30m", "24h", "7d".',

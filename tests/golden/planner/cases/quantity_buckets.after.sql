@@ -2,6 +2,13 @@ SELECT
   CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
   CAST(CASE
     WHEN (
+      "lineitem_0"."l_quantity" < 0
+      OR (
+        "lineitem_0"."l_quantity" > 50 AND "lineitem_0"."l_quantity" <> 'NaN'
+      )
+    )
+    THEN NULL
+    WHEN (
       CAST(10 AS DOUBLE PRECISION) * FLOOR(
         CASE
           WHEN "lineitem_0"."l_quantity" <> 'NaN'
@@ -17,6 +24,13 @@ SELECT
     ) AS BIGINT)
   END AS BIGINT) AS "k0",
   CAST(CASE
+    WHEN (
+      "lineitem_0"."l_quantity" < 0
+      OR (
+        "lineitem_0"."l_quantity" > 50 AND "lineitem_0"."l_quantity" <> 'NaN'
+      )
+    )
+    THEN NULL
     WHEN ROUND("lineitem_0"."l_quantity", -1) BETWEEN 0 AND 50
     THEN CAST(ROUND("lineitem_0"."l_quantity", -1) AS BIGINT)
   END AS BIGINT) AS "k1",
