@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -149,7 +150,6 @@ def test_by_other_keys(clinic: GrowingClinic) -> None:
         assert [(one.version, one.last, one.groups) for one in second.kept] == [(1, last, kept)], sql
         assert _rows(second)[:kept] == _rows(first)[:kept], sql
         assert 0.0 < second.epsilon < 20.0, sql
-        assert _rows(second)[kept:] != _rows(first)[kept:], sql
 
 
 def test_a_month_that_closes_is_taken_from_the_load_that_closed_it(clinic: GrowingClinic) -> None:
@@ -183,7 +183,7 @@ def test_a_changed_closed_row_is_found_and_reopened_on_the_custodian_s_word_alon
     assert clinic.bump("2026-06-11", "changed").version == 2
     second = clinic.ask(MONTHLY)
     assert second.epsilon == 4.0, "from March on: which groups there are by two stretches of moments is not known"
-    assert _rows(second)[:2] == _rows(first)[:2] and _rows(second)[2:5] != _rows(first)[2:5]
+    assert _rows(second)[:2] == _rows(first)[:2] and second.kept == (KeptPeriods(1, None, "2026-02-28", 2),)
     assert any("2026-03 (at version 2)" in note for note in second.notes)
     clinic.bump("2026-06-12")
     assert clinic.ask(MONTHLY).epsilon == 1.0, "March is kept again, of version 2"
@@ -287,8 +287,8 @@ def test_the_ledger_is_proved_and_the_check_tells_its_custodian(clinic: GrowingC
     assert found is not None and found.subjects == ("visit, 2026-01",)
     entry = clinic.ledger.noted_periods()
     assert entry is not None
-    told = str(entry)
-    assert "6400" not in told, "no number of rows"
+    told = re.sub("[0-9a-f]{16,}", "", str(entry))  # digests may hold any number
+    assert told != str(entry) and "6400" not in told, "no number of rows"
 
 
 @pytest.mark.slow

@@ -82,7 +82,7 @@ class ScriptedGateway:
         if "dear" in request.sql:
             raise BudgetExhausted("only 1 is left")
         if "foreign" in request.sql:
-            raise ValueError("secret 4711")
+            raise ValueError("secret zebra")
         if "slow" in request.sql:
             assert cancelled is not None and cancelled.wait(10)
             raise CancelledByClient("cancelled; it was charged")

@@ -30,7 +30,7 @@ def die() -> None:
 
 
 def raise_with_a_secret() -> None:
-    raise ValueError("the secret is 4711")
+    raise ValueError("the secret is zebra")
 
 
 def raise_chained() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import pytest
 
@@ -53,15 +52,21 @@ def test_who_leaves_its_place_keeps_nobody_out() -> None:
     async def exchange() -> list[bool]:
         threads = ThreadPool(running=2, waiting=2)
         held = [asyncio.create_task(threads.call_for("ann", hold)) for _ in range(2)]
-        await asyncio.sleep(0.2)
+        await _all_left(threads)
         for owner in ("ann", "bob", "ann"):
             assert await asyncio.wait_for(threads.call_for(owner, finish.is_set), 60) is False
         held += [asyncio.create_task(threads.call_for("ann", hold)) for _ in range(2)]  # no place is given back twice
-        await asyncio.sleep(0.2)
+        await _all_left(threads)
         finish.set()
         return await asyncio.gather(*held)
 
     assert asyncio.run(exchange()) == [True] * 4
+
+
+async def _all_left(threads: ThreadPool) -> None:
+    await asyncio.sleep(0)  # who asks is in
+    while threads._threads.total:
+        await asyncio.sleep(0.001)
 
 
 def test_however_many_take_all_of_it_another_does_not_wait() -> None:
@@ -93,21 +98,23 @@ def _however_many_take_all_of_it_another_does_not_wait(greedy: int) -> None:
 
 
 def test_threads_are_bounded_and_go_round() -> None:
-    order, running, most, lock = list[str](), 0, 0, threading.Lock()
+    """One call ends after the other, each when all that were let in are at work: no delay of a thread tells."""
+    order, ends, most = list[str](), threading.Semaphore(0), 0
 
     def work(owner: str) -> None:
-        nonlocal running, most
-        with lock:
-            running += 1
-            most = max(most, running)
-            order.append(owner)
-        time.sleep(0.01)
-        with lock:
-            running -= 1
+        order.append(owner)
+        assert ends.acquire(timeout=60)
 
     async def exchange() -> None:
+        nonlocal most
         threads = ThreadPool(running=2, waiting=40)
-        calls = [threads.call_for(owner, work, owner) for owner in ["ann"] * 12 + ["bob"] * 3]
+        calls = [asyncio.create_task(threads.call_for(owner, work, owner)) for owner in ["ann"] * 12 + ["bob"] * 3]
+        await asyncio.sleep(0)
+        for ended in range(len(calls)):
+            while len(order) < ended + threads._threads.total or sum(call.done() for call in calls) < ended:
+                await asyncio.sleep(0.001)
+            most = max(most, threads._threads.total)
+            ends.release()
         await asyncio.gather(*calls)
 
     asyncio.run(exchange())

@@ -218,7 +218,7 @@ def test_who_asked_what_is_listed_for_who_holds_the_key(
         (3, "ada", "SELECT count(*) FROM t WHERE x = $1\n-- $1 = 'A'"),
     ]
     assert "1 charges have no question beside them" in shell.err
-    assert "SELECT" not in shell("ledger", "export"), "the export has what is sealed"
+    assert "SELECT " not in shell("ledger", "export"), "the export has what is sealed"
     assert run("ledger", "new-question-key", str(path)) == 0
     assert shell.rows(*listed) == rows, "a rotated key file opens what the old key sealed"
     path.unlink()

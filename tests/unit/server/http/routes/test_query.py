@@ -100,13 +100,13 @@ def test_a_busy_proxy_says_when_to_come_back() -> None:
 
 
 def test_no_word_of_the_database_reaches_the_client() -> None:
-    cases: list[Exception] = [BackendFailed("o_custkey 4711"), RuntimeError("o_custkey 4711")]
+    cases: list[Exception] = [BackendFailed("o_custkey zebra"), RuntimeError("o_custkey zebra")]
     for error in cases:
-        error.__cause__ = ValueError("o_custkey 4711")
+        error.__cause__ = ValueError("o_custkey zebra")
         response = send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT"})
         assert_problem(response, 500, "XX000")
-        assert "4711" not in response.text, error
-        assert "4711" not in str(response.headers), error
+        for shown in (response.text, str(response.headers)):  # which hold a random number in hex: no z
+            assert "custkey" not in shown and "zebra" not in shown, error
 
 
 def test_an_idempotency_key_goes_with_the_question() -> None:
