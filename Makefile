@@ -11,6 +11,7 @@ MINUTES ?= 60
 SEED ?= 1
 
 # Whatever the tools keep, they keep under .noisegate; but compiled kernels, which all checkouts share (privacy/kernel.py).
+# What tests write and forget lies in memory where that has room (tests/conftest.py).
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.noisegate/cache/python
 export PYTEST_DEBUG_TEMPROOT := $(CURDIR)/.noisegate/tmp
 # What mypy knows of a file it knows by its content: a fresh checkout is checked in seconds.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,11 @@ __all__ = [  # hooks, which pytest finds here
     "pytest_terminal_summary",
     "pytest_xdist_make_scheduler",
 ]
+
+# What tests write lies in memory where that has room: a ledger syncs every commit, and no test waits for a disk.
+_MEMORY, _ROOM_BYTES = Path("/dev/shm"), 2 << 30
+if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM_BYTES:
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_MEMORY)
 
 SMALL_SCALE = 0.01
 """TPC-H's scale in tests: 1,500 customers, 60,000 lines, 7,500 edges."""
