@@ -435,7 +435,17 @@ class Plan:
         """
         by_loads = release.determined or MECHANISMS[counts_values(self.mechanism)].by_loads
         whole = self.sampling is None and not self.counts_units
-        return release.owned and whole and len(self.owners) == 1 and by_loads
+        one_owner = len(self.owners) == 1 and not self.adds_up(release)
+        return release.owned and whole and one_owner and by_loads
+
+    def adds_up(self, release: Release) -> bool:
+        """Is a COUNT(DISTINCT x) measured as a sum over units, by what each adds to all groups together?
+
+        Of tuples with one owner, each value being one unit's, where a unit may be in several groups.
+        """
+        by_units = self.mechanism in ("l1_clip", "l2_clip", "joint_scale")
+        spread = bool(self.group_keys) and self.groups_per_unit != 1
+        return release.owned and by_units and spread and self.sampling is None and len(self.owners) == 1
 
     @property
     def finds_any_number(self) -> bool:

@@ -154,7 +154,8 @@ def _default(known: Circumstances) -> MechanismChoice:
     if _first_the_bound(known):
         why = "the default where a unit's rows are bounded: it tests whether noise for that bound is small enough"
         return MechanismChoice("bound_first", False, why)
-    if not known.grouped or not known.sums:
+    owned = any(release.owned for release in known.releases)
+    if not known.grouped or not (known.sums or (owned and alone and not known.one_group)):
         return MechanismChoice("gem", False, "the default: it selects one threshold and releases once")
     if known.gaussian_pays and alone:
         why = "the default for one owner and a delta: what a unit adds to all groups together is cut to one length"

@@ -251,12 +251,3 @@ def _rows(
     places = [place for place, column in enumerate(person.columns, 1) if column.is_key]
     select.set("group", exp.Group(expressions=[exp.Literal.number(place) for place in places]))
     return select
-
-
-def _without_promises(policy: Policy) -> Policy:
-    """The policy without fan-outs and numbers of rows, which no constraint enforces."""
-    return replace(
-        policy,
-        foreign_keys=tuple(replace(key, fanout=None) for key in policy.foreign_keys),
-        tables={name: replace(table, rows_per_unit={}) for name, table in policy.tables.items()},
-    )

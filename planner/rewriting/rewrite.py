@@ -82,8 +82,9 @@ def rewrite(
 
 
 def _thresholds(plan: Plan) -> tuple[int, ...]:
-    ladders = [plan.ladder(release) for release in plan.releases if release.ranked is None]
-    return histogram_thresholds([Ladder(0, 0), *ladders], plan.tuples_per_unit)  # groups are shown by who has any
+    chosen = [release for release in plan.releases if release.ranked is None and not release.determined]
+    ladders = [Ladder(0, 0), *map(plan.ladder, chosen)]  # one: groups are shown, and people counted, at it
+    return histogram_thresholds(ladders, plan.tuples_per_unit)
 
 
 def _written(dialect: DialectSql, schema: Schema | None, tree: exp.Expr) -> str:

@@ -13,8 +13,8 @@ from privacy.errors import InvalidParameter
 class PrivacyEvent:
     """Base of all events. An accountant refuses by name those it has no rule for.
 
-    Every event speaks of neighbours of privacy.md section 1 (one privacy unit is removed, with everything that it owns)
-    and of both directions: removed and added.
+    Every event speaks of neighbours of privacy.md section 1 (one privacy unit is removed, with everything that it
+    owns) and of both directions: removed and added.
     """
 
 

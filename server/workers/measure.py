@@ -64,6 +64,7 @@ from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum
 from privacy.truncation.solver_routes import load_solver
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.units import ONE
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
@@ -228,8 +229,14 @@ def _in_one_group(plan: Plan) -> bool:
     return not plan.group_keys or plan.groups_per_unit == 1
 
 
-def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement:
-    """A release of each group's truncated answer, which spends its share of epsilon and no delta."""
+def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | ServedGroupMeasurement:
+    """A release of each group's truncated answer, which spends its share of epsilon and no delta.
+
+    Of values that add up over units in several groups, one of what a unit adds to all groups together.
+    """
+    if plan.adds_up(release):
+        ladder = useful_ladder(True, plan.tuples_per_unit, fine=True)
+        return group_measurements("l1_clip", [Sum(release.epsilon, 0.0, ladder, nested=True)], 0.0)[0]
     ruled = plan.group_rule is not None and release.distinct is not None  # the rule is for sums
     return measurement(
         "fixed" if release.determined else counts_values(plan.mechanism),
@@ -361,13 +368,28 @@ def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> It
             assert isinstance(distinct, DistinctTuples), "units are counted by their tuples"
             yield measured.of_values(distinct, SystemDraws(), entropy)
             continue
-        assert not measures_together(measured), "values are counted"
+        if measures_together(measured):
+            assert isinstance(distinct, DistinctTuples), "values are added up over units"
+            yield measured.release(_values_of_units(distinct), 0, entropy)
+            continue
         if isinstance(distinct, LoadHistogram):
             yield release_loads([measured], distinct, entropy)[0]
             continue
         assert isinstance(distinct, DistinctTuples), "values are counted"
         answer = truncate_distinct(distinct, measured.ladder, measured.gap, solver=measuring.solver)
         yield measured.release(answer, entropy)
+
+
+def _values_of_units(distinct: DistinctTuples) -> CodedJoinTuples:
+    """A tuple of weight one for each unit, group and value: what a unit adds is a function of its own rows alone."""
+    (owner,) = distinct.owners
+    order = np.lexsort((distinct.value, owner.keys, owner.missing, distinct.group))
+    columns = [column[order] for column in (distinct.value, owner.keys, owner.missing, distinct.group)]
+    first = np.ones(len(order), bool)
+    first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    kept = order[first & (distinct.value[order] >= 0)]
+    owners = (replace(owner, keys=owner.keys[kept], missing=owner.missing[kept]),)
+    return encode(JoinTuples(owners, distinct.group[kept], distinct.n_groups, np.full((1, len(kept)), ONE)))
 
 
 def _sums(

@@ -57,7 +57,8 @@ def _counts(url: str, plan: Plan, ladder: Ladder = UNTRUNCATED) -> dict[int, lis
     for release, distinct in enumerate(tuples.distinct):
         if distinct is not None:
             assert isinstance(distinct, LoadHistogram if plan.releases[release].owned else DistinctTuples)
-            answer = truncated(distinct, 0, ladder, plan.gap(plan.releases[release]))
+            one = plan.releases[release].owned and plan.releases[release].determined  # a histogram knows no more
+            answer = truncated(distinct, 0, Ladder(0, 0) if one else ladder, plan.gap(plan.releases[release]))
             counts[release] = [answer.solve(group, 0) // ONE for group in range(answer.n_groups)]
     return counts
 

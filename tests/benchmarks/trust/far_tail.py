@@ -22,6 +22,7 @@ from planner.policy.policy import Policy, parse_policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.join_tuples import JoinTuples
+from privacy.mechanisms.clipping.clip import Clip
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
@@ -31,6 +32,7 @@ from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.truncation.encode import encode
 from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncate import truncate
+from privacy.truncation.truncated_answer import CountedAnswer
 from privacy.units import ONE
 from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
@@ -73,6 +75,8 @@ def _tabulated(
     plan = make_plan(bind(parse(query.sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism=None)
     (measuring,) = plan_measurements(plan, policy).releases
     scalar = measuring.scalar if isinstance(measuring, GroupLp) else measuring
+    if isinstance(scalar, Clip):  # of one owner's tuples in groups: as the shared threshold of their totals
+        scalar = SharedThreshold(scalar.budget, 1, 0.0, scalar.ladder, scalar.selection, nested=True)
     assert isinstance(scalar, Gem | SharedThreshold), "the demonstration's questions choose their thresholds"
     _, read = backend.read(rewrite(plan, schema=schema, loads=False))
     assert isinstance(read.join, JoinTuples)
@@ -80,12 +84,13 @@ def _tabulated(
     values = np.array(
         [[answer.solve(group, rung) for rung in range(len(scalar.ladder))] for group in range(answer.n_groups)]
     )
-    return scalar, TabulatedAnswer(values.astype(np.int64), scalar.ladder, scalar.gap)
+    counts = answer.exceedances if isinstance(answer, CountedAnswer) else None
+    return scalar, TabulatedAnswer(values.astype(np.int64), scalar.ladder, scalar.gap, counts)
 
 
 def _before(selection: SelectionSettings) -> SelectionSettings:
-    """With as much of epsilon: rarer by four with each doubling, up to one in a thousand, and all rivals compared."""
-    return replace(selection, beta=1e-3, rarity=4.0, growth=0.0, by_doublings=False)
+    """With as much of epsilon: rarer by four with each doubling, up to one in a thousand."""
+    return replace(selection, beta=1e-3, rarity=4.0, growth=0.0)
 
 
 def _rows(query: DemoQuery, scalar: Scalar, answer: TabulatedAnswer, quick: bool) -> list[Row]:
