@@ -117,7 +117,7 @@ def populations(quick: bool) -> Iterator[tuple[str, Loads]]:
 
 
 def spread(loads: Loads, epsilon: float, releases: int) -> Spread:
-    """So many releases of the default, from numpy's generator: the groups of one, each with all of epsilon."""
+    """So many releases of the default: the groups of one, each with all of epsilon, by numpy's generator."""
     whole = not (loads % 1).any()
     ladder = useful_ladder(whole, None, fine=True)
     mechanism = Gem(epsilon, 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True, nested=True)
@@ -136,7 +136,7 @@ def _repeated(loads: Loads, ladder: Ladder, times: int) -> TabulatedAnswer:
     return TabulatedAnswer(np.broadcast_to(values, shape), ladder, 0.0, np.broadcast_to(above, shape))
 
 
-def in_hindsight(loads: Loads, epsilon: float, quantile: float = 0.5) -> float:
+def in_hindsight(loads: Loads, epsilon: float, quantile: float) -> float:
     """The least quantile of errors of a release at any threshold with Laplace noise for the whole of epsilon."""
     taus = np.append(loads.max() * 2.0 ** np.linspace(-12, 0, _FINE), loads.max())
     bias, scale = loads.sum() - truncated(loads, taus), taus / epsilon

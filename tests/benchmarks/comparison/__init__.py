@@ -205,7 +205,7 @@ def _compared(question: Question, ours: Answered | None, right: Sequence[float],
     error = median_error(ours, truth) if ours else float("inf")
     if name in _LOADS:
         loads = np.array(exact(setting.files[question.data.name], _LOADS[name]), float)[:, 0]
-        best = in_hindsight(loads, setting.epsilon) / loads.sum()
+        best = in_hindsight(loads, setting.epsilon, 0.5) / loads.sum()
         yield Row(name, "the best bound in hindsight with all of epsilon: expected median error", 100 * best, "%")
         yield Row(name, "Noisegate's error, of the best bound's in hindsight", error / best, "1")
     yield Row(name, "libraries that answer what was asked", len(right), "1")

@@ -67,11 +67,11 @@ def hindsight(document: Mapping[str, object], one_owner: Mapping[str, object]) -
     best = visits["the best bound in hindsight with all of epsilon: expected median error"]
     ours = visits["Noisegate's error, of the best bound's in hindsight"]
     yield from wrap(
-        f"Of the visits the best of all bounds, with all of epsilon, has an expected median error of {best:.2g}%; "
-        "of few draws it is more or less, and the least of several libraries is what ours is compared with. "
-        f"Noisegate's is {ours:.2g} times that. No mechanism that is private at epsilon 1 stays below {least:.2g} "
-        "times for these rows and them with a few patients more of any one load up to 2^32 (`make benchmark "
-        "NAME=one_owner`): 1.2 times is for who knows the bound, and types it in.",
+        f"Of the visits the best of all bounds, with all of epsilon, has an expected median error of {best:.2g}%; of "
+        "few draws it is more or less, and the least of several libraries is what ours is compared with. Noisegate's "
+        f"is {ours:.2g} times that. No mechanism that is private at epsilon 1 stays below {least:.2g} times for "
+        "these rows and them with a few patients more of any one load up to 2^32 (`make benchmark NAME=one_owner`): "
+        "1.2 times is for who knows the bound, and types it in.",
         118,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
-from privacy.truncation.truncated_answer import TruncatedAnswer
+from privacy.truncation.truncated_answer import CountedAnswer, TruncatedAnswer
 from privacy.units import ONE
 
 _BLUR = 0.02
@@ -28,8 +28,8 @@ class RepeatedAnswer:
     owners takes most of its time.
 
     Attributes:
-      answer: one group, on powers of two.
-      ladder: within that of `answer`.
+      answer: one group, on powers of two; or on a finer ladder.
+      ladder: within that of `answer`; the same one, where it is finer.
       times: how many groups to show.
       widths: the half-width of a release at each threshold, in normalised weight; none for exact values.
     """
@@ -43,6 +43,7 @@ class RepeatedAnswer:
         whole = self.answer.ladder
         assert self.answer.n_groups == 1
         assert whole.low <= self.ladder.low <= self.ladder.high <= whole.high
+        assert self.ladder == whole or whole.parts == 1
 
     @property
     def n_groups(self) -> int:
@@ -65,6 +66,15 @@ class RepeatedAnswer:
             low, high = np.where(close, middle, low), np.where(close, middle, high)
         shape = (self.times, len(self.ladder))
         return np.broadcast_to(low, shape), np.broadcast_to(high, shape)
+
+    @property
+    def exceedances(self) -> NDArray[np.int64] | None:
+        """How many units have more than each threshold, in every group alike; None where nobody counted."""
+        counts = self.answer.exceedances if isinstance(self.answer, CountedAnswer) else None
+        if counts is None:
+            return None
+        part = counts[:, self._first : self._first + len(self.ladder)]
+        return np.broadcast_to(part, (self.times, len(self.ladder)))
 
     def sharpen(self, group: int, index: int) -> None:
         self.answer.sharpen(0, self._first + index)

@@ -64,6 +64,15 @@ def test_bounds_that_noise_hides_count_as_their_middle() -> None:
     assert (high / ONE).tolist() == [[4.5, 7.0]] * 2
 
 
+def test_a_repeated_answer_counts_as_many_units_above_each_threshold() -> None:
+    values = np.array([[8, 9]], np.int64)
+    assert RepeatedAnswer(TabulatedAnswer(values, Ladder(0, 1)), Ladder(0, 1), 2).exceedances is None
+    counted = TabulatedAnswer(values, Ladder(0, 1), 0.0, np.array([[1, 0]], np.int64))
+    found = RepeatedAnswer(counted, Ladder(0, 1), 2).exceedances
+    assert found is not None
+    assert found.tolist() == [[1, 0], [1, 0]]
+
+
 def test_runs_of_a_repeated_answer_have_a_noise_of_their_own_and_the_whole_budget() -> None:
     ladder = Ladder(0, 0)
     answer = TabulatedAnswer(np.array([[1000 * ONE]]), ladder)
