@@ -228,6 +228,7 @@ readme: .venv/installed ## write the demonstration's output and measured figures
 	@$(BIN)/python -m tests.benchmarks.published.errors_table
 	@$(BIN)/python -m tests.benchmarks.comparison.tables
 	@$(BIN)/python -m tests.benchmarks.case_studies.pages
+	@$(BIN)/python -m tests.benchmarks.everyday.table
 
 clean: ## remove .venv, .noisegate and dist
 	rm -rf .venv .noisegate dist
