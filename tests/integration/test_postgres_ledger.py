@@ -92,7 +92,7 @@ def cut(ledger_url: str) -> Cut:
     def cut_all() -> None:
         with psycopg.connect(ledger_url, autocommit=True) as connection:
             connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"  # which waits until they have ended
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
 

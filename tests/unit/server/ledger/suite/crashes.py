@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from privacy.accounting.event import BoundedRange
@@ -11,17 +9,7 @@ from server.errors import LedgerInvalid
 from server.ledger.charge import Reservation
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import charge
-from tests.unit.server.ledger.suite.ledger_case import LedgerCase, Reopen, states
-
-_PATIENCE_S = 60.0
-
-
-def _recovered(ledger: StoreLedger) -> tuple[Reservation, ...]:
-    """What is recovered once the store has noticed that a connection ended, which PostgreSQL does a moment later."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while not (found := ledger.recover()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return found
+from tests.unit.server.ledger.suite.ledger_case import LedgerCase, Reopen, recovered, states
 
 
 class Crashes(LedgerCase):
@@ -32,18 +20,18 @@ class Crashes(LedgerCase):
         ledger.reserve(charge(0.25, 1e-7, event=BoundedRange(0.25)))
         ledger.close()
         reopened = reopen()
-        assert _recovered(reopened) == (Reservation(2, charge(0.25, 1e-7, event=BoundedRange(0.25))),)
+        assert recovered(reopened) == (Reservation(2, charge(0.25, 1e-7, event=BoundedRange(0.25))),)
         assert reopened.recover() == ()
         assert reopened.budget("ada").epsilon_left == 0.25
         assert states(reopened) == ["committed", "crashed"]
 
-    def test_what_another_proxy_may_still_settle_is_not_recovered(self, ledger: StoreLedger, reopen: Reopen) -> None:
+    def test_what_another_proxy_may_still_settle_is_notrecovered(self, ledger: StoreLedger, reopen: Reopen) -> None:
         reservation = ledger.reserve(charge(0.25))
         second = reopen()
         own = second.reserve(charge(0.25))
         third = reopen()
         second.close()
-        assert [one.id for one in _recovered(third)] == [own.id]
+        assert [one.id for one in recovered(third)] == [own.id]
         assert ledger.commit(reservation).epsilon_left == 0.5
 
     def test_nobody_settles_for_another(self, ledger: StoreLedger, reopen: Reopen) -> None:

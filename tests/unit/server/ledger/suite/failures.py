@@ -13,7 +13,7 @@ from server.ledger.charge import Charge, Reservation
 from server.ledger.store_ledger import StoreLedger
 from server.ledger.writes.failure_limit import MAX_DATASET_FAILURES, MAX_FAILURES, WINDOW_MS
 from server.ledger.writes.release_limit import MAX_GIVEN_BACK, PAUSE_MS
-from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen
+from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen, recovered
 
 
 def _question(number: int, analyst: str = "ada") -> Charge:
@@ -82,7 +82,7 @@ class Failures(LedgerCase):
         crashing.close()
         with pytest.raises(TooManyOwnQueries):
             ledger.claim(_question(MAX_FAILURES))
-        assert len(ledger.recover()) == 1
+        assert len(recovered(ledger)) == 1
         with pytest.raises(TooManyFailures, match=str(MAX_FAILURES)):
             ledger.claim(_question(0))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from server.ledger.charge import Reservation
 from server.ledger.store_ledger import StoreLedger
 
 Reopen = Callable[[], StoreLedger]
@@ -20,6 +22,17 @@ class Clock:
 
     def __call__(self) -> float:
         return self.seconds
+
+
+_PATIENCE_S = 60.0
+
+
+def recovered(ledger: StoreLedger) -> tuple[Reservation, ...]:
+    """What is recovered once the store has noticed that a connection ended, which PostgreSQL does a moment later."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while not (found := ledger.recover()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found
 
 
 def states(ledger: StoreLedger) -> list[str]:
