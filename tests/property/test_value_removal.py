@@ -53,7 +53,8 @@ def values_at(
     """By group, what each release is truncated to; the selection's last, where there is one. And the thresholds."""
     schema = backend.schema()
     bound = bind(parse(sql), schema, policy)
-    plan = make_plan(bound, schema, policy, epsilon=1.0, delta=None, mechanism=None)
+    asked = None if any(aggregate.function != "distinct" for aggregate in bound.aggregates) else "gem"
+    plan = make_plan(bound, schema, policy, epsilon=1.0, delta=None, mechanism=asked)
     assert "no unit leaves it" in plan.reason
     domain, found = backend.read(rewrite(plan, dialect="duckdb", schema=schema, loads=loads))
     ladders = [plan.ladder(release) for release in plan.releases if release.is_sum]
@@ -63,7 +64,7 @@ def values_at(
     for release, one in zip(plan.releases, found.distinct, strict=False):
         if one is not None:
             assert isinstance(one, LoadHistogram if loads else DistinctTuples)
-            ladder = plan.ladder(release)
+            ladder = AT_ONE if release.determined else plan.ladder(release)
             answers.append(solved(truncated(one, 0, ladder, 0.0), ladder))
     groups: dict[object, Cells] = {
         group: [cells[place] for cells, _ in answers] for place, group in enumerate(domain.groups)

@@ -208,6 +208,36 @@ def test_only_sums_of_one_owner_claim_that_a_unit_adds_as_much_as_it_has() -> No
         assert isinstance(release, Gem) and release.nested is nested, sql
 
 
+def test_people_in_several_groups_are_bounded_in_all_of_them_together() -> None:
+    """Noise is for what they have together, not for a share of epsilon in every group."""
+    sql = "SELECT o_totalprice > 1000, count(DISTINCT o_custkey) FROM orders GROUP BY 1"
+    plan = planned(sql)
+    assert (
+        plan.mechanism == "l1_clip" and plan.adds_up(plan.releases[0]) and not plan.counts_loads_of(plan.releases[0])
+    )
+    (made,) = plan_measurements(plan, demo_policy()).releases
+    assert made.name == "l1_clip"
+    by_key = planned("SELECT c_acctbal > 0, count(DISTINCT c_custkey) FROM customer GROUP BY 1")
+    assert not by_key.adds_up(by_key.releases[0]), "who is in one group is counted there"
+
+
+def test_a_value_counts_once_for_each_unit_and_group_whatever_else_there_is() -> None:
+    """Of rows twice, without a value, of nobody, outside the groups; and of a value that keys promise to be one's."""
+    keys = np.array([1, 1, 1, 2, 2, 3, 3, 4])
+    missing = np.array([0, 0, 0, 0, 0, 0, 0, 1], bool)
+    group, value = np.array([0, 0, 1, 0, 1, -1, 0, 0]), np.array([7, 7, 7, 7, -1, 9, 9, 5])
+
+    def units(here: list[int]) -> list[tuple[int, int]]:
+        owner = OwnerColumn("person", keys[here], missing[here])
+        coded = measuring._values_of_units(DistinctTuples((owner,), group[here], 2, value[here]))
+        assert (coded.weights == ONE).all()
+        groups = np.repeat(np.arange(coded.n_groups), np.diff(coded.member_start))
+        return sorted(zip(groups.tolist(), coded.units.tolist(), strict=True))
+
+    assert units([*range(8)]) == [(0, 0), (0, 1), (0, 2), (1, 0)]
+    assert len(units([0, 1, 2, 5, 6, 7])) == 3, "without the second unit its one value is gone, and no other comes"
+
+
 def test_noise_that_was_checked_can_be_drawn_whatever_the_groups_of_a_kind() -> None:
     """Before the groups are read, for all that they can be: fewer of a unit have less noise and dearer scores."""
     for epsilon, delta in [
