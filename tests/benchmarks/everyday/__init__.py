@@ -190,7 +190,8 @@ def _summary(found: Sequence[Measured]) -> Iterator[Row]:
         yield _mean(
             f"all tables, counts, sums and people: {grouping}", [one for one in together if one.grouping == grouping]
         )
-        yield _mean(f"all tables, averages: {grouping}", [one for one in averages if one.grouping == grouping])
+        if there := [one for one in averages if one.grouping == grouping]:
+            yield _mean(f"all tables, averages: {grouping}", there)
 
 
 def _mean(case: str, found: Iterable[Measured], most: float | None = None) -> Row:
