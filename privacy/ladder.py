@@ -20,7 +20,7 @@ _LONGEST = 127
 
 PARTS = 4
 """Of each doubling of the ladder that a threshold for tuples of one owner is chosen from: a threshold is off by a
-factor of 2^(1/8) at most, and there are few enough for a database to count at. `make benchmark NAME=tuning`."""
+factor of 2^(1/8) at most, and there are few enough for a database to count at. `make benchmark NAME=one_owner`."""
 
 _PRECISE_BITS = 50
 """Leading bits of a threshold that are kept, so that a float holds it."""

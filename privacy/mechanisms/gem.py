@@ -40,7 +40,7 @@ NESTED_SELECTION = SelectionSettings(split=0.3, beta=3e-3, rarity=8.0, growth=0.
 """The same where tuples have one owner, and thresholds are scored by how many units have more.
 
 Chosen by expected loss over generated populations (`make benchmark NAME=one_owner`): even, log-normal, Zipf of 1.5 to
-2.5, two classes, one giant. From 0.2 to 0.35 the share makes a difference of 1% on average: even loads want less,
+2.5, two classes, one giant. From 0.2 to 0.3 the share makes a difference of 1% on average: even loads want less,
 heavy tails more. A beta of 1e-6 would ask a far threshold for a third more people, and a class of people that is
 smaller than that would be cut away without a sign.
 """

@@ -94,12 +94,12 @@ def test_a_unit_that_moves_an_extreme_keeps_it(epsilon: float) -> None:
 
 
 @pytest.mark.slow
-def test_rows_on_the_side_that_weighs_less_keep_it_and_so_does_a_unit_that_changes_its_group() -> None:
+def test_rows_on_the_side_that_weighs_less_keep_it_and_so_does_a_unit_in_two_groups() -> None:
     ninetieth = RankBatch(2.0, (Rank(0.9),), N_CODES, ONE_RUNG)
     for before in (MANY, BOTH, ONE):
         assert _found(ninetieth, _runs(before), _runs({})) <= 2.0
-    last = RankBatch(2.0, (Rank(1.0),), N_CODES, ONE_RUNG, one_group=False)
-    assert _found(last, _two_groups(0), _two_groups(1), together=2) <= 2.0
+    spread = RankBatch(2.0, MEDIAN, N_CODES, ONE_RUNG, one_group=False)
+    assert 0.2 < _found(spread, _two_groups(True), _two_groups(False), together=2) <= 2.0
 
 
 def test_catches_a_unit_that_weighs_as_much_as_its_rows() -> None:
@@ -113,20 +113,17 @@ def test_catches_a_missing_factor_of_two() -> None:
     assert _found(WithoutTheFactorTwo(2.0, MEDIAN, N_CODES, ONE_RUNG), _runs(MANY), _runs({})) > 2.0
 
 
-def _two_groups(place: int) -> RankedTuples:
-    """Each run is two groups; the unit of a run is in one or the other of them, below all other values."""
-    runs = RUNS
-    groups = _runs({}, 2 * runs)
-    run = np.arange(runs)
+def _two_groups(there: bool) -> RankedTuples:
+    """Each run is two groups; the unit of a run has a row in both, below all other values, or is not there."""
+    groups = _runs({}, 2 * RUNS)
+    run = np.repeat(np.arange(RUNS if there else 0), 2)
     keys = np.concatenate([groups.owners[0].keys, 10**9 + run])
-    owners = (OwnerColumn("person", keys, np.zeros(len(keys), np.bool_)),)
-    added = np.zeros(runs, np.int64)
     return RankedTuples(
-        owners,
-        np.concatenate([groups.group, 2 * run + place]),
-        2 * runs,
-        np.concatenate([groups.value, added]),
-        np.concatenate([groups.rows, added + 1]),
+        (OwnerColumn("person", keys, np.zeros(len(keys), np.bool_)),),
+        np.concatenate([groups.group, np.arange(len(run))]),
+        2 * RUNS,
+        np.concatenate([groups.value, np.zeros(len(run), np.int64)]),
+        np.concatenate([groups.rows, np.ones(len(run), np.int64)]),
     )
 
 

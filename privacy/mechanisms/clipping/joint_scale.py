@@ -50,10 +50,9 @@ class ScaledSum:
     of weighted rows: a unit counts for less, in all sums alike.
 
     Sensitivity: tau_i of each sum by itself, in all groups together: what unit u adds to the sums, scaled, is a
-      function
-    of its own rows and of what is public, and has the length tau_i at most (`UnitVectors`, which cuts what doubles
-    may have rounded above it). When u comes or goes, that comes or goes, and nothing else changes. The factor is one
-    for all groups of a unit: s_u = min(1, min_i tau_i / sum_f x_uif).
+    function of its own rows and of what is public, and has the length tau_i at most (`UnitVectors`, which cuts what
+    doubles may have rounded above it). When u comes or goes, that comes or goes, and nothing else changes. The
+    factor is one for all groups of a unit: s_u = min(1, min_i tau_i / sum_f x_uif).
 
     Sums of products are measured last, around the means that the others are released for: of a variance what is left
     of the rows around their mean is all there is, where sums around 0 are large numbers that cancel. What a unit
