@@ -39,21 +39,47 @@ class Owner:
 
 
 @dataclass(frozen=True)
-class Around:
-    """What a sum of products is measured around: the means that the same question releases.
+class Products:
+    """Of a sum of products: the releases of the same question whose quotients are the means it is measured around.
 
     Attributes:
-      product: the places and signs of the releases that the sum is split into.
-      x, y: of those of the sums of its factors.
+      x, y: the places of the sums of its factors.
       count: the place of the number of rows.
-      part: 1 or -1: is this release the positive or the negative part?
     """
 
-    product: tuple[tuple[int, int], ...]
-    x: tuple[tuple[int, int], ...]
-    y: tuple[tuple[int, int], ...]
+    x: int
+    y: int
     count: int
-    part: int
+
+
+@dataclass(frozen=True)
+class Centre:
+    """Of what an average is measured around: the sum over all groups, over how many rows there are.
+
+    It is one number for all groups, and every group's value is that number.
+
+    Attributes:
+      count: the place of the number of rows.
+    """
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Of a sum for an average: what its centre leaves, S(x) - a n, with a the released centre.
+
+    Attributes:
+      centre: the place of the centre.
+      count: the place of the number of rows.
+    """
+
+    centre: int
+    count: int
+
+
+Around = Products | Centre | Deviation
+"""What a sum is measured around, other than 0."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +114,9 @@ class Release:
         most one value (privacy.md section 7)? Only accuracy rests on it: the count is cut to one value per unit.
       owned: for COUNT(DISTINCT x) of tuples with one owner, does x determine the owner, so that each value is one
         unit's (`planner.sensitivity.owned_values`)? Only accuracy rests on it.
-      around: of a sum of products that is measured around means; None of any other.
+      less: SQL of the weight that is taken off `weight`, of the same bound, where rows add to the release with either
+        sign; None where none does.
+      around: of a sum of products that is measured around means, and of the parts of an average; None of any other.
       ranked: of a quantile or an extreme, what is ranked; `weight` is then the whole weight where the tuple counts,
         and weight_bound 1. None of any other.
       most: the public bound of what one tuple adds, in the answer's own unit; at most W, and hardly less
@@ -104,6 +132,7 @@ class Release:
     distinct: exp.Expr | None = None
     determined: bool = False
     owned: bool = False
+    less: exp.Expr | None = None
     around: Around | None = None
     ranked: Ranked | None = None
     most: float = 1.0

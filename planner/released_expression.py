@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,13 +10,14 @@ Constant = str | int | float | bool | None
 
 Operator = Literal[
     "+", "-", "*", "/", "negate", "abs", "round", "coalesce", "nullif", "greatest", "least", "sqrt",
-    "around", "within",
+    "around", "mean", "within",
     "=", "<>", "<", "<=", ">", ">=", "and", "or", "not", "is null", "case",
 ]  # fmt: skip
 """What may be done with released values. `/` by zero gives NULL; NULL spreads as in SQL.
 
 `sqrt` of a negative number is NULL. `around` takes S(x y), S(x), S(y) and n: it is the sum of products around the
-means, S(x y) - S(x) S(y) / n, unless its first argument has been measured around them already (`measured_around`).
+means, S(x y) - S(x) S(y) / n, unless its first argument has been measured around them already (`as_measured`).
+`mean` takes S(x) and n: S(x) / n, unless its first argument has been measured around a centre.
 `within` takes a value and the two ends of a range that it cannot leave: an average lies in the range of what is
 averaged.
 
@@ -97,17 +98,31 @@ def within_no_range(expression: ReleasedExpression) -> ReleasedExpression:
     return expression
 
 
-def measured_around(expression: ReleasedExpression) -> ReleasedExpression:
-    """The expression where every sum of products has been measured around the means, and needs no correction.
+def as_measured(expression: ReleasedExpression, centres: Mapping[int, int] | None) -> ReleasedExpression:
+    """The expression by how its sums are measured: averages are quotients, of what a centre leaves where it has one.
 
-    >>> measured_around(Apply("around", (ReleasedValue(2), ReleasedValue(0), ReleasedValue(0), ReleasedValue(1))))
-    ReleasedValue(release=2)
+    Args:
+      centres: where sums of products are measured around the means, and need no correction: the place of the centre
+        of each sum that has one. None where all is measured around 0.
+
+    >>> product = Apply("around", (ReleasedValue(2), ReleasedValue(0), ReleasedValue(0), ReleasedValue(1)))
+    >>> as_measured(product, {}), as_measured(product, None) == product
+    (ReleasedValue(release=2), True)
+    >>> as_measured(Apply("mean", (ReleasedValue(0), ReleasedValue(1))), None)
+    Apply(operator='/', arguments=(ReleasedValue(release=0), ReleasedValue(release=1)))
+    >>> as_measured(Apply("mean", (ReleasedValue(0), ReleasedValue(1))), {0: 2}).operator
+    '+'
     """
     if not isinstance(expression, Apply):
         return expression
-    if expression.operator == "around":
+    if expression.operator == "around" and centres is not None:
         return expression.arguments[0]
-    return Apply(expression.operator, tuple(map(measured_around, expression.arguments)))
+    if expression.operator != "mean":
+        return Apply(expression.operator, tuple(as_measured(part, centres) for part in expression.arguments))
+    total, _ = expression.arguments
+    quotient = Apply("/", expression.arguments)
+    centre = None if centres is None or not isinstance(total, ReleasedValue) else centres.get(total.release)
+    return quotient if centre is None else Apply("+", (ReleasedValue(centre), quotient))
 
 
 def substitute(expression: ReleasedExpression, values: Sequence[ReleasedExpression]) -> ReleasedExpression:

@@ -315,7 +315,7 @@ def _l1_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
     from privacy.mechanisms.clipping.clip import Clip
 
-    return tuple(Clip(PureBudget(one.epsilon), one.ladder) for one in of.sums)
+    return tuple(Clip(PureBudget(one.epsilon), one.ladder, less=one.less) for one in of.sums)
 
 
 def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
@@ -324,7 +324,7 @@ def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.groups.sums import equal_shares
 
     shares = equal_shares(of.sums, of.delta)
-    return tuple(Clip(share, one.ladder) for one, share in zip(of.sums, shares, strict=True))
+    return tuple(Clip(share, one.ladder, less=one.less) for one, share in zip(of.sums, shares, strict=True))
 
 
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
@@ -332,18 +332,18 @@ def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.clipping.clip import Clip
     from privacy.mechanisms.clipping.joint_scale import ENOUGH_JOINTLY, FINER, JOINT_CHARGE, ScaledSum
     from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
+    from privacy.mechanisms.groups.sums import Centre, Deviation, Products
 
     def scaled(one: Sum) -> ScaledSum:
-        tested = one.bound is not None and len(one.ladder) > 1
+        small = isinstance(one.around, Centre | Deviation)  # beside its bound, as it should be
+        tested = one.bound is not None and len(one.ladder) > 1 and not small
         budget = PureBudget(left_by_test(one.epsilon) if tested else one.epsilon)
-        chosen = Clip(budget, one.ladder, charge=JOINT_CHARGE)
+        chosen = Clip(budget, one.ladder, charge=JOINT_CHARGE, less=one.less)
         if one.bound is None or not tested:
-            return ScaledSum(chosen, one.centring)
-        at = one.bound << (0 if one.centring is None else FINER)
+            return ScaledSum(chosen, one.around)
+        at = one.bound << (FINER if isinstance(one.around, Products) else 0)
         direct = replace(chosen, ladder=bound_ladder(at))
-        return ScaledSum(
-            chosen, one.centring, direct, bound_test(one.epsilon, at, enough=ENOUGH_JOINTLY), one.epsilon
-        )
+        return ScaledSum(chosen, one.around, direct, bound_test(one.epsilon, at, enough=ENOUGH_JOINTLY), one.epsilon)
 
     return tuple(map(scaled, of.sums))
 

@@ -173,6 +173,7 @@ class BoundAggregate:
         right if all of them lose the same part to truncation. None: asked for itself.
       around: of a sum of products that only serves to be compared with those of its factors, the places of S(x), S(y)
         and the count among the aggregates: it may be measured around their quotients.
+      over: of a sum that only serves an average, the place of the count among the aggregates.
       grid, rank: of a quantile or an extreme, where its values lie and which of them is asked for.
     """
 
@@ -183,6 +184,7 @@ class BoundAggregate:
     bounds: Bounds | None = None
     moment: int | None = None
     around: tuple[int, int, int] | None = None
+    over: int | None = None
     grid: Grid | None = None
     rank: AskedRank | None = None
 

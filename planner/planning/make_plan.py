@@ -20,6 +20,7 @@ from planner.planning.join_sizes import check_join_size, whole_size
 from planner.planning.list_groups import list_groups
 from planner.planning.mechanism_choice import (
     CENTRED,
+    SIGNED,
     Circumstances,
     MechanismChoice,
     choose_mechanism,
@@ -33,7 +34,7 @@ from planner.planning.releases import Releases, clamped_notes, equal_share, rele
 from planner.planning.sampled_tree import sampled_tree
 from planner.planning.sampling_strategy import along_a_tree, sampling_plan
 from planner.policy.policy import Policy
-from planner.released_expression import ReleasedExpression, measured_around, substitute
+from planner.released_expression import ReleasedExpression, as_measured, substitute
 from planner.rules.complete_provenance import complete_provenance
 from planner.rules.filter_semi_joins import filter_semi_joins
 from planner.rules.join_tables import join_tables
@@ -147,12 +148,11 @@ def _plan(
         bounded=nobody_adds_more_than is not None,
     )
     choice = choose_mechanism(mechanism, policy, circumstances)
-    centred = choice.mechanism == CENTRED
-    if centred:
-        released = share_out(centred=True)
+    if choice.mechanism in SIGNED and len(found.owners) == 1 and sampling is None:
+        released = share_out(signed=True, centred=choice.mechanism == CENTRED)
 
     def shown(expression: ReleasedExpression) -> ReleasedExpression:
-        return substitute(measured_around(expression) if centred else expression, released.values)
+        return substitute(as_measured(expression, released.centres), released.values)
 
     part = equal_share(granted, max(1, discovers + choice.approximate))
     selection = group_selection(domains, determined, policy, released.share, part, len(found.owners))

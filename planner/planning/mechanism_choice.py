@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import assert_never
 
-from planner.binding.bound_query import BoundQuery
+from planner.binding.bound_query import BoundAggregate, BoundQuery
 from planner.errors import InvalidSetting
 from planner.limits import MIN_DELTA
 from planner.plan import Release
@@ -22,7 +22,10 @@ MOST_BOUND = 1 << 16
 """The largest bound on a unit's rows that a sum is tested against: one that counts millions is far from any data."""
 
 CENTRED = "joint_scale"
-"""The mechanism that measures sums of products around means."""
+"""The mechanism that measures averages and sums of products around means."""
+
+SIGNED = (CENTRED, "l1_clip", "l2_clip")
+"""Those that clip what a unit adds whatever its sign."""
 
 _AT_A_BOUND = ("gem", "group_lp")
 """The mechanisms that release at one threshold where no other is asked for."""
@@ -147,6 +150,9 @@ def _default(known: Circumstances) -> MechanismChoice:
     if known.jointly and alone and len(known.sums) > 1 and not known.gaussian_pays:
         why = "the default for quotients of one owner's rows: one factor for all that a unit adds keeps them right"
         return MechanismChoice(CENTRED, False, why)
+    if alone and not known.grouped and any(map(_has_both_signs, known.question.aggregates)):
+        why = "the default for sums over both signs of one owner's rows: what a unit adds is cut to one size"
+        return MechanismChoice("l1_clip", False, why)
     if _only_ranks(known):
         return MechanismChoice(
             "rank", False, "the default for ranks: a value by how far its rank is from the one asked"
@@ -165,6 +171,11 @@ def _default(known: Circumstances) -> MechanismChoice:
         return MechanismChoice("l1_clip", False, why)
     why = "the default for groups: it selects a threshold and releases once in each group"
     return MechanismChoice("group_lp", known.gaussian_pays, why)
+
+
+def _has_both_signs(aggregate: BoundAggregate) -> bool:
+    bounds = aggregate.bounds
+    return aggregate.function == "sum" and bounds is not None and bounds.lo < 0 < bounds.hi
 
 
 def _only_ranks(known: Circumstances) -> bool:

@@ -10,19 +10,24 @@ from fractions import Fraction
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundAggregate, BoundQuery
-from planner.plan import Around, Ranked, Release
+from planner.plan import Around, Centre, Deviation, Products, Ranked, Release
 from planner.policy.policy import Policy
 from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
 from planner.rules.guard_weight import guard_weight, row_offset, whole_weight, whole_weight_where
 from planner.schema import Table
 from planner.sql.columns import column_ref
-from planner.sql.sql_nodes import cast_sql
 from planner.sql.trees import columns_of
 
 
 @dataclass(frozen=True)
 class _Weight:
-    """One non-negative quantity to release; `of`: its aggregate's place, where it is measured around means."""
+    """One quantity to release.
+
+    Attributes:
+      less: what is taken off `sql`, where rows add with either sign.
+      of: its aggregate's place, where it is measured around means.
+      deviates: is it what the centre of an average leaves?
+    """
 
     label: str
     sql: exp.Cast
@@ -31,7 +36,9 @@ class _Weight:
     most: float = 1.0
     whole: bool = False
     distinct: exp.Expr | None = None
+    less: exp.Cast | None = None
     of: int | None = None
+    deviates: bool = False
     ranked: Ranked | None = None
 
     def same(self, other: _Weight) -> bool:
@@ -48,15 +55,18 @@ class Releases:
 
     Attributes:
       releases: each once.
-      values: per aggregate of the BoundQuery, over `releases`.
+      values: per aggregate of the BoundQuery, over `releases`; then those of `centres`.
       share: of epsilon, of what is released beside them.
       jointly: is some quotient computed from them (`BoundAggregate.moment`)?
+      centres: where means and products are measured around centres, by the place of an average's sum the place in
+        `values` of its centre; None where all is measured around 0.
     """
 
     releases: tuple[Release, ...]
     values: tuple[ReleasedExpression, ...]
     share: float
     jointly: bool = False
+    centres: Mapping[int, int] | None = None
 
 
 MOMENT_SHARES = (1.0, 2.0, 5.0)
@@ -64,6 +74,10 @@ MOMENT_SHARES = (1.0, 2.0, 5.0)
 sum of its parts' relative errors, and shares in proportion to the power 2/3 of what each needs are the best
 (`allocate`). Taken for granted, not tuned: a sum needs about three times as much as a count, squares ten times as
 much, since what one unit adds is that much further from the mean."""
+
+CENTRE_NEED, DEVIATION_NEED = 0.3, 2.7
+"""Of the same, what the centre of an average gets, and what it leaves: a centre is rough, and the error of the count
+beside them is a small part of a small number."""
 
 _PLAIN = {"count": 0, "sum": 1, "distinct": 1, "rank": 1}
 """The moment of what is asked for itself, beside a quotient."""
@@ -80,6 +94,7 @@ def releases(
     *,
     owned: Owned = lambda _: False,
     beside: int = 0,
+    signed: bool = False,
     centred: bool = False,
 ) -> Releases:
     """Weights of every aggregate, the budget shared equally, of quotients by MOMENT_SHARES; equal ones released once.
@@ -89,36 +104,75 @@ def releases(
       tables: those of the join, by alias.
       owned: is each value of this SQL one unit's?
       beside: how many shares of the budget are kept for other releases.
-      centred: are sums of products measured around means, where a quotient asks for them alone?
+      signed: is a sum over both signs one release, rather than one of each sign?
+      centred: are averages and sums of products measured around means, where a quotient asks for them alone?
     """
     weights: list[_Weight] = []
     needs: list[float] = []
     terms: list[list[tuple[int, int]]] = []
     jointly = any(aggregate.moment is not None for aggregate in query.aggregates)
-    for place, aggregate in enumerate(query.aggregates):
-        parts = _weights(aggregate, tables, place if centred else None)
-        terms.append([])
+    centres: dict[int, list[tuple[int, int]]] = {}
+
+    def placed(parts: Sequence[tuple[_Weight, int]], need: float) -> list[tuple[int, int]]:
+        found = []
         for weight, sign in parts:
             known = [index for index, other in enumerate(weights) if other.same(weight)]
             if not known:
                 weights.append(weight)
-                needs.append(_need(aggregate) / len(parts) if jointly else 1.0)
-            terms[-1].append((known[0] if known else len(weights) - 1, sign))
+                needs.append(need / len(parts) if jointly else 1.0)
+            found.append((known[0] if known else len(weights) - 1, sign))
+        return found
+
+    for place, aggregate in enumerate(query.aggregates):
+        parts = _parts(aggregate, tables, signed)
+        if centred and aggregate.around is not None:
+            parts = [(replace(one, of=place), sign) for one, sign in parts]
+        if not (centred and _averages_alone(aggregate, query.aggregates)):
+            terms.append(placed(parts, _need(aggregate)))
+            continue
+        ((weight, sign),) = parts
+        centre = replace(weight, label=f"{weight.label}, centre", of=place)
+        centres[place] = placed([(centre, sign)], CENTRE_NEED)
+        terms.append(placed([(replace(weight, of=place, deviates=True), sign)], DEVIATION_NEED))
     shares = divided(epsilon, [*needs, *[1.0] * beside])
     released = [_release(weight, share, distinct, owned) for weight, share in zip(weights, shares, strict=False)]
-    if centred:
-        _measure_around(query, released, terms)
-    return Releases(tuple(released), tuple(map(_signed_sum, terms)), shares[-1], jointly)
+    values = tuple(map(_signed_sum, [*terms, *centres.values()]))
+    if not centred:
+        return Releases(tuple(released), values, shares[-1], jointly)
+    _measure_around(query, released, terms, centres)
+    places = {place: len(terms) + index for index, place in enumerate(centres)}
+    return Releases(tuple(released), values, shares[-1], jointly, places)
 
 
-def _measure_around(query: BoundQuery, released: list[Release], terms: Sequence[Sequence[tuple[int, int]]]) -> None:
-    """Say of every part of a sum of products what it is measured around, in place."""
-    for aggregate, own in zip(query.aggregates, terms, strict=True):
-        if aggregate.around is None:
-            continue
-        x, y, n = (tuple(terms[place]) for place in aggregate.around)
-        for index, part in own:
-            released[index] = replace(released[index], around=Around(tuple(own), x, y, n[0][0], part))
+def _averages_alone(aggregate: BoundAggregate, others: Sequence[BoundAggregate]) -> bool:
+    """Does a sum serve an average alone, so that what is released need not be the sum itself?"""
+    if aggregate.over is None:
+        return False
+    return not any(one.over is None and one.argument == aggregate.argument for one in others if one.function == "sum")
+
+
+def _measure_around(
+    query: BoundQuery,
+    released: list[Release],
+    terms: Sequence[Sequence[tuple[int, int]]],
+    centres: Mapping[int, Sequence[tuple[int, int]]],
+) -> None:
+    """Say of every sum of products, and of every part of an average, what it is measured around, in place."""
+
+    def only(place: int) -> int:
+        ((index, _),) = terms[place]
+        return index
+
+    for place, aggregate in enumerate(query.aggregates):
+        around: Around | None = None
+        if aggregate.around is not None:
+            around = Products(*map(only, aggregate.around))
+        if place in centres:
+            ((centre, _),), count = centres[place], only(aggregate.over or 0)
+            released[centre] = replace(released[centre], around=Centre(count))
+            around = Deviation(centre, count)
+        if around is not None:
+            released[only(place)] = replace(released[only(place)], around=around)
 
 
 def _need(aggregate: BoundAggregate) -> float:
@@ -132,6 +186,7 @@ def _release(weight: _Weight, share: float, distinct: Determined, owned: Owned) 
     kept = weight.label, weight.sql, weight.bound, share, weight.whole, value, determined
     return Release(
         *kept,
+        less=weight.less,
         owned=value is not None and owned(value),
         ranked=weight.ranked,
         most=weight.most,
@@ -177,26 +232,6 @@ def divided(epsilon: float, needs: Sequence[float]) -> list[float]:
     return shares
 
 
-def _weights(aggregate: BoundAggregate, tables: Mapping[str, Table], place: int | None) -> list[tuple[_Weight, int]]:
-    """The parts of an aggregate, each with its sign.
-
-    Args:
-      place: of the aggregate, where products are measured around means: those of different factors then have either
-        sign, and are no other aggregate's; None where they are not.
-    """
-    found = _parts(aggregate, tables)
-    if place is None or aggregate.around is None:
-        return found
-    squares = aggregate.around[0] == aggregate.around[1]
-    if not squares and len(found) == 1:
-        (weight, sign), label = found[0], aggregate.label
-        other = replace(weight, sql=guard_weight(cast_sql(exp.Literal.number(0), "DOUBLE"), weight.bound).sql)
-        found = [(weight, 1), (other, -1)] if sign > 0 else [(other, 1), (weight, -1)]
-        names = f"{label}, positive part", f"{label}, negative part"
-        found = [(replace(one, label=name), part) for (one, part), name in zip(found, names, strict=True)]
-    return [(replace(weight, of=place), sign) for weight, sign in found]
-
-
 def clamped_notes(query: BoundQuery, policy: Policy) -> tuple[str, ...]:
     """A sentence on what values beyond declared ranges count as in sums; none where no sum reads such a column."""
     entries = {entry.alias: entry for entry in query.tables}
@@ -211,7 +246,8 @@ def clamped_notes(query: BoundQuery, policy: Policy) -> tuple[str, ...]:
     return (f"Beyond its declared range a value counts as the nearest end: {ranges}.",) if found else ()
 
 
-def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table]) -> list[tuple[_Weight, int]]:
+def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table], signed: bool) -> list[tuple[_Weight, int]]:
+    """The releases of an aggregate, each with its sign; `signed`: of a sum over both signs one."""
     label, condition = aggregate.label, aggregate.condition
     if aggregate.function == "rank":
         assert aggregate.argument is not None and aggregate.grid is not None and aggregate.rank is not None, "a rank"
@@ -237,4 +273,8 @@ def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table]) -> list[tuple
     negative = part(", negative part", minus, -bounds.lo)
     if bounds.hi <= 0:
         return [(negative, -1)]
+    if signed:
+        most = max(-bounds.lo, bounds.hi)
+        one, less = part("", sql, most), part("", minus, most)
+        return [(replace(one, less=less.sql), 1)]
     return [(part(", positive part", sql, bounds.hi), 1), (negative, -1)]

@@ -45,6 +45,7 @@ def rewrite(
     """
     write = partial(_written, DIALECTS[dialect], schema)
     summed = [release.weight for release in plan.releases if release.is_sum]
+    summed += [release.less for release in plan.releases if release.less is not None]
     if plan.selection is not None:
         summed.append(plan.selection.weight)
     along = plan.tree

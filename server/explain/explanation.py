@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from planner.binding.bound_query import BoundQuery
-from planner.plan import BackendQuery, Plan
+from planner.plan import BackendQuery, Centre, Plan
 from planner.released_expression import Apply, within_no_range
 from planner.rewriting.rewrite import to_sql
 from planner.sensitivity.provenance import Provenance
@@ -143,14 +143,18 @@ def _of_quotients(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[s
 
     The relative error of S / n is at most that of S and that of n together. Where nobody has more than b of n rows,
     of values about the mean, the sum's noise is its own at a threshold of b times the mean, the count's that at b.
+    Around a centre, of values that differ by as much as the mean, it is that of what the centre leaves alone.
     """
     rate = plan.sampling.rate if plan.sampling else 1.0
     for output in plan.outputs:
-        value, used = within_no_range(output.expression), sorted(releases_used(output.expression))
+        value = within_no_range(output.expression)
+        used = sorted(releases_used(value))
+        if isinstance(value, Apply) and any(isinstance(plan.releases[one].around, Centre) for one in used):
+            (_, value), used = value.arguments, [one for one in used if plan.releases[one].around is not None]
         ranked = any(plan.releases[place].ranked is not None for place in used)
         if not isinstance(value, Apply) or value.operator != "/" or len(used) < 2 or ranked:
             continue
-        noise = [measuring.releases[place].expected_noise(n_groups)[0] for place in used]
+        noise = [measuring.releases[place].expected_noise(n_groups)[0] for place in used]  # 0 of a centre
         times = math.fsum(half / tau for tau, half in noise) / rate
         part = f"{100 * times * _EACH / _ROWS:.2g}%"
         yield (

@@ -67,7 +67,7 @@ def _at(measured: AnyRelease, known: NoisyAnswer, n_groups: int) -> NoisyAnswer:
     half = halves[np.minimum(np.searchsorted(taus, known.tau), len(taus) - 1)]
     # What choosing a threshold costs falls with the budget as its noise does: so much stronger is the same value.
     before = (known.high - known.low) / 2
-    signal = known.signal * np.where(before > 0, before / half, 1.0)
+    signal = known.signal * np.divide(before, half, out=np.ones_like(before), where=(before > 0) & (half > 0))
     return replace(known, low=known.values - half, high=known.values + half, signal=signal)
 
 

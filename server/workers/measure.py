@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from planner import plan as planned
 from planner.errors import InvalidSetting
 from planner.limits import most_groups
 from planner.plan import BackendQuery, KindReach, Plan, Release
@@ -35,7 +36,7 @@ from privacy.mechanisms.groups.group_threshold import GroupThreshold
 from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
-from privacy.mechanisms.groups.sums import Centring, Rows, Sum
+from privacy.mechanisms.groups.sums import Around, Centre, Deviation, Products, Sum
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
 from privacy.mechanisms.measurement import ServedMeasurement
 from privacy.mechanisms.ranks.rank import Rank
@@ -168,24 +169,27 @@ def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> Sum:
     ladder, gap = plan.ladder(release), plan.gap(release)
     if plan.adds_at_most(release) is not None:
         return Sum(release.epsilon, gap, ladder)
-    if release.around is not None:
+    if isinstance(release.around, planned.Products):
         ladder = finer(ladder)
     most = plan.tuples_per_unit
     bound = None if most is None or most > MOST_BOUND or plan.group_keys or plan.sampling else most
-    centring = _centring(plan, release, rows)
-    return Sum(release.epsilon, gap, ladder, centring, bound, nested=plan.nested(release))
+    around = _around(plan, release, rows)
+    signed = [place for place in rows if plan.releases[place].less is not None]
+    less = None if release.less is None else len(rows) + [plan.releases[place] for place in signed].index(release)
+    return Sum(release.epsilon, gap, ladder, around, bound, less, nested=plan.nested(release))
 
 
-def _centring(plan: Plan, release: Release, rows: Sequence[int]) -> Centring | None:
-    if release.around is None:
-        return None
-
-    def worth(places: Sequence[tuple[int, int]]) -> Rows:
-        return tuple((rows.index(place), sign * plan.releases[place].weight_bound) for place, sign in places)
-
+def _around(plan: Plan, release: Release, rows: Sequence[int]) -> Around | None:
     one = release.around
-    means = worth(one.x), worth(one.y), worth(((one.count, 1),))
-    return Centring(worth(one.product), *means, one.part, release.weight_bound, plan.tuples_per_unit == 1)
+    if one is None:
+        return None
+    count = rows.index(one.count)
+    if isinstance(one, planned.Centre):
+        return Centre(count)
+    if isinstance(one, planned.Deviation):
+        return Deviation(rows.index(one.centre), count)
+    x, y = ((rows.index(place), plan.releases[place].weight_bound) for place in (one.x, one.y))
+    return Products(x, y, count, release.weight_bound, plan.tuples_per_unit == 1)
 
 
 def _ranks(plan: Plan, solver: SolverName) -> dict[int, RankRelease]:

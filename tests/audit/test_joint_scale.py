@@ -29,7 +29,7 @@ from privacy.mechanisms.groups.bound_first import (
     bound_test,
     left_by_test,
 )
-from privacy.mechanisms.groups.sums import Centring
+from privacy.mechanisms.groups.sums import Centre, Deviation, Products
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, plain, slow
 from tests.audit.clipped import BIG, Vector, side_by_side
@@ -229,14 +229,63 @@ def test_unequal_shares_add_up_where_rows_go_and_leave_others_with_a_larger_fact
 
 def test_products_around_the_means() -> None:
     """The unit's product, and the mean that it is measured around, both move."""
-    rows = Centring(((2, 1.0),), ((1, 1.0),), ((1, 1.0),), ((0, 1.0),), 1, 1.0)
     first, second, third = 0.2, 0.2, 0.6
     sums = [*_sums([first, second])]
     products = Clip(PureBudget(third), Ladder(FINER, FINER))
-    sums.append(ScaledSum(products, rows))
+    sums.append(ScaledSum(products, Products((1, 1.0), (1, 1.0), 0, 1.0)))
     with_unit = [[ONE, 0, 0], [ONE, ONE, ONE]]
     pair = _runs(with_unit, [0, 1]), _runs(with_unit[:1], [0])
     assert 0.3 < _found(sums, pair, (1, 1, 3)) <= 1.0
+
+
+def _average(epsilons: Sequence[float], less: int | None = None) -> list[ScaledSum]:
+    """A count, a centre, and what it leaves: those two of rows 1 and 2, less the row named."""
+    centre, left = (Clip(PureBudget(epsilon), ONE_RUNG, less=less) for epsilon in epsilons[1:])
+    return [*_sums(epsilons[:1]), ScaledSum(centre, Centre(0)), ScaledSum(left, Deviation(1, 0))]
+
+
+def _of_questions(sums: Sequence[ScaledSum], loads: Sequence[Sequence[int]], entropy: Entropy) -> Outputs:
+    """What is left of an average, over the release's own centre: each run is a question of its own.
+
+    A unit that pulls the centre up leaves more than the centre of the others would, which the sum of both shows.
+    """
+    n = len(loads)
+    members, ends = np.arange(n, dtype=np.int32), np.array([0, n])
+    tuples = CodedJoinTuples(members[None], ends, ends, np.array(loads, np.int64).T, (1, 1), members)
+    answers = [release_at_one_scale(sums, tuples, entropy) for _ in range(QUESTIONS)]
+    return plain(np.array([sum(float(one.values[0]) for one in answer) for answer in answers]))
+
+
+QUESTIONS = examples(6_000, 30_000)
+UNSIGNED, NEGATIVE = [ONE, ONE, ONE, 0], [ONE, 0, 0, ONE]
+
+
+@pytest.mark.parametrize(("unit", "least"), [(UNSIGNED, 0.1), slow([4 * ONE, 4 * ONE, 4 * ONE, 0], 0.1)])
+def test_an_average_around_its_centre(unit: list[int], least: float) -> None:
+    """The unit moves the count, the centre, and through it what is left of everybody."""
+    others = [[ONE, 0, 0, 0]] * 3
+    source = SimulatedEntropy(seed=20261129)
+    with_unit, without = (
+        _of_questions(_average([0.5, 0.5, 1.0], 3), one, source) for one in ([*others, unit], others)
+    )
+    assert least < epsilon_lower_bound(with_unit, without, FAILURE_PROBABILITY) <= 2.0
+
+
+def test_catches_an_average_whose_units_are_cut_on_one_side_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit that takes away sixteen times the threshold then shows by itself."""
+    true_sums = UnitVectors.sums
+
+    def above_zero(vectors: UnitVectors, tau: int) -> NDArray[np.int64]:
+        below = np.bincount(vectors._group, np.minimum(vectors._loads, 0), vectors.n_groups) // step_of(tau)
+        return true_sums(vectors, tau) + below.astype(np.int64)
+
+    unit, others = [ONE, 0, 0, 16 * ONE], [[ONE, 0, 0, 0]] * 3
+    source, sums = SimulatedEntropy(seed=20261129), _average([0.5, 0.5, 1.0], 3)
+    with_unit, without = (_of_questions(sums, one, source) for one in ([*others, unit], others))
+    assert epsilon_lower_bound(with_unit, without, FAILURE_PROBABILITY) <= 2.0
+    monkeypatch.setattr(UnitVectors, "sums", above_zero)
+    with_unit, without = (_of_questions(sums, one, source) for one in ([*others, unit], others))
+    assert epsilon_lower_bound(with_unit, without, FAILURE_PROBABILITY) > 2.0
 
 
 @pytest.mark.slow

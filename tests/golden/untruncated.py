@@ -17,7 +17,7 @@ from typing import Any
 import duckdb as duckdb_driver
 import psycopg
 
-from planner.plan import BackendQuery, Plan, Release
+from planner.plan import BackendQuery, Centre, Deviation, Plan, Products, Release
 from planner.released_expression import KeyValue
 from planner.rewriting.rewrite import rewrite
 from privacy.units import ONE
@@ -132,7 +132,12 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
     found: list[dict[Group, int]] = [{} for _ in plan.releases]
     joined = [index for index, statement in enumerate(query.distinct) if statement is None]
     if query.join is not None:
-        sums = [f"sum(w{place})" for place in range(len(joined))]
+        signed = [index for index in joined if plan.releases[index].less is not None]
+        less = {index: len(joined) + turn for turn, index in enumerate(signed)}
+        sums = [
+            f"sum(w{place})" + (f" - sum(w{less[index]})" if index in less else "")
+            for place, index in enumerate(joined)
+        ]
         for row in run(f"SELECT {', '.join([*keys, *sums])} FROM ({query.join}) AS joined WHERE {owned}{by}"):
             for place, index in enumerate(joined):
                 found[index][tuple(map(plain, row[: len(keys)]))] = int(row[len(keys) + place] or 0)
@@ -224,14 +229,13 @@ def _released(plan: Plan, weights: list[dict[Group, int]], group: Group) -> list
     ]
     released = list(raw)
     for place, release in enumerate(plan.releases):
-        if release.around is not None:
-            products, x, y = (
-                sum((sign * raw[part] for part, sign in parts), Fraction(0))
-                for parts in (release.around.product, release.around.x, release.around.y)
-            )
-            count = raw[release.around.count]
-            around = products - x * y / count if count else products
-            released[place] = max(Fraction(0), release.around.part * around)
+        match release.around:
+            case Products(x, y, count):
+                released[place] = raw[place] - (raw[x] * raw[y] / raw[count] if raw[count] else 0)
+            case Centre():  # whatever it is, the average is the same
+                released[place] = Fraction(release.weight_bound) / 3
+            case Deviation(centre, count):
+                released[place] = raw[place] - Fraction(plan.releases[centre].weight_bound) / 3 * raw[count]
     return released
 
 

@@ -107,9 +107,9 @@ class Aggregates:
         for argument in arguments:
             condition = self._where_known(argument, condition)
 
-        def total(tree: exp.Expr) -> ReleasedValue:
+        def total(tree: exp.Expr, over: ReleasedValue | None = None) -> ReleasedValue:
             written = label if isinstance(call, exp.Avg) else f"{label}, sum"
-            return self._sum(tree, where, written, moment=1)
+            return self._sum(tree, where, written, moment=1, over=None if over is None else over.release)
 
         def product(tree: exp.Expr, beside: Sequence[ReleasedValue]) -> ReleasedValue:
             x, y, n = (one.release for one in beside)
@@ -159,11 +159,12 @@ class Aggregates:
         label: str,
         moment: int | None = None,
         around: tuple[int, int, int] | None = None,
+        over: int | None = None,
     ) -> ReleasedValue:
         if where is not None:
             argument = exp.Case(ifs=[exp.If(this=copied(where), true=argument)])
         sql, bounds = bind_measure(argument, self._scope, self._given)
-        return self._add(BoundAggregate("sum", sql, None, label, bounds, moment, around))
+        return self._add(BoundAggregate("sum", sql, None, label, bounds, moment, around, over))
 
     def _count(self, call: exp.Count, condition: exp.Expr | None, label: str) -> ReleasedExpression:
         argument = call.this

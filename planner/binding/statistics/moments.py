@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -78,8 +79,15 @@ class Centred:
 
 
 Count = Callable[[], ReleasedValue]
-Total = Callable[[exp.Expr], ReleasedValue]
-"""The released sum of an expression over the rows."""
+
+
+class Total(Protocol):
+    """The released sum of an expression over the rows."""
+
+    def __call__(self, tree: exp.Expr, over: ReleasedValue | None = None) -> ReleasedValue:
+        """The sum; `over`: the count of rows, where the sum only serves an average."""
+        ...
+
 
 Product = Callable[[exp.Expr, tuple[ReleasedValue, ReleasedValue, ReleasedValue]], ReleasedValue]
 """The released sum of a product, given S(x), S(y) and n, around whose quotients it may be measured."""
@@ -101,7 +109,8 @@ class Moments:
 
     def average(self, x: Centred) -> ReleasedExpression:
         """c + S(x) / n, which lies in the range of x: what noise moved out of it is moved back."""
-        mean: ReleasedExpression = Apply("/", (self.total(x.tree), self.count()))
+        count = self.count()
+        mean: ReleasedExpression = Apply("mean", (self.total(x.tree, count), count))
         mean = Apply("+", (Given(x.constant), mean)) if x.constant else mean
         return mean if x.bounds is None else Apply("within", (mean, Given(x.bounds.lo), Given(x.bounds.hi)))
 

@@ -45,6 +45,7 @@ class Clip:
       selection: how tau is chosen; its split is a share of epsilon, or of rho.
       confidence: of each group's interval, over the release noise, in (0, 1).
       charge: >= 0, how many times a threshold's noise counts in its score.
+      less: the row of the weights that is taken off, where units add with either sign; None where none does.
     """
 
     budget: Budget
@@ -52,6 +53,7 @@ class Clip:
     selection: SelectionSettings = NESTED_SELECTION
     confidence: float = 0.95
     charge: float = 1.0
+    less: int | None = None
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
@@ -93,7 +95,7 @@ class Clip:
         Raises: InvalidParameter before noise is drawn; EntropyFailed; Cancelled.
         Cost: linear in m, three passes over the units, some hundred draws and one per group.
         """
-        vectors = UnitVectors.of_sum(tuples, row, euclidean=self.euclidean)
+        vectors = UnitVectors.of_sum(tuples, row, self.less, euclidean=self.euclidean)
         control.check("clip")
         index = self.choose(vectors, entropy)
         control.check("clip")
@@ -146,7 +148,8 @@ class Clip:
         """As in NoisyAnswer, of all groups together."""
         if len(self.ladder) == 1:
             return math.inf
-        return max(0.0, float(values.sum())) / (self._doubt(len(values)) * tau)
+        total = float(values.sum())
+        return max(0.0, total if self.less is None else abs(total)) / (self._doubt(len(values)) * tau)
 
     @property
     def _split(self) -> float:

@@ -15,13 +15,12 @@ from privacy.exact import exact_epsilon
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.clipping.clip import Clip
-from privacy.mechanisms.clipping.unit_vectors import UnitVectors
+from privacy.mechanisms.clipping.unit_vectors import UnitVectors, loads_of
 from privacy.mechanisms.groups.bound_first import BoundTest
-from privacy.mechanisms.groups.sums import Centring, Rows
+from privacy.mechanisms.groups.sums import Around, Centre, Deviation, Products, Row
 from privacy.mechanisms.noise.release import check_rungs
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
-from privacy.truncation.ladder.level_index_kernels import add_loads
 from privacy.truncation.loads.truncated_sum import positive_in_groups
 from privacy.units import MAX_UNITS, ONE, saturating_sums
 
@@ -59,13 +58,19 @@ class ScaledSum:
     adds to S((x - a) (y - b)) follows from what it adds to S(x y), S(x), S(y) and n, and from the public a and b; it
     is cut at tau as well.
 
+    Averages are measured around a centre a, which is the sum of all groups over their number of rows, released with
+    a small share. What a unit adds to S(x) - a n has either sign, follows from what it adds to S(x) and n, and is
+    mostly small: its clip is that of every signed vector (`UnitVectors`), and a + (S(x) - a n) / n is the average for
+    whatever a. The centre is one number, so that the noise of many groups does not add up in it.
+
     Where a public bound on what a unit adds is known, there is one group, and the sum is large beside it, that is its
     threshold (`BoundTest`). Else `Clip` chooses one, on what every unit adds before it is scaled.
     Source: privacy.md sections 4 and 5; the premise of one owner per tuple, section 1.
 
     Attributes:
       chosen: the choice of tau_i and the release, with the sum's share of epsilon.
-      centring: of products that are measured around the released means; None of any other sum.
+      around: of products that are measured around the released means, of a centre and of what it leaves; None of
+        any other sum.
       direct: where a public bound on what a unit adds is known: the release at that bound, with the same budget as
         the choice and its release; None elsewhere.
       test: whether the sum is so large that `direct` releases it (`BoundTest`), of what `chosen` leaves of the sum's
@@ -74,7 +79,7 @@ class ScaledSum:
     """
 
     chosen: Clip
-    centring: Centring | None = None
+    around: Around | None = None
     direct: Clip | None = None
     test: BoundTest | None = None
     spends: float | None = None
@@ -119,12 +124,16 @@ class ScaledSum:
         """
         if not 0 <= row < len(tuples.weights):
             raise InvalidParameter("there is no such release")
-        alone = replace(tuples, weights=tuples.weights[row : row + 1])
-        return release_at_one_scale([self], alone, entropy, control)[0]
+        less = self.chosen.less
+        rows = [row] if less is None else [row, less]
+        own = self if less is None else replace(self, chosen=replace(self.chosen, less=1))
+        return release_at_one_scale([own], replace(tuples, weights=tuples.weights[rows]), entropy, control)[0]
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
-        once = 1.0 if self.centring is None else 2.0**-FINER
+        if isinstance(self.around, Centre):  # whatever it is, it is what it is: what it leaves is measured
+            return [(tau, 0.0) for tau, _ in self.chosen.expected_noise(1)]
+        once = 2.0**-FINER if isinstance(self.around, Products) else 1.0
         at_bound = [] if self.direct is None else self.direct.expected_noise(n_groups)
         chosen = self.chosen.expected_noise(n_groups)
         return [(once * tau, once * reach) for tau, reach in (*chosen, *at_bound)]
@@ -163,10 +172,7 @@ def release_at_one_scale(
         raise InvalidParameter("one scale for all sums of a unit needs one owner per tuple")
     if len(tuples.weights) < len(sums):
         raise InvalidParameter("every sum has its weights")
-    members = len(tuples.units)
-    loads = [
-        add_loads(tuples.members, np.ascontiguousarray(tuples.weights[row]), members) for row in range(len(sums))
-    ]
+    loads = [loads_of(tuples, row, one.chosen.less) for row, one in enumerate(sums)]
     group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
     answers: dict[int, NoisyAnswer] = {}
 
@@ -175,7 +181,7 @@ def release_at_one_scale(
         one = sums[row]
         if one.direct is not None and one.test is not None and tuples.n_groups == 1:
             bound = _Threshold(one.direct, 0)
-            units = positive_in_groups(own, tuples.member_start) if one.centring is None else None
+            units = positive_in_groups(own, tuples.member_start) if one.around is None else None
             total = saturating_sums(group, np.clip(own, 0, bound.units), 1)
             if one.test.passes(total, entropy, units).all():
                 return bound
@@ -186,14 +192,22 @@ def release_at_one_scale(
         noisy = at.clip.release_at(at.rung, UnitVectors(tuples, own), entropy)
         answers[row] = _coarse(replace(noisy, mechanism=one.name, epsilon=one.epsilon), one)
 
-    plain = [row for row, one in enumerate(sums) if one.centring is None]
+    plain = [row for row, one in enumerate(sums) if one.around is None]
     at = {row: chosen(row, loads[row]) for row in plain}
     loads = _scaled(loads, {row: one.units for row, one in at.items()}, tuples.units)
     for row in plain:
         release(row, at[row], loads[row])
     for row, one in enumerate(sums):
-        if one.centring is not None:
-            own = _centred(loads, one.centring, answers, group)
+        if isinstance(one.around, Centre):
+            control.check("scale")
+            answers[row] = _centre(one, UnitVectors(tuples, loads[row]).in_one_group(), answers, entropy)
+    for row, one in enumerate(sums):
+        if isinstance(one.around, Deviation):
+            own = _deviations(loads[row], loads[one.around.count], float(answers[one.around.centre].values[0]))
+            release(row, chosen(row, own), own)
+            answers[row] = replace(answers[row], signal=np.full(tuples.n_groups, np.inf))  # near 0 as it should be
+        if isinstance(one.around, Products):
+            own = _products(row, loads, one.around, answers, group)
             release(row, chosen(row, own), own)
     return tuple(answers[row] for row in range(len(sums)))
 
@@ -210,37 +224,70 @@ class _Threshold:
         return int(self.clip.ladder.units[self.rung])
 
 
-def _centred(
+def _centre(
+    one: ScaledSum, vectors: UnitVectors, answers: Mapping[int, NoisyAnswer], entropy: Entropy
+) -> NoisyAnswer:
+    """The sum of all groups over the released number of rows, from -1 to 1 in normalised weight; the same in each."""
+    assert isinstance(one.around, Centre), "a centre"
+    noisy = one.chosen.release_at(one.chosen.choose(vectors, entropy), vectors, entropy)
+    count = answers[one.around.count].values
+    value = np.full(len(count), min(1.0, max(-1.0, float(noisy.values[0]) / max(1.0, float(count.sum())))))
+    return replace(
+        noisy,
+        values=value,
+        low=value,
+        high=value,
+        tau=np.full(len(count), noisy.tau[0]),
+        noise_scale=np.full(len(count), noisy.noise_scale[0]),
+        signal=np.full(len(count), np.inf),
+        mechanism=one.name,
+        epsilon=one.epsilon,
+    )
+
+
+def _deviations(total: NDArray[np.int64], count: NDArray[np.int64], centre: float) -> NDArray[np.int64]:
+    """(n,) units: what each member adds to S(x) - a n, of either sign, rounded towards 0.
+
+    A function of the member's own loads and of what is released.
+    """
+    return _units(total / ONE - centre * (count / ONE))
+
+
+def _products(
+    row: int,
     loads: Sequence[NDArray[np.int64]],
-    centring: Centring,
+    around: Products,
     answers: Mapping[int, NoisyAnswer],
     group: NDArray[np.intp],
 ) -> NDArray[np.int64]:
-    """(n,) units: the positive or negative part of what each member adds to S((x - a) (y - b)), a and b the means.
+    """(n,) finer units: what each member adds to S((x - a) (y - b)), a and b the means, of either sign.
 
     S(x y) - a S(y) - b S(x) + a b n, of one unit in one group: a function of its own loads and of what is released.
     The means are those that are released for the group, no larger than what one row can have.
     """
 
-    def of(rows: Rows) -> NDArray[np.float64]:
-        return np.asarray(sum(worth * (loads[row] / ONE) for row, worth in rows))  # first divided: no overflow
+    def of(one: Row) -> NDArray[np.float64]:
+        return one[1] * (loads[one[0]] / ONE)  # first divided: no overflow
 
-    def mean(rows: Rows) -> NDArray[np.float64]:
-        ((count, each),) = centring.count
-        total = np.asarray(sum(worth * answers[row].values for row, worth in rows))
-        rows_there = np.maximum(answers[count].values * each, 1.0)
-        low = min(0.0, *(worth for _, worth in rows))
-        return np.clip(total / rows_there, low, max(0.0, *(worth for _, worth in rows)))[group]
+    def mean(one: Row) -> NDArray[np.float64]:
+        place, worth = one
+        found = worth * answers[place].values / np.maximum(answers[around.count].values, 1.0)
+        return np.clip(found, -worth, worth)[group]
 
-    a, b = mean(centring.x), mean(centring.y)
-    x, y, n = of(centring.x), of(centring.y), of(centring.count)
-    if centring.one_row:
+    a, b = mean(around.x), mean(around.y)
+    x, y, n = of(around.x), of(around.y), of((around.count, 1.0))
+    if around.one_row:
         rows_of = np.where(n > 0.0, n, 1.0)
-        around = n * (x / rows_of - a) * (y / rows_of - b)
+        left = n * (x / rows_of - a) * (y / rows_of - b)
     else:
-        around = of(centring.product) - a * y - b * x + a * b * n
-    part = np.nan_to_num(np.maximum(around * centring.part, 0.0) / centring.worth, nan=0.0) * 2.0**FINER
-    units: NDArray[np.int64] = np.floor(np.minimum(part, float(MAX_UNITS // ONE)) * ONE).astype(np.int64)
+        left = of((row, around.worth)) - a * y - b * x + a * b * n
+    return _units(np.nan_to_num(left / around.worth, nan=0.0) * 2.0**FINER)
+
+
+def _units(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Normalised weights of either sign as units, rounded towards 0."""
+    most = float(MAX_UNITS // ONE)
+    units: NDArray[np.int64] = np.trunc(np.clip(weights, -most, most) * ONE).astype(np.int64)
     return units
 
 
@@ -251,7 +298,7 @@ def finer(ladder: Ladder) -> Ladder:
 
 def _coarse(answer: NoisyAnswer, of: ScaledSum) -> NoisyAnswer:
     """An answer in normalised weights again. Powers of 2: no rounding."""
-    if of.centring is None:
+    if not isinstance(of.around, Products):
         return answer
     once = 2.0**-FINER
     return replace(
@@ -278,7 +325,7 @@ def _scaled(
     """
     factor = np.ones(int(units.max(initial=-1)) + 1)
     for row, tau in taus.items():
-        everywhere = saturating_sums(units, loads[row], len(factor))
+        everywhere = saturating_sums(units, np.abs(loads[row]), len(factor))
         over = everywhere > tau
         factor[over] = np.minimum(factor[over], tau / everywhere[over].astype(np.float64))
     own = factor[units]
@@ -286,6 +333,6 @@ def _scaled(
     scaled = []
     for load in loads:
         less = load.copy()
-        less[over] = np.floor(load[over] * own[over]).astype(np.int64)
+        less[over] = np.trunc(load[over] * own[over]).astype(np.int64)
         scaled.append(less)
     return scaled

@@ -13,11 +13,12 @@ from privacy.units import MAX_UNITS
 
 @kernel
 def lengths(start: NDArray[np.int64], loads: NDArray[np.int64], euclidean: bool) -> NDArray[np.int64]:
-    """(n_units,) how long each unit's vector is, in units of weight, saturating: its total, or its Euclidean length.
+    """(n_units,) how long each unit's vector is, in units of weight, saturating: of its entries' absolute values the
+    sum, or the Euclidean length.
 
     Args:
       start: (n_units + 1,) where each unit's members begin.
-      loads: (n,) the weight of each member, in units, in [0, MAX_UNITS].
+      loads: (n,) the weight of each member, in units, in [-MAX_UNITS, MAX_UNITS].
       euclidean: rounded down; else the sum.
     """
     found = np.zeros(len(start) - 1, np.int64)
@@ -25,7 +26,7 @@ def lengths(start: NDArray[np.int64], loads: NDArray[np.int64], euclidean: bool)
         total = np.int64(0)
         square = 0.0
         for place in range(start[unit], start[unit + 1]):
-            total += min(loads[place], MAX_UNITS - total)
+            total += min(abs(loads[place]), MAX_UNITS - total)
             square += float(loads[place]) * float(loads[place])
         found[unit] = np.int64(min(math.sqrt(square), float(total))) if euclidean else total
     return found
@@ -41,9 +42,10 @@ def scaled_sums(
     n_groups: int,
     euclidean: bool,
 ) -> NDArray[np.int64]:
-    """(G,) the sum over units of x min(1, T / |x|) in whole steps, each entry rounded down; T the length of `steps`.
+    """(G,) the sum over units of x min(1, T / |x|) in whole steps, each entry rounded towards 0; T the length of
+    `steps`.
 
-    Whatever floats round, a unit's entries are whole numbers from 0 that add up to at most T, or have at most the
+    Whatever floats round, a unit's entries are whole numbers whose sizes add up to at most T, or have at most the
     Euclidean length T: of the sum what is left of T bounds each entry; of the length, the factor is less by more
       than n
     squares, a root and a quotient are off by. 2^31 units of at most 2^25 steps do not wrap.
@@ -53,7 +55,7 @@ def scaled_sums(
         first, last = start[unit], start[unit + 1]
         length = 0.0
         for place in range(first, last):
-            part = loads[place] / step
+            part = abs(loads[place]) / step
             length += part * part if euclidean else part
         factor = 1.0
         if euclidean:
@@ -62,8 +64,9 @@ def scaled_sums(
             factor = steps / length
         left = np.int64(steps)
         for place in range(first, last):
-            kept = min(loads[place] // step if factor == 1.0 else np.int64(loads[place] / step * factor), left)
-            totals[group[place]] += kept
+            size = abs(loads[place])
+            kept = min(size // step if factor == 1.0 else np.int64(size / step * factor), left)
+            totals[group[place]] += kept if loads[place] > 0 else -kept
             if not euclidean:
                 left -= kept
     return totals

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,8 +23,27 @@ def step_of(tau_units: int) -> int:
     return 1 << max(0, tau_units.bit_length() - 1 - STEP_BITS)
 
 
+def loads_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> NDArray[np.int64]:
+    """(n,) the weight of every member, added up, in units.
+
+    Args:
+      tuples: m join tuples with one owner position.
+      row: which row of tuples.weights.
+      less: which row is taken off; None: none.
+    Raises: InvalidParameter for another row, or several owner positions.
+    """
+    rows = [row] if less is None else [row, less]
+    if not all(0 <= one < len(tuples.weights) for one in rows):
+        raise InvalidParameter("there is no such release")
+    if len(tuples.members) != 1:
+        raise InvalidParameter("scaling every unit's own vector needs one owner per tuple")
+    found = [add_loads(tuples.members, np.ascontiguousarray(tuples.weights[one]), len(tuples.units)) for one in rows]
+    added: NDArray[np.int64] = found[0] if less is None else found[0] - found[1]
+    return added
+
+
 class UnitVectors:
-    """C(x) = x min(1, tau / |x|) of what every unit has in all groups, |x| its sum, or its Euclidean length.
+    """C(x) = x min(1, tau / |x|) of what every unit has in all groups, |x| the sum of sizes, or the Euclidean length.
 
     Sensitivity: tau in that norm, rounding included. When a unit comes or goes, all that it has does (privacy.md
     section 1), so the sums of all units move by its C(x), and |C(x)| <= tau. Nothing else is asked of C; scaling
@@ -42,7 +63,7 @@ class UnitVectors:
 
         Args:
           tuples: whose members they are, of one owner position.
-          loads: (n,) what each member adds, in units.
+          loads: (n,) what each member adds, in units, of either sign.
           euclidean: which norm |x| is.
         Cost: a counting sort of the members; no table of groups by units.
         """
@@ -50,27 +71,29 @@ class UnitVectors:
         self._start, self._group, self._loads = by_unit(tuples.member_start, tuples.units, loads)
 
     @classmethod
-    def of_sum(cls, tuples: CodedJoinTuples, row: int, *, euclidean: bool) -> UnitVectors:
+    def of_sum(cls, tuples: CodedJoinTuples, row: int, less: int | None = None, *, euclidean: bool) -> UnitVectors:
         """Of every unit's weight in every group, added up.
 
         Args:
           tuples: m join tuples with one owner position.
           row: which row of tuples.weights.
+          less: which row is taken off; None: none.
           euclidean: which norm |x| is.
         Raises: InvalidParameter for another row, or several owner positions.
         Cost: one pass over the tuples besides.
         """
-        if not 0 <= row < len(tuples.weights):
-            raise InvalidParameter("there is no such release")
-        if len(tuples.members) != 1:
-            raise InvalidParameter("scaling every unit's own vector needs one owner per tuple")
-        loads = add_loads(tuples.members, np.ascontiguousarray(tuples.weights[row]), len(tuples.units))
-        return cls(tuples, loads, euclidean=euclidean)
+        return cls(tuples, loads_of(tuples, row, less), euclidean=euclidean)
 
     @property
     def n_groups(self) -> int:
         """Number of public groups G."""
         return self._n_groups
+
+    def in_one_group(self) -> UnitVectors:
+        """The same members, all in one group."""
+        other = copy(self)
+        other._n_groups, other._group = 1, np.zeros_like(self._group)
+        return other
 
     def kept(self, ladder: Ladder) -> TabulatedAnswer:
         """(1, L) sum_u min(tau, |x_u|), and how many units are longer than each threshold.

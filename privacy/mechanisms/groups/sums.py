@@ -12,28 +12,54 @@ from privacy.exact import DOWN
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
 
-Rows = tuple[tuple[int, float], ...]
-"""Rows of the weights, each with what one normalised weight of it is worth, negative where it is taken off."""
+Row = tuple[int, float]
+"""A sum of the same question by its place, and what one normalised weight of it is worth."""
 
 
 @dataclass(frozen=True)
-class Centring:
-    """Of a sum of products x y: which rows make it up, and the sums and the count whose quotients are the means.
+class Products:
+    """Of a sum of products x y: the sums and the count whose quotients are the means that it is measured around.
 
     Attributes:
-      product, x, y, count: rows of the weights; all are sums of the same question.
-      part: 1 or -1: is the sum that of the positive or of the negative parts?
+      x, y: the sums of its factors.
+      count: the place of the sum that counts rows.
       worth: of one normalised weight of the sum itself, > 0.
       one_row: has a unit at most one row, so that the product follows from its factors without rounding?
     """
 
-    product: Rows
-    x: Rows
-    y: Rows
-    count: Rows
-    part: int
+    x: Row
+    y: Row
+    count: int
     worth: float
     one_row: bool = False
+
+
+@dataclass(frozen=True)
+class Centre:
+    """Of what an average is measured around: the sum of all groups over the released number of rows.
+
+    Attributes:
+      count: the place of the sum that counts rows.
+    """
+
+    count: int
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Of a sum for an average: what its released centre a leaves of every unit, S(x) - a n.
+
+    Attributes:
+      centre: the place of the centre, whose weights are those of this sum.
+      count: the place of the sum that counts rows.
+    """
+
+    centre: int
+    count: int
+
+
+Around = Products | Centre | Deviation
+"""What a sum is measured around, other than 0."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +70,10 @@ class Sum:
       epsilon: its share of the query's epsilon, > 0.
       gap: eta; the solver's constant relative gap.
       ladder: the thresholds that can help it.
-      centring: of products that are measured around the means; None of any other sum.
+      around: of products that are measured around the means, and of the parts of an average; None of any other sum.
       bound: Delta, in normalised weight, a public bound on what one unit adds to all groups; None where there is
         none, or tuples are left out by sampling.
+      less: the row of the weights that is taken off, where rows add to the sum with either sign; None elsewhere.
       nested: does each unit add min(tau, load) to each group at every threshold tau, as where every tuple has one
         owner and no rule chooses among the groups of a unit (`privacy.mechanisms.selection.scores`)?
     """
@@ -54,8 +81,9 @@ class Sum:
     epsilon: float
     gap: float
     ladder: Ladder
-    centring: Centring | None = None
+    around: Around | None = None
     bound: int | None = None
+    less: int | None = None
     nested: bool = False
 
 

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.plan import Plan
+from planner.plan import Deviation, Plan
 from planner.released_expression import Apply, Given, KeyValue, Operator, ReleasedExpression, ReleasedValue
 from planner.sql.rank_grid import Grid
 from privacy.noisy_answer import NoisyAnswer
@@ -30,6 +30,7 @@ OPERATORS: dict[Operator, Callable[..., Column]] = {
     "least": arithmetic.least,
     "sqrt": arithmetic.square_root,
     "around": arithmetic.around,
+    "mean": arithmetic.divide,
     "within": arithmetic.within,
     "=": logic.equal,
     "<>": lambda left, right: logic.negated(logic.equal(left, right)),
@@ -90,13 +91,26 @@ class Evaluator:
     def _released(self, release: int) -> Column:
         told, answer = self._plan.releases[release], self._noisy[release]
         never = np.zeros(self._n_groups, np.bool_)
-        rounding = _rounding(answer.high) if told.rounded else 0.0
+        rounding = self._rounding(release) if told.rounded else 0.0
         parts = answer.values, answer.low - rounding, answer.high + rounding
         if told.ranked is not None:
             value, low, high = (_on_grid(part, told.ranked.grid) for part in parts)
         else:
             value, low, high = (told.weight_bound * part for part in parts)
         return column(value, never, low, high, never)
+
+    def _rounding(self, release: int) -> NDArray[np.float64]:
+        """How far rounding may move sums of this size, in normalised weight, in all but one of twenty.
+
+        A row that weighs x units, rounded up with probability x - floor(x), has a variance below x, and below 1/4:
+        all rows together have one below their sum in units. What a centre leaves is a sum of rows that weigh more.
+        """
+        around = self._plan.releases[release].around
+        if isinstance(around, Deviation):
+            rows: NDArray[np.float64] = np.sqrt(np.maximum(self._noisy[around.count].high, 0.0)) / ONE
+            return rows
+        spread: NDArray[np.float64] = 2.0 * np.sqrt(np.maximum(self._noisy[release].high, 0.0) / ONE)
+        return spread
 
     def _key(self, key: int) -> Column:
         return self._placed(self._domain.keys[key], self._domain.places(key))
@@ -114,16 +128,6 @@ class Evaluator:
             return self._places[value]
         assert isinstance(value, int | float | Decimal), "group keys are texts, numbers and booleans"
         return float(value)
-
-
-def _rounding(most: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far rounding may move sums of this size, in normalised weight, in all but one of twenty.
-
-    A row that weighs x units, rounded up with probability x - floor(x), has a variance below x: all rows together
-    have one below their sum in units.
-    """
-    spread: NDArray[np.float64] = 2.0 * np.sqrt(np.maximum(most, 0.0) / ONE)
-    return spread
 
 
 def _on_grid(places: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:

@@ -29,6 +29,17 @@ SELECT
     4611686018427387904
   ) AS BIGINT) AS "w0",
   CAST(LEAST(
+    COUNT(
+      CASE
+        WHEN NOT (
+          GREATEST(LEAST("orders_0"."o_shippriority", 5), 0.5) IS NULL
+        )
+        THEN 1
+      END
+    ),
+    4294967296
+  ) * 1073741824 AS BIGINT) AS "w1",
+  CAST(LEAST(
     SUM(
       CAST(GREATEST(
         0,
@@ -59,18 +70,39 @@ SELECT
       ) AS BIGINT)
     ),
     4611686018427387904
-  ) AS BIGINT) AS "w1",
+  ) AS BIGINT) AS "w2",
   CAST(LEAST(
-    COUNT(
-      CASE
-        WHEN NOT (
-          GREATEST(LEAST("orders_0"."o_shippriority", 5), 0.5) IS NULL
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              (
+                GREATEST(
+                  LEAST(
+                    CAST(CASE
+                      WHEN "orders_0"."o_shippriority" BETWEEN 0 AND 5
+                      THEN "orders_0"."o_shippriority"
+                      WHEN "orders_0"."o_shippriority" < 0
+                      THEN 0
+                      WHEN "orders_0"."o_shippriority" > 5
+                      THEN 5
+                    END AS DOUBLE PRECISION),
+                    CAST(5 AS DOUBLE PRECISION)
+                  ),
+                  CAST(0.5 AS DOUBLE PRECISION)
+                )
+              ) * 214748360 + 0.5
+            ),
+            0
+          )
         )
-        THEN 1
-      END
+      ) AS BIGINT)
     ),
-    4294967296
-  ) * 1073741824 AS BIGINT) AS "w2"
+    4611686018427387904
+  ) AS BIGINT) AS "w3"
 FROM "public"."orders" AS "orders_0"
 GROUP BY
   1;

@@ -137,19 +137,7 @@ SELECT
       ) AS BIGINT)
     ),
     4611686018427387904
-  ) AS BIGINT) AS "w5",
-  CAST(LEAST(
-    SUM(
-      CAST(GREATEST(
-        0,
-        LEAST(
-          1073741824,
-          COALESCE(FLOOR(CAST(0 AS DOUBLE PRECISION) / 5250000 * 1073741824 + 0.5), 0)
-        )
-      ) AS BIGINT)
-    ),
-    4611686018427387904
-  ) AS BIGINT) AS "w6"
+  ) AS BIGINT) AS "w5"
 FROM "public"."lineitem" AS "lineitem_0"
 LEFT JOIN "public"."orders" AS "orders_1"
   ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"

@@ -1,5 +1,8 @@
 SELECT
   CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
+  CAST(LEAST(COUNT(CASE WHEN NOT (
+    "t_0"."a2" IS NULL
+  ) THEN 1 END), 4294967296) * 1073741824 AS BIGINT) AS "w0",
   CAST(LEAST(
     SUM(
       CAST(GREATEST(
@@ -29,10 +32,37 @@ SELECT
       ) AS BIGINT)
     ),
     4611686018427387904
-  ) AS BIGINT) AS "w0",
-  CAST(LEAST(COUNT(CASE WHEN NOT (
-    "t_0"."a2" IS NULL
-  ) THEN 1 END), 4294967296) * 1073741824 AS BIGINT) AS "w1",
+  ) AS BIGINT) AS "w1",
+  CAST(LEAST(
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              CAST(CASE
+                WHEN CAST("t_0"."a2" AS DOUBLE PRECISION) BETWEEN 0 AND 107520000
+                THEN CASE
+                  WHEN ABS(CAST("t_0"."a2" AS DOUBLE PRECISION)) < 0.000000000000000000000000000000000000000000000000000000000001
+                  THEN 0
+                  ELSE CAST("t_0"."a2" AS DOUBLE PRECISION)
+                END
+                WHEN CAST("t_0"."a2" AS DOUBLE PRECISION) < 0
+                THEN 0
+                WHEN CAST("t_0"."a2" AS DOUBLE PRECISION) <> 'NaN'
+                THEN 107520000
+              END AS DOUBLE PRECISION) / 107520000 * 1073741824 + CAST(COALESCE(ABS((
+                CAST("t_0"."k1" AS BIGINT) % 2147483647 * 1327217885
+              ) % 2147483647), 0) AS DOUBLE PRECISION) / 2147483647
+            ),
+            0
+          )
+        )
+      ) AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w2",
   CAST(LEAST(
     SUM(
       CAST(GREATEST(
@@ -52,7 +82,10 @@ SELECT
       ) AS BIGINT)
     ),
     4611686018427387904
-  ) AS BIGINT) AS "w2",
+  ) AS BIGINT) AS "w3",
+  CAST(LEAST(COUNT(CASE WHEN NOT (
+    "t_0"."a4" IS NULL
+  ) THEN 1 END), 4294967296) * 1073741824 AS BIGINT) AS "w4",
   CAST(LEAST(
     SUM(
       CAST(GREATEST(
@@ -82,11 +115,38 @@ SELECT
       ) AS BIGINT)
     ),
     4611686018427387904
-  ) AS BIGINT) AS "w3",
-  CAST(LEAST(COUNT(CASE WHEN NOT (
-    "t_0"."a4" IS NULL
-  ) THEN 1 END), 4294967296) * 1073741824 AS BIGINT) AS "w4",
-  CAST(LEAST(COUNT(CASE WHEN "t_0"."a5" > 3 THEN 1 END), 4294967296) * 1073741824 AS BIGINT) AS "w5"
+  ) AS BIGINT) AS "w5",
+  CAST(LEAST(
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              CAST(CASE
+                WHEN CAST("t_0"."a4" AS DOUBLE PRECISION) BETWEEN 0 AND 0.08
+                THEN CASE
+                  WHEN ABS(CAST("t_0"."a4" AS DOUBLE PRECISION)) < 0.000000000000000000000000000000000000000000000000000000000001
+                  THEN 0
+                  ELSE CAST("t_0"."a4" AS DOUBLE PRECISION)
+                END
+                WHEN CAST("t_0"."a4" AS DOUBLE PRECISION) < 0
+                THEN 0
+                WHEN CAST("t_0"."a4" AS DOUBLE PRECISION) <> 'NaN'
+                THEN 0.08
+              END AS DOUBLE PRECISION) / 0.08 * 1073741824 + CAST(COALESCE(ABS((
+                CAST("t_0"."k1" AS BIGINT) % 2147483647 * 1327217885
+              ) % 2147483647), 0) AS DOUBLE PRECISION) / 2147483647
+            ),
+            0
+          )
+        )
+      ) AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w6",
+  CAST(LEAST(COUNT(CASE WHEN "t_0"."a5" > 3 THEN 1 END), 4294967296) * 1073741824 AS BIGINT) AS "w7"
 FROM (
   SELECT
     "lineitem_0"."l_orderkey" AS "k1",

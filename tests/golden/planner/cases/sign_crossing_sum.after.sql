@@ -18,7 +18,7 @@ SELECT
                     THEN CAST(LEAST(GREATEST(CAST("lineitem_0"."l_tax" * 100 AS BIGINT), 0), 8) AS DOUBLE PRECISION) / 100
                   END
                 )
-              ) * 21474800 + 0.5
+              ) * 13421700 + 0.5
             ),
             0
           )

@@ -1,6 +1,7 @@
 SELECT
   CAST("posts_0"."owneruserid" AS BIGINT) AS "o0",
   CAST("posts_0"."posttypeid" AS BIGINT) AS "k0",
+  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0",
   CAST(LEAST(
     SUM(
       CAST(GREATEST(
@@ -24,7 +25,31 @@ SELECT
       ) AS BIGINT)
     ),
     4611686018427387904
-  ) AS BIGINT) AS "w0",
+  ) AS BIGINT) AS "w1",
+  CAST(LEAST(
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              CAST(CASE
+                WHEN "posts_0"."score" BETWEEN -50 AND 500
+                THEN "posts_0"."score"
+                WHEN "posts_0"."score" < -50
+                THEN -50
+                WHEN "posts_0"."score" > 500
+                THEN 500
+              END AS DOUBLE PRECISION) * 2147483 + 0.5
+            ),
+            0
+          )
+        )
+      ) AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w2",
   CAST(LEAST(
     SUM(
       CAST(GREATEST(
@@ -42,7 +67,7 @@ SELECT
                   WHEN "posts_0"."score" > 500
                   THEN 500
                 END AS DOUBLE PRECISION)
-              ) * 21474836 + 0.5
+              ) * 2147483 + 0.5
             ),
             0
           )
@@ -50,8 +75,33 @@ SELECT
       ) AS BIGINT)
     ),
     4611686018427387904
-  ) AS BIGINT) AS "w1",
-  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w2"
+  ) AS BIGINT) AS "w3",
+  CAST(LEAST(
+    SUM(
+      CAST(GREATEST(
+        0,
+        LEAST(
+          1073741824,
+          COALESCE(
+            FLOOR(
+              (
+                -CAST(CASE
+                  WHEN "posts_0"."score" BETWEEN -50 AND 500
+                  THEN "posts_0"."score"
+                  WHEN "posts_0"."score" < -50
+                  THEN -50
+                  WHEN "posts_0"."score" > 500
+                  THEN 500
+                END AS DOUBLE PRECISION)
+              ) * 2147483 + 0.5
+            ),
+            0
+          )
+        )
+      ) AS BIGINT)
+    ),
+    4611686018427387904
+  ) AS BIGINT) AS "w4"
 FROM "public"."posts" AS "posts_0"
 WHERE
   "posts_0"."posttypeid" IN (1, 2)

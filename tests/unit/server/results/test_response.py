@@ -273,12 +273,17 @@ def test_a_plan_of_the_planner() -> None:
         "FROM lineitem GROUP BY 1 HAVING count(*) > 10 ORDER BY n DESC LIMIT 1"
     )
     domain = Domain((("taxed", "free"),))
-    noisy = [noisy_answer([5, 25], reach=1.0) for _ in plan.releases]
-    answer = response(plan, domain, noisy, BUDGET, "r")
+    count, left = noisy_answer([5, 25], reach=1.0), noisy_answer([1, -5], reach=1.0)
+    answer = response(plan, domain, [count, noisy_answer([0.5, 0.5]), left], BUDGET, "r")
     assert [column.name for column in answer.columns] == ["kind", "n", "mean"]
-    whole = plan.releases[1].weight_bound  # a little more than 50, the largest quantity, which no average exceeds
-    assert answer.rows == (("free", 25, 50.0),)
-    assert answer.intervals[0][1:] == (Interval(24.0, 26.0), Interval(whole * 24 / 26, 50.0))
+    whole = plan.releases[1].weight_bound  # a little more than 50, the largest quantity
+    assert answer.rows[0][:2] == ("free", 25)
+    assert answer.rows[0][2] == pytest.approx(whole * (0.5 - 5 / 25))
+    assert answer.intervals[0][1] == Interval(24.0, 26.0)
+    around = answer.intervals[0][2]
+    assert around is not None
+    assert around.low == pytest.approx(whole * (0.5 - 6 / 24))
+    assert around.high == pytest.approx(whole * (0.5 - 4 / 26))
 
 
 def test_keys_that_are_moments_of_a_time_zone_say_utc() -> None:

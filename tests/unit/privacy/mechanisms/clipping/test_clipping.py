@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cache
 
@@ -72,6 +73,20 @@ def test_a_unit_that_is_too_long_keeps_its_proportions() -> None:
     assert kept.values.tolist() == [[2 * ONE, 3 * ONE + 2, 5 * ONE + 2, 8 * ONE + 2]]
     assert kept.exceedances is not None
     assert kept.exceedances.tolist() == [[2, 1, 1, 0]], "1 + 2^-29 is more than 1"
+
+
+@pytest.mark.parametrize("euclidean", [False, True])
+def test_a_vector_of_either_sign_keeps_its_signs_and_is_no_longer_than_tau(euclidean: bool) -> None:
+    """Every vector of three groups with entries from -4 to 4, and steps of rounding between them."""
+    for vector in itertools.product((-4 * ONE, -3, 0, 1, 2 * ONE + 1), repeat=3):
+        up, down = ([max(0, sign * part) for part in vector] for sign in (1, -1))
+        tuples = encode(join_tuples([owner("u", [1, 1, 1])], [up, down], [0, 1, 2], 3))
+        for tau in (1, 3, ONE, 5 * ONE // 2, 20 * ONE):
+            kept = UnitVectors.of_sum(tuples, 0, 1, euclidean=euclidean).sums(tau) * step_of(tau)
+            square = sum(int(part) ** 2 for part in kept)
+            assert square <= tau**2 if euclidean else abs(kept).sum() <= tau, (vector, tau)
+            assert all(0 <= abs(int(part)) <= abs(whole) for part, whole in zip(kept, vector, strict=True))
+            assert all(int(part) * whole >= 0 for part, whole in zip(kept, vector, strict=True)), (vector, tau)
 
 
 @pytest.mark.parametrize(
