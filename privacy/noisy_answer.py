@@ -16,14 +16,11 @@ other groups had a say in, by a released bound on how far that moves it; or the 
 NoiseKind = Literal["laplace", "gaussian"]
 """The distribution of a release's noise, on a grid of whole steps."""
 
-MOST_MISSED = 5.0
-"""With probability 1 - beta, doubling tau adds at most (C + 4 t) tau <= 5 C tau to the truncated answer, C the price
-of tau and t its selection part (privacy.md section 4). Usually it adds far less."""
+CUT_SIGNAL = 1.0
+"""A value below it may lack a quarter of itself and more: it is marked. By `make benchmark NAME=trust`, which has the
+trade-off."""
 
-CUT_SIGNAL = 3.0
-"""A value below 3 C tau is marked: it may double, and double again. By `make benchmark NAME=trust`, which has the
-trade-off: at 2 more than one in twenty of the rows that are off by more than half bear no mark in some data, at 5
-half as many again of those that are right to a twentieth bear one."""
+_SIGNAL_OF_MISSING = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +37,8 @@ class NoisyAnswer:
       covers: what the interval covers. Truncation bias is outside of it.
       mechanism: the mechanism's name.
       epsilon: what this release spent, for all groups together.
-      signal: (n_groups,) float64, the released value in multiples of what choosing its tau cost; below
-        `MOST_MISSED` doubling tau could have added as much as the value itself, below `CUT_SIGNAL` it is marked.
-        +inf where no choice was made.
+      signal: (n_groups,) float64, the size of the released value in multiples of four times `missing`; 0 where that
+        is not known, as the value is not above 0; +inf where no choice was made.
       delta: what this release spent beside epsilon; 0 for pure differential privacy.
       noise: what `noise_scale` is the scale of.
     """
@@ -61,6 +57,18 @@ class NoisyAnswer:
     noise: NoiseKind = "laplace"
 
     @property
+    def missing(self) -> NDArray[np.float64]:
+        """(n_groups,) what of the truth the interval may lack, in normalised weight, as far as `signal` tells.
+
+        The choice of tau overlooks so many people at most, but for one answer in twenty; whoever has more than tau is
+        taken to have as much again. That is no bound: one person may have any amount.
+        """
+        told = np.isfinite(self.signal) & (self.signal > 0)
+        found: NDArray[np.float64] = np.zeros_like(self.values)
+        np.divide(np.abs(self.values), _SIGNAL_OF_MISSING * self.signal, out=found, where=told)
+        return found
+
+    @property
     def may_be_cut(self) -> NDArray[np.bool_]:
-        """(n_groups,) where so little budget met so little data that the value may be any part of the truth."""
+        """(n_groups,) where so little budget met so little data that much of the truth may be missing."""
         return self.signal < CUT_SIGNAL

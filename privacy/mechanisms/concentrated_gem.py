@@ -114,8 +114,8 @@ class ConcentratedGem:
 
     def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
         """E|noise| / tau and what selection overlooks, per threshold: as `Gem.doubts`."""
-        doubt = self.selection.doubt(self.ladder, float(self.selecting(n_groups)), n_groups)
-        return (self._noise_price(n_groups) + doubt,) * len(self.ladder)
+        doubt = self.selection.doubt(self._noise_price(n_groups), float(self.selecting(n_groups)))
+        return (doubt,) * len(self.ladder)
 
     def selecting(self, n_groups: int) -> Fraction:
         """eps_s of the selection in one group, rounded down."""

@@ -178,10 +178,10 @@ class Gem:
         return tuple(self.c / float(budget) + far for budget in releasing)
 
     def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
-        """The prices that a value is measured in for its `signal`: what selection overlooks in one of a thousand."""
+        """What a value is measured in for its `signal`, in multiples of tau, per threshold."""
         selecting, releasing = self._budgets(n_groups)
-        doubt = self.selection.doubt(self.ladder, float(selecting), n_groups)
-        return tuple(self.c / float(budget) + doubt for budget in releasing)
+        charged = 1.0 if self.nested else self.c
+        return tuple(self.selection.doubt(charged / float(budget), float(selecting)) for budget in releasing)
 
     def _scores(
         self, selecting: Fraction, releasing: tuple[Fraction, ...], n_groups: int

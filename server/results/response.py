@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from planner.limits import check_cells, most_groups
 from planner.plan import Output, Plan
-from planner.planning.mechanism_choice import CENTRED
-from planner.released_expression import Apply, KeyValue, ReleasedExpression, ReleasedValue, RowCount
+from planner.released_expression import Apply, KeyValue, ReleasedValue, RowCount
 from planner.sql.datetime_texts import moment_text
 from planner.sql.result_names import NUMBERS, ResultType
-from privacy.noisy_answer import MOST_MISSED, NoisyAnswer
+from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answer_columns import NOTHING, CellColumn, LazyRows
 from server.backends.columns import Domain
-from server.note import Note
 from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
 from server.results.arithmetic.arithmetic import whole
 from server.results.arithmetic.column import Column
@@ -32,7 +30,8 @@ from server.results.result_types import RESULT_TYPES, cells_of
 
 _NOTES = {
     "truncated_full": "An interval covers the noise, at the given confidence, around the answer after cutting what "
-    "each person adds to tau. How much the cut took away is outside of it: the true answer may lie above.",
+    "each person adds to tau. It reaches further up by what people usually have beyond tau. A few people with far "
+    "more than tau may still be missing: the true answer may lie above.",
     "smoothed": "Values are smoothed: groups have a say in those of others. An interval covers noise and smoothing, "
     "at the given confidence for each group: how far smoothing moves a value was measured where it moves one most, "
     "so most intervals are wider than they need be. Groups in which a person does not count are outside of it.",
@@ -46,8 +45,9 @@ _NOTES = {
 
 _TRUTH_EITHER_SIDE = (
     "An interval covers the noise, at the given confidence, around the answer after cutting what each person adds to "
-    "tau. How much the cut took away is outside of it: the true answer of a count or a sum of what is not negative "
-    "may lie above, that of an average, a ratio, a difference or a rank on either side."
+    "tau. It is wider by what people usually have beyond tau. A few people with far more than tau may still be "
+    "missing. The true answer of a count, or a sum of what is not negative, may lie above; that of an average, a "
+    "ratio, a difference or a rank on either side."
 )
 _TRUTH_WITHIN = (
     "At the given confidence the true answer lies within its interval; an end that is missing is not bounded."
@@ -71,18 +71,12 @@ _WEAK = (
 )
 
 _CUT = (
-    "Too little budget for {rows}: the value may be cut to any part of the true one, whatever its interval says. "
-    "Ask with a larger epsilon, fewer groups or fewer predicates, or say what nobody adds more than."
+    "Some of the value may be missing in {rows}: people with many rows are counted in part. "
+    "Ask with a larger epsilon or fewer groups, or say what nobody adds more than."
 )
 
-_WORTH_SAYING = 0.25
-"""Of a value: what is usually far less than the bound is better left unsaid where the bound is as large as this."""
-
-_MISSING = (
-    "Apart from the noise, something may be missing above: had up to twice as much been counted of each person, "
-    "{rows} would be larger by {share} at most, and usually by far less, as the choice of tau shows (but for one "
-    "answer in a thousand)."
-)
+_CUT_SHARE, _CUT_BEYOND_NOISE = 1 / 4, 1 / 12
+"""A row is marked where so much of its value may be missing by its own interval; or so much, and more than noise."""
 
 _CLIPPED = (
     "What is below 0 by its noise alone is shown as 0, and intervals begin at 0. Whoever adds up groups takes the "
@@ -157,6 +151,8 @@ def response(
     Raises: StatementTooComplex for more cells than an answer may have.
     """
     check_cells(len(domain), plan.columns)
+    if _is_uncut(plan, noisy):
+        noisy = [replace(one, signal=np.full_like(one.signal, np.inf)) for one in noisy]
     evaluate = Evaluator(plan, domain, noisy)
     if any(isinstance(output.expression, RowCount) for output in plan.outputs):
         return _counted(plan, domain, noisy, evaluate, budget, request_id)
@@ -169,7 +165,9 @@ def response(
         _Answers.of(output, column, plan, domain, noisy, evaluate.texts, groups)
         for output, column in zip(plan.outputs, columns, strict=True)
     ]
-    weak, poor = _weak(plan, noisy, columns, groups), _cut(plan, noisy, groups)
+    certain = [replace(one, signal=np.full_like(one.signal, np.inf)) for one in noisy]
+    weak = _weak(plan, noisy, columns, groups)
+    poor = _cut(plan, evaluate, Evaluator(plan, domain, certain), noisy, groups)
     clipped = any(answer.raw.made is not None for answer in answers)
     own_intervals = any(answer.raw_intervals.made is not None for answer in answers)
     said = plan.nobody_adds_more_than if _is_as_said(plan, domain, noisy) else None
@@ -298,7 +296,10 @@ def _not_negative(plan: Plan, output: Output, column: Column) -> Column:
     Post-processing of what was released: that the truth is not negative is public, so its interval begins at 0, too.
     """
     value = output.expression
-    if not isinstance(value, ReleasedValue) or plan.releases[value.release].ranked is not None:
+    if not isinstance(value, ReleasedValue):
+        return column
+    release = plan.releases[value.release]
+    if release.ranked is not None or release.less is not None or release.around is not None:
         return column
     ends = np.maximum(column.low, 0.0), np.maximum(column.high, 0.0)
     low, high = (
@@ -361,8 +362,7 @@ def _weak(
     for output, column in zip(plan.outputs, columns, strict=True):
         used = releases_used(output.expression)
         if any(plan.releases[release].ranked is not None for release in used):
-            found = _says_nothing(output.expression, noisy)
-            weak |= False if found is None else found[groups]
+            weak |= np.logical_or.reduce([noisy[release].may_be_cut[groups] for release in used])
         elif used and output.type in NUMBERS:
             value, low, high = column.value[groups], column.low[groups], column.high[groups]
             width = high - low if two_sided else np.where(low > 0, 0.0, np.inf)
@@ -370,30 +370,31 @@ def _weak(
     return weak
 
 
-def _cut(plan: Plan, noisy: Sequence[NoisyAnswer], groups: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Per row: may more of some column have been cut away than its noise moves?"""
+def _cut(
+    plan: Plan, evaluate: Evaluator, noise: Evaluator, noisy: Sequence[NoisyAnswer], groups: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Per row: may much of some column be missing: a part of its value by its interval, or of what is not known?
+
+    Args:
+      evaluate: the answer, with what may be missing in its intervals.
+      noise: the answer as if nothing were missing.
+      noisy: what was released.
+    """
     cut = np.zeros(len(groups), np.bool_)
     for output in plan.outputs:
-        if not any(plan.releases[release].ranked is not None for release in releases_used(output.expression)):
-            found = _says_nothing(output.expression, noisy)
-            cut |= False if found is None else found[groups]
+        used = releases_used(output.expression)
+        if not used or any(plan.releases[release].ranked is not None for release in used):
+            continue
+        column, alone = evaluate(output.expression), noise(output.expression)
+        open_ended = np.isinf(alone.high) | np.isinf(alone.low)  # which is weak, whatever may be missing
+        with np.errstate(invalid="ignore"):
+            lacks = np.where(open_ended, 0.0, (column.high - alone.high) + (alone.low - column.low))
+        share = np.where(lacks > (alone.high - alone.low) / 2, _CUT_BEYOND_NOISE, _CUT_SHARE)
+        cut |= ~(lacks <= share * np.abs(column.value))[groups]
+        value = output.expression
+        if isinstance(value, ReleasedValue):
+            cut |= noisy[value.release].signal[groups] <= 0
     return cut
-
-
-def _says_nothing(value: ReleasedExpression, noisy: Sequence[NoisyAnswer]) -> NDArray[np.bool_] | None:
-    """Per group: may a value be any part of the truth? None for what nothing released stands in.
-
-    A quotient may where one of its sides may; anything else where all that it is computed from may, since one part of
-    a sum that is split by its sign may well be nothing.
-    """
-    if isinstance(value, ReleasedValue):
-        return noisy[value.release].may_be_cut
-    if not isinstance(value, Apply):
-        return None
-    parts = [part for inner in value.arguments if (part := _says_nothing(inner, noisy)) is not None]
-    if not parts:
-        return None
-    return np.asarray((np.logical_or if value.operator == "/" else np.logical_and).reduce(parts))
 
 
 def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:
@@ -440,33 +441,10 @@ def _notes(
         yield _CHOSEN
     if tied is not None:
         yield tied
-    yield from _missing_note(plan, noisy, cut)
     for said, name, marked in ((_WEAK, "weak", weak), (_CUT, "cut", cut)):
         if marked.any():
             one = len(marked) == 1
             yield said.format(rows="this answer" if one else f"{marked.sum()} of {len(marked)} rows ({name})")
-
-
-def _missing_note(plan: Plan, noisy: Sequence[NoisyAnswer], cut: NDArray[np.bool_]) -> Iterator[str]:
-    """How much the next larger thresholds would have added at most, as a part of what was released.
-
-    By what `signal` means: from tau to 2 tau a value grows by MOST_MISSED / signal of it at most. Of several releases
-    it is the largest; of groups, that of all rows together where they share one tau, else of the row in the middle.
-    Nothing where no tau was chosen, or where the bound is too large to tell anything.
-    """
-    apart = plan.mechanism != CENTRED  # there what one sum loses another decides
-    computed = any(isinstance(output.expression, Apply) for output in plan.outputs)  # a quotient may go either way
-    if cut.all() or computed or not apart or _covers(noisy) != "truncated_full" or _is_uncut(plan, noisy):
-        return
-    shares = [
-        MOST_MISSED / float(np.median(noisy[release].signal))
-        for release in frozenset().union(*_used(plan))
-        if plan.releases[release].is_sum and float(np.median(noisy[release].signal)) > 0
-    ]
-    share = max(shares, default=0.0)
-    if 0 < share <= _WORTH_SAYING:
-        rows = "this answer" if len(cut) == 1 and not plan.group_keys else "the values"
-        yield Note(_MISSING.format(rows=rows, share=f"{100 * share:.2g}%"), "missing")
 
 
 def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> str:

@@ -145,11 +145,10 @@ class Clip:
         return half_widths(self._rungs, self.confidence)
 
     def _signal(self, values: NDArray[np.float64], tau: float) -> float:
-        """As in NoisyAnswer, of all groups together."""
-        if len(self.ladder) == 1:
-            return math.inf
+        """As in NoisyAnswer, of all groups together: each is taken to lack as large a part of itself as all do."""
         total = float(values.sum())
-        return max(0.0, total if self.less is None else abs(total)) / (self._doubt(len(values)) * tau)
+        doubt = self.doubt(len(values))
+        return max(0.0, total if self.less is None else abs(total)) / (doubt * tau) if doubt else math.inf
 
     @property
     def _split(self) -> float:
@@ -170,9 +169,11 @@ class Clip:
         scale = self.budget.scale(self.budget.releasing(self._split))
         return self.charge * max(1, n_groups) * self.budget.mean_noise * scale
 
-    def _doubt(self, n_groups: int) -> float:
-        """What a value is measured in for its `signal`, in multiples of tau: as `Gem.doubts`."""
-        return self._noise_price(n_groups) + self.selection.doubt(self.ladder, float(self._selecting))
+    def doubt(self, n_groups: int) -> float:
+        """What a value is measured in for its `signal`, in multiples of tau; 0 where nothing is chosen."""
+        if len(self.ladder) == 1:
+            return 0.0
+        return self.selection.doubt(self._noise_price(n_groups), float(self._selecting))
 
     def _scores(self, n_groups: int) -> ExceedanceScores:
         return self.selection.exceedance_scores(self.ladder, self._noise_price(n_groups), float(self._selecting))

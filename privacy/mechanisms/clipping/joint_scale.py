@@ -34,6 +34,10 @@ ENOUGH_JOINTLY = 20.0
 threshold of one sum cuts what its units add to all. Chosen by hand, of 15, 20 and 40, over the deviation of generated
 patients' numbers of visits; `make benchmark NAME=statistics` measures it."""
 
+OPPOSED = 0.25
+"""What of all that overlooked people have around a mean is taken to be missing: what some have above it others have
+below. By `make benchmark NAME=trust`."""
+
 FINER = 16
 """Sums of products around means count in units 2^-16 of others': their bound is that of the range, far above most
 products, and people far below it would all be rounded to nothing."""
@@ -195,8 +199,11 @@ def release_at_one_scale(
     plain = [row for row, one in enumerate(sums) if one.around is None]
     at = {row: chosen(row, loads[row]) for row in plain}
     loads = _scaled(loads, {row: one.units for row, one in at.items()}, tuples.units)
+    people = sum(one.clip.doubt(tuples.n_groups) for one in at.values())  # whom one choice overlooks all sums lack
     for row in plain:
         release(row, at[row], loads[row])
+        total = np.full(tuples.n_groups, answers[row].values.sum())
+        answers[row] = _lacking(answers[row], people, total)
     for row, one in enumerate(sums):
         if isinstance(one.around, Centre):
             control.check("scale")
@@ -204,12 +211,40 @@ def release_at_one_scale(
     for row, one in enumerate(sums):
         if isinstance(one.around, Deviation):
             own = _deviations(loads[row], loads[one.around.count], float(answers[one.around.centre].values[0]))
-            release(row, chosen(row, own), own)
-            answers[row] = replace(answers[row], signal=np.full(tuples.n_groups, np.inf))  # near 0 as it should be
-        if isinstance(one.around, Products):
+        elif isinstance(one.around, Products):
             own = _products(row, loads, one.around, answers, group)
-            release(row, chosen(row, own), own)
+        else:
+            continue
+        found = chosen(row, own)
+        release(row, found, own)
+        overlooked = people + found.clip.doubt(tuples.n_groups)
+        answers[row] = _lacking_around(answers[row], overlooked, answers[one.around.count])
     return tuple(answers[row] for row in range(len(sums)))
+
+
+def _lacking(answer: NoisyAnswer, people: float, total: NDArray[np.float64]) -> NoisyAnswer:
+    """The answer with what it lacks where so many people are overlooked: of a group what it has of the total.
+
+    Args:
+      people: four times their number (`SelectionSettings.doubt`).
+      total: (G,) of all groups together, by what each group has of the rows.
+    """
+    signal = np.abs(total) / (people * answer.tau) if people else np.full_like(total, np.inf)
+    return replace(answer, signal=signal)
+
+
+def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer) -> NoisyAnswer:
+    """The same of a sum around a mean, which may well be 0: of a group what it has of all rows.
+
+    Where as many may be overlooked as there are people, by what the count tells, each row may be anything: a sum of n
+    rows lacks n times their bound at the most.
+    """
+    rows = np.maximum(count.values, 0.0)
+    everybody = people / 4 >= rows.sum() / count.tau.max()
+    most = np.full_like(rows, 2.0) if everybody else OPPOSED * people / 4 * answer.tau / max(1.0, rows.sum())
+    lacks = np.minimum(most, 2.0) * rows
+    signal = np.divide(np.abs(answer.values), 4 * lacks, out=np.zeros_like(rows), where=lacks > 0)
+    return replace(answer, signal=signal if people else np.full_like(rows, np.inf))
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ MOST_NOISE = 2.0**30
 """What noise is charged at at most, in multiples of tau: below `MAX_PRICE` with the largest margins. Where it is more
 no value is worth a doubling, and there is no need to refuse the question for its scores."""
 
-DOUBT = 1e-3
-"""The chance at which a mark says what a choice may have missed: one row in a thousand is marked too late."""
+_OVERLOOKED = 0.05
+"""The chance at which intervals and marks say what a choice may have overlooked."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,16 @@ class SelectionSettings:
         """
         return 2 * math.log(len(ladder) * max(1, n_groups) / self.beta) / selecting
 
-    def doubt(self, ladder: Ladder, selecting: float, n_groups: int = 1) -> float:
-        """2 ln(L G / DOUBT) / eps_1: in scores, what a selection overlooks at most with probability 1 - DOUBT.
+    def doubt(self, price: float, selecting: float) -> float:
+        """Four times the people that a choice overlooks at most, but for one choice in twenty.
 
-        It is what marks are made of; `farthest` is what choices are. Arguments as there.
+        The noise of the choice lets it overlook 2 ln(20) / eps_1 of them, beside those whom it accepts.
+
+        Args:
+          price: what the noise of a threshold is charged at, in people: so many may well have more than it.
+          selecting: eps_1 of the selection in one group.
         """
-        return 2 * math.log(len(ladder) * max(1, n_groups) / DOUBT) / selecting
+        return 4 * (price + 2 * math.log(1 / _OVERLOOKED) / selecting)
 
     def scores(
         self, ladder: Ladder, gap: float, noise: tuple[float, ...], selecting: float, n_groups: int = 1

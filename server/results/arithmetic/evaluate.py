@@ -92,7 +92,9 @@ class Evaluator:
         told, answer = self._plan.releases[release], self._noisy[release]
         never = np.zeros(self._n_groups, np.bool_)
         rounding = self._rounding(release) if told.rounded else 0.0
-        parts = answer.values, answer.low - rounding, answer.high + rounding
+        missing = answer.missing
+        below = 0.0 if told.less is None and told.around is None else missing
+        parts = answer.values, answer.low - rounding - below, answer.high + rounding + missing
         if told.ranked is not None:
             value, low, high = (_on_grid(part, told.ranked.grid) for part in parts)
         else:

@@ -10,7 +10,6 @@ from privacy.exact import group_epsilon
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.groups.group_lp import GroupLp
 from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.noisy_answer import MOST_MISSED
 from tests.benchmarks.rows import Row
 from tests.benchmarks.trust.questions import Asked, DataSet, Question
 
@@ -112,7 +111,7 @@ class _Found:
             cut = asked.truths(tau)
             holds.append((low <= truths) & (truths <= high))
             held_cut.append((low <= cut) & (cut <= high))
-            share = MOST_MISSED / max(float(np.median(noisy.signal)), 1e-9)
+            share = 1 / (4 * max(float(np.median(noisy.signal)), 1e-9))
             value = release.weight_bound * float(noisy.values.sum())
             missing.append(share)
             held_missing.append(truths.sum() <= high.sum() + share * max(0.0, value))
