@@ -21,6 +21,7 @@ from server.backends.embedded import EmbeddedPostgres
 from tests.golden.databases import in_file, on_server
 from tests.golden.untruncated import Rows, Run, assert_same, duckdb, postgres, untruncated
 from tests.support.planning import planned
+from tests.support.seeds import sampled
 
 POLICY = parse_policy("""
 name = "visits"
@@ -171,7 +172,7 @@ def test_the_rewriting_is_the_plain_aggregate(database: Database) -> None:
 
 
 def test_no_row_makes_it_fail(database: Database) -> None:
-    for sql in (*SAME.values(), *TOTAL.values()):
+    for sql in sampled((*SAME.values(), *TOTAL.values()), 10):
         plan, query = database.planned(sql)
         untruncated(plan, database.hostile, query)
 

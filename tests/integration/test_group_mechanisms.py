@@ -11,7 +11,7 @@ import pytest
 from planner.errors import InvalidSetting
 from server.backends.duckdb import DuckdbBackend
 from server.query import QueryResponse
-from tests.support.seeds import examples
+from tests.support.seeds import examples, sampled
 from tests.support.visits import PEOPLE, PLACES, VISITS, answer_visits, plan_visits, visits_policy
 
 PER_PLACE = "SELECT place, count(*) AS n FROM visit GROUP BY place"
@@ -80,7 +80,7 @@ def test_several_owners_share_a_threshold(backend: DuckdbBackend) -> None:
 
 
 def test_each_is_served_by_name(backend: DuckdbBackend) -> None:
-    for mechanism in ("group_lp", "l1_clip", "l2_clip", "pmsja", "s4s_vector"):
+    for mechanism in sampled(("group_lp", "l1_clip", "l2_clip", "pmsja", "s4s_vector"), 2):
         answers = [_asked(backend, PER_PLACE, mechanism=mechanism, epsilon=8.0) for _ in range(examples(1, 5))]
         for answer in answers:
             delta = 0.0 if mechanism == "l1_clip" else 1e-6

@@ -187,7 +187,7 @@ def both(embedded_postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathF
 
 def test_what_is_planned_runs_on_both_engines_and_means_what_plain_sql_says(both: Both) -> None:
     text = Text(random.Random(SEED))
-    compared, runs = 0, examples(120, 20_000)
+    compared, runs = 0, examples(60, 20_000)
     for _ in range(runs):
         sql = text.question()
         try:

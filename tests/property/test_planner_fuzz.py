@@ -187,7 +187,7 @@ def test_so_it_is_with_statements_of_any_depth_and_length() -> None:
         "/*" * 20_000,
         "select 1 " * 50_000,
     )
-    for text in sampled(texts, 5):
+    for text in sampled(texts, 3):
         try:
             answered(text)
         except Exception as error:

@@ -133,7 +133,7 @@ def test_all_are_statements_of_postgresql(truth: Callable[[str], Rows]) -> None:
 
 def test_before_noise_it_is_what_the_database_says(truth: Callable[[str], Rows], on_postgres: Database) -> None:
     """What is found for a PostgreSQL that nobody is connected to, executed on one that has the same catalog."""
-    for name, sql in sampled(list(working().items()), 50):
+    for name, sql in sampled(list(working().items()), 25):
         true = _true(name, sql, truth)
         assert (name in EMPTY) == (not any(map(any, true))), name
         _assert_shown(name, outcome(sql), on_postgres, true)

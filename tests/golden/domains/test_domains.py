@@ -23,6 +23,7 @@ from tests.golden.domains.cases import CASES
 from tests.golden.domains.hospital import ROWS, TABLES
 from tests.golden.untruncated import assert_same, untruncated
 from tests.support.planning import planned
+from tests.support.seeds import sampled
 
 _DRUGS = "FROM visit v JOIN drug d ON v.drug = d.id"
 _MAYBE_DIAGNOSED = "FROM visit v LEFT JOIN diagnosis dx ON v.diagnosis = dx.code"
@@ -53,7 +54,7 @@ def schema(both: tuple[Engine, Engine]) -> Schema:
 def test_every_group_and_no_other(both: tuple[Engine, Engine]) -> None:
     """And whatever stands in a statement for a domain, it is none of the tables of people."""
     private = [f'"public"."{name}"' for name in both[0].schema.tables if not POLICY.is_public(name)]
-    for name, case in CASES.items():
+    for name, case in sampled(list(CASES.items()), 30):
         plain = case.sql
         if case.where:
             head, group = plain.split(" GROUP BY")

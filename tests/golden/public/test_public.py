@@ -26,7 +26,7 @@ from server.backends.postgres import PostgresBackend
 from server.backends.public_rows import Rows
 from tests.golden.public.cases import CASES
 from tests.support.planning import demo_policy
-from tests.support.seeds import ALL
+from tests.support.seeds import ALL, sampled
 from tests.support.tpch_duckdb import NAMESPACE
 
 Answer = Callable[[str], tuple[PublicQuery, Rows]]
@@ -86,7 +86,7 @@ def plainly(tpch_owner_url: str) -> Callable[[str], tuple[list[str], list[tuple[
 def test_the_answer_is_the_database_s_own(
     on_postgres: Answer, on_duckdb: Answer, plainly: Callable[[str], tuple[list[str], list[Any]]]
 ) -> None:
-    for place, name in enumerate(CASES):
+    for place, name in enumerate(sampled(list(CASES), 35)):
         names, expected = plainly(CASES[name])
         for answer in (on_postgres, on_duckdb) if ALL else (on_postgres, on_duckdb)[place % 2 :][:1]:
             query, rows = answer(CASES[name])
