@@ -21,6 +21,7 @@ from tests.support.seeds import ALL, SEED
 from tests.support.selection import (
     pytest_addoption,
     pytest_collection_modifyitems,
+    pytest_collectstart,
     pytest_ignore_collect,
     pytest_report_header,
     pytest_terminal_summary,
@@ -37,6 +38,7 @@ set_hypothesis_home_dir(Path(".noisegate") / "cache" / "hypothesis")
 __all__ = [  # hooks, which pytest finds here
     "pytest_addoption",
     "pytest_collection_modifyitems",
+    "pytest_collectstart",
     "pytest_ignore_collect",
     "pytest_report_header",
     "pytest_terminal_summary",

@@ -7,7 +7,9 @@ suites below, and those marked `slow`. What is left out is left out before it is
 from __future__ import annotations
 
 import ast
+import importlib
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +75,26 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return True
     layer = config.getoption("layer")
     return True if layer is not None and layer not in _packages_below(path) else None
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Before the second process collects its first file, it imports the tests from the last one on."""
+    everything = str(ROOT / "tests") in map(os.path.abspath, collector.config.args)
+    if everything and os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        _import_backwards(collector.config)
+
+
+@cache
+def _import_backwards(config: pytest.Config) -> None:
+    """Compile the half of the tests that the first process has not come to.
+
+    In a fresh clone most of what collection computes is bytecode, and each process reads what the other has written.
+    A file that cannot be imported fails where it is collected.
+    """
+    for path in sorted((ROOT / "tests").rglob("test_*.py"), reverse=True):
+        if not pytest_ignore_collect(path, config):
+            with suppress(Exception, pytest.skip.Exception):
+                importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 @pytest.hookimpl(trylast=True)
