@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from planner.binding.bind import bind
-from planner.binding.placeholders import MAX_PARAMETERS, IntervalText, Value, substitute
+from planner.binding.placeholders import MAX_ELEMENTS, MAX_PARAMETERS, IntervalText, Value, substitute
 from planner.describe import Description, describe
 from planner.errors import InvalidSetting, InvalidSyntax, UnsupportedSQL
 from planner.parsing.parse import parse
@@ -201,3 +201,11 @@ def test_the_most_values_are_taken() -> None:
     sql = f"SELECT count(*) FROM orders WHERE o_orderkey IN ({places})"
     assert len(_described(sql).parameters) == MAX_PARAMETERS
     assert _conditions(sql, *range(MAX_PARAMETERS))
+
+
+def test_an_array_has_as_many_elements_as_it_says_and_no_more() -> None:
+    sql = "SELECT count(*) FROM orders WHERE o_orderkey = ANY($1)"
+    (condition,) = _conditions(sql, tuple(range(MAX_ELEMENTS)))
+    assert condition.endswith(f", {MAX_ELEMENTS - 1})")
+    with pytest.raises(InvalidSetting, match="more than 1,000 elements"):
+        _conditions(sql, tuple(range(MAX_ELEMENTS + 1)))

@@ -88,6 +88,15 @@ def test_chains_over_orders_are_reached() -> None:
         assert max(tuples_per_unit(plan, instance).values()) == 12
 
 
+def test_a_post_is_found_from_its_note() -> None:
+    """0 has four notes by themselves, four on their posts, and four on answers to those: an owner in each place."""
+    posts = [row for n in range(4) for row in ((n, None, 0), (4 + n, n, 1), (8 + n, None, 2))]
+    notes = [(post, writer) for n in range(4) for post, writer in ((n, 3), (4 + n, 4), (8 + n, 0))]
+    instance = Instance({"person": [(key, None) for key in range(5)], "post": posts, "note": notes})
+    plan = planned("SELECT count(*) FROM note", SCHEMA, policy_of(instance))
+    assert plan.tuples_per_unit == max(tuples_per_unit(plan, instance).values()) == 12
+
+
 def one_buyer(orders: int, kinds: int) -> Instance:
     """One person with some orders, each with one item of every kind."""
     items = [(number, kind) for number in range(orders) for kind in range(kinds)]
