@@ -83,7 +83,7 @@ def request(sql: str, **settings: Any) -> QueryRequest:
     return QueryRequest("ada", sql, request_id="request-1", **settings)
 
 
-@pytest.fixture(params=["duckdb", "postgres"])
+@pytest.fixture(params=["duckdb", pytest.param("postgres", marks=pytest.mark.slow)])
 def wards(request: pytest.FixtureRequest, tmp_path: Path, ledger: Ledger, workers: WorkerPool) -> Wards:
     if request.param == "postgres":
         url = request.getfixturevalue("scratch_url")

@@ -31,7 +31,7 @@ def test_a_sample_is_of_the_seed_and_in_order(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     ("options", "everything", "passed"),
-    [((), False, 1), ((), True, 2), (("--suite", "browser"), False, 1), (("--suite", "all"), False, 3)],
+    [((), False, 1), pytest.param((), True, 2, marks=pytest.mark.slow), (("--suite", "all"), False, 3)],
 )
 def test_a_command_chooses_tests_by_their_marks(
     pytester: pytest.Pytester,

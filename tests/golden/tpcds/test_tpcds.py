@@ -25,7 +25,7 @@ def test_the_policy_fits_the_catalog() -> None:
 
 
 def test_an_adapted_text_works_where_the_published_one_does_not() -> None:
-    for number in TPCDS.numbers:
+    for number in sampled([number for number in TPCDS.numbers if TPCDS.adapted(number)], 8):
         text = TPCDS.adapted(number)
         if text is not None:
             assert text.startswith("-- "), "its first line says what differs"
