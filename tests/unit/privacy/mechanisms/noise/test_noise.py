@@ -94,6 +94,8 @@ def test_a_threshold_between_two_steps_is_charged_for_both() -> None:
     rung = ThresholdNoise((1 << 40) + 1, 0.0, Fraction(1))
     assert (rung.step, rung.sensitivity) == (1 << 20, (1 << 20) + 1)
     assert rung.loss.step > ThresholdNoise(1 << 40, 0.0, Fraction(1)).loss.step == 0
+    wider, whole = (ThresholdNoise(1 << 40, 0.0, Fraction(1), whole_steps=step) for step in (2 * ONE, ONE))
+    assert wider.loss.step > whole.loss.step == 0
 
 
 def test_the_scale_pays_for_the_sensitivity() -> None:

@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from privacy.errors import InvalidParameter
 from privacy.mechanisms.vector.smooth_sensitivity import SmoothGaussian, log_x_at, shrinking_divergence, smooth_bound
-from privacy.mechanisms.vector.smooth_sensitivity_design import smooth_gaussian
+from privacy.mechanisms.vector.smooth_sensitivity_design import least_noise_order, smooth_gaussian
 from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
 from privacy.published.smooth_sensitivity_published import (
     NissimGaussian,
@@ -191,3 +192,8 @@ def test_noise_in_proportion_to_the_bound_alone_is_not_enough() -> None:
     assert divergence(1.0, far, near, ramp.alpha, ramp.dimension) == math.inf
     # parameters out of range are refused
     refuses_calls(GaussianRamp, (0, 2.0, 1.0, 1.0), (1, 1.0, 1.0, 1.0), (1, 2.0, 0.0, 1.0), (1, 2.0, 1.0, 0.5))
+
+
+def test_no_order_is_taken_where_none_has_a_budget() -> None:
+    with pytest.raises(InvalidParameter, match="no Renyi order"):
+        least_noise_order([2.0, 8.0], lambda alpha: 0.0, dimension=3)
