@@ -152,11 +152,13 @@ class GroupKey:
       key: SQL expression over the join tuple.
       type: the result type of the key.
       omitted: a sentence for people: which rows fall into no group; None where all fall into one.
+      within: conditions, each total; a row that fails one of them is among those.
     """
 
     key: exp.Expr
     type: ResultType
     omitted: str | None = None
+    within: tuple[exp.Expr, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -64,7 +63,7 @@ class Buckets:
     values: tuple[int, ...] | None
 
 
-def buckets(node: exp.Expr, scalar: Scalar, beyond: Sequence[exp.Expr] = ()) -> Buckets | None:
+def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
     """`floor(x / n)`, `round(x, -1)`, `n * floor(x / n)` and the like; None where it may have a fraction or no bound.
 
     Here are numerics and doubles whose every value is proved to be whole, also where a cast says so, between bounds
@@ -74,10 +73,6 @@ def buckets(node: exp.Expr, scalar: Scalar, beyond: Sequence[exp.Expr] = ()) -> 
 
     Bounds are rounded outwards, so the last value may be one that never occurs: the group is empty, like any other.
 
-    Args:
-      node, scalar: as written, and bound.
-      beyond: conditions under which a column is beyond its declared range: the row is in no group then. Doubles are
-        clamped before they are rounded, which would put it into the first or the last one.
     Raises: StatementTooComplex when the expression is too large to be written twice.
     """
     if scalar.type is None or not scalar.type.is_number:
@@ -101,10 +96,7 @@ def buckets(node: exp.Expr, scalar: Scalar, beyond: Sequence[exp.Expr] = ()) -> 
         return None
     ends = (number_sql(Decimal(values[place])) for place in (0, -1))
     inside = exp.Between(this=wrap(repeated(sql, node)), low=next(ends), high=next(ends))
-    case = exp.Case()
-    for condition in beyond:
-        case = case.when(condition, exp.Null(), copy=False)
-    return Buckets(case.when(inside, cast_sql(copied(sql), "BIGINT"), copy=False), tuple(values))
+    return Buckets(exp.Case().when(inside, cast_sql(copied(sql), "BIGINT"), copy=False), tuple(values))
 
 
 def _step(node: exp.Expr) -> int:

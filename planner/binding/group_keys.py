@@ -12,9 +12,8 @@ from planner.binding.expression_domain import buckets, expression_domain, of_fie
 from planner.binding.scope import Scope
 from planner.errors import InvalidSyntax, UnknownColumn, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_scalar
-from planner.expressions.clamp_column import beyond_range
 from planner.expressions.scalar import Scalar
-from planner.sql.columns import bound_column, column_ref, computed_from
+from planner.sql.columns import bound_column, column_ref
 from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
@@ -128,24 +127,13 @@ def _bind_key(node: exp.Expr, scope: Scope, given: Sequence[exp.Expr], position:
             return BoundKey(node, node, scope.type_of(node), position)
         return replace(_bind_key(step, scope, given, position), written=node)
     scalar = bind_scalar(node, scope, given)
-    whole = buckets(node, scalar, _beyond(node, scope))
+    whole = buckets(node, scalar)
     if whole is not None:
         return BoundKey(node, whole.sql, SqlType(Family.INTEGER), position, whole.values, _shown(scalar))
     kind, sql = scalar.type or SqlType(Family.TEXT), scalar.sql
     double = kind.family is Family.FLOAT and of_fields(sql)  # one for each value of the fields
     shown: ResultType | None = "float8" if double else "timestamptz" if scalar.zoned else None
     return BoundKey(node, sql, kind, position, expression_domain(node, scalar), shown)
-
-
-def _beyond(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
-    """When a number that a key is computed from is beyond its declared range: one condition per column."""
-    persons = {entry.alias for entry in scope.tables if entry.rows is not None}
-    found: dict[exp.Expr, exp.Expr] = {}
-    for column in computed_from(node):
-        kind, within = scope.type_of(column), scope.declared(column)[1].range
-        if kind.is_number and within is not None and column_ref(column)[0] not in persons:
-            found[column] = beyond_range(column, kind, *within)
-    return list(found.values())
 
 
 def _step(column: exp.Column, scope: Scope) -> exp.Expr | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from sqlglot import exp
 
@@ -23,7 +23,10 @@ from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied, position_of
 
+Bound = TypeVar("Bound")
+
 _BOOL = SqlType(Family.BOOL)
+_CONDITIONS = (exp.Predicate, exp.Connector, exp.Not)
 _FAR = 1e30
 """Conditions see doubles up to here as they are: nine of them still multiply to a double."""
 
@@ -131,15 +134,19 @@ class _Binder:
             name = type(node).__name__.upper()
             days = "compare numbers of days: a::date - b::date < 30" if isinstance(node, exp.Interval) else None
             raise UnsupportedSQL(f"{name} is not supported here", hint=days, position=position_of(node))
-        return function.bind(node, self)
+        return self._seen(node, function.bind) if isinstance(node, _CONDITIONS) else function.bind(node, self)
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
+        return self._seen(node, lambda node, binder: binder._test(node))
+
+    def _seen(self, node: exp.Expr, bind: Callable[[exp.Expr, _Binder], Bound]) -> Bound:
+        """A condition, which sees what is there, wherever it stands."""
         if self._tests:
-            return self._test(node)
+            return bind(node, self)
         try:
-            return _Binder(self._scope, self._known, tests=True)._test(node)
+            return bind(node, _Binder(self._scope, self._known, tests=True))
         except PlannerError:  # what is computed needs the declared ranges: it is a root, a quotient, or too large
-            return _Binder(self._scope, self._known, tests=True, bounded=True)._test(node)
+            return bind(node, _Binder(self._scope, self._known, tests=True, bounded=True))
 
     def _test(self, node: exp.Expr) -> exp.Expr:
         scalar = self.scalar(node)

@@ -74,25 +74,6 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
     return sql, bounds
 
 
-def beyond_range(column: exp.Expr, kind: SqlType, low: float, high: float) -> exp.Expr:
-    """Is a number beyond a declared range? NULL and NaN, which are no values, are not.
-
-    Args:
-      column, kind, low, high: as of `clamp_column`.
-
-    >>> beyond_range(exp.column("price"), SqlType(Family.NUMERIC, 15, 2), 0.0, 10.5).sql("postgres")
-    "(price < 0 OR (price > 10.5 AND price <> 'NaN'))"
-    """
-    if kind.family is Family.FLOAT:
-        column = cast_sql(copied(column), "DOUBLE PRECISION")
-    low_sql, high_sql = (number_sql(Decimal(repr(bound)).normalize()) for bound in (low, high))
-    above: exp.Expr = exp.GT(this=copied(column), expression=high_sql)
-    if kind.family is not Family.INTEGER:
-        number = exp.NEQ(this=copied(column), expression=exp.Literal.string("NaN"))
-        above = exp.Paren(this=exp.And(this=above, expression=number))
-    return exp.Paren(this=exp.Or(this=exp.LT(this=copied(column), expression=low_sql), expression=above))
-
-
 def _steps(column: exp.Expr, kind: SqlType, low: float, high: float) -> tuple[int, int, int] | None:
     """How many of its last digits make 1 and the bounds of a numeric(p, s), where a bigint holds all its values.
 

@@ -94,7 +94,7 @@ def _intervals(
 def _compared(
     operator: type[exp.Expr] | None, left: exp.Expr, right: exp.Expr, resolve: Callable[[exp.Column], exp.Expr]
 ) -> Iterator[tuple[ColumnKey, Interval]]:
-    left, value = left.unnest(), _number(right.unnest())
+    left, value = left.unnest(), literal_number(right.unnest())
     if operator not in _MIRRORED or not isinstance(left, exp.Column) or value is None:
         return
     column = resolve(left)
@@ -110,10 +110,10 @@ def _compared(
     yield (column.table, column.name), intervals[operator]
 
 
-def _number(node: exp.Expr) -> Decimal | None:
+def literal_number(node: exp.Expr) -> Decimal | None:
     """The value of a numeric literal, with a sign or without."""
     if isinstance(node, exp.Neg):
-        inner = _number(node.this.unnest())
+        inner = literal_number(node.this.unnest())
         return None if inner is None else -inner
     if not isinstance(node, exp.Literal) or node.is_string:
         return None

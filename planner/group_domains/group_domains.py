@@ -18,6 +18,7 @@ from planner.group_domains.key_sources import ColumnSources, ColumnValues, KeySo
 from planner.group_domains.list_values import list_values
 from planner.group_domains.omitted_rows import omitted_rows
 from planner.group_domains.personal_keys import check_shared
+from planner.group_domains.rows_in_groups import rows_in_groups, tells_apart_beyond
 from planner.limits import MAX_GROUPS, check_cells
 from planner.plan import GroupDomain, GroupKey
 from planner.policy.declared_domain import declared_domain, listed, with_other
@@ -81,7 +82,7 @@ def _group_key(key: BoundKey, found: ColumnSources, sources: KeySources) -> Grou
         values = declared_domain(sources.declared(key.columns[0]), key.type)
         assert values is not None, "the policy's check: `other` needs a domain"
         sql = with_other(sql, values, other)
-    return GroupKey(sql, shown, omitted_rows(key, found, sources))
+    return GroupKey(sql, shown, omitted_rows(key, found, sources), rows_in_groups(key, sources))
 
 
 def _other(key: BoundKey, sources: KeySources) -> DomainValue | None:
@@ -96,7 +97,7 @@ def _sources_of(key: BoundKey, sources: KeySources) -> ColumnSources:
     if key.result is None:
         hint = "group by a whole number, text, a date, an enum or a boolean"
         raise UnsupportedSQL(f"GROUP BY a key of type {key.type.shown}", hint=hint, position=key.position)
-    if _other(key, sources) is not None:
+    if _other(key, sources) is not None or (key.values is not None and tells_apart_beyond(key, sources)):
         return {}
     meant = {}
     for column in key.columns:

@@ -54,7 +54,8 @@ def sampled_tree(query: BoundQuery, found: Provenance, plan: Plan, policy: Polic
     if not plain or query.semi_joins or len(query.tables) < 2:
         return None
     parts = _Parts(query, found)
-    conditions = [*query.predicates, *keys_found(query, plan.domains, policy)]
+    within = dict.fromkeys(condition for key in plan.group_keys for condition in key.within)
+    conditions = [*query.predicates, *keys_found(query, plan.domains, policy), *within]
     if not all(parts.enter(condition) for condition in conditions):
         return None
     return parts.tree(

@@ -69,7 +69,8 @@ class AskedByDays:
                 extra.append(condition)
         if left.total():
             return None
-        return DayMatch(Match(self._asked, kept, tuple(extra)), self._column, told.days)
+        match = Match(self._asked, kept, (*extra, *self._asked.not_within(kept)))
+        return DayMatch(match, self._column, told.days)
 
 
 @dataclass(frozen=True)

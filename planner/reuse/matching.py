@@ -73,6 +73,7 @@ class AskedQuestion:
         self.hashes = TreeHashes()
         self.rows = rows(plan)
         self.conditions = [(condition_name(one), one) for one in conditions(plan)]
+        self.within = {condition_name(one): one for key in plan.group_keys for one in key.within}
         self.keys = tuple(AskedKey(key_outline(key), written(key)) for key in plan.group_keys)
         self.releases = tuple(map(release_name, plan.releases))
 
@@ -90,7 +91,12 @@ class AskedQuestion:
                 left[name] -= 1
             else:
                 extra.append(condition)
-        return None if left.total() else Match(self, kept, tuple(extra))
+        return None if left.total() else Match(self, kept, (*extra, *self.not_within(kept)))
+
+    def not_within(self, kept: Outline) -> Iterator[exp.Expr]:
+        """What a row must pass to be in a group of the question, and need not for one of the kept answer."""
+        told = {name for key in kept.keys for name in key.within}
+        return (condition for name, condition in self.within.items() if name not in told)
 
 
 @dataclass(frozen=True)
@@ -157,7 +163,9 @@ class Match:
     def _leaves_out(self, facts: Facts, own_values: Sequence[frozenset[Plain]]) -> bool:
         """Does the question count no row of which this is known?"""
         evaluator = Evaluator(facts, self.asked.hashes)
-        if any(evaluator.truth(condition) in (False, None) for condition in self.extra):
+        if any(
+            evaluator.truth(condition) in (False, None) for condition in (*self.extra, *self.asked.within.values())
+        ):
             return True
         pairs = zip(self.asked.keys, own_values, strict=True)
         found = ((evaluator.value(key.expression), values) for key, values in pairs)

@@ -58,6 +58,7 @@ class KeyOutline:
       is_column: is it a column?
       period: of a key that is the beginning of a unit of time.
       lacks_null, lacks_others: are rows left out whose value is NULL, or not among the declared ones?
+      within: hash of each condition without which a row has no group.
     """
 
     name: str
@@ -67,6 +68,7 @@ class KeyOutline:
     period: Period | None = None
     lacks_null: bool = False
     lacks_others: bool = False
+    within: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -243,9 +245,11 @@ def key_outline(key: GroupKey) -> KeyOutline:
     omitted = key.omitted or ""
     is_column = isinstance(inner, exp.Column)
     period = None if is_column else _period(inner)
-    lacks = "NULL" in omitted or (period is not None and period.first is not None), "declared" in omitted
+    moored = period is not None and period.first is not None  # then NULL stands for what is beyond the range, too
+    lacks = "NULL" in omitted or moored, "declared" in omitted or ("not from" in omitted and not moored)
     # A sentence names columns, too: one that is called "declared" makes more seem left out than is.
-    return KeyOutline(tree_hash(key.key), tree_hash(inner), key.type, is_column, period, *lacks)
+    within = tuple(map(condition_name, key.within))
+    return KeyOutline(tree_hash(key.key), tree_hash(inner), key.type, is_column, period, *lacks, within)
 
 
 def written(key: GroupKey) -> exp.Expr:
@@ -359,4 +363,4 @@ def _key(document: Mapping[str, Any]) -> KeyOutline:
             raise ValueError("no unit of time")
         made = {**period, "unit": cast(TimeUnit, unit)}
         period = Period(**made | {name: tuple(period[name]) for name in ("of", "columns")})
-    return KeyOutline(**{**document, "period": period})
+    return KeyOutline(**{**document, "period": period, "within": tuple(document.get("within", ()))})

@@ -22,9 +22,7 @@ ColumnRef = tuple[str, str]
 
 
 def computed_from(node: exp.Expr) -> list[exp.Column]:
-    """The columns that a value is computed from, not those that it only compares, nor those of width buckets.
-
-    A condition sees what the table holds, and of width buckets every row has one, whatever ranges are declared.
+    """The columns that a value is computed from, not those that it only compares: a condition sees what is there.
 
     >>> from sqlglot import parse_one
     >>> [column.name for column in computed_from(parse_one("CASE WHEN a > 1 THEN floor(b) ELSE c END + d"))]
@@ -39,6 +37,6 @@ def computed_from(node: exp.Expr) -> list[exp.Column]:
         elif isinstance(part, exp.Case):
             stack += [branch.args["true"] for branch in part.args["ifs"]]
             stack += [] if part.args.get("default") is None else [part.args["default"]]
-        elif not isinstance(part, (exp.WidthBucket, exp.Predicate, exp.Connector, exp.Not)):
+        elif not isinstance(part, (exp.Predicate, exp.Connector, exp.Not)):
             stack += children(part)
     return found

@@ -183,3 +183,25 @@ def test_a_condition_sees_what_is_there_however_it_is_spelled_with_and_without_k
         for reuse in ("auto", "never"):
             ((value,),) = asked(narrow, sql, reuse).rows
             assert abs(round(float(value or 0)) - next(iter(truth(log, sql).values()))) <= 3, (condition, reuse)
+
+
+def test_no_total_follows_from_groups_that_lack_rows(narrow: Pipeline, log: DuckdbBackend) -> None:
+    """A key that is computed from a day has no group of the days beyond the range, whatever it makes of them."""
+    kept = ("extract(month FROM made)", "to_char(made, 'YYYY-MM')", "made + 1", "extract(dow FROM ts)")
+    for key in kept:
+        asked(narrow, f"SELECT {key}, count(*) FROM event GROUP BY 1")
+    for sql in ("SELECT count(*) FROM event", "SELECT count(*) FROM event WHERE extract(month FROM made) = 2"):
+        ((value,),) = asked(narrow, sql).rows
+        assert abs(round(float(value or 0)) - next(iter(truth(log, sql).values()))) <= 3, sql
+
+
+def test_a_condition_as_a_key_sees_what_is_there(narrow: Pipeline, log: DuckdbBackend) -> None:
+    for key in ("extract(month FROM made) > 1", "date_trunc('month', ts) < '2024-02-01'"):
+        for select in (f"{key}, count(*)", f"1, sum(CAST({key} AS integer))"):
+            sql = (
+                f"SELECT {select} FROM event GROUP BY 1" if select.startswith(key) else f"SELECT {select} FROM event"
+            )
+            expected = truth(log, sql)
+            found: dict[object, int] = {row[0]: round(float(row[-1] or 0)) for row in asked(narrow, sql).rows}
+            assert found.keys() == expected.keys()
+            assert all(abs(found[group] - count) <= 3 for group, count in expected.items()), sql

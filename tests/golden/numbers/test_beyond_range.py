@@ -1,4 +1,4 @@
-"""A row whose number is beyond its declared range is in no group, however a key rounds it, on both engines."""
+"""A row whose number or day is beyond its declared range is in no group, whatever a key computes from it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ from tests.support.planning import planned
 TABLES = (
     "CREATE TABLE patient (id bigint PRIMARY KEY)",
     "CREATE TABLE lab (id bigint PRIMARY KEY, patient bigint NOT NULL REFERENCES patient, "
-    "f double precision, r real NOT NULL, n numeric(6, 2) NOT NULL, free double precision NOT NULL)",
+    "f double precision, r real NOT NULL, n numeric(6, 2) NOT NULL, free double precision NOT NULL, "
+    "i integer, j integer NOT NULL, ts timestamp, d date NOT NULL)",
     "INSERT INTO patient SELECT i FROM generate_series(1, 9) AS s(i)",
     # from -20 to 24.75 in quarters: beyond -2.5 to 10.25 on either side, by less than a group, too
     "INSERT INTO lab SELECT i, 1 + i % 9, CASE WHEN i % 10 = 0 THEN NULL ELSE i * 0.25 - 20 END, "
-    "i * 0.25 - 20, i * 0.25 - 20, i * 0.25 - 20 FROM generate_series(0, 179) AS s(i)",
+    "i * 0.25 - 20, i * 0.25 - 20, i * 0.25 - 20, "
+    "CASE WHEN i % 10 = 0 THEN NULL ELSE CAST(i - 90 AS integer) END, CAST(i - 90 AS integer), "
+    "CASE WHEN i % 10 = 0 THEN NULL ELSE TIMESTAMP '2024-01-01 12:00' + i * INTERVAL '3 days' END, "
+    "DATE '2024-01-01' + CAST(i * 3 AS integer) FROM generate_series(0, 179) AS s(i)",
 )
 POLICY = parse_policy("""
 name = "labs"
@@ -37,6 +41,10 @@ patient = "id"
 columns.f = { range = [-2.5, 10.25] }
 columns.r = { range = [-2.5, 10.25] }
 columns.n = { range = [-2.5, 10.25] }
+columns.i = { range = [-3, 17], null_group = true }
+columns.j = { range = [-3, 17] }
+columns.ts = { range = [2024-02-05, 2024-05-05], null_group = true }
+columns.d = { range = [2024-02-05, 2024-05-05] }
 """)
 
 
@@ -51,7 +59,8 @@ KEYS = (
     "floor({x})", "ceil({x})", "trunc({x})", "round({x})", "floor({x}::float8 / 5) * 5", "round({x}, -1)",
     "floor(-{x})", "floor({x} * 2 + 1)", "floor(abs({x}))", "floor(least({x}, 4))",
     "floor(coalesce({x}, 7))", "{x}::int",
-    "CASE WHEN id > 100 THEN floor({x}) ELSE ceil({x}) END",
+    "CASE WHEN id > 100 THEN floor({x}) ELSE ceil({x}) END", "width_bucket({x}, -10, 20, 5)",
+    "width_bucket({x}, 0, 8, 4) + 1",
 )  # fmt: skip
 
 
@@ -72,6 +81,31 @@ def test_rows_beyond_are_in_no_group_and_the_answer_says_so(both: list[Engine]) 
                 assert_same(answer, plan, expected)
                 note = plan.group_keys[0].omitted
                 assert note is not None and f"lab.{column} is " in note and "not among its declared values" in note
+
+
+WITHIN = {
+    "i": "i BETWEEN -3 AND 17 OR i IS NULL",
+    "j": "j BETWEEN -3 AND 17",
+    "ts": "ts::date BETWEEN '2024-02-05' AND '2024-05-05' OR ts IS NULL",
+    "d": "d BETWEEN '2024-02-05' AND '2024-05-05'",
+}
+COMPUTED = {
+    "i": ("{x} / 10", "{x} % 3", "abs({x})", "width_bucket({x}, -10, 10, 5)", "greatest({x}, 2)", "coalesce({x}, 5)"),
+    "ts": ("date_trunc('month', {x})::date", "extract(dow FROM {x})", "coalesce({x}::date, DATE '2024-03-01')"),
+}
+
+
+def test_what_folds_values_and_the_group_of_null_hold_no_row_beyond(both: list[Engine]) -> None:
+    """`x % 3` is the same for a row beyond the range and one within it; NULL is no value beyond it."""
+    for column, keys in (("i", COMPUTED["i"]), ("j", COMPUTED["i"]), ("ts", COMPUTED["ts"]), ("d", COMPUTED["ts"])):
+        for key in keys:
+            plain = f"SELECT {key.format(x=column)}, count(*) FROM lab"
+            expected = both[0].run(f"{plain} WHERE {WITHIN[column]} GROUP BY 1")
+            for schema, run, dialect in both:
+                plan = planned(f"{plain} GROUP BY 1", schema, POLICY)
+                assert_same(untruncated(plan, run, rewrite(plan, dialect=dialect, schema=schema)), plan, expected)
+                note = plan.group_keys[0].omitted
+                assert note is not None and f"Rows whose lab.{column} is not " in note
 
 
 def test_what_is_only_compared_leaves_no_row_out(both: list[Engine]) -> None:

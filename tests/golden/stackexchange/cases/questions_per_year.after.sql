@@ -8,6 +8,10 @@ SELECT
 FROM "public"."posts" AS "posts_0"
 WHERE
   "posts_0"."posttypeid" = 1
+  AND (
+    "posts_0"."creationdate" BETWEEN CAST('2011-01-01 00:00:00' AS TIMESTAMP) AND CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+    OR "posts_0"."creationdate" IS NULL
+  )
 GROUP BY
   1,
   2;

@@ -1,0 +1,131 @@
+"""Rule: a row that is beyond a declared range is in no group, whatever a key computes from its value."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+from decimal import Decimal
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundKey
+from planner.expressions.datetimes import ALWAYS
+from planner.expressions.narrowing import known_where, literal_number
+from planner.expressions.scalar import Span
+from planner.group_domains.day_conditions import days_left
+from planner.group_domains.key_sources import KeySources
+from planner.sql.columns import ColumnRef, column_ref, computed_from
+from planner.sql.literals import date_sql, moment, number_sql
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import children, columns_of, copied
+
+
+def rows_in_groups(key: BoundKey, sources: KeySources) -> tuple[exp.Expr, ...]:
+    """The conditions, each total, of the rows that have a group: what the key is computed from is in its range.
+
+    A key is computed from clamped numbers, and from moments that are NULL beyond their range. So a row beyond it
+    would be in the first or the last group, in that of NULL, or in whichever `x % 5` leads to. A key that is a column
+    needs no condition: its values are looked for among those that are declared.
+    """
+    if isinstance(key.value, exp.Column):
+        return ()
+    found: dict[ColumnRef, exp.Expr] = {}
+    for column in computed_from(key.written):
+        ref = column_ref(column)
+        if sources.rows(ref[0]) is None and not sources.is_per_person(ref):
+            condition = _within(column, sources.type_of(ref), numbers_beyond(ref, sources), days_beyond(ref, sources))
+            if condition is not None:
+                found[ref] = condition
+    return tuple(found.values())
+
+
+def tells_apart_beyond(key: BoundKey, sources: KeySources) -> bool:
+    """May a row beyond a range have a group that no row within it has? A condition sees both: `d > '2030-01-01'`.
+
+    Not where values are compared with what lies inside of the range: then its ends are as all that is beyond them.
+    """
+    computed = set(map(column_ref, computed_from(key.written)))
+    for column in columns_of(key.value):
+        ref = column_ref(column)
+        seen = ref not in computed and sources.rows(ref[0]) is None and not sources.is_per_person(ref)
+        if seen and not all(_is_inside(ref, part, sources) for part in _compared_with(column)):
+            return True
+    return False
+
+
+def _compared_with(column: exp.Column) -> list[exp.Expr]:
+    """The other sides of the condition that a column is one side of, but NULL; itself where it is no side of any."""
+    above = column.parent
+    while isinstance(above, exp.Paren):
+        above = above.parent
+    if not isinstance(above, exp.Predicate):
+        return [column]
+    sides = [part.unnest() for part in children(above)]
+    return [part for part in sides if part is not column and not isinstance(part, exp.Null)]
+
+
+def _is_inside(column: ColumnRef, value: exp.Expr, sources: KeySources) -> bool:
+    """Is it a literal between the ends of the column's range, if the column may be beyond it?"""
+    numbers, days = numbers_beyond(column, sources), days_beyond(column, sources)
+    if numbers is not None:
+        number = literal_number(value)
+        return number is not None and numbers[0] < number < numbers[1]
+    if days is not None:
+        found = moment(value)
+        return found is not None and days[0] < date(found.year, found.month, found.day) < days[1]
+    return True
+
+
+def may_be_beyond(column: ColumnRef, sources: KeySources) -> bool:
+    """Do the conditions leave values outside of the declared range of a number or moment?"""
+    return numbers_beyond(column, sources) is not None or days_beyond(column, sources) is not None
+
+
+def numbers_beyond(column: ColumnRef, sources: KeySources) -> tuple[float, float] | None:
+    """The declared range of a number, where conditions leave values outside of it."""
+    declared = sources.declared(column).range
+    if declared is None or not sources.type_of(column).is_number:
+        return None
+    low, high = -math.inf, math.inf
+    for condition in sources.query.predicates:
+        for interval in known_where(condition, lambda name: name, {}).get(column, ()):
+            low = low if interval.lo is None else max(low, float(interval.lo))
+            high = high if interval.hi is None else min(high, float(interval.hi))
+    return None if declared[0] <= low and high <= declared[1] else declared
+
+
+def days_beyond(column: ColumnRef, sources: KeySources) -> Span | None:
+    """The declared range of a moment, where conditions leave values outside of it."""
+    declared = sources.declared(column)
+    if not sources.type_of(column).is_moment or declared.dates is None or declared.domain is not None:
+        return None
+    first, last = days_left(sources.query.predicates, column, ALWAYS)
+    return None if declared.dates[0] <= first and last <= declared.dates[1] else declared.dates
+
+
+def _within(
+    column: exp.Column, kind: SqlType, numbers: tuple[float, float] | None, days: Span | None
+) -> exp.Expr | None:
+    """Is the column in its range, or NULL, or NaN, which is read as NULL? None where all values are.
+
+    >>> price = SqlType(Family.NUMERIC, 15, 2)
+    >>> _within(exp.column("price", "t"), price, (0.0, 10.5), None).sql("postgres")
+    '(t.price BETWEEN 0 AND 10.5 OR t.price IS NULL)'
+    """
+    value: exp.Expr = copied(column)
+    if numbers is not None:
+        low, high = (number_sql(Decimal(repr(end)).normalize()) for end in numbers)
+        if kind.family is Family.FLOAT:  # a real is compared as what it is
+            value = cast_sql(value, "DOUBLE PRECISION")
+    elif days is not None:
+        low, high = map(date_sql, days)
+        if kind.family is not Family.DATE:
+            texts = f"{days[0]} 00:00:00", f"{days[1]} 23:59:59.999999"
+            low, high = (cast_sql(exp.Literal.string(text), "TIMESTAMP") for text in texts)
+        if kind.family is Family.TIMESTAMPTZ:
+            value = exp.AtTimeZone(this=value, zone=exp.Literal.string("UTC"))
+    else:
+        return None
+    inside = exp.Between(this=value, low=low, high=high)
+    return exp.Paren(this=exp.Or(this=inside, expression=exp.Is(this=copied(column), expression=exp.Null())))
