@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgconn"
+	"github.com/jackc/pgtype"
 	"github.com/jackc/pgx/v4"
 )
 
@@ -39,6 +40,15 @@ func numbers(texts []string) []int64 {
 	return found
 }
 
+func cell(value interface{}) string {
+	if number, ok := value.(pgtype.Numeric); ok { // pgx leaves its digits and its exponent apart
+		var plain float64
+		must(number.AssignTo(&plain))
+		return fmt.Sprint(plain)
+	}
+	return fmt.Sprint(value)
+}
+
 func all(rows pgx.Rows, err error) [][]string {
 	must(err)
 	defer rows.Close()
@@ -48,7 +58,7 @@ func all(rows pgx.Rows, err error) [][]string {
 		must(err)
 		cells := []string{}
 		for _, value := range values {
-			cells = append(cells, fmt.Sprint(value))
+			cells = append(cells, cell(value))
 		}
 		found = append(found, cells)
 	}
