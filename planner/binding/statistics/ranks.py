@@ -9,7 +9,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from planner.binding.scope import Scope
-from planner.errors import UnsupportedSQL
+from planner.errors import SensitivityUnbounded, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
 from planner.expressions.coercion import sample
 from planner.expressions.scalar import Scalar
@@ -19,7 +19,7 @@ from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import copied, position_of
+from planner.sql.trees import columns_of, copied, position_of
 
 RANKED = (exp.WithinGroup, exp.PercentileCont, exp.PercentileDisc, exp.Median, exp.Max, exp.Min)
 
@@ -117,6 +117,12 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
         shown = "int8"
     step = 1.0 if bounds.whole else _decimal_step(scalar)
     grid = Grid.over(bounds.lo, bounds.hi, step, shown)
+    declared = any(scope.declared(column)[1].range is not None for column in columns_of(sql))
+    if step is not None and grid.step > step and not declared:  # a text's length, say: all would be at one place
+        hint = "say how far it goes, as in LEAST(x, 1000)"
+        raise SensitivityUnbounded(
+            "nothing says how large the ranked values are", hint=hint, position=position_of(argument)
+        )
     return _place(sql, grid), grid
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from planner.errors import InvalidSetting, UnsupportedSQL
+from planner.errors import InvalidSetting, SensitivityUnbounded, UnsupportedSQL
 from planner.plan import Ranked
 from planner.sql.rank_grid import AskedRank
 from tests.support.planning import planned
+from tests.support.tpch_schema import tpch_schema
 
 PER_CUSTOMER = "(SELECT o_custkey, count(*) AS n FROM orders GROUP BY o_custkey) t"
 
@@ -94,3 +97,16 @@ def test_a_mechanism_for_sums_leaves_ranks_the_same_question() -> None:
     assert planned(sql, mechanism="gem") == planned(sql)
     with pytest.raises(InvalidSetting):
         planned(sql, mechanism="GEM")
+
+
+def test_a_grid_that_only_a_type_bounds_is_no_grid() -> None:
+    """A text may have 2^30 letters, in steps of 1,000: the median length of short names would be zero."""
+    schema = tpch_schema()
+    customer = schema.tables["customer"]
+    columns = tuple(replace(one, type="text") if one.name == "c_name" else one for one in customer.columns)
+    texts = replace(schema, tables={**schema.tables, "customer": replace(customer, columns=columns)})
+    with pytest.raises(SensitivityUnbounded, match="how large"):
+        planned("SELECT median(length(c_name)) FROM customer", texts)
+    (release,) = planned("SELECT median(least(length(c_name), 50)) FROM customer", texts).releases
+    assert release.ranked is not None
+    assert (release.ranked.grid.step, release.ranked.grid.n_codes) == (1.0, 51)
