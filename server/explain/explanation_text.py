@@ -126,10 +126,33 @@ def broken(line: str) -> Iterator[str]:
 
 
 def noise_ratio(noise: Sequence[tuple[float, float]]) -> float | None:
-    """Half-width per contribution bound, from (tau, half-width) pairs; None unless it is the same for all."""
-    ratios = [half_width / tau for tau, half_width in noise if tau > 0]
-    same = bool(ratios) and max(ratios) <= min(ratios) * _SAME_RATIO
-    return ratios[0] if same else None
+    """Half-width per contribution bound, from (tau, half-width) pairs; None unless it is the same for all.
+
+    Noise of whole numbers is whole: at each bound it may be one of the least bound more or less.
+
+    >>> noise_ratio([(1.0, 4.0), (2.0, 9.0), (100.0, 428.0)]), noise_ratio([(1.0, 40.0), (100.0, 300.0)])
+    (4.28, None)
+    """
+    known = [(tau, half_width) for tau, half_width in noise if tau > 0]
+    if not known:
+        return None
+    most, widest = max(known)
+    ratio, unit = widest / most, min(known)[0]
+    near = (abs(half_width - ratio * tau) <= unit + (_SAME_RATIO - 1) * half_width for tau, half_width in known)
+    return ratio if all(near) else None
+
+
+def by_doubling(noise: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Of (tau, half-width) pairs, tau rising, the first and each that is about twice the one before.
+
+    >>> list(by_doubling([(1.0, 4.0), (1.5, 6.0), (2.0, 9.0), (3.0, 13.0), (4.0, 17.0)]))
+    [(1.0, 4.0), (2.0, 9.0), (4.0, 17.0)]
+    """
+    last = 0.0
+    for tau, half_width in noise:
+        if tau >= 1.99 * last:
+            last = tau
+            yield tau, half_width
 
 
 def would_charge(explanation: Explanation) -> str:
@@ -158,7 +181,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         if ratio is not None:
             yield f"noise of {label}: 95% within {ratio:,.4g} times the contribution bound that will be chosen"
             continue
-        for tau, half_width in noise:
+        for tau, half_width in by_doubling(noise):
             yield f"noise of {label}: 95% within {half_width:,.6g} if the contribution bound is {tau:,.6g}"
     yield "statements:"
     yield explanation.rewritten_sql

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from server.cli.output.terminal import printable
-from server.explain.explanation_text import explanation_facts, noise_ratio, would_charge
+from server.explain.explanation_text import by_doubling, explanation_facts, noise_ratio, would_charge
 from server.query import Explanation
 
 
@@ -42,6 +42,6 @@ def _noise(noise: tuple[tuple[float, float], ...]) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("contribution bound", justify="right", overflow="fold")
     table.add_column("noise within", justify="right", overflow="fold")
-    for tau, half_width in noise:
+    for tau, half_width in by_doubling(noise):
         table.add_row(f"{tau:,.6g}", f"{half_width:,.6g}")
     return table

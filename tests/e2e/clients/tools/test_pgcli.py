@@ -84,7 +84,7 @@ class Pgcli(Client):
             [
                 _GAP.split(line.strip())
                 for line in self.run("-t", "-c", sql).splitlines()
-                if re.search(r"[0-9]\s*$", line)
+                if re.search(r"^[0-9]|[0-9]\s*$", line)
             ]
             for sql in statements
         ]
