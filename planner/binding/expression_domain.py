@@ -17,6 +17,7 @@ from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Scalar, repeated, wrap
 from planner.limits import MAX_GROUPS
 from planner.sql.calendar_steps import steps
+from planner.sql.constants import constant
 from planner.sql.datetime_texts import moment_text
 from planner.sql.literals import number_sql
 from planner.sql.result_types import KeyCell, day_key
@@ -130,10 +131,10 @@ def _labels(node: exp.Expr) -> Values | None:
     """The literals of a CASE, in the order in which it names them; last NULL, if it can be."""
     if not isinstance(node, exp.Case):
         return None
-    results = [branch.args["true"].unnest() for branch in node.args["ifs"]]
+    results = [constant(branch.args["true"]) for branch in node.args["ifs"]]
     default = node.args.get("default")
     if default is not None:
-        results.append(default.unnest())
+        results.append(constant(default))
     known = [result for result in results if not isinstance(result, exp.Null)]
     null: Values = (None,) if default is None or len(known) < len(results) else ()
     texts = [result.name for result in known if isinstance(result, exp.Literal) and result.is_string]

@@ -14,7 +14,7 @@ from planner.expressions.coercion import settle
 from planner.expressions.datetimes import AS_NUMBER, not_a_number
 from planner.expressions.functions import TABLE
 from planner.expressions.intervals import Bounds
-from planner.expressions.narrowing import Known, known_where
+from planner.expressions.narrowing import Known, known_where, span
 from planner.expressions.scalar import Digits, Measured, Scalar, unfit
 from planner.policy.policy import ColumnPolicy
 from planner.sql.columns import column_ref
@@ -169,11 +169,13 @@ class _Binder:
         if not kind.is_number:
             dates = None if self._tests else declared.dates
             return Scalar(node, kind, found, lambda: _no_number(node, found, kind), declared=dates)
-        missing = ((name, node),) if declared.range is None else ()
-        low, high = declared.range or (0.0, 0.0)
+        known = self._known.get(column_ref(found), ())
+        within = declared.range or span(known)
+        missing = ((name, node),) if within is None else ()
+        low, high = within or (0.0, 0.0)
         if self._tests and not self._bounded and kind.family is Family.FLOAT and not missing:
             low, high = -_FAR, _FAR
-        for interval in self._known.get(column_ref(found), ()):
+        for interval in known:
             low, high = interval.within(low, high, kind)
 
         def clamped() -> Measured:

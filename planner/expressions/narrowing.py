@@ -7,7 +7,7 @@ clamping is monotone, so where the condition does hold the narrower clamp gives 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -23,6 +23,8 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
 _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ,
 }  # fmt: skip
+
+_FAR = 1e15
 
 ColumnKey = tuple[str, str]
 """(alias, name) of a bound column."""
@@ -53,6 +55,22 @@ def _next(end: Decimal, kind: SqlType, *, up: bool) -> float:
     steps = end.scaleb(scale)
     whole = math.floor(steps) + 1 if up else math.ceil(steps) - 1
     return float(Decimal(whole).scaleb(-scale))
+
+
+def span(intervals: Collection[Interval]) -> tuple[float, float] | None:
+    """The ends of what all intervals leave, where both are known: `WHERE x BETWEEN 0 AND 100` says a range, too.
+
+    None for what is too far to compute with.
+
+    >>> above = Interval(Decimal(0))
+    >>> span([above, Interval(hi=Decimal(100)), Interval(hi=Decimal(90))]), span([above])
+    ((0.0, 90.0), None)
+    """
+    lows = [float(one.lo) for one in intervals if one.lo is not None]
+    highs = [float(one.hi) for one in intervals if one.hi is not None]
+    if not lows or not highs or max(map(abs, (*lows, *highs))) > _FAR:
+        return None
+    return max(lows), max(*lows, min(highs))
 
 
 Known = Mapping[ColumnKey, tuple[Interval, ...]]

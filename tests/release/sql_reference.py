@@ -25,7 +25,10 @@ _PAIRS = "of pairs (x, y) of which neither is NULL"
 
 ABOUT: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Count: ("count(*), count(x), count(DISTINCT x)", "how many rows, values, or different values"),
-    exp.Sum: ("sum(x)", "of an expression whose columns have declared ranges"),
+    exp.Sum: (
+        "sum(x)",
+        "of an expression whose columns have declared ranges, or ranges that conditions say: `x BETWEEN 0 AND 9`",
+    ),
     exp.Avg: ("avg(x)", "sum and count, measured together"),
     exp.Min: ("min(x), min(x, k)", "drawn so that about k people lie beyond it, within the declared range"),
     exp.Max: ("max(x), max(x, k)", "as min"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from planner.errors import SensitivityUnbounded
 from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from server.backends.embedded import EmbeddedPostgres
@@ -116,3 +117,18 @@ def test_what_is_only_compared_leaves_no_row_out(both: list[Engine]) -> None:
         for schema, run, dialect in both:
             plan = planned(f"{plain} GROUP BY 1", schema, POLICY)
             assert_same(untruncated(plan, run, rewrite(plan, dialect=dialect, schema=schema)), plan, expected)
+
+
+def test_a_condition_says_a_range_where_the_policy_says_none(both: list[Engine]) -> None:
+    for sql in (
+        "SELECT sum(free), avg(free) FROM lab WHERE free BETWEEN -3 AND 7.5",
+        "SELECT stddev(free), sum(free * 2) FROM lab WHERE free > -3 AND free <= 7",
+        "SELECT sum(CASE WHEN free BETWEEN 0 AND 5 THEN free ELSE 0 END) FROM lab",
+        "SELECT sum(free) FILTER (WHERE free BETWEEN -4 AND 5) FROM lab",
+    ):
+        expected = both[0].run(sql)
+        for schema, run, dialect in both:
+            plan = planned(sql, schema, POLICY)
+            assert_same(untruncated(plan, run, rewrite(plan, dialect=dialect, schema=schema)), plan, expected)
+    with pytest.raises(SensitivityUnbounded, match=r"lab\.free"):
+        planned("SELECT sum(free) FROM lab WHERE free > -3", both[0].schema, POLICY)

@@ -58,6 +58,7 @@ def test_a_group_key_has_the_type_and_the_values_of_its_domain() -> None:
     for table, key, kind, values in [
         ("lineitem", "l_tax > 0.01", "bool", (False, True)),
         ("lineitem", "l_tax IS NULL OR l_tax < 0.5", "bool", (False, True)),
+        ("lineitem", "CASE WHEN l_tax > 0.01 THEN 'b'::varchar ELSE CAST('a' AS text) END", "text", ("b", "a")),
         ("lineitem", "CASE WHEN l_tax > 0.01 THEN 'high' WHEN l_tax > 0 THEN 'low' END", "text", ("high", "low",
          None)),
         ("lineitem", "CASE WHEN l_tax > 0.01 THEN 1 ELSE 0 END", "int8", (1, 0)),
