@@ -146,6 +146,8 @@ _PLANNED, _PLANNED_BYTES = 256, 64 << 20  # plans that are remembered
 
 _ON_MIRROR = "The rows are read from the mirror, a copy of the tables, which costs what it does on the database."
 
+_ANEW = "This is another measurement. From now on the question has this answer, free."
+
 _NOTHING_READ = (BackendUnavailable, CancelledEarly, NoGroups, SchemaChanged, StatementTooComplex, TooManyQueries)
 """What is raised only before the first private row is read; of workers, before one has begun (`worker.py`)."""
 
@@ -342,6 +344,8 @@ class Pipeline:
                         return self.finish(free, request, cancelled)
                     raise
                 answer = served.response(question, request_id)
+                if charge.answer_key != question.answer_key:
+                    passed_over = _ANEW
                 return answer if passed_over is None else replace(answer, notes=(*answer.notes, passed_over))
             case ToList(question):
                 domain = self.groups(question.query, analyst, cancelled)
@@ -442,7 +446,9 @@ class Pipeline:
         likely = expected(self.ledger, question, request.analyst)
         told_of = replace(
             explained,
-            reuse=reuse_explained(derived, question),
+            reuse=reuse_explained(
+                derived, question, serves=derived is not None and _is_served(derived, plan.epsilon, request)
+            ),
             follows=self._follows(derived, question, request),
             paid=self._is_paid(question, request),
             relative_errors=likely.relative_errors,
@@ -453,12 +459,12 @@ class Pipeline:
 
     def _follows(self, derived: Derived | None, question: Question, request: QueryRequest) -> bool:
         """Is the answer free because it follows from others?"""
-        served = derived is not None and _is_served(derived, request)
+        served = derived is not None and _is_served(derived, question.plan.epsilon, request)
         return served or (_may_follow(request) and self.periods.follows(question, request))
 
     def _is_paid(self, question: Question, request: QueryRequest) -> bool:
         """Has the analyst paid for this very answer? What is free for everybody is not paid for."""
-        if question.shows_no_row or question.only_names_groups:
+        if question.shows_no_row or question.only_names_groups or request.reuse == "never":
             return False
         return self.kept.find(question.charge(replace(request, idempotency_key=""))) is not None
 
@@ -569,6 +575,8 @@ class Pipeline:
             return ToList(question)
         refuse_unchecked(self.schema, self.ledger)
         charge = question.charge(request)
+        if request.reuse == "never":
+            charge = self.kept.anew(charge)
         if self.question_keys is not None:
             words = AskedText(request.sql, (sent or request).parameters)
             charge = replace(charge, sealing=self.question_keys.sealing(self.ledger.id, words))
@@ -595,7 +603,7 @@ class Pipeline:
             return again, None
         groups = partial(self._groups, question, request.analyst, cancelled)
         derived = self.reusing.find(question, request.analyst, groups)
-        if derived is not None and _is_served(derived, request):
+        if derived is not None and _is_served(derived, question.plan.epsilon, request):
             return Follows(question, derived), None
         joined = self.periods.free(question, request, cancelled)
         if joined is not None:
@@ -895,9 +903,9 @@ def _may_follow(request: QueryRequest) -> bool:
     return request.reuse == "only" or (request.reuse == "auto" and request.mechanism is None)
 
 
-def _is_served(derived: Derived, request: QueryRequest) -> bool:
+def _is_served(derived: Derived, epsilon: float, request: QueryRequest) -> bool:
     """Is what follows given in place of a new answer?"""
-    return derived.serves or request.reuse == "only"
+    return request.reuse == "only" or derived.serves(epsilon, as_accurate=request.as_accurate)
 
 
 def _charged_failure(reservation: Reservation, error: BaseException) -> QueryFailed:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Reuse = Literal["auto", "never", "only"]
-"""`auto`: what follows from paid answers is served where it is as accurate as a new one; `never`; `only` that."""
+"""`auto`: what paid answers determine is served, unless more epsilon is named; `never`: a new one; `only` that."""
 
 _CELL_BYTES = 64  # of a number, or of the place of a text, as an object
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import time, timedelta
@@ -10,10 +9,18 @@ from functools import cached_property
 
 from planner.periods.exact_days import DayColumn, common_runs, split_days
 from planner.periods.period_scope import Run
-from planner.plan import Plan
 from planner.reuse.fact import Within
-from planner.reuse.matching import AskedQuestion, Match, NewGroup, Undecided, known_of_group, moments
-from planner.reuse.outline import Outline, condition_name, conditions, rows_of_state
+from planner.reuse.matching import (
+    AskedQuestion,
+    Match,
+    NewGroup,
+    Undecided,
+    known_of_group,
+    left_over,
+    moments,
+    named,
+)
+from planner.reuse.outline import Outline, conditions, renamed, rows_of_state
 from planner.reuse.tree_hash import tree_hash
 
 
@@ -36,18 +43,18 @@ class AskedByDays:
     """A question, its days apart, as kept outlines of other days are compared with it.
 
     Args:
-      plan: of the question.
-      asked: the same question.
+      asked: the question.
       column: the day column of an append-only table that it joins.
     """
 
-    def __init__(self, plan: Plan, asked: AskedQuestion, column: DayColumn) -> None:
-        self._plan, self._asked = plan, asked
+    def __init__(self, asked: AskedQuestion, column: DayColumn) -> None:
+        self._plan, self._asked = asked.ordered.plan, asked
+        column = renamed(column, asked.ordered)
         self._column = tree_hash(column.written)
         self._rows: dict[str, str] = {}
-        found = split_days(conditions(plan), column)
+        found = split_days(conditions(self._plan), column)
         self.days: tuple[Run, ...] = () if found is None else found[0]
-        self._others = [] if found is None else [(condition_name(one), one) for one in found[1]]
+        self._others = () if found is None else named(found[1])
 
     def follows(self, kept: Outline, fingerprint: str) -> DayMatch | None:
         """How the question's rows, on some days, are those of groups of a kept answer; None where they are not.
@@ -61,16 +68,10 @@ class AskedByDays:
         told = next((one for one in kept.days if one.column == self._column), None)
         if told is None or not self.days or kept.rows != self._rows[fingerprint]:
             return None
-        left, extra = Counter(told.conditions), []
-        for name, condition in self._others:
-            if left[name] > 0:
-                left[name] -= 1
-            else:
-                extra.append(condition)
-        if left.total():
+        extra = left_over(set(told.conditions), self._others)
+        if extra is None:
             return None
-        match = Match(self._asked, kept, (*extra, *self._asked.not_within(kept)))
-        return DayMatch(match, self._column, told.days)
+        return DayMatch(Match(self._asked, kept, (*extra, *self._asked.not_within(kept))), self._column, told.days)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from planner.reuse.fact import (
     truth,
 )
 from planner.reuse.tree_hash import TreeHashes
+from planner.sql.datetime_formats import patterns
 from planner.sql.datetime_texts import read_moment
 
 Answer = bool | None | Unknown
@@ -56,6 +57,9 @@ _FIELDS: Mapping[str, tuple[TimeUnit, Callable[[datetime], int]]] = {
     "MINUTE": ("minute", lambda moment: moment.minute),
 }
 """Fields of a moment, each with a unit of time throughout which it stays the same."""
+
+_WRITTEN = {"YYYY": "YEAR", "MM": "MONTH", "DD": "DAY", "Q": "QUARTER"}
+"""Patterns of to_char that write a field with leading zeros."""
 
 
 class Evaluator:
@@ -88,11 +92,13 @@ class Evaluator:
             return self._truncated(node)
         if isinstance(node, exp.Extract):
             return self._field(node)
+        if isinstance(node, exp.ToChar):
+            return self._formatted(node)
         if isinstance(node, exp.Case):
             return self._case(node)
         if isinstance(node, exp.Coalesce):
             return self._coalesce(node)
-        if isinstance(node, (exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Floor)):
+        if isinstance(node, (exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Floor, exp.IntDiv)):
             return self._number(node)
         if isinstance(node, exp.Literal):
             return _literal(node)
@@ -212,12 +218,28 @@ class Evaluator:
 
     def _field(self, node: exp.Extract) -> Fact:
         known = _FIELDS.get(node.this.name.upper())
-        if known is None:
-            return UNKNOWN
-        value = self.value(node.expression)
+        return UNKNOWN if known is None else self._field_of(self.value(node.expression), *known)
+
+    def _formatted(self, node: exp.ToChar) -> Fact:
+        """A moment by a format of years, months and days."""
+        value, found = self.value(node.this), patterns(node.args["format"].name)
+        if value == NULL or isinstance(found, str):
+            return value if value == NULL else UNKNOWN
+        texts = []
+        for pattern in found:
+            field = _WRITTEN.get(pattern.written)
+            if field is None and (pattern.finest is not None or "\\" in pattern.written):
+                return UNKNOWN
+            number = Known(pattern.written.strip('"')) if field is None else self._field_of(value, *_FIELDS[field])
+            if not isinstance(number, Known):
+                return UNKNOWN
+            texts.append(str(number.value).zfill(pattern.width if field else 0))
+        return Known("".join(texts))
+
+    @staticmethod
+    def _field_of(value: Fact, unit: TimeUnit, field: Callable[[datetime], int]) -> Fact:
         if value == NULL:
             return NULL
-        unit, field = known
         beginning = _begun(value, unit)
         if isinstance(value, Known) and isinstance(value.value, datetime):
             return Known(field(value.value))
@@ -249,6 +271,10 @@ class Evaluator:
         if isinstance(node, exp.Neg):
             return _whole(-numbers[0])
         left, right = numbers
+        if isinstance(node, exp.IntDiv):  # towards 0
+            return (
+                UNKNOWN if right == 0 else _whole(abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1))
+            )
         if isinstance(node, exp.Add):
             return _whole(left + right)
         return _whole(left - right if isinstance(node, exp.Sub) else left * right)

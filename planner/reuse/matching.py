@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
 from sqlglot import exp
 
-from planner.plan import Plan
+from planner.plan import Plan, Release
 from planner.reuse.evaluate import Evaluator
 from planner.reuse.fact import NULL, Fact, Known, Other, Plain, Unknown, Within, after, floored, moment_of, plain
+from planner.reuse.normal_form import Ordered, conjuncts, counted
 from planner.reuse.outline import (
+    FIELDS,
     KeyOutline,
     Outline,
+    Period,
+    ReleaseOutline,
     condition_name,
     conditions,
     key_outline,
@@ -62,6 +65,24 @@ class Lacking:
         return Lacking(self.null or other.null, self.others or other.others)
 
 
+@dataclass(frozen=True)
+class AskedRelease:
+    """A release of the question that is asked.
+
+    Attributes:
+      name: what it counts (`release_name`).
+      where: the names of further conditions under which a row counts, with them.
+    """
+
+    name: str
+    where: tuple[tuple[str, exp.Expr], ...]
+
+    @property
+    def counts(self) -> tuple[str | None, tuple[str, ...]]:
+        """What it counts of the rows of the question, as `ReleaseOutline.counts`."""
+        return self.name, tuple(sorted({name for name, _ in self.where}))
+
+
 class AskedQuestion:
     """What a question asks, as kept outlines are compared with it.
 
@@ -70,33 +91,47 @@ class AskedQuestion:
     """
 
     def __init__(self, plan: Plan) -> None:
+        self.ordered = Ordered.of(plan)
+        plan = self.ordered.plan
         self.hashes = TreeHashes()
         self.rows = rows(plan)
-        self.conditions = [(condition_name(one), one) for one in conditions(plan)]
+        self.conditions = named(conditions(plan))
         self.within = {condition_name(one): one for key in plan.group_keys for one in key.within}
         self.keys = tuple(AskedKey(key_outline(key), written(key)) for key in plan.group_keys)
-        self.releases = tuple(map(release_name, plan.releases))
+        self.releases = tuple(map(_asked_release, plan.releases))
 
-    def follows(self, kept: Outline) -> Match | None:
-        """How the question's rows are those of groups of a kept answer; None where they are not, by what is written.
+    def follows(self, kept: Outline, release: AskedRelease, of: ReleaseOutline) -> Match | None:
+        """How the rows that a release counts are those of groups of a kept one; None where they are not, by what is
+        written.
 
-        The kept question's conditions must be among this one's, so its rows are a part of the kept ones.
+        The conditions under which the kept one counts must be among this one's, so its rows are a part of the kept
+        ones.
         """
-        if kept.rows != self.rows:
+        if kept.rows != self.rows or of.name != release.name:
             return None
-        left = Counter(kept.conditions)
-        extra = []
-        for name, condition in self.conditions:
-            if left[name] > 0:
-                left[name] -= 1
-            else:
-                extra.append(condition)
-        return None if left.total() else Match(self, kept, (*extra, *self.not_within(kept)))
+        extra = left_over({*kept.conditions, *of.where}, [*self.conditions, *release.where])
+        return None if extra is None else Match(self, kept, (*extra, *self.not_within(kept)))
 
     def not_within(self, kept: Outline) -> Iterator[exp.Expr]:
         """What a row must pass to be in a group of the question, and need not for one of the kept answer."""
         told = {name for key in kept.keys for name in key.within}
         return (condition for name, condition in self.within.items() if name not in told)
+
+
+def named(parts: Iterable[exp.Expr]) -> tuple[tuple[str, exp.Expr], ...]:
+    """Conditions by their names, in one form for several spellings, each once."""
+    return tuple({condition_name(one): one for one in conjuncts(parts)}.items())
+
+
+def left_over(kept: Set[str], asked: Iterable[tuple[str, exp.Expr]]) -> tuple[exp.Expr, ...] | None:
+    """The conditions that a question has beside those that are kept; None where it lacks one of these."""
+    own = dict(asked)
+    return None if kept - own.keys() else tuple(one for name, one in own.items() if name not in kept)
+
+
+def _asked_release(release: Release) -> AskedRelease | None:
+    name = release_name(release)
+    return None if name is None else AskedRelease(name, named(counted(release)[1]))
 
 
 @dataclass(frozen=True)
@@ -130,6 +165,8 @@ class Match:
         facts: Facts = {}
         for place, value in zip(self.relevant, values, strict=True):
             facts |= known_of_group(self.kept.keys[place], value)
+        for place, value in zip(self.relevant, values, strict=True):
+            facts |= _within_year(self.kept.keys[place], value, facts)
         evaluator = Evaluator(facts, self.asked.hashes)
         passes = [evaluator.truth(condition) for condition in self.extra]
         if any(one is False or one is None for one in passes):
@@ -195,7 +232,8 @@ def moments(key: KeyOutline) -> tuple[str, ...]:
 
 
 def _names(key: KeyOutline) -> Iterable[str]:
-    return (key.name, key.inner, *moments(key))
+    read = () if key.read is None else (*key.read.of, *key.read.columns)
+    return (key.name, key.inner, *moments(key), *read)
 
 
 def known_of_group(key: KeyOutline, value: object) -> Facts:
@@ -208,22 +246,43 @@ def known_of_group(key: KeyOutline, value: object) -> Facts:
         return facts
     if known is None:
         return facts | dict.fromkeys(key.period.of, NULL)
-    if not isinstance(known, datetime) or floored(known, key.period.unit) != known:
+    begun = _beginning(key.period, known)
+    if begun is None:
         return {}
-    end = after(known, key.period.unit)
-    inside = Within(known, end, key.period.whole_days)
+    inside = Within(begun, after(begun, key.period.unit), key.period.whole_days)
     facts |= dict.fromkeys(key.period.of, inside)
     return facts | dict.fromkeys(key.period.columns, inside)
 
 
+def _beginning(period: Period, known: Plain) -> datetime | None:
+    """Of the unit of time that a key's value stands for: it, or the year of that number."""
+    if period.unit == "year" and isinstance(known, int) and datetime.min.year <= known <= datetime.max.year:
+        return datetime(known, 1, 1)
+    return known if isinstance(known, datetime) and floored(known, period.unit) == known else None
+
+
+def _within_year(key: KeyOutline, value: object, facts: Facts) -> Facts:
+    """What the month or the quarter of a moment adds to what is known of it, where that is its year."""
+    months, number = FIELDS.get(key.field, 0), key_value(key, value)
+    if key.read is None or not months or not isinstance(number, int) or not 1 <= number <= 12 // months:
+        return {}
+    found: Facts = {}
+    for name in (*key.read.of, *key.read.columns):
+        year = facts.get(name)
+        if isinstance(year, Within) and year.first is not None and year.end == after(year.first, "year"):
+            first = year.first.replace(month=(number - 1) * months + 1)
+            found[name] = Within(first, after(first, "month" if months == 1 else "quarter"), year.whole_days)
+    return found
+
+
 def _left_out(key: KeyOutline) -> list[Facts]:
     """What is known of rows whose value of a key is NULL, in each of the ways in which it can be."""
-    facts = known_of_group(key, None)
-    if key.period is None or key.period.first is None or key.period.last is None:
+    facts, read = known_of_group(key, None), key.period or key.read
+    if read is None or read.first is None or read.last is None:
         return [facts if key.is_column or key.period is not None else {}]
-    first, last = datetime.fromisoformat(key.period.first), datetime.fromisoformat(key.period.last)
-    days = key.period.whole_days
+    first, last = datetime.fromisoformat(read.first), datetime.fromisoformat(read.last)
+    days = read.whole_days
     step = timedelta(days=1) if days else timedelta(microseconds=1)
     after_last = last + step if last.year < datetime.max.year else last
     beyond: tuple[Fact, ...] = NULL, Within(None, first, days), Within(after_last, None, days)
-    return [facts | dict.fromkeys(key.period.columns, one) for one in beyond]
+    return [facts | dict.fromkeys(read.columns, one) for one in beyond]

@@ -6,8 +6,8 @@ to see that an earlier one counted the same rows by the same weights: what is no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from typing import Any, cast, get_args
 
@@ -17,8 +17,12 @@ from planner.periods.exact_days import DayColumn, split_days
 from planner.periods.period_scope import Run
 from planner.plan import GroupKey, Plan, Release
 from planner.reuse.fact import TimeUnit, moment_of
+from planner.reuse.normal_form import Ordered, conjuncts, counted
 from planner.reuse.tree_hash import text_hash, tree_hash
 from planner.sql.result_names import ResultType
+
+FIELDS: Mapping[str, int] = {"MONTH": 1, "QUARTER": 3}
+"""Fields of a moment that are a span of time within a year, and of how many months each."""
 
 REUSABLE = frozenset({"gem", "group_lp", "bound_first", "l1_clip", "l2_clip", "joint_scale", "fixed"})
 """Mechanisms whose noises, one in every group, are independent of one another once the thresholds are known, and of a
@@ -59,6 +63,8 @@ class KeyOutline:
       period: of a key that is the beginning of a unit of time.
       lacks_null, lacks_others: are rows left out whose value is NULL, or not among the declared ones?
       within: hash of each condition without which a row has no group.
+      read: of another key that reads one moment alone: whose, and what is NULL outside of a range before.
+      field: which field of that moment the key is, of those that a year makes a span of time; or nothing.
     """
 
     name: str
@@ -69,6 +75,8 @@ class KeyOutline:
     lacks_null: bool = False
     lacks_others: bool = False
     within: tuple[str, ...] = ()
+    read: Period | None = None
+    field: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,13 +85,21 @@ class ReleaseOutline:
 
     Attributes:
       name: hash of weight, bound and kind; None where nothing can follow from it.
-      adds_up: is it a sum over rows, so that of several groups together it is the sum of theirs?
+      adds_up: is it a sum over rows with noises of `REUSABLE`, so that of several groups together it is the sum of
+        theirs? Of any other release a group's value stands for that group alone.
       cut: hash of how contributions are cut at tau: equal for releases that estimate one number at equal thresholds.
+      where: hashes of further conditions under which a row counts, sorted: those of FILTER, and not being NULL.
     """
 
     name: str | None
     adds_up: bool
     cut: str
+    where: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> tuple[str | None, tuple[str, ...]]:
+        """What it counts of the rows of its question."""
+        return self.name, self.where
 
 
 @dataclass(frozen=True)
@@ -113,7 +129,7 @@ class Outline:
     Attributes:
       rows: hash of the join without its conditions, and of who owns its tuples.
       data_version: the custodian's.
-      conditions: hash of each condition of WHERE, sorted; each as often as it stands there.
+      conditions: hash of each condition of WHERE, sorted, in the form of `planner.reuse.normal_form`.
       keys: of GROUP BY, in order.
       releases: in order.
       days: per append-only table that is joined, of which days its rows are.
@@ -139,7 +155,7 @@ class Outline:
             data_version=document["data_version"],
             conditions=tuple(document["conditions"]),
             keys=tuple(_key(key) for key in document["keys"]),
-            releases=tuple(ReleaseOutline(**release) for release in document["releases"]),
+            releases=tuple(map(_release, document["releases"])),
             days=tuple(map(_days, document.get("days", ()))),
         )
 
@@ -169,14 +185,17 @@ def outline(
     found = any(domain.is_discovered for domain in plan.domains)
     if plan.sampling is not None or plan.selection is not None or found or cuts or not shown:
         return None
-    together = [release_name(release) for release in plan.releases]
+    ordered = Ordered.of(plan)
+    plan = ordered.plan
+    together = [(release_name(release), names_of(counted(release)[1])) for release in plan.releases]
     releases = tuple(
         ReleaseOutline(
-            release_name(release) if mechanism in REUSABLE else None,
-            release.is_sum,
+            name,
+            release.is_sum and mechanism in REUSABLE,
             _cut(plan, mechanism, noise, n_groups, together),
+            where,
         )
-        for release, (mechanism, noise) in zip(plan.releases, released, strict=True)
+        for release, (mechanism, noise), (name, where) in zip(plan.releases, released, together, strict=True)
     )
     if not any(release.name for release in releases):
         return None
@@ -186,7 +205,7 @@ def outline(
         condition_names(plan),
         tuple(map(key_outline, plan.group_keys)),
         releases,
-        tuple(one for column in day_columns if (one := day_outline(plan, column)) is not None),
+        tuple(one for column in day_columns if (one := day_outline(plan, renamed(column, ordered))) is not None),
     )
 
 
@@ -203,6 +222,11 @@ def rows_of_state(plan: Plan, fingerprint: str) -> str:
     return text_hash("\n".join([fingerprint, joined.sql("postgres"), *owners]))
 
 
+def renamed(column: DayColumn, ordered: Ordered) -> DayColumn:
+    """A day column as an ordered plan has it."""
+    return replace(column, alias=ordered.aliases.get(column.alias, column.alias))
+
+
 def day_outline(plan: Plan, column: DayColumn) -> DayOutline | None:
     """The conditions with the days apart; None where they leave no day, or rows of no day."""
     found = split_days(conditions(plan), column)
@@ -210,7 +234,7 @@ def day_outline(plan: Plan, column: DayColumn) -> DayOutline | None:
         return None
     days, others = found
     runs = tuple((_iso(first), _iso(last)) for first, last in days)
-    return DayOutline(tree_hash(column.written), tuple(sorted(map(condition_name, others))), runs)
+    return DayOutline(tree_hash(column.written), names_of(conjuncts(others)), runs)
 
 
 def conditions(plan: Plan) -> list[exp.Expr]:
@@ -223,7 +247,12 @@ def conditions(plan: Plan) -> list[exp.Expr]:
 
 def condition_names(plan: Plan) -> tuple[str, ...]:
     """The hashes of a plan's conditions, sorted: the order in which they are written says nothing."""
-    return tuple(sorted(map(condition_name, conditions(plan))))
+    return names_of(conjuncts(conditions(plan)))
+
+
+def names_of(parts: Iterable[exp.Expr]) -> tuple[str, ...]:
+    """The hashes of conditions that all hold, each once, sorted."""
+    return tuple(sorted({condition_name(one) for one in parts}))
 
 
 def condition_name(condition: exp.Expr) -> str:
@@ -232,11 +261,14 @@ def condition_name(condition: exp.Expr) -> str:
 
 
 def release_name(release: Release) -> str | None:
-    """Hash of what a release counts; None for ranks, and for products around means, which are those of one group."""
-    if release.ranked is not None or release.around is not None:
+    """Hash of what a release counts or ranks of whichever rows; None for products around means of others."""
+    if release.around is not None:
         return None
-    counted = "" if release.distinct is None else f"{release.distinct.sql('postgres')} {release.determined}"
-    return text_hash("\n".join([release.weight.sql("postgres"), float(release.weight_bound).hex(), counted]))
+    values = "" if release.distinct is None else f"{release.distinct.sql('postgres')} {release.determined}"
+    facts = [counted(release)[0].sql("postgres"), float(release.weight_bound).hex(), values]
+    if (ranked := release.ranked) is not None:
+        facts += [ranked.place.sql("postgres"), repr(ranked.grid), repr(ranked.rank)]
+    return text_hash("\n".join(facts))
 
 
 def key_outline(key: GroupKey) -> KeyOutline:
@@ -245,11 +277,14 @@ def key_outline(key: GroupKey) -> KeyOutline:
     omitted = key.omitted or ""
     is_column = isinstance(inner, exp.Column)
     period = None if is_column else _period(inner)
-    moored = period is not None and period.first is not None  # then NULL stands for what is beyond the range, too
-    lacks = "NULL" in omitted or moored, "declared" in omitted or ("not from" in omitted and not moored)
+    read = _read(inner) if period is None else None
+    known = period or read
+    ranged = known is not None and known.first is not None
+    lacks = "NULL" in omitted or ranged, "declared" in omitted or ("not from" in omitted and not ranged)
     # A sentence names columns, too: one that is called "declared" makes more seem left out than is.
+    names = tree_hash(key.key), tree_hash(inner)
     within = tuple(map(condition_name, key.within))
-    return KeyOutline(tree_hash(key.key), tree_hash(inner), key.type, is_column, period, *lacks, within)
+    return KeyOutline(*names, key.type, is_column, period, *lacks, within, read, _field(inner))
 
 
 def written(key: GroupKey) -> exp.Expr:
@@ -259,7 +294,7 @@ def written(key: GroupKey) -> exp.Expr:
     return sql.this.unnest() if canonical and isinstance(sql, exp.Cast) else sql
 
 
-def _cut(plan: Plan, mechanism: str, noise: str, n_groups: int, together: Sequence[str | None]) -> str:
+def _cut(plan: Plan, mechanism: str, noise: str, n_groups: int, together: Sequence[object]) -> str:
     """Truncated in each group, in total, in length, by one factor for all sums, or with capacities of kinds."""
     facts: list[object] = ["each group"]
     if mechanism == "l1_clip":
@@ -279,6 +314,28 @@ def _period(tree: exp.Expr) -> Period | None:
     unit, inner = _unit_of(tree)
     if unit is None:
         return None
+    return _of_moment(unit, inner)
+
+
+def _read(tree: exp.Expr) -> Period | None:
+    """The one moment that an expression reads, each time made NULL outside of a range; None where it reads others."""
+    cases = {tree_hash(case): case for case in tree.find_all(exp.Case) if _moored(case) is not None}
+    if len(cases) != 1:
+        return None
+    ((name, case),) = cases.items()
+    inside = {id(node) for one in tree.find_all(exp.Case) if tree_hash(one) == name for node in one.walk()}
+    if any(id(column) not in inside for column in tree.find_all(exp.Column)):
+        return None
+    return _of_moment("day", case)
+
+
+def _field(tree: exp.Expr) -> str:
+    """MONTH or QUARTER of `extract(month FROM x)`, which a year makes a span of time; nothing of another key."""
+    name = tree.this.name.upper() if isinstance(tree, exp.Extract) else ""
+    return name if name in FIELDS else ""
+
+
+def _of_moment(unit: TimeUnit, inner: exp.Expr) -> Period:
     of = [tree_hash(inner)]
     whole_days = isinstance(inner, exp.Cast) and inner.to.this is exp.DataType.Type.TIMESTAMP
     while isinstance(inner, exp.Paren) or (
@@ -303,12 +360,14 @@ def _period(tree: exp.Expr) -> Period | None:
 
 
 def _unit_of(tree: exp.Expr) -> tuple[TimeUnit | None, exp.Expr]:
-    """The unit of `date_trunc('unit', x)`, of a cast of it, or of a cast to a date; and x."""
+    """The unit of `date_trunc('unit', x)`, of a cast of it, of a cast to a date, or of a year's number; and x."""
     if isinstance(tree, exp.Paren):
         return _unit_of(tree.this)
     if isinstance(tree, exp.TimestampTrunc):
         unit = tree.args["unit"].name.lower()
         return (unit if unit in get_args(TimeUnit) else None), tree.this
+    if isinstance(tree, exp.Extract):
+        return ("year" if tree.this.name.upper() == "YEAR" else None), tree.expression
     if not isinstance(tree, exp.Cast):
         return None, tree
     unit, inner = _unit_of(tree.this)
@@ -355,12 +414,20 @@ def _days(document: Mapping[str, Any]) -> DayOutline:
     return DayOutline(document["column"], tuple(document["conditions"]), runs)
 
 
+def _release(document: Mapping[str, Any]) -> ReleaseOutline:
+    return ReleaseOutline(**{**document, "where": tuple(document.get("where", ()))})
+
+
 def _key(document: Mapping[str, Any]) -> KeyOutline:
-    period = document["period"]
-    if period is not None:
-        unit = period["unit"]
-        if unit not in get_args(TimeUnit):
-            raise ValueError("no unit of time")
-        made = {**period, "unit": cast(TimeUnit, unit)}
-        period = Period(**made | {name: tuple(period[name]) for name in ("of", "columns")})
-    return KeyOutline(**{**document, "period": period, "within": tuple(document.get("within", ()))})
+    periods = {name: _period_of(document.get(name)) for name in ("period", "read")}
+    return KeyOutline(**{**document, **periods, "within": tuple(document.get("within", ()))})
+
+
+def _period_of(document: Mapping[str, Any] | None) -> Period | None:
+    if document is None:
+        return None
+    unit = document["unit"]
+    if unit not in get_args(TimeUnit):
+        raise ValueError("no unit of time")
+    made = {**document, "unit": cast(TimeUnit, unit)}
+    return Period(**made | {name: tuple(document[name]) for name in ("of", "columns")})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
@@ -112,11 +113,23 @@ class KeptAnswers:
         """What the analyst has paid for already, which is free; None where the question must be charged.
 
         Raises: KeyReused, DuplicateRequest.
-        Cost: two reads of the ledger, two more with an idempotency key; waits for nobody.
+        Cost: two reads of the ledger, one more for each answer, two more with an idempotency key; waits for nobody.
         """
         earlier = first_attempt(self.ledger, charge)
-        kept = self._lookup(charge) if earlier is None else earlier
+        kept = self._newest(charge) if earlier is None else earlier
         return None if kept is None or not kept.paid else self._paid(kept, charge)
+
+    def anew(self, charge: Charge) -> Charge:
+        """The charge of a question that is measured whatever the analyst has: under a name that holds no paid answer.
+
+        The n-th that an analyst asks anew has the same name for all, so that it is sold to the next, as every answer.
+        Cost: one read of the ledger for each answer to the question that the analyst has paid for.
+        """
+        for named in _names(charge):
+            kept = self._lookup(named)
+            if kept is None or not kept.paid:
+                return named
+        raise AssertionError("some name is free")
 
     def again(self, paid: Paid) -> Served:
         """Serve it again, free. Reads no ledger.
@@ -233,6 +246,16 @@ class KeptAnswers:
     def _lookup(self, charge: Charge) -> KeptAnswer | None:
         return self.ledger.kept_answer(charge.answer_key, charge.analyst)
 
+    def _newest(self, charge: Charge) -> KeptAnswer | None:
+        """The last answer to the question that the analyst was charged for; else what others have, or nothing."""
+        newest = None
+        for named in _names(charge):
+            kept = self._lookup(named)
+            if kept is None or not kept.paid:
+                return newest or kept
+            newest = kept
+        raise AssertionError("some name is free")
+
     def _paid(self, kept: KeptAnswer, charge: Charge) -> Paid:
         return Paid(kept, self.ledger.budget(charge.analyst))
 
@@ -251,3 +274,11 @@ class KeptAnswers:
             return known
         with alone_if_large(len(kept.answer)):
             return self.releases.get(kept.number) or self.releases.put(kept.number, decoded(kept.answer))
+
+
+def _names(charge: Charge) -> Iterator[Charge]:
+    """A question's charge under its own name, and then under those of each measurement anew."""
+    yield charge
+    for number in itertools.count(1):
+        key = hashlib.sha256(f"anew {number} {charge.answer_key}".encode()).hexdigest()
+        yield replace(charge, answer_key=key)

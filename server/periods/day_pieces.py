@@ -18,7 +18,7 @@ from planner.periods.exact_days import without_runs
 from planner.periods.period_scope import Run, TimeValues
 from planner.plan import Plan
 from planner.reuse.day_match import DayMatch, GroupOfDays
-from planner.reuse.matching import Lacking, Undecided
+from planner.reuse.matching import AskedRelease, Lacking, Undecided
 from server.answers.released import Released
 from server.reuse.kept_outlines import Owned
 from server.reuse.regroup import NOWHERE, OwnGroups, combinations
@@ -85,21 +85,21 @@ class Piece:
 
 
 def kept_source(
-    plan: Plan, names: Sequence[str | None], owned: Owned, match: DayMatch, released: Released
+    plan: Plan, asked: Sequence[AskedRelease | None], owned: Owned, match: DayMatch, released: Released
 ) -> KeptSource | None:
     """The kept answer with which of its releases are the question's; None where one is missing, or cannot be added.
 
     Args:
-      plan, names: the question's, and the names of its releases.
+      plan, asked: the question's, and its releases.
       owned, match, released: the kept answer.
     """
     places = []
-    for release, name in zip(plan.releases, names, strict=True):
+    for release, one in zip(plan.releases, asked, strict=True):
         found = [
             place
             for place, kept in enumerate(owned.outline.releases)
-            if name is not None
-            and kept.name == name
+            if one is not None
+            and kept.counts == one.counts
             and usable(released.noisy[place])
             and holds(plan, release, released.noisy[place])
         ]

@@ -195,7 +195,7 @@ class PeriodSums:
         asked = AskedQuestion(plan)
         if column is None or not all(asked.releases):
             return None
-        noted, by_days = NotedPeriods.of(entry), AskedByDays(plan, asked, column)
+        noted, by_days = NotedPeriods.of(entry), AskedByDays(asked, column)
 
         def stands(days: Days, version: int) -> bool:
             since = question.data_version if version == question.data_version else noted.since(scope, days)

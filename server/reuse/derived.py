@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from server.results.response import response
 from server.reuse.usable import cut_as_vectors
 
 _FREE = "Nothing was measured or charged: this follows from {which}."
+_FRESH = "With reuse = never it is measured anew, for epsilon {epsilon:g}"
 _CUT_APART = (
     "A value is the sum of up to {most} of its groups. In each of them what a person adds was cut at tau by itself, "
     "so that one who is in all of them may count {most} times tau; a question of its own would have cut it once."
@@ -50,6 +52,11 @@ class Width:
     fresh: float
     step: float = 0.0
 
+    @property
+    def is_known(self) -> bool:
+        """Is it known beforehand how wide a new one is? Of ranks it is not."""
+        return math.isfinite(self.fresh)
+
 
 @dataclass(frozen=True)
 class Derived:
@@ -64,6 +71,7 @@ class Derived:
       combined: the most releases of one number that were combined.
       lacking: which rows it lacks.
       one_factor: was a part cut by one factor for all sums of its own question?
+      paid: an epsilon that was spent on each part of it, on that part or on a worse one, with all rows.
     """
 
     domain: Domain
@@ -74,11 +82,20 @@ class Derived:
     combined: int
     lacking: Lacking
     one_factor: bool
+    paid: float
 
-    @property
-    def serves(self) -> bool:
-        """Is it served unasked: nowhere wider than a new answer is expected to be, and as complete as that one?"""
-        return self.is_complete and all(width.free <= width.fresh + width.step for width in self.widths)
+    def serves(self, epsilon: float, *, as_accurate: bool) -> bool:
+        """Is it served unasked? It is as complete as a new answer, and as accurate or no cheaper.
+
+        Who asks for no more epsilon than was paid for what determines the answer has it, however it is spelled; who
+        asks for more wants it more accurate.
+
+        Args:
+          epsilon: of the question.
+          as_accurate: does the question say how accurate it is to be?
+        """
+        accurate = all(width.is_known and width.free <= width.fresh + width.step for width in self.widths)
+        return self.is_complete and (accurate or (not as_accurate and epsilon <= self.paid))
 
     @property
     def is_complete(self) -> bool:
@@ -108,7 +125,7 @@ class Derived:
                 mechanism=cut_as_vectors(self.noisy) or plan.mechanism,
                 tuples_per_unit=None if self.one_factor else plan.tuples_per_unit,
                 group_rule=None,
-                notes=(*self.notes(), *plan.notes),
+                notes=(*self.notes(), self._offered(plan.epsilon), *plan.notes),
             ),
             self.domain,
             self.noisy,
@@ -118,10 +135,18 @@ class Derived:
         notes = (*made.notes, *confidence_notes(made.confidence))
         return replace(made, notes=notes, epsilon=0.0, delta=0.0, cached=True, derived_from=self.charges)
 
+    def _offered(self, epsilon: float) -> str:
+        known = [one for one in self.widths if one.is_known]
+        widths = "; ".join(f"{one.label} +-{one.fresh:.4g}, here +-{one.free:.4g}" for one in known)
+        return _FRESH.format(epsilon=epsilon) + (f", to about {widths}." if widths else ".")
+
     def passed_over(self) -> str:
         """What is said of a new answer that was measured though this one would have been free."""
-        widths = "; ".join(f"{one.label}: +-{one.free:.4g} and not +-{one.fresh:.4g} or so" for one in self.widths)
-        why = f"it is less accurate ({widths})" if self.is_complete else "it may lack rows"
+        known = [one for one in self.widths if one.is_known]
+        widths = "; ".join(f"{one.label}: +-{one.free:.4g} and not +-{one.fresh:.4g} or so" for one in known)
+        why = "it may lack rows"
+        if self.is_complete:
+            why = f"it is less accurate ({widths})" if widths else "less epsilon was paid for it"
         return f"An answer that follows from {self.which} would be free with reuse = only; {why}."
 
     def notes(self) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from planner.plan import Plan, Release
 from planner.reuse.matching import AskedQuestion, Lacking, Match
+from planner.reuse.outline import condition_name
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.kept_answers import KeptAnswers
 from server.answers.released import Released, alone_if_large
@@ -19,7 +21,7 @@ from server.question import Question
 from server.reuse.derived import Derived, Width, half_width
 from server.reuse.kept_outlines import KeptOutlines, Owned
 from server.reuse.regroup import OwnGroups, Regrouped, own_groups, regroup
-from server.reuse.sums import added_up, variance, weighted
+from server.reuse.sums import added_up, taken, variance, weighted
 from server.reuse.usable import holds, one_factor, usable
 from server.scheduling.lru_cache import LruCache
 from server.workers.measure import AnyRelease
@@ -39,6 +41,11 @@ class _Source:
     released: Released
     regrouped: Regrouped
 
+    def is_single(self, *, all_there: bool) -> bool:
+        """Is each of the question's groups at most one of its own; where all are there, exactly one?"""
+        sizes = self.regrouped.sizes
+        return bool(np.all(sizes <= 1) and (not all_there or np.all(sizes == 1)))
+
     def spread(self, place: int) -> float:
         """The variance of the widest sum that a release of it gives, by scales of noise alone."""
         added = np.bincount(
@@ -56,6 +63,7 @@ class _Part:
     noisy: NoisyAnswer
     sources: tuple[_Source, ...]
     one_factor: bool
+    paid: float
 
 
 class Reusing:
@@ -86,8 +94,8 @@ class Reusing:
           the kept answers, and milliseconds per different set of noise scales.
         """
         plan = question.plan
-        found = any(domain.is_discovered for domain in plan.domains)
-        if not plan.releases or plan.selection is not None or plan.sampling is not None or found:
+        discovered = any(domain.is_discovered for domain in plan.domains)
+        if not plan.releases or plan.selection is not None or plan.sampling is not None or discovered:
             return None
         owned = self._outlines.of(analyst, plan.policy_hash, question.data_version)
         if not owned:
@@ -95,24 +103,28 @@ class Reusing:
         asked = self._asked.get(question.serial) or self._asked.put(question.serial, AskedQuestion(plan))
         if not all(asked.releases):
             return None
-        wanted = set(asked.releases)
-        matches = [
-            (one, match)
-            for one in owned
-            if any(release.name in wanted for release in one.outline.releases)
-            if (match := asked.follows(one.outline)) is not None
-        ][:_MOST_MATCHES]
-        if not matches:
+        matches = _matches(asked, owned)
+        if not any(matches):
             return None
         domain = groups()
         own = own_groups(plan, domain, asked) if len(domain) <= _MOST_GROUPS else None
         if own is None:
             return None
-        sources = [source for one, match in matches if (source := self._source(one, match, own, analyst))]
-        names = zip(plan.releases, asked.releases, strict=True)
-        parts = [_part(plan, release, name, sources, len(domain)) for release, name in names]
-        known = [part for part in parts if part is not None]
-        return _derived(question, domain, known) if len(known) == len(parts) else None
+        known: dict[object, _Source | None] = {}
+        parts = []
+        for release, found in zip(plan.releases, matches, strict=True):
+            options = []
+            for one, match, place in found:
+                name = one.released, tuple(sorted(map(condition_name, match.extra)))
+                if name not in known:
+                    known[name] = self._source(one, match, own, analyst)
+                if (source := known[name]) is not None:
+                    options.append((source, place))
+            part = _part(plan, release, options, len(domain))
+            if part is None:
+                return None
+            parts.append(part)
+        return _derived(question, domain, parts)
 
     def _source(self, owned: Owned, match: Match, own: OwnGroups, analyst: str) -> _Source | None:
         released = self._kept.released_to(owned.answer_key, analyst)
@@ -123,23 +135,46 @@ class Reusing:
         return None if regrouped is None else _Source(owned, released, regrouped)
 
 
-def _part(plan: Plan, release: Release, name: str | None, sources: Sequence[_Source], n_groups: int) -> _Part | None:
+_Found = tuple[Owned, Match, int]
+"""A kept answer, how the rows that a release counts are those of its groups, and which release of it says so."""
+
+
+def _matches(asked: AskedQuestion, owned: Sequence[Owned]) -> list[list[_Found]]:
+    """By release of the question, the newest kept ones that it may follow from."""
+    found: list[list[_Found]] = []
+    for release in asked.releases:
+        assert release is not None, "it was looked at"
+        pairs = ((one, place, kept) for one in owned for place, kept in enumerate(one.outline.releases))
+        matches = (
+            (one, match, place)
+            for one, place, kept in pairs
+            if (match := asked.follows(one.outline, release, kept)) is not None
+        )
+        found.append(list(itertools.islice(matches, _MOST_MATCHES)))
+    return found
+
+
+def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_groups: int) -> _Part | None:
     """The release of a question with the least noise that follows, by public numbers; None where none does."""
     options = []
-    for source in sources:
-        for place, kept in enumerate(source.owned.outline.releases):
-            single = int(source.regrouped.sizes.max(initial=0)) <= 1
-            fits = kept.name == name and (kept.adds_up or single) and usable(source.released.noisy[place])
-            if fits and holds(plan, release, source.released.noisy[place]):
-                options.append((source, place))
+    for source, place in found:
+        one, kept = source.released.noisy[place], source.owned.outline.releases[place]
+        computed = usable(one)
+        whole = (kept.adds_up and computed) or source.is_single(all_there=not computed)
+        if whole and holds(plan, release, one):
+            options.append((source, place))
     if not options:
         return None
     # Rows that are lacking are worse than any noise.
     best, place = min(options, key=lambda one: (one[0].regrouped.lacking != Lacking(), one[0].spread(one[1])))
     alike = [(best, place), *(other for other in options if other[0] is not best and _alike((best, place), other))]
     noisy = [source.released.noisy[own] for source, own in alike]
-    summed = added_up(weighted(noisy, best.regrouped.place), n_groups)
-    return _Part(summed, tuple(source for source, _ in alike), one_factor(noisy))
+    if not usable(noisy[0]):
+        summed = taken(noisy[0], best.regrouped.place, n_groups)
+    else:
+        summed = added_up(weighted(noisy, best.regrouped.place), n_groups)
+    paid = max(source.owned.epsilon for source, _ in options if source.regrouped.lacking == best.regrouped.lacking)
+    return _Part(summed, tuple(source for source, _ in alike), one_factor(noisy), paid)
 
 
 def _alike(one: tuple[_Source, int], other: tuple[_Source, int]) -> bool:
@@ -151,6 +186,8 @@ def _alike(one: tuple[_Source, int], other: tuple[_Source, int]) -> bool:
     if first.releases[left_place] != second.releases[right_place]:
         return False
     a, b = left.released.noisy[left_place], right.released.noisy[right_place]
+    if not (usable(a) and usable(b)):
+        return False
     same_groups = left.released.domain == right.released.domain
     if one_factor([a, b]) and not _same_thresholds(left.released.noisy, right.released.noisy):
         return False  # the factor of one sum hangs on the thresholds of all
@@ -187,6 +224,7 @@ def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> Deri
         combined=max(len(part.sources) for part in parts),
         lacking=lacking,
         one_factor=any(part.one_factor for part in parts),
+        paid=min(part.paid for part in parts),
     )
 
 

@@ -117,6 +117,21 @@ def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
     )
 
 
+def taken(noisy: NoisyAnswer, place: NDArray[np.int64], n_groups: int) -> NoisyAnswer:
+    """The values of some groups of a release as they are, each with its own interval.
+
+    Args:
+      noisy: the release, of whatever mechanism.
+      place: (G_kept,) the group that each kept group is, or NOWHERE; each group is one.
+      n_groups: G.
+    """
+    of = np.full(n_groups, NOWHERE, np.int64)
+    own = np.flatnonzero(place != NOWHERE)
+    of[place[own]] = own
+    assert not np.any(of == NOWHERE), "each group is there"
+    return replace(noisy, epsilon=0.0, delta=0.0, **{name: getattr(noisy, name)[of] for name in _FIELDS})
+
+
 COST_IN_SCALES = 32.0
 """What choosing a threshold costs at most, in scales of the release's noise, beside one for each group where noise of
 all groups is charged: 11 to 31 of the mechanisms that may be added up. It stands for a cost that no released value

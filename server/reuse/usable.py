@@ -7,14 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.plan import Plan, Release
+from planner.reuse.outline import REUSABLE
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS
 
 
 def usable(noisy: NoisyAnswer) -> bool:
-    """Has it intervals with two ends around the truncated answer, and noise of a public scale in every group?"""
+    """Has it intervals with two ends around the truncated answer, and independent noise of a public scale in every
+    group?
+    """
     finite = np.isfinite(noisy.low) & np.isfinite(noisy.high) & np.isfinite(noisy.noise_scale)
-    return noisy.covers == "truncated_full" and bool(np.all(finite & (noisy.noise_scale > 0)))
+    public = noisy.covers == "truncated_full" and noisy.mechanism in REUSABLE
+    return public and bool(np.all(finite & (noisy.noise_scale > 0)))
 
 
 def holds(plan: Plan, release: Release, noisy: NoisyAnswer) -> bool:

@@ -235,10 +235,50 @@ def test_parts_of_a_composed_statement_follow_too(asked: Ask, ledger: Ledger) ->
 
 def test_an_exhausted_budget_still_has_what_follows(asked: Ask, ledger: Ledger) -> None:
     ledger.grant("analyst:ada", Grant(epsilon=20.0, delta=1e-4), CUSTODIAN)
-    asked(MONTHS, epsilon=20.0)
+    asked(MONTHS, epsilon=19.0)
     with pytest.raises(BudgetExhausted):
         asked(YEARS, epsilon=20.0)
     assert asked(YEARS, epsilon=20.0, reuse="only").derived_from == (1,)
+
+
+def test_it_is_free_however_wide_where_no_more_epsilon_is_named_than_was_paid(asked: Ask, ledger: Ledger) -> None:
+    asked(MONTHS)
+    years = asked(YEARS)
+    assert (years.epsilon, years.derived_from) == (0.0, (1,))
+    (offered,) = (note for note in years.notes if note.startswith("With reuse = never"))
+    assert "for epsilon 1, to about count(*) +-" in offered and ", here +-" in offered
+    assert asked(YEARS, epsilon=1.5).epsilon == 1.5, "who names more wants it more accurate"
+    assert asked(f"{MONTHS} ORDER BY 2 DESC LIMIT 3").epsilon == 0.0
+    by_field = asked(
+        f"SELECT extract(year FROM v.came) AS y, extract(month FROM v.came) AS m, count(*) AS n {FROM} GROUP BY 1, 2"
+    )
+    assert by_field.epsilon == 0.0 and len(by_field.rows) == 36
+
+
+def test_never_measures_the_very_question_anew_and_sells_it_to_the_next(asked: Ask, ledger: Ledger) -> None:
+    first, second, third = (asked(MONTHS, reuse=reuse) for reuse in ("auto", "never", "auto"))
+    assert [one.epsilon for one in (first, second, third)] == [1.0, 1.0, 0.0]
+    assert second.rows != first.rows and third.rows == second.rows
+    assert any(note.startswith("This is another measurement") for note in second.notes)
+    assert [asked(MONTHS, analyst="grace", reuse="never").rows for _ in range(2)] == [first.rows, second.rows]
+    assert (spent(ledger, "analyst:grace"), spent(ledger, DATASET)) == (2.0, 2.0)
+    composed = f"SELECT max(n) FROM ({MONTHS}) AS m"
+    assert asked(composed, reuse="never").epsilon == 1.0 and asked(composed).epsilon == 0.0
+    assert ledger.verify().fault is None
+
+
+def test_a_median_by_ward_is_that_of_each_ward(asked: Ask) -> None:
+    wards = asked(f"SELECT v.ward, median(v.days) AS m, count(*) AS n {FROM} GROUP BY 1")
+    one = asked(f"SELECT median(v.days) AS m {FROM} WHERE v.ward = 'B'")
+    assert (one.epsilon, one.rows[0], one.intervals[0]) == (0.0, (wards.rows[1][1],), (wards.intervals[1][1],))
+    assert asked(f"SELECT median(v.days) AS m {FROM}").epsilon == 1.0, "of all wards it does not follow"
+    assert asked(f"SELECT median(v.days) AS m {FROM} WHERE v.ward = 'A'", epsilon=2.0).epsilon == 2.0
+
+
+def test_fields_of_moments_lack_what_lies_beyond_the_declared_range(asked: Ask) -> None:
+    for field, epsilon in (("dow", 0.5), ("year", 0.6)):
+        asked(f"SELECT extract({field} FROM v.came) AS f, count(*) AS n {FROM} GROUP BY 1")
+        assert asked(f"SELECT count(*) {FROM}", epsilon).epsilon == epsilon
 
 
 def test_explain_tells_both_ways(asked: Ask, pipeline: Pipeline) -> None:

@@ -279,7 +279,7 @@ async function run(asked = question(), asking = new Asking(asked)) {
 
 function place(answer, context) {
   const card = new Answer(answer, context, {
-    edit, collect, again: (one) => openPaid(one.question, one.root), close: (one) => notebook.remove(one.root),
+    edit, collect, again: (one) => openPaid(one.question, one.root), anew: (asked) => run({ ...asked, reuse: "never" }), close: (one) => notebook.remove(one.root),
   });
   notebook.add(card);
   card.compare(question());
@@ -340,7 +340,7 @@ async function board(body, asked, before) {
   gauge.plan();
   const parts = statements(asked.sql);
   const card = new Dashboard(answered, { asked: parts, question: asked, at: Date.now(), me, before }, {
-    edit, again: (one) => openPaid(one.question, one.root), close: (one) => notebook.remove(one.root),
+    edit, again: (one) => openPaid(one.question, one.root), anew: (asked) => run({ ...asked, reuse: "never" }), close: (one) => notebook.remove(one.root),
   });
   notebook.add(card);
   card.compare(question());

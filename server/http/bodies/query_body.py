@@ -65,8 +65,9 @@ class QueryBody(BaseModel):
     reuse: Annotated[
         Reuse,
         Field(
-            description="`auto`: an answer that follows from those that you have paid for is free, and given where it"
-            " is no less accurate than a new one is expected to be; `only`: such a one or none; `never`: a new one."
+            description="`auto`: an answer that follows from those that you have paid for is free, and given unless"
+            " you name more epsilon than you paid for them, or an accuracy that it lacks; `only`: such a one or none;"
+            " `never`: a new one, also to a question that you have paid for."
         ),
     ] = "auto"
 

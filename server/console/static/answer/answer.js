@@ -18,7 +18,7 @@ let serial = 0;
 
 export class Answer {
   // context: {question, at, me: who asked, under which policy, of which version; before: the same when it was asked}.
-  // acts: {edit, again, close}, any of which may be missing.
+  // acts: {edit, again, anew, close}, any of which may be missing.
   constructor(answer, context, acts = {}) {
     Object.assign(this, { answer, ...context, acts, id: `answer-${(serial += 1)}`, drawn: false });
     this.root = element("article", { class: "answer card", "aria-labelledby": `${this.id}-title` });
@@ -131,9 +131,10 @@ export class Answer {
   }
 
   more() {
-    const { edit, again, collect } = this.acts;
+    const { edit, again, anew, collect } = this.acts;
     return element("span", { class: "acts" },
       again ? quiet("Again, free", () => again(this), { title: "Open what you have paid for; nothing is charged" }) : null,
+      anew && this.question.epsilon ? quiet("Measure anew", () => anew(this.question), { title: `Another measurement, for epsilon ${this.question.epsilon}, whatever you have paid for` }) : null,
       collect ? quiet("Add to a dashboard", () => collect(this.question), { title: "Put the question beside those in the editor: several are asked together, with one epsilon" }) : null,
       edit ? quiet("Edit", () => edit(this.question), { title: "Put the question into the editor" }) : null);
   }

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+import pytest
+
 from planner.plan import Plan
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.reuse.outline import Outline, outline
@@ -62,17 +64,64 @@ def test_conditions_and_names_do_not_change_which_rows_are_read() -> None:
 
 def test_sums_differ_by_weight_and_bound() -> None:
     one = known("SELECT sum(l_quantity), count(*), sum(l_quantity) FILTER (WHERE l_quantity < 9) FROM lineitem")
-    assert len({release.name for release in one.releases}) == 3
+    assert len({release.counts for release in one.releases}) == 3
     average = known("SELECT avg(l_quantity), sum(l_quantity) FROM lineitem")
     assert one.releases[0].name in {release.name for release in average.releases}
 
 
-def test_samples_and_ranks_have_none() -> None:
-    for sql in [
-        "SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (10)",
-        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY l_quantity) FROM lineitem",
-    ]:  # fmt: skip
-        assert outlined(sql) is None
+def test_samples_have_none_and_ranks_stand_for_single_groups() -> None:
+    assert outlined("SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (10)") is None
+    rank = "SELECT percentile_cont({}) WITHIN GROUP (ORDER BY l_quantity) FROM lineitem"
+    (half,), (tenth,) = (known(rank.format(share)).releases for share in (0.5, 0.1))
+    assert half.name is not None and half.name != tenth.name and not half.adds_up
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("o_custkey BETWEEN 3 AND 5", "o_custkey >= 3 AND 5 >= o_custkey"),
+        ("NOT o_custkey <= 3", "3 < o_custkey"),
+        ("NOT (o_custkey = 3 OR NOT o_orderkey = 4)", "o_orderkey = 4 AND o_custkey <> 3"),
+        ("o_orderstatus = 'F' OR o_orderstatus = 'O'", "o_orderstatus IN ('O', 'F', 'O')"),
+        ("o_orderstatus IN ('F')", "'F' = o_orderstatus"),
+        ("o_custkey = o_orderkey", "o_orderkey = o_custkey AND o_orderkey = o_custkey"),
+    ],
+)
+def test_conditions_that_are_spelled_otherwise_have_one_name(one: str, other: str) -> None:
+    named = {known(f"SELECT count(*) FROM orders WHERE {spelled}").conditions for spelled in (one, other)}
+    assert (
+        len(named) == 1 and len(known(f"SELECT count(*) FROM orders WHERE ({one}) AND o_orderkey > 9").conditions) > 1
+    )
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["o_custkey > 3", "o_custkey <= 3", "o_custkey < 3", "o_custkey = 3", "o_custkey <> 3", "NOT o_custkey = 3"],
+)
+def test_other_conditions_have_other_names(condition: str) -> None:
+    one, other = (known(f"SELECT count(*) FROM orders WHERE {it}").conditions for it in ("o_custkey >= 3", condition))
+    assert one != other
+
+
+def test_what_filter_counts_is_a_condition() -> None:
+    (filtered,) = known("SELECT count(*) FILTER (WHERE o_custkey > 3) FROM orders").releases
+    (whole,) = known("SELECT count(*) FROM orders").releases
+    assert (filtered.name, whole.where) == (whole.name, ())
+    assert filtered.where == known("SELECT count(*) FROM orders WHERE o_custkey > 3").conditions
+
+
+def test_the_order_of_tables_says_nothing() -> None:
+    conditions = "c_custkey = o_custkey AND o_orderkey > 9"
+    joined = f"SELECT o_orderdate > date '1995-01-01', count(*) FROM {{}} WHERE {conditions} GROUP BY 1"
+    one, other = (known(joined.format(tables)) for tables in ("orders, customer", "customer CROSS JOIN orders"))
+    assert (one.rows, one.conditions, one.keys, one.releases) == (
+        other.rows,
+        other.conditions,
+        other.keys,
+        other.releases,
+    )
+    twice = "SELECT count(*) FROM orders a JOIN orders b ON a.o_custkey = b.o_custkey WHERE {}.o_orderkey > 9"
+    assert known(twice.format("a")).conditions != known(twice.format("b")).conditions
 
 
 def test_groups_that_are_left_out_leave_none() -> None:
@@ -80,4 +129,5 @@ def test_groups_that_are_left_out_leave_none() -> None:
     plan: Plan = planned(sql)
     assert outlined(sql, group_rule=6) is None and outlined(sql, group_rule=7) is not None
     assert outline(plan, 1, 7, False, [(plan.mechanism, "laplace")]) is None
-    assert outline(plan, 1, 7, True, [("s4s", "laplace")]) is None
+    raced = outline(plan, 1, 7, True, [("r2t", "laplace")])
+    assert raced is not None and not any(release.adds_up for release in raced.releases)
