@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
@@ -17,7 +17,7 @@ from planner.parsing.constant_datetimes import written_intervals
 from planner.policy.policy import Policy
 from planner.public.bind import bind_public
 from planner.public.route import names_private_table
-from planner.released_expression import Given, KeyValue, RowCount
+from planner.released_expression import Given, KeyValue, RowCount, own_sums
 from planner.schema import Schema
 from planner.sql.result_names import NUMBERS, ResultType
 from planner.sql.result_types import shown_type
@@ -55,12 +55,14 @@ class Description:
       columns: name and type of each column of the answer.
       noisy: per column, is it a number that follows from released values?
       enums: by name, the type of each column of labels.
+      sums: per column, is it a released value of its own, or the difference of two?
     """
 
     parameters: tuple[str, ...]
     columns: tuple[tuple[str, ResultType], ...]
     noisy: tuple[bool, ...]
     enums: Mapping[str, SqlType] = field(default_factory=dict)
+    sums: tuple[bool, ...] = ()
 
 
 def describe(
@@ -106,8 +108,8 @@ def describe(
         if number is not None:
             node.replace(sample(node, number))
     written_intervals(copy)
-    columns, noisy, enums = _columns(copy, schema, policy, search_path)
-    return Description(tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)), columns, noisy, enums)
+    parameters = tuple(_type(slot, index) for index, slot in enumerate(slots, start=1))
+    return replace(_columns(copy, schema, policy, search_path), parameters=parameters)
 
 
 def types_around(query: exp.Query) -> tuple[str, ...]:
@@ -121,13 +123,11 @@ def types_around(query: exp.Query) -> tuple[str, ...]:
     return tuple((*slot.stated, "text")[0] for slot in slots)
 
 
-def _columns(
-    query: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None
-) -> tuple[tuple[tuple[str, ResultType], ...], tuple[bool, ...], Mapping[str, SqlType]]:
-    """Name and type of each column of the answer, which are noisy, and which of enums, on the statement's way."""
+def _columns(query: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None) -> Description:
+    """What is known of each column of the answer, on the statement's way."""
     if not names_private_table(query, schema, policy, search_path):
         columns = bind_public(query, schema, policy, _SOME_DAY, search_path).columns
-        return columns, (False,) * len(columns), {}
+        return Description((), columns, (False,) * len(columns), {}, (False,) * len(columns))
     assert isinstance(query, exp.Select), "the private grammar has nothing else"
     outputs = bind(query, schema, policy, _SOME_DAY, search_path).outputs
     noisy = tuple(
@@ -135,7 +135,8 @@ def _columns(
         for output in outputs
     )
     enums = {output.name: output.enum for output in outputs if output.enum is not None}
-    return tuple((output.name, output.type) for output in outputs), noisy, enums
+    sums = own_sums([output.expression for output in outputs])
+    return Description((), tuple((output.name, output.type) for output in outputs), noisy, enums, sums)
 
 
 def _some_value(kind: str, node: exp.Parameter) -> exp.Expr:

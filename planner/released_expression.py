@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -89,6 +90,26 @@ def is_never_true(condition: ReleasedExpression) -> bool:
     if not (isinstance(left, Given) and isinstance(right, Given)):
         return False
     return type(left.value) is type(right.value) and left.value != right.value
+
+
+def own_sums(expressions: Sequence[ReleasedExpression]) -> tuple[bool, ...]:
+    """Per expression: is it one released value, or the difference of two, that stands in no other such?
+
+    >>> own_sums([KeyValue(0), ReleasedValue(0), Apply("-", (ReleasedValue(1), ReleasedValue(2))), ReleasedValue(2)])
+    (False, True, False, False)
+    """
+    parts = [_added(one) for one in expressions]
+    used = Counter(release for own in parts for release in own)
+    return tuple(bool(own) and all(used[release] == 1 for release in own) for own in parts)
+
+
+def _added(expression: ReleasedExpression) -> tuple[int, ...]:
+    if isinstance(expression, ReleasedValue):
+        return (expression.release,)
+    if not isinstance(expression, Apply) or expression.operator != "-":
+        return ()
+    values = [one.release for one in expression.arguments if isinstance(one, ReleasedValue)]
+    return tuple(values) if len(values) == len(expression.arguments) else ()
 
 
 def within_no_range(expression: ReleasedExpression) -> ReleasedExpression:

@@ -3,20 +3,24 @@
 Of a column that follows from released values of its own row by sums, differences, factors that stand in the statement
 and functions that never fall, the ends follow from the ends of those values. They are computed by the same database
 with the same operators, so nothing is assumed of those but their direction. A column of k noisy values is right
-whenever all k intervals are: at confidence 1 - k (1 - c) by the union bound, where each is right at c. A product of
-two noisy values, a window and an aggregate over rows have no interval: they are said to have none.
+whenever all k intervals are: at confidence 1 - k (1 - c) by the union bound, where each is right at c. Windows, sums
+over rows and quotients of counts and sums of one answer have joint intervals (`joint_noise.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
 from planner.postprocessing.composed import HIGH, LOW, is_relation
-from planner.sql.trees import copied, fold, nodes
+from planner.postprocessing.joint_noise import divided, joint_ends
+from planner.sql.trees import copied, fold, holds, nodes
+
+_JOINT = "joint "  # before a number: a name that no column has
 
 _RISING = (exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
 _NUMBER_TYPES = frozenset({"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE"})
@@ -29,10 +33,16 @@ class ShownIntervals:
     Attributes:
       places: the columns; behind all columns of the statement stand a lower and an upper end of each, in this order.
       values: the most noisy values that one of them follows from.
+      joint: those of the columns whose intervals take noises for independent.
+      floored: the columns that are made of counts and sums of what is not negative, and are not, either.
+      keys: columns that are a group key of an answer, with its relation and its name there.
     """
 
     places: tuple[int, ...] = ()
     values: int = 1
+    joint: tuple[int, ...] = ()
+    floored: tuple[int, ...] = ()
+    keys: tuple[tuple[int, str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,22 +60,60 @@ class _Interval:
         return len(self.noisy) + self.extra
 
 
-def add_interval_ends(outer: exp.Query, noisy: Mapping[str, frozenset[str]]) -> ShownIntervals:
+@dataclass(frozen=True)
+class NoisyColumns:
+    """What is known of the columns of answers, by relation.
+
+    Attributes:
+      all: those with intervals, whose ends are columns of the relation, too.
+      sums: of these, those with one noise of its own.
+      floored: of these, those that are shown as 0 at the least.
+    """
+
+    all: Mapping[str, frozenset[str]]
+    sums: Mapping[str, frozenset[str]]
+    floored: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
     """Append the ends of the intervals of a statement's columns to its select list, in place.
 
     Args:
       outer: the SELECT around answers; it is changed.
-      noisy: by relation, its columns that have intervals, whose ends are columns of the relation, too.
+      noisy: the columns of the answers.
     """
-    if not isinstance(outer, exp.Select) or not _is_plain(outer) or any(item.is_star for item in outer.expressions):
+    distinct = outer.args.get("distinct") is not None
+    if not isinstance(outer, exp.Select) or distinct or any(item.is_star for item in outer.expressions):
         return ShownIntervals()
-    lineage = _Lineage(outer, noisy)
-    known = [(place, lineage.interval(item.unalias(), outer)) for place, item in enumerate(outer.expressions)]
+    lineage, floored = _Lineage(outer, noisy.all, noisy.sums), _Lineage(outer, noisy.floored)
+    trees = list(enumerate(item.unalias() for item in outer.expressions))
+    positive = tuple(place for place, tree in trees if _is_floored(tree, outer, floored))
+    keys = [(place, *named) for place, tree in trees if (named := lineage.key(tree, outer)) is not None]
+    known = [(place, lineage.interval(tree, outer)) for place, tree in trees]
     found = [(place, one) for place, one in known if one is not None and one.noisy]
     for number, (_, one) in enumerate(found):
         outer.append("expressions", _named(one.low, f"{number}{LOW}"))
         outer.append("expressions", _named(one.high, f"{number}{HIGH}"))
-    return ShownIntervals(tuple(place for place, _ in found), max((one.values for _, one in found), default=1))
+    return ShownIntervals(
+        tuple(place for place, _ in found),
+        max((one.values for _, one in found), default=1),
+        tuple(place for place, one in found if any(name.startswith(_JOINT) for name in one.noisy)),
+        positive,
+        tuple(keys),
+    )
+
+
+def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
+    """Is it made of what is not negative by what keeps it so?"""
+    if isinstance(tree, exp.Column):
+        return lineage.is_released(tree, select)
+    if (number := _constant(tree)) is not None:
+        return number >= 0
+    if isinstance(tree, (exp.Paren, exp.Cast, exp.Nullif, exp.Window, exp.Sum, exp.Avg, *_RISING)):
+        return _is_floored(tree.this, select, lineage)
+    if isinstance(tree, (exp.Add, exp.Mul, exp.Div)):
+        return all(_is_floored(side, select, lineage) for side in (tree.left, tree.right))
+    return False
 
 
 def name_columns(outer: exp.Query, whole: Mapping[str, frozenset[str]]) -> None:
@@ -102,8 +150,14 @@ def _is_plain(select: exp.Select) -> bool:
 
 
 class _Lineage:
-    def __init__(self, outer: exp.Select, noisy: Mapping[str, frozenset[str]]) -> None:
-        self._noisy = noisy
+    def __init__(
+        self,
+        outer: exp.Select,
+        noisy: Mapping[str, frozenset[str]],
+        sums: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
+        self._noisy, self._sums = noisy, None if sums is None else _Lineage(outer, sums)
+        self._joint = 0
         everywhere = nodes(outer)
         stars = any(
             isinstance(node, exp.Select) and any(item.is_star for item in node.expressions) for node in everywhere
@@ -116,6 +170,54 @@ class _Lineage:
 
     def interval(self, tree: exp.Expr, select: exp.Select) -> _Interval | None:
         """The ends of an expression over a SELECT's FROM; None where they are not known."""
+        if holds(tree, exp.Window, exp.AggFunc) and (together := self._together(tree, select)) is not None:
+            return together
+        found = self._monotone(tree, select)
+        if found is not None and isinstance(tree, exp.Column) and found.noisy and not _is_plain(select):
+            return None  # of which row of its group it is
+        return found
+
+    def key(self, tree: exp.Expr, select: exp.Select) -> tuple[str, str] | None:
+        """The relation and the column that an expression is, which is exact; None of any other."""
+        source = self._source(tree, select) if isinstance(tree, exp.Column) and _is_plain(select) else None
+        if source is None or not isinstance(source[1], exp.Table) or not is_relation(source[1]):
+            return None
+        name = fold(tree.this)
+        return None if name in self._noisy.get(source[1].name, frozenset()) else (source[1].name, name)
+
+    def _together(self, tree: exp.Expr, select: exp.Select) -> _Interval | None:
+        """By independent noises; None where rows of the answer may be there several times."""
+        if self._sums is None or not self._is_single(select):
+            return None
+        sums = self._sums
+
+        def half(column: exp.Column) -> exp.Expr | Literal["exact"] | None:
+            found = self._column(column, select)
+            if found is None or (found.noisy and not sums.is_released(column, select)):
+                return None
+            if not found.noisy:
+                return "exact"
+            width = exp.Paren(this=exp.Sub(this=copied(found.high), expression=copied(found.low)))
+            return divided(width, exp.Literal.number(2))
+
+        ends = joint_ends(tree, half, grouped=not _is_plain(select))
+        if ends is None:
+            return None
+        self._joint += 1
+        return _Interval(*ends, frozenset({f"{_JOINT}{self._joint}"}))
+
+    def _is_single(self, select: exp.Select) -> bool:
+        """Is it over one answer alone, through whatever subqueries?"""
+        clause = select.args.get("from_")
+        if clause is None or select.args.get("joins") or select.args.get("laterals"):
+            return False
+        if isinstance(clause.this, exp.Table) and is_relation(clause.this):
+            return True
+        body = self._body(clause.this)
+        return body is not None and _is_plain(body) and self._is_single(body)
+
+    def _monotone(self, tree: exp.Expr, select: exp.Select) -> _Interval | None:
+        """Through what is monotone in the values of one row."""
         if isinstance(tree, exp.Column):
             return self._column(tree, select)
         if isinstance(tree, (exp.Literal, exp.DataType, exp.Var)):
@@ -132,6 +234,8 @@ class _Lineage:
         if isinstance(tree, (exp.Greatest, exp.Least)):
             kind, arguments = type(tree), [tree.this, *tree.expressions]
             return self._applied(tree, select, lambda ends: kind(this=ends[0], expressions=ends[1:]), arguments)
+        if isinstance(tree, exp.Nullif) and _constant(tree.expression) == 0:
+            return self._applied(tree, select, lambda ends: ends[0], [tree.this])
         rule = _RULES.get(type(tree))
         if rule is None:
             return None
@@ -232,7 +336,17 @@ class _Lineage:
         if table is not None:
             item = named.get(fold(table))
             return None if item is None else (fold(table), item)
-        return next(iter(named.items())) if len(named) == 1 else None
+        own = {
+            alias: item for alias, item in named.items() if len(named) == 1 or self._shows(item, fold(column.this))
+        }
+        return next(iter(own.items())) if len(own) == 1 else None
+
+    def _shows(self, item: exp.Expr, name: str) -> bool:
+        """Is a noisy column of that name in an item of FROM? Where two are, the database refuses the statement."""
+        if isinstance(item, exp.Table) and is_relation(item):
+            return name in self._noisy.get(item.name, frozenset())
+        body = self._body(item)
+        return body is not None and any(output_name(one) == name for one in body.expressions)
 
 
 def children_of(tree: exp.Expr) -> list[exp.Expr]:
@@ -278,7 +392,7 @@ def _scaled(tree: exp.Expr, parts: list[_Interval]) -> _Interval | None:
     elif second is not None:
         ends = [exp.Mul(this=copied(end), expression=copied(tree.expression)) for end in (left.low, left.high)]
     else:
-        return None
+        return _outermost(_multiplied, parts, None)
     low, high = ends if (second if first is None else first) >= 0 else reversed(ends)  # type: ignore[operator]
     return _joined(low, high, parts)
 
@@ -286,9 +400,37 @@ def _scaled(tree: exp.Expr, parts: list[_Interval]) -> _Interval | None:
 def _divided(tree: exp.Expr, parts: list[_Interval]) -> _Interval | None:
     by = _constant(tree.expression)
     if by is None:
-        return None
-    ends = [exp.Div(this=copied(end), expression=copied(tree.expression)) for end in (parts[0].low, parts[0].high)]
+        zero = exp.Literal.number(0)
+        above = exp.GT(this=copied(parts[1].low), expression=zero)
+        below = exp.LT(this=copied(parts[1].high), expression=copied(zero))
+        return _outermost(divided, parts, exp.Paren(this=exp.Or(this=above, expression=below)))
+    ends = [divided(copied(end), copied(tree.expression)) for end in (parts[0].low, parts[0].high)]
     low, high = ends if by >= 0 else reversed(ends)
+    return _joined(low, high, parts)
+
+
+def _multiplied(left: exp.Expr, right: exp.Expr) -> exp.Mul:
+    return exp.Mul(this=left, expression=right)
+
+
+def _outermost(
+    operator: Callable[[exp.Expr, exp.Expr], exp.Expr], parts: list[_Interval], where: exp.Expr | None
+) -> _Interval:
+    """The least and the greatest of what the ends give; open where an end is, or the condition does not hold."""
+    pairs = [(one, other) for one in (parts[0].low, parts[0].high) for other in (parts[1].low, parts[1].high)]
+    values: list[exp.Expr] = [
+        operator(exp.Paren(this=copied(one)), exp.Paren(this=copied(other))) for one, other in pairs
+    ]
+    added = values[0]
+    for value in values[1:]:
+        added = exp.Add(this=added, expression=value)
+    known: exp.Expr = exp.Not(this=exp.Is(this=exp.Paren(this=copied(added)), expression=exp.Null()))
+    ends = []
+    for kind in (exp.Least, exp.Greatest):
+        value = kind(this=copied(values[0]), expressions=[copied(one) for one in values[1:]])
+        inner = exp.Case(ifs=[exp.If(this=copied(known), true=value)])
+        ends.append(inner if where is None else exp.Case(ifs=[exp.If(this=copied(where), true=inner)]))
+    low, high = ends
     return _joined(low, high, parts)
 
 

@@ -25,10 +25,10 @@ from planner.postprocessing.allowed_sql import check_allowed
 from planner.postprocessing.composed import Composed, is_relation
 from planner.postprocessing.decompose import decompose
 from planner.postprocessing.divisions import guard_divisions
-from planner.postprocessing.interval_ends import ShownIntervals, add_interval_ends, name_columns
+from planner.postprocessing.interval_ends import NoisyColumns, ShownIntervals, add_interval_ends, name_columns
 from planner.postprocessing.write_outer import OuterStatement, Relation, relation_columns, write_outer
 from planner.public.route import means_cte
-from planner.released_expression import KeyValue, RowCount
+from planner.released_expression import KeyValue, ReleasedValue, RowCount, own_sums
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Schema
 from planner.sql import zones
@@ -174,7 +174,11 @@ class Composer:
 
     def _composition(self, split: Composed, parts: tuple[ComposedPart, ...], request: QueryRequest) -> Composition:
         whole = {part.relation: frozenset(_whole_names(part.question)) for part in parts}
-        noisy = {part.relation: frozenset(_noisy_names(part.question)) for part in parts}
+        noisy = NoisyColumns(
+            {part.relation: frozenset(_noisy_names(part.question)) for part in parts},
+            {part.relation: frozenset(_sum_names(part.question)) for part in parts},
+            {part.relation: frozenset(_floored_names(part.question)) for part in parts},
+        )
         relations = [
             Relation(part.relation, columns_of(part.question), enums=_enums_of(part.question)) for part in parts
         ]
@@ -185,10 +189,10 @@ class Composer:
         outer: exp.Query,
         relations: Sequence[Relation],
         whole: Mapping[str, frozenset[str]],
-        noisy: Mapping[str, frozenset[str]],
+        noisy: NoisyColumns,
         search_path: Sequence[str] | None,
     ) -> tuple[OuterStatement, ShownIntervals]:
-        """What surrounds answers, for the database; `whole` and `noisy` are columns by relation."""
+        """What surrounds answers, for the database; `whole` are columns of whole numbers, by relation."""
         guard_divisions(outer)
         name_columns(outer, whole)
         shown = add_interval_ends(outer, noisy)
@@ -214,6 +218,7 @@ class Composer:
         relations: list[Relation] = []
         noisy: dict[str, frozenset[str]] = {}
         whole: dict[str, frozenset[str]] = {}
+        sums: dict[str, frozenset[str]] = {}
         for part in split.parts:
             check_grammar(part.select, statement.tokens)
             numbers = _renumbered(part.select)
@@ -226,10 +231,13 @@ class Composer:
             )
             counts = frozenset(name for name, kind in found.columns if kind == "int8")
             whole[part.relation] = noisy[part.relation] & counts
+            added = frozenset(name for (name, _), one in zip(found.columns, found.sums, strict=True) if one)
+            sums[part.relation] = noisy[part.relation] & added
             relations.append(Relation(part.relation, relation_columns(found.columns, found.noisy), enums=found.enums))
         outer = _without_placeholders(split.outer)
         check_allowed(outer, statement.tokens, self.dialect)
-        return DescribedComposition(tuple(parameters), *self._written(outer, relations, whole, noisy, search_path))
+        columns = NoisyColumns(noisy, sums)
+        return DescribedComposition(tuple(parameters), *self._written(outer, relations, whole, columns, search_path))
 
     def _share(self, request: QueryRequest, count: int) -> tuple[float | None, float | None]:
         """The epsilon and delta of each of so many questions: equal shares, rounded down to what ledgers count."""
@@ -281,6 +289,31 @@ def noisy_places(question: Question) -> list[int]:
 
 def _noisy_names(question: Question) -> list[str]:
     return [question.plan.outputs[place].name for place in noisy_places(question)]
+
+
+def _sum_names(question: Question) -> list[str]:
+    """Columns with noise of their own, if it is independent in every group: of what is released that way."""
+    outputs = question.plan.outputs
+    own = own_sums([output.expression for output in outputs])
+    noisy = set(_noisy_names(question))
+    return [output.name for output, one in zip(outputs, own, strict=True) if one and output.name in noisy]
+
+
+def _floored_names(question: Question) -> list[str]:
+    """Columns that are a count or a sum of what is not negative."""
+    plan = question.plan
+    return [
+        output.name
+        for output in plan.outputs
+        if isinstance(output.expression, ReleasedValue) and plan.releases[output.expression.release].ranked is None
+    ]
+
+
+def keys_of(question: Question) -> list[str]:
+    """The columns that are group keys, by which a row is known; nothing where some group key is not shown."""
+    outputs = question.plan.outputs
+    shown = {output.expression.key: output.name for output in outputs if isinstance(output.expression, KeyValue)}
+    return list(shown.values()) if len(shown) == len(question.plan.group_keys) else []
 
 
 def _whole_names(question: Question) -> list[str]:

@@ -7,17 +7,21 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from planner.errors import PlannerError
+from planner.postprocessing.interval_ends import ShownIntervals
 from planner.postprocessing.write_outer import Cell
+from planner.reuse.outline import REUSABLE
 from server.backends.public_rows import Computed
 from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
 from server.note import kind_of
-from server.postprocessing.composition import Composition, DescribedComposition, noisy_places
+from server.postprocessing.composition import Composition, DescribedComposition, keys_of, noisy_places
 from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape, text_bytes
 from server.question import Question
 from server.results.confidence_note import confidence_notes
 from server.results.public_result import NOTE
 
 Value = TypeVar("Value")
+T = TypeVar("T")
+ShownCell = str | int | float | bool | None
 
 _PARTS = (
     "{count} noisy answers were released; everything else was computed from them exactly. Asked again with another "
@@ -89,9 +93,14 @@ def computed_response(
       budget: after all charges.
       request_id: as in the request.
     """
-    width = len(computed.columns) - 2 * len(composition.shown.places)
-    rows = tuple(row[:width] for row in computed.rows)
-    intervals = tuple(_intervals(row, width, composition.shown.places) for row in computed.rows)
+    shown = composition.shown
+    width = len(computed.columns) - 2 * len(shown.places)
+    released = tuple(row[:width] for row in computed.rows)
+    ends = tuple(_intervals(row, width, shown.places) for row in computed.rows)
+    if not all(_independent(answer) for answer in answers):
+        ends = tuple(_without(row, shown.joint) for row in ends)
+    rows, intervals = _all_floored(released, ends, shown) if shown.floored else (released, ends)
+    is_moved = rows != released
     columns = tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
     confidence = _confidence(answers, composition.shown.values)
     covers = list(dict.fromkeys(answer.covers for answer in answers if answer.covers != "exact"))
@@ -107,14 +116,110 @@ def computed_response(
         delta=sum(answer.delta for answer in _each(composition, answers)),
         budget=budget,
         request_id=request_id,
-        weak=(any(any(answer.weak) for answer in answers),) * len(rows),
-        cut=(any(any(answer.cut) for answer in answers),) * len(rows),
+        weak=_weak(shown, answers, rows, intervals),
+        cut=_cut(composition, answers, rows),
         taus=((None,) * width,) * len(rows),
         notes=(*_notes(composition, answers), *confidence_notes(confidence)),
+        raw=_differing(released, rows) if is_moved else (),
+        raw_intervals=_differing(ends, intervals) if is_moved else (),
         cached=bool(answers) and all(answer.cached for answer in answers),
         derived_from=tuple(sorted({number for answer in answers for number in answer.derived_from})),
         nobody_adds_more_than=answers[0].nobody_adds_more_than if covers == ["truth"] else None,
     )
+
+
+def _independent(answer: QueryResponse) -> bool:
+    """Is the noise of each count and sum of it independent of all others?"""
+    return all(name in REUSABLE for name in answer.mechanism.split(", ")) or answer.covers == "exact"
+
+
+def _without(row: tuple[Interval | None, ...], places: Sequence[int]) -> tuple[Interval | None, ...]:
+    return tuple(None if place in places else one for place, one in enumerate(row))
+
+
+def _all_floored(
+    rows: Sequence[tuple[ShownCell, ...]], intervals: Sequence[tuple[Interval | None, ...]], shown: ShownIntervals
+) -> tuple[tuple[tuple[ShownCell, ...], ...], tuple[tuple[Interval | None, ...], ...]]:
+    moved = [
+        [_floored(place, *one, shown) for place, one in enumerate(zip(*row, strict=True))]
+        for row in zip(rows, intervals, strict=True)
+    ]
+    return tuple(tuple(cell for cell, _ in row) for row in moved), tuple(
+        tuple(one for _, one in row) for row in moved
+    )
+
+
+def _floored(
+    place: int, cell: ShownCell, interval: Interval | None, shown: ShownIntervals
+) -> tuple[ShownCell, Interval | None]:
+    """What is not negative, as an answer by itself shows it."""
+    value = _number(cell) if place in shown.floored else None
+    if value is None or interval is None:
+        return cell, interval
+    below = min(value, 0.0)
+    low = 0.0 if interval.low is not None or below else None
+    found = Interval(
+        low if interval.low is None or interval.low < 0 else interval.low,
+        None if interval.high is None else interval.high - below,
+    )
+    nothing: ShownCell = "0" if isinstance(cell, str) else 0 if isinstance(cell, int) else 0.0
+    return (nothing if below else cell), found
+
+
+def _differing(own: Sequence[tuple[T, ...]], shown: Sequence[tuple[T, ...]]) -> tuple[tuple[T | None, ...], ...]:
+    """What differs from what is shown; None where nothing does."""
+    return tuple(
+        tuple(one if one != other else None for one, other in zip(*pair, strict=True))
+        for pair in zip(own, shown, strict=True)
+    )
+
+
+def _weak(
+    shown: ShownIntervals,
+    answers: Sequence[QueryResponse],
+    rows: Sequence[tuple[ShownCell, ...]],
+    intervals: Sequence[tuple[Interval | None, ...]],
+) -> tuple[bool, ...]:
+    """Per row: is an interval wider than its value? Without intervals: is any row so that it is computed from?
+
+    What is computed over rows does not mark the values beside it.
+    """
+    places = [place for place in shown.places if place not in shown.joint] or shown.places
+    if not places:
+        return (any(any(answer.weak) for answer in answers),) * len(rows)
+    return tuple(
+        any(_is_wide(_number(row[place]), around[place]) for place in places)
+        for row, around in zip(rows, intervals, strict=True)
+    )
+
+
+def _is_wide(value: float | None, interval: Interval | None) -> bool:
+    if interval is None:
+        return False
+    if value is None or interval.low is None or interval.high is None:
+        return True
+    return interval.high - interval.low > abs(value)
+
+
+def _cut(
+    composition: Composition, answers: Sequence[QueryResponse], rows: Sequence[tuple[ShownCell, ...]]
+) -> tuple[bool, ...]:
+    """Per row: may anything have been cut that it is computed from, which is one row where its keys say which?"""
+    everywhere = (any(any(answer.cut) for answer in answers),) * len(rows)
+    if len(answers) != 1:
+        return everywhere
+    part, (answer,) = composition.parts[0], answers
+    places = {name: place for place, relation, name in composition.shown.keys if relation == part.relation}
+    names = [column.name for column in answer.columns]
+    keys = keys_of(part.question)
+    if not keys or not set(keys) <= places.keys():
+        return everywhere
+    marks = {
+        tuple(str(row[names.index(key)]) for key in keys): mark
+        for row, mark in zip(answer.rows, answer.cut, strict=True)
+    }
+    found = [marks.get(tuple(str(row[places[key]]) for key in keys)) for row in rows]
+    return everywhere if None in found else tuple(mark is True for mark in found)
 
 
 def computed_shape(described: DescribedComposition, computed: Computed) -> StatementShape:

@@ -83,6 +83,11 @@ _CLIPPED = (
     "values as they were released (`raw`): the sum of what is shown leans upwards."
 )
 
+_AT_BOUND = (
+    "Of {name}: {where} is the {which} end of the range that the policy declares. Values beyond count as that end, "
+    "so that the true one may lie beyond."
+)
+
 _CHOSEN = (
     "Which rows are shown was decided by noisy values: rows at the edge may be wrongly in or out, and values that "
     "were chosen for being large or small are further off than their intervals say."
@@ -185,11 +190,32 @@ def response(
         weak=tuple(weak.tolist()),
         cut=(True,) * len(poor) if cut_by_rule(plan, domain) else tuple(poor.tolist()),
         taus=LazyRows([answer.taus for answer in answers], len(groups)),
-        notes=(*_notes(plan, domain, noisy, weak, poor, tied), *((_CLIPPED,) if clipped else ())),
+        notes=(
+            *_notes(plan, domain, noisy, weak, poor, tied),
+            *_bound_notes(plan, columns, groups),
+            *((_CLIPPED,) if clipped else ()),
+        ),
         raw=LazyRows([answer.raw for answer in answers], len(groups)) if clipped else (),
         raw_intervals=LazyRows([answer.raw_intervals for answer in answers], len(groups)) if own_intervals else (),
         nobody_adds_more_than=said,
     )
+
+
+def _bound_notes(plan: Plan, columns: Sequence[Column], groups: NDArray[np.int64]) -> Iterator[str]:
+    """Which extremes are an end of the range that the policy declares, and so say nothing of what lies beyond it."""
+    for output, column in zip(plan.outputs, columns, strict=True):
+        value = output.expression
+        ranked = plan.releases[value.release].ranked if isinstance(value, ReleasedValue) else None
+        if ranked is None or ranked.rank.quantile is not None:
+            continue
+        grid, highest = ranked.grid, ranked.rank.highest
+        end = grid.low + grid.step * (grid.n_codes - 1) if highest else grid.low
+        own = column.value[groups]
+        count = int(np.sum(own >= end if highest else own <= end))
+        if count:
+            where = "it" if len(groups) == 1 else f"in {count:,} of {len(groups):,} rows it"
+            which = "upper" if highest else "lower"
+            yield _AT_BOUND.format(name=output.name, where=where, which=which)
 
 
 def without_rows(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
@@ -294,6 +320,7 @@ def _not_negative(plan: Plan, output: Output, column: Column) -> Column:
     """A count or a sum of what is not negative, which only its noise puts below 0; anything else as it is.
 
     Post-processing of what was released: that the truth is not negative is public, so its interval begins at 0, too.
+    The upper end is that around what is shown: of a value below 0 its own may lie below 0, and would bound nothing.
     """
     value = output.expression
     if not isinstance(value, ReleasedValue):
@@ -301,7 +328,7 @@ def _not_negative(plan: Plan, output: Output, column: Column) -> Column:
     release = plan.releases[value.release]
     if release.ranked is not None or release.less is not None or release.around is not None:
         return column
-    ends = np.maximum(column.low, 0.0), np.maximum(column.high, 0.0)
+    ends = np.maximum(column.low, 0.0), column.high - np.minimum(column.value, 0.0)
     low, high = (
         np.where(column.may_be_known, end, own) for end, own in zip(ends, (column.low, column.high), strict=True)
     )

@@ -89,10 +89,27 @@ def test_an_interval_goes_through_what_is_monotone_and_no_further(pipeline: Pipe
     columns = "s, n, -2 * n + 7 AS fallen, n * n AS square, n + sum(n) OVER () AS windowed"
     answer = _asked(pipeline, f"SELECT {columns} FROM ({BY_SEGMENT}) AS t", epsilon=1.0)
     for _, n, fallen, square, windowed in answer.intervals:
-        assert n is not None and fallen is not None and square is windowed is None
+        assert n is not None and fallen is not None and square is not None and windowed is not None
         assert n.low is not None and n.high is not None
         assert (fallen.low, fallen.high) == (-2 * n.high + 7, -2 * n.low + 7)
         assert n.low < n.high
+
+
+def test_a_share_beside_a_count_leaves_the_count_as_it_is_shown_alone(pipeline: Pipeline) -> None:
+    """Ten of thirty groups have no row, so that noise puts some of them below 0."""
+    few = "FROM customer WHERE c_acctbal > 9990 GROUP BY c_mktsegment, c_nationkey"
+    plain = f"SELECT c_mktsegment AS s, c_nationkey AS k, count(*) AS n {few}"
+    alone = _asked(pipeline, plain, epsilon=1.0)
+    beside = _asked(pipeline, plain.replace(" AS n", " AS n, count(*) / sum(count(*)) OVER () AS share"), epsilon=1.0)
+    assert beside.epsilon == 0.0 and len(alone.raw) == len(alone.rows) > 0
+    by_key = {row[:2]: place for place, row in enumerate(alone.rows)}
+    for place, row in enumerate(beside.rows):
+        own = by_key[row[:2]]
+        assert (row[2], beside.intervals[place][2]) == (alone.rows[own][2], alone.intervals[own][2])
+        assert (beside.weak[place], beside.cut[place]) == (alone.weak[own], alone.cut[own])
+        assert beside.intervals[place][3] is not None and _number(row[3]) >= 0.0
+    own_values, values = ([_number(cells[2]) for cells, _ in one.as_released()] for one in (alone, beside))
+    assert sorted(own_values) == sorted(values) and min(values) < 0
 
 
 def test_an_interval_of_two_noisy_values_is_their_sum_at_a_confidence_for_both(pipeline: Pipeline) -> None:

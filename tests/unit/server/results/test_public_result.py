@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
+from planner.postprocessing.interval_ends import ShownIntervals
 from planner.public.query import PublicQuery
 from server.backends.public_rows import Computed
 from server.connections.outgoing_bytes import Outgoing
@@ -32,7 +33,7 @@ def free() -> QueryResponse:
 
 def test_a_text_counts_as_what_it_takes() -> None:
     assert TEXTS < free().n_bytes < 1.2 * TEXTS
-    composition: Any = SimpleNamespace(shown=SimpleNamespace(places=(), values=0), parts=())
+    composition: Any = SimpleNamespace(shown=ShownIntervals(), parts=())
     computed = computed_response(composition, (), Computed((("n", "int8"), ("t", "text")), rows()), BUDGET, "r")
     assert computed.n_bytes == free().n_bytes, "so does one that was computed from answers"
 

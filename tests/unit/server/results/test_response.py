@@ -48,16 +48,16 @@ def test_a_count_is_not_below_0_and_what_was_released_stands_beside_it() -> None
     noisy = [noisy_answer([-3.4, 7, 2, 1], reach=5.0), noisy_answer([1, 1, 1, 1], reach=1.0)]
     answer = response(plan, LETTERS, noisy, BUDGET, "r")
     assert [row[1:] for row in answer.rows[:2]] == [(0, -4.4), (7, 6.0)], "a difference may be below 0"
-    assert answer.intervals[0][1] == Interval(0.0, 2.0) and answer.intervals[1][1] == Interval(2.0, 12.0)
+    assert answer.intervals[0][1] == Interval(0.0, 5.0) and answer.intervals[1][1] == Interval(2.0, 12.0)
     assert [row[1:] for row in answer.raw[:2]] == [(-3, None), (7, None)]
     released = list(answer.as_released())
     assert released[0][0] == ("a", -3, -4.4) and released[0][1][1] == Interval(-9.0, 2.0)
     assert "leans upwards" in answer.notes[-1]
 
 
-def test_an_interval_below_0_is_0() -> None:
+def test_an_interval_below_0_is_as_wide_above_0_as_the_noise() -> None:
     answer = response(answer_plan(X, types=["int8"]), PLAIN, [noisy_answer([-9], reach=1.0)], BUDGET, "r")
-    assert (answer.rows, answer.intervals, answer.raw) == (((0,),), ((Interval(0.0, 0.0),),), ((-9,),))
+    assert (answer.rows, answer.intervals, answer.raw) == (((0,),), ((Interval(0.0, 1.0),),), ((-9,),))
 
 
 def test_a_row_is_weak_whose_interval_is_wider_than_its_value() -> None:
