@@ -108,8 +108,8 @@ def describe(
         if number is not None:
             node.replace(sample(node, number))
     written_intervals(copy)
-    parameters = tuple(_type(slot, index) for index, slot in enumerate(slots, start=1))
-    return replace(_columns(copy, schema, policy, search_path), parameters=parameters)
+    found = _columns(copy, schema, policy, search_path)  # which says what types the placeholders' places have
+    return replace(found, parameters=tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)))
 
 
 def types_around(query: exp.Query) -> tuple[str, ...]:

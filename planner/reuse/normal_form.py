@@ -185,6 +185,7 @@ def _release(release: Release, aliases: Mapping[str, str]) -> Release:
     return replace(
         release,
         weight=_renamed(release.weight, aliases),
+        less=None if release.less is None else _renamed(release.less, aliases),
         distinct=None if release.distinct is None else _renamed(release.distinct, aliases),
         ranked=None if ranked is None else replace(ranked, place=_renamed(ranked.place, aliases)),
     )

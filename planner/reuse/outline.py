@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from planner.periods.exact_days import DayColumn, split_days
 from planner.periods.period_scope import Run
-from planner.plan import GroupKey, Plan, Release
+from planner.plan import GroupKey, Plan, Products, Release
 from planner.reuse.fact import TimeUnit, moment_of
 from planner.reuse.normal_form import Ordered, conjuncts, counted
 from planner.reuse.tree_hash import text_hash, tree_hash
@@ -262,10 +262,12 @@ def condition_name(condition: exp.Expr) -> str:
 
 def release_name(release: Release) -> str | None:
     """Hash of what a release counts or ranks of whichever rows; None for products around means of others."""
-    if release.around is not None:
+    if isinstance(release.around, Products):
         return None
     values = "" if release.distinct is None else f"{release.distinct.sql('postgres')} {release.determined}"
     facts = [counted(release)[0].sql("postgres"), float(release.weight_bound).hex(), values]
+    facts += [] if release.less is None else [release.less.sql("postgres")]
+    facts += [] if release.around is None else [type(release.around).__name__]
     if (ranked := release.ranked) is not None:
         facts += [ranked.place.sql("postgres"), repr(ranked.grid), repr(ranked.rank)]
     return text_hash("\n".join(facts))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.plan import Plan, Release
+from planner.plan import Centre, Plan, Release
 from planner.reuse.matching import AskedQuestion, Lacking, Match
 from planner.reuse.outline import condition_name
 from privacy.noisy_answer import NoisyAnswer
@@ -21,7 +21,7 @@ from server.question import Question
 from server.reuse.derived import Derived, Width, half_width
 from server.reuse.kept_outlines import KeptOutlines, Owned
 from server.reuse.regroup import OwnGroups, Regrouped, own_groups, regroup
-from server.reuse.sums import added_up, taken, variance, weighted
+from server.reuse.sums import added_up, same_everywhere, taken, variance, weighted
 from server.reuse.usable import holds, one_factor, usable
 from server.scheduling.lru_cache import LruCache
 from server.workers.measure import AnyRelease
@@ -111,8 +111,8 @@ class Reusing:
         if own is None:
             return None
         known: dict[object, _Source | None] = {}
-        parts = []
-        for release, found in zip(plan.releases, matches, strict=True):
+        follows = []
+        for found in matches:
             options = []
             for one, match, place in found:
                 name = one.released, tuple(sorted(map(condition_name, match.extra)))
@@ -120,11 +120,13 @@ class Reusing:
                     known[name] = self._source(one, match, own, analyst)
                 if (source := known[name]) is not None:
                     options.append((source, place))
-            part = _part(plan, release, options, len(domain))
-            if part is None:
-                return None
-            parts.append(part)
-        return _derived(question, domain, parts)
+            follows.append(options)
+        for options_of_each in _alternatives(plan, follows):
+            pairs = zip(plan.releases, options_of_each, strict=True)
+            parts = [_part(plan, release, options, len(domain)) for release, options in pairs]
+            if all(part is not None for part in parts):
+                return _derived(question, domain, [part for part in parts if part is not None])
+        return None
 
     def _source(self, owned: Owned, match: Match, own: OwnGroups, analyst: str) -> _Source | None:
         released = self._kept.released_to(owned.answer_key, analyst)
@@ -137,6 +139,19 @@ class Reusing:
 
 _Found = tuple[Owned, Match, int]
 """A kept answer, how the rows that a release counts are those of its groups, and which release of it says so."""
+
+
+_Options = Sequence[tuple[_Source, int]]
+"""Kept releases that one release of a question may follow from."""
+
+
+def _alternatives(plan: Plan, options: Sequence[_Options]) -> Iterable[Sequence[_Options]]:
+    """The options of all releases; those of one kept answer after another where an average has a centre, which is
+    that of its own answer alone."""
+    if not any(isinstance(release.around, Centre) for release in plan.releases):
+        return [options]
+    answers = dict.fromkeys(source.owned.answer_key for found in options for source, _ in found)
+    return ([[one for one in found if one[0].owned.answer_key == key] for found in options] for key in answers)
 
 
 def _matches(asked: AskedQuestion, owned: Sequence[Owned]) -> list[list[_Found]]:
@@ -161,6 +176,7 @@ def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_
         one, kept = source.released.noisy[place], source.owned.outline.releases[place]
         computed = usable(one)
         whole = (kept.adds_up and computed) or source.is_single(all_there=not computed)
+        whole |= isinstance(release.around, Centre)
         if whole and holds(plan, release, one):
             options.append((source, place))
     if not options:
@@ -169,7 +185,9 @@ def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_
     best, place = min(options, key=lambda one: (one[0].regrouped.lacking != Lacking(), one[0].spread(one[1])))
     alike = [(best, place), *(other for other in options if other[0] is not best and _alike((best, place), other))]
     noisy = [source.released.noisy[own] for source, own in alike]
-    if not usable(noisy[0]):
+    if isinstance(release.around, Centre):
+        summed = same_everywhere(noisy[0], n_groups)
+    elif not usable(noisy[0]):
         summed = taken(noisy[0], best.regrouped.place, n_groups)
     else:
         summed = added_up(weighted(noisy, best.regrouped.place), n_groups)

@@ -101,7 +101,8 @@ def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
         deviation[group] = np.sqrt(spread[own].sum())
         tau[group] = joined["tau"][own].min()
         cost = float(np.abs(weights[own]) @ costs[own])
-        signal[group] = value / cost if cost > 0 else np.inf
+        told = abs(value) if joined["signal"][own].any() else 0.0
+        signal[group] = told / cost if cost > 0 else np.inf
     return replace(
         first,
         values=values,
@@ -132,6 +133,12 @@ def taken(noisy: NoisyAnswer, place: NDArray[np.int64], n_groups: int) -> NoisyA
     return replace(noisy, epsilon=0.0, delta=0.0, **{name: getattr(noisy, name)[of] for name in _FIELDS})
 
 
+def same_everywhere(noisy: NoisyAnswer, n_groups: int) -> NoisyAnswer:
+    """One number that every group of a release has, for other groups of its rows: the centre of an average."""
+    of = np.zeros(n_groups, np.intp)
+    return replace(noisy, epsilon=0.0, delta=0.0, **{name: getattr(noisy, name)[of] for name in _FIELDS})
+
+
 COST_IN_SCALES = 32.0
 """What choosing a threshold costs at most, in scales of the release's noise, beside one for each group where noise of
 all groups is charged: 11 to 31 of the mechanisms that may be added up. It stands for a cost that no released value
@@ -145,8 +152,8 @@ def choice_costs(noisy: NoisyAnswer) -> NDArray[np.float64]:
     another: a value of 0 or below, which does not tell, costs what others of its release do.
     """
     values, signals, scales = noisy.values, noisy.signal, noisy.noise_scale
-    told = (values > 0) & (signals > 0) & np.isfinite(signals)
-    costs = np.where(told, values / np.where(told, signals, 1.0), 0.0)
+    told = (signals > 0) & np.isfinite(signals)
+    costs = np.where(told, np.abs(values) / np.where(told, signals, 1.0), 0.0)
     limit = COST_IN_SCALES + len(values)
     most = min(limit, float(np.max(costs[told] / scales[told]))) if told.any() else COST_IN_SCALES
     chosen = np.isfinite(signals) | (values <= 0)
