@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, get_args
 
 from sqlglot import exp
@@ -28,6 +30,11 @@ _GAP = 0.01
 graph's tuples (`make benchmark NAME=trust`), and cost every answer 4% more noise: not worth it at any epsilon."""
 
 _EXACT_PARTIES = 2
+
+_MOST_LISTED = 10_000
+"""Values of a key that a statement lists."""
+
+_LISTED: frozenset[type] = frozenset({str, int, bool, type(None)})
 
 
 @dataclass(frozen=True)
@@ -417,7 +424,8 @@ class Plan:
         said = self.adds_at_most(release)
         if said is not None:
             return one_threshold(said)
-        return useful_ladder(release.whole, self.tuples_per_unit, fine=self.nested(release))
+        fine = self.nested(release) or self.adds_up(release)
+        return useful_ladder(release.whole, self.tuples_per_unit, fine=fine)
 
     @property
     def columns(self) -> int:
@@ -446,7 +454,37 @@ class Plan:
         votes = self.selection is not None and self.selection.votes
         whole = self.sampling is None and self.group_rule is None and not votes
         summed = self.selection is not None or any(release.is_sum for release in self.releases)
-        return whole and summed and len(self.owners) == 1 and MECHANISMS[self.mechanism].by_loads
+        return self.counts_lengths or (
+            whole and summed and len(self.owners) == 1 and MECHANISMS[self.mechanism].by_loads
+        )
+
+    @property
+    def counts_lengths(self) -> bool:
+        """Do its sums follow from what units of each length have in each group (`planner.rules.scale_loads`)?
+
+        Of mechanisms that scale every unit's vector to a length, where no selection of groups asks for more. Rows of
+        no group must not add to a length: the statement tells which they are.
+        """
+        summed = self.selection is None and any(release.is_sum for release in self.releases)
+        by_lengths = MECHANISMS[self.mechanism].by_lengths and self.known_keys is not None
+        return summed and by_lengths and self.sampling is None and len(self.owners) == 1
+
+    @cached_property
+    def known_keys(self) -> Mapping[int, Sequence[KeyCell] | None] | None:
+        """Of the keys whose rows may lie outside of all groups, the values of a group; None as a value: the domain's
+        statement says them. None where a statement is not told which rows have a group: of several keys that the
+        public knows together, of values with a fraction, and of very many.
+        """
+        found: dict[int, Sequence[KeyCell] | None] = {}
+        for domain in self.domains:
+            if all(self.group_keys[key].omitted is None for key in domain.keys) and not domain.is_discovered:
+                continue
+            values = domain.values
+            listed = values is not None and len(values) <= _MOST_LISTED and set(map(type, values)) <= _LISTED
+            if len(domain.keys) > 1 or not (listed or domain.statement is not None):
+                return None
+            found[domain.keys[0]] = values
+        return found
 
     @property
     def counts_units(self) -> bool:
@@ -465,9 +503,10 @@ class Plan:
         all of them (`privacy.truncation.truncate_distinct`).
         """
         by_loads = release.determined or MECHANISMS[counts_values(self.mechanism)].by_loads
-        whole = self.sampling is None and not self.counts_units
-        one_owner = len(self.owners) == 1 and not self.adds_up(release)
-        return release.owned and whole and one_owner and by_loads
+        whole = self.sampling is None and not self.counts_units and len(self.owners) == 1
+        if self.adds_up(release):
+            return self.selection is None and self.known_keys is not None
+        return release.owned and whole and by_loads
 
     def adds_up(self, release: Release) -> bool:
         """Is a COUNT(DISTINCT x) measured as a sum over units, by what each adds to all groups together?
@@ -508,8 +547,11 @@ class BackendQuery:
       loads: instead of `join`, where its tuples have one owner and no more than that is needed: SELECT k0, ..., i, b,
         n, s: of the i-th sum, in the group of these keys, n units have a load between the thresholds b - 1 and b, and
           s (bigint units) together. None where the units themselves are read.
+      by_length: does `loads` say what units of each length have in a group, and how many have it: SELECT k0, ..., i,
+        b, n, s, r (`planner.rules.scale_loads`)?
       distinct_loads: per release, instead of the statement in `distinct`, of COUNT(DISTINCT x) where each value is
         one unit's: as `loads`, of the one sum of how many values a unit has. None for others; empty: of none.
+      values_by_length: as `by_length`, of `distinct_loads`.
       thresholds: of `loads` and `distinct_loads`, rising, in units; empty without.
       relations: the privacy-unit relation of each owner column.
       domains: per domain, the SQL that enumerates it, one column per key of it; or None when `values` does. With
@@ -542,6 +584,8 @@ class BackendQuery:
     loads: str | None = None
     distinct_loads: tuple[str | None, ...] = ()
     thresholds: tuple[int, ...] = ()
+    by_length: bool = False
+    values_by_length: bool = False
     parts: tuple[str, ...] = ()
     tree: TreeShape | None = None
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from privacy.noisy_answer import NoisyAnswer
     from privacy.sampling.design import SampleDesign
     from privacy.truncation.control import SolverName
+    from privacy.truncation.loads.length_histogram import LengthHistogram
     from privacy.truncation.loads.load_histogram import LoadHistogram
 
 
@@ -121,6 +122,8 @@ class Mechanism:
         rule on the groups of a unit leaves rows out then, and the truncated answer is not a maximum.
       by_loads: does it ask of each group's sum no more than truncated values, of which tuples of one owner need only
         how many units have how much (`LoadHistogram`)?
+      by_lengths: does it ask of each sum no more than vectors that are scaled to a length, for which it is enough to
+        know what the units of each length have (`LengthHistogram`)?
       by_kind: does it make use of how many groups the units of each relation reach, as keys show it: may those that
         reach fewer contribute more to each, or is noise for fewer (`KindMeasurement`)?
     """
@@ -133,6 +136,7 @@ class Mechanism:
     delta_where_it_pays: bool = False
     bounds_vector: bool = False
     by_loads: bool = False
+    by_lengths: bool = False
     by_kind: bool = False
 
     @property
@@ -452,6 +456,7 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism,
         two_sided=True,
         needs=(Need.ONE_OWNER,),
         bounds_vector=True,
+        by_lengths=True,
         build=_l1_clip,
     ),
     JointMechanism(
@@ -460,6 +465,7 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism,
         two_sided=True,
         needs=(Need.DELTA, Need.ONE_OWNER),
         bounds_vector=True,
+        by_lengths=True,
         build=_l2_clip,
     ),
     JointMechanism(
@@ -714,6 +720,27 @@ def release_loads(
         return one.release(loads.at(one.ladder), entropy)
 
     return tuple(released(one, LoadsOfSum(histogram, row)) for row, one in enumerate(made))
+
+
+def release_lengths(
+    made: Sequence[ServedMeasurement | ServedGroupMeasurement], histogram: LengthHistogram, entropy: Entropy
+) -> tuple[NoisyAnswer, ...]:
+    """Release all sums of a question from what the units of each length have.
+
+    Args:
+      made: measurements of mechanisms that are `by_lengths`; sum i of the histogram is that of the i-th.
+      histogram: the lengths in the norm of the mechanism, at the thresholds of every ladder.
+      entropy: where the noise comes from.
+    Returns: one answer per sum, in order.
+    Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
+    """
+    from privacy.mechanisms.group_measurement import VectorMeasurement
+    from privacy.truncation.loads.length_histogram import VectorsOfSum
+
+    clips = [one for one in made if isinstance(one, VectorMeasurement)]
+    if len(clips) < len(made):
+        raise InvalidParameter("this mechanism needs the tuples themselves")
+    return tuple(one.release_vectors(VectorsOfSum(histogram, row), entropy) for row, one in enumerate(clips))
 
 
 def counts_values(name: MechanismName) -> MechanismName:

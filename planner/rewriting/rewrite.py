@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -21,6 +21,7 @@ from planner.rules.count_tuples import count_tuples
 from planner.rules.count_values import VALUES, count_values
 from planner.rules.keep_tuples import keep_tuples
 from planner.rules.read_nan_as_null import read_nan_as_null
+from planner.rules.scale_loads import KNOWN, scale_loads
 from planner.schema import Schema
 from planner.sql.sql_nodes import add_conditions, tables_by_alias
 from planner.sql.trees import copied, quoted
@@ -53,20 +54,23 @@ def rewrite(
     along = plan.tree
     counted = plan.sampling is not None and plan.sampling.alias is None and along is None
     by_loads = loads and plan.counts_loads
-    thresholds = _thresholds(plan)
+    thresholds, known = _thresholds(plan), _known(plan, write)
     values = tuple(_distinct(plan, release, write) for release in plan.releases)
     counted_values = tuple(
-        _values(plan, value, thresholds, dialect) if loads and value and plan.counts_loads_of(release) else None
+        _values(plan, release, value, known, thresholds, dialect)
+        if loads and value and plan.counts_loads_of(release)
+        else None
         for release, value in zip(plan.releases, values, strict=True)
     )
-    join = (
-        write(_summed(plan, summed, counted, merged=by_loads or not plan.lone)) if summed and along is None else None
-    )
+    merged = by_loads if not plan.counts_lengths else plan.mechanism == "l2_clip"
+    join = write(_summed(plan, summed, counted, merged=merged or not plan.lone)) if summed and along is None else None
     of_owners = _of_owners(plan, summed, write, schema) if by_loads else None
     return BackendQuery(
         join=join,
-        loads=_loads(plan, len(summed), of_owners or join, thresholds, dialect) if by_loads else None,
+        loads=_loads(plan, len(summed), of_owners or join or "", known, thresholds, dialect) if by_loads else None,
         distinct_loads=counted_values if any(counted_values) else (),
+        by_length=by_loads and plan.counts_lengths,
+        values_by_length=any(map(plan.adds_up, plan.releases)) and any(counted_values),
         thresholds=thresholds if by_loads or any(counted_values) else (),
         distinct=values,
         parts=() if along is None else tuple(map(write, along.selects)),
@@ -112,19 +116,57 @@ def _of_owners(plan: Plan, weights: list[exp.Expr], write: Write, schema: Schema
     return None if late is None else write(late)
 
 
-def _loads(plan: Plan, n_weights: int, of_owners: str | None, thresholds: Sequence[int], dialect: Dialect) -> str:
-    """How many units have how much, over what every unit has."""
-    write = DIALECTS[dialect].loads
-    counted = write(count_loads(len(plan.group_keys), n_weights, thresholds))
-    return f"WITH {write(quoted(LOADS))} AS ({of_owners}) {counted}"
+def _loads(
+    plan: Plan, n_weights: int, of_owners: str, known: dict[str, str], thresholds: Sequence[int], dialect: Dialect
+) -> str:
+    """How many units have how much, or what units of each length have, over what every unit has."""
+    before = {**known, LOADS: of_owners}
+    if plan.counts_lengths:
+        return _scaled(plan, n_weights, before, thresholds, dialect, euclidean=plan.mechanism == "l2_clip")
+    counted = DIALECTS[dialect].loads(count_loads(len(plan.group_keys), n_weights, thresholds))
+    return _with(before, counted, dialect)
 
 
-def _values(plan: Plan, distinct: str, thresholds: Sequence[int], dialect: Dialect) -> str:
-    """How many units have how many values, over the values of every unit."""
+def _values(
+    plan: Plan, release: Release, distinct: str, known: dict[str, str], thresholds: Sequence[int], dialect: Dialect
+) -> str:
+    """The same of how many values every unit has, over the values of every unit."""
     write = DIALECTS[dialect].loads
-    values = f"{write(quoted(VALUES))} AS ({distinct})"
-    of_owners = f"{write(quoted(LOADS))} AS ({write(count_values(len(plan.group_keys)))})"
-    return f"WITH {values}, {of_owners} {write(count_loads(len(plan.group_keys), 1, thresholds))}"
+    before = {**known, VALUES: distinct, LOADS: write(count_values(len(plan.group_keys)))}
+    if plan.adds_up(release):
+        return _scaled(plan, 1, before, thresholds, dialect, euclidean=False)
+    return _with(before, write(count_loads(len(plan.group_keys), 1, thresholds)), dialect)
+
+
+def _scaled(
+    plan: Plan,
+    n_weights: int,
+    before: dict[str, str],
+    thresholds: Sequence[int],
+    dialect: Dialect,
+    *,
+    euclidean: bool,
+) -> str:
+    """What units of each length have in every group, of the rows that have one."""
+    write, known = DIALECTS[dialect].loads, plan.known_keys
+    assert known is not None, "the statement can tell which rows have a group"
+    scaled = scale_loads(len(plan.group_keys), n_weights, thresholds, euclidean=euclidean, known=known)
+    statement = write(scaled.pop(""))
+    return _with({**before, **{name: write(tree) for name, tree in scaled.items()}}, statement, dialect)
+
+
+def _known(plan: Plan, write: Write) -> dict[str, str]:
+    """The public values of the keys whose rows may lie outside of all groups, where a statement says them."""
+    told = plan.known_keys or {}
+    statements = {key: domain.statement for domain in plan.domains for key in domain.keys}
+    pairs = ((place, statements[place]) for place, values in told.items() if values is None)
+    return {f"{KNOWN}{place}": write(one) for place, one in pairs if one is not None}
+
+
+def _with(relations: Mapping[str, str], statement: str, dialect: Dialect) -> str:
+    """A statement over relations, each by its name."""
+    write = DIALECTS[dialect].loads
+    return f"WITH {', '.join(f'{write(quoted(name))} AS ({text})' for name, text in relations.items())} {statement}"
 
 
 def _summed(plan: Plan, weights: list[exp.Expr], counted: bool, merged: bool) -> exp.Select:

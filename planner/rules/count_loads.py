@@ -56,12 +56,12 @@ def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.S
         load, source = exp.Column(this=quoted("w0")), rows
     else:
         which, load = exp.Column(this=quoted("i")), exp.Column(this=quoted(LOAD))
-        source, owned = _one_row_each(rows, keys, n_weights, owned), None
+        source, owned = one_row_each(rows, keys, n_weights, owned), None
     there = exp.GT(this=load.copy(), expression=exp.Literal.number(0))
     total = exp.Least(this=exp.Sum(this=load.copy()), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True)
     columns: list[exp.Expr] = [key.copy() for key in keys]
     columns.append(named_sql(which, "i") if n_weights == 1 else which)
-    columns.append(named_sql(_place(load, thresholds, 0), "b"))
+    columns.append(named_sql(place_sql(load, thresholds), "b"))
     grouped = [place for place in range(len(columns)) if n_weights > 1 or place != n_keys]
     columns.append(named_sql(exp.Count(this=exp.Star(), big_int=True), "n"))
     columns.append(named_sql(cast_sql(total, "BIGINT"), "s"))
@@ -73,8 +73,8 @@ def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.S
     )
 
 
-def _one_row_each(rows: exp.Expr, keys: Sequence[exp.Expr], n_weights: int, owned: exp.Expr | None) -> exp.Subquery:
-    """Every unit's row once for each of its weights, as `load` of the sum `i`."""
+def one_row_each(rows: exp.Expr, keys: Sequence[exp.Expr], n_weights: int, owned: exp.Expr | None) -> exp.Subquery:
+    """Every unit's row once for each of its weights, as `load` of the sum `i`; `keys`: its other columns."""
     which = exp.Column(this=quoted("i"))
     load = exp.Case()
     for place in range(n_weights - 1):
@@ -94,14 +94,14 @@ def _one_row_each(rows: exp.Expr, keys: Sequence[exp.Expr], n_weights: int, owne
     return exp.Subquery(this=each, alias=exp.TableAlias(this=quoted(LOAD + "s_each")))
 
 
-def _place(load: exp.Column, thresholds: Sequence[int], first: int) -> exp.Expr:
+def place_sql(load: exp.Column, thresholds: Sequence[int], first: int = 0) -> exp.Expr:
     """The place of the least threshold that is no less than the load, by halving: six comparisons for 54."""
     if not thresholds:
         return exp.Literal.number(first)
     middle = (len(thresholds) - 1) // 2
     below = exp.LTE(this=load.copy(), expression=exp.Literal.number(thresholds[middle]))
     lower, upper = (
-        _place(load, thresholds[:middle], first),
-        _place(load, thresholds[middle + 1 :], first + middle + 1),
+        place_sql(load, thresholds[:middle], first),
+        place_sql(load, thresholds[middle + 1 :], first + middle + 1),
     )
     return exp.Case(ifs=[exp.If(this=below, true=lower)], default=upper)  # `when` and `else_` copy all that is below

@@ -89,6 +89,10 @@ class PureBudget:
         """A release at each threshold that spends a part of epsilon; `whole_steps` as of `ThresholdNoise`."""
         return rungs(ladder, gap, part, whole_steps)
 
+    def rung(self, grid: ThresholdNoise, part: Fraction) -> ThresholdNoise:
+        """A release with the steps and the sensitivity of a threshold that spends a part of epsilon."""
+        return replace(grid, epsilon=part)
+
     def choice_scale(self, selecting: Fraction, length: int) -> float:
         """Of the noise of `choose` among so many thresholds, in its own steps. Public."""
         del length
@@ -180,7 +184,11 @@ class ConcentratedBudget:
     ) -> tuple[GaussianThresholdNoise, ...]:
         """A release at each threshold that spends a part of rho, less more than floats can be off."""
         grids = rungs(ladder, gap, Fraction(1), whole_steps)  # for their steps alone
-        return tuple(GaussianThresholdNoise(grid, float(part) * DOWN) for grid in grids)
+        return tuple(self.rung(grid, part) for grid in grids)
+
+    def rung(self, grid: ThresholdNoise, part: Fraction) -> GaussianThresholdNoise:
+        """A release with the steps and the sensitivity of a threshold that spends a part of rho."""
+        return GaussianThresholdNoise(grid, float(part) * DOWN)
 
     def choice_scale(self, selecting: Fraction, length: int) -> float:
         """As of a pure budget."""

@@ -10,6 +10,7 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.loads.length_histogram import VectorsOfSum
 from privacy.truncation.loads.truncated_sum import TruncatedSum
 
 
@@ -91,4 +92,13 @@ class SumMeasurement(Protocol):
 
     def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group of a sum that is truncated as it is asked for. Raises: as `release`."""
+        ...
+
+
+@runtime_checkable
+class VectorMeasurement(Protocol):
+    """One that asks of a sum no more than vectors that are scaled to a length (`Mechanism.by_lengths`)."""
+
+    def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
+        """Release one noisy value per group of a sum that a database has added up. Raises: as `release`."""
         ...

@@ -17,6 +17,7 @@ from planner.errors import StatementTooComplex
 from planner.limits import MAX_GROUPS, check_cells, check_keys
 from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn, RankedTuples
+from privacy.truncation.loads.length_histogram import LengthHistogram
 from privacy.truncation.loads.load_histogram import LoadHistogram
 from privacy.units import WEIGHT_BITS
 from server.backends.integer_columns import Column, Integers, whole
@@ -154,22 +155,44 @@ def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
     Cost: linear in the rows, of which there are at most one per group, sum and threshold.
     """
     n_keys = len(domain.keys)
-    keys, (sums, interval, units, totals) = columns[:n_keys], columns[n_keys:]
-    group = _group(keys, domain, len(sums))
+    sums, interval, units, totals = map(whole, columns[n_keys:])
+    group = _apart(columns[:n_keys], domain, np.ones(len(sums), np.bool_))
+    thresholds = np.array(query.thresholds, np.int64)
+    return LoadHistogram(sums, group, interval, units, totals, len(domain), n_sums, thresholds)
+
+
+def length_histogram(
+    columns: Sequence[Column], query: BackendQuery, domain: Domain, *, n_sums: int
+) -> LengthHistogram:
+    """Code the columns k0.., i, b, n, s, r of statements by length: rows of sums from n_sums on say the lengths.
+
+    Args, Raises, Cost: as of `load_histogram`, with one row more per sum and threshold.
+    """
+    n_keys = len(domain.keys)
+    sums, interval, units, totals, shares = map(whole, columns[n_keys:])
+    inside = sums < n_sums
+    group = _apart(columns[:n_keys], domain, inside)
+    thresholds, none = np.array(query.thresholds, np.int64), np.zeros(int((~inside).sum()), np.int64)
+    counted = sums[~inside] - n_sums, none, interval[~inside], units[~inside], totals[~inside]
+    return LengthHistogram(
+        lengths=LoadHistogram(*counted, n_groups=1, n_sums=n_sums, thresholds=thresholds),
+        sums=sums[inside],
+        group=group[inside],
+        interval=interval[inside],
+        totals=totals[inside],
+        shares=shares[inside],
+        n_groups=len(domain),
+    )
+
+
+def _apart(keys: Sequence[Column], domain: Domain, here: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The group of each of these rows, -1 of others. Raises: BackendFailed for two keys that are one."""
+    group = np.where(here, _group(keys, domain, len(here)), -1)
     spelled = list(zip(*(map(_spelled, column) for column in keys), strict=True))
     written = {(place, key) for place, key in zip(group.tolist(), spelled, strict=bool(keys)) if place >= 0}
     if len(written) > len({place for place, _ in written}):
         raise BackendFailed("two of the database's group keys are one value to the proxy")
-    return LoadHistogram(
-        sums=whole(sums),
-        group=group,
-        interval=whole(interval),
-        units=whole(units),
-        totals=whole(totals),
-        n_groups=len(domain),
-        n_sums=n_sums,
-        thresholds=np.array(query.thresholds, np.int64),
-    )
+    return group
 
 
 def _spelled(value: object) -> str:

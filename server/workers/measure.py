@@ -4,6 +4,7 @@
     BackendQuery --read--> JoinTuples --thin, keep--> JoinTuples --select--> public groups
       --encode--> CodedJoinTuples --truncate--> TruncatedAnswer --release--> NoisyAnswer
     or, of tuples with one owner, BackendQuery --read--> LoadHistogram --truncate--> TruncatedAnswer --release-->
+    or BackendQuery --read--> LengthHistogram --scale, release-->
 
 Runs in a worker process, but for `plan_measurements`, which sees nothing private.
 """
@@ -52,6 +53,7 @@ from privacy.registry import (
     key_counts,
     measurement,
     measures_together,
+    release_lengths,
     release_loads,
     release_together,
 )
@@ -61,6 +63,7 @@ from privacy.sampling.scale_up import scale_up, scale_up_noise
 from privacy.sampling.thin import thin
 from privacy.truncation.control import SolverName
 from privacy.truncation.encode import encode
+from privacy.truncation.loads.length_histogram import LengthHistogram
 from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum
 from privacy.truncation.solver_routes import load_solver
 from privacy.truncation.truncate import truncate
@@ -239,8 +242,7 @@ def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | 
     Of values that add up over units in several groups, one of what a unit adds to all groups together.
     """
     if plan.adds_up(release):
-        ladder = useful_ladder(True, plan.tuples_per_unit, fine=True)
-        return group_measurements("l1_clip", [Sum(release.epsilon, 0.0, ladder, nested=True)], 0.0)[0]
+        return group_measurements("l1_clip", [Sum(release.epsilon, 0.0, plan.ladder(release), nested=True)], 0.0)[0]
     ruled = plan.group_rule is not None and release.distinct is not None  # the rule is for sums
     return measurement(
         "fixed" if release.determined else counts_values(plan.mechanism),
@@ -318,6 +320,7 @@ def _shown(
         loads = LoadsOfSum(tuples.join, tuples.join.n_sums - 1)
         shown = threshold.release(loads.at(threshold.ladder), entropy)
     else:
+        assert isinstance(tuples.join, JoinTuples), "lengths select no groups"
         shown = _selected(encode(tuples.join), None if found else len(domain), measuring, threshold, entropy)
     shown = shown[: most_groups(query.columns)]
     place = np.full(len(domain) + 1, -1, np.int64)  # its last entry is that of no group, -1
@@ -372,6 +375,9 @@ def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> It
             assert isinstance(distinct, DistinctTuples), "units are counted by their tuples"
             yield measured.of_values(distinct, SystemDraws(), entropy)
             continue
+        if isinstance(distinct, LengthHistogram):
+            yield release_lengths([measured], distinct, entropy)[0]
+            continue
         if measures_together(measured):
             assert isinstance(distinct, DistinctTuples), "values are added up over units"
             yield measured.release(_values_of_units(distinct), 0, entropy)
@@ -403,10 +409,11 @@ def _sums(
     if not sums:
         return ()
     assert tuples.join is not None, "sums have a join"
-    if isinstance(tuples.join, LoadHistogram):
-        return release_loads(
-            [one for one in sums if not isinstance(one, RankRelease | KeyCounts)], tuples.join, entropy
-        )
+    if isinstance(tuples.join, LoadHistogram | LengthHistogram):
+        made = [one for one in sums if not isinstance(one, RankRelease | KeyCounts)]
+        if isinstance(tuples.join, LengthHistogram):
+            return release_lengths(made, tuples.join, entropy)
+        return release_loads(made, tuples.join, entropy)
     whole = encode(tuples.join)
     units = [one for one in sums if isinstance(one, KeyCounts)]
     if units:  # which enforce the rule themselves

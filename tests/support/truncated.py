@@ -5,6 +5,7 @@ from __future__ import annotations
 from privacy.join_tuples import DistinctTuples, JoinTuples, RankedTuples
 from privacy.ladder import Ladder
 from privacy.truncation.encode import encode
+from privacy.truncation.loads.length_histogram import LengthHistogram
 from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncate_distinct import truncate_distinct
@@ -12,10 +13,13 @@ from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
 def truncated(
-    join: JoinTuples | DistinctTuples | RankedTuples | LoadHistogram | None, row: int, ladder: Ladder, gap: float
+    join: JoinTuples | DistinctTuples | RankedTuples | LoadHistogram | LengthHistogram | None,
+    row: int,
+    ladder: Ladder,
+    gap: float,
 ) -> TruncatedAnswer:
     """One of the sums, or a count of distinct values, as a mechanism gets it."""
-    assert join is not None and not isinstance(join, RankedTuples)
+    assert join is not None and not isinstance(join, RankedTuples | LengthHistogram)
     if isinstance(join, LoadHistogram):
         return LoadsOfSum(join, row).at(ladder)
     if isinstance(join, DistinctTuples):

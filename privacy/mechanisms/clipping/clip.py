@@ -17,6 +17,7 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.answer_with_interval import answer_with_interval, half_widths
 from privacy.mechanisms.budget import Budget, ConcentratedBudget
+from privacy.mechanisms.clipping.rounded_noise import RoundedNoise
 from privacy.mechanisms.clipping.unit_vectors import UnitVectors, step_of
 from privacy.mechanisms.gem import NESTED_SELECTION
 from privacy.mechanisms.noise.release import Stepped, check_rungs
@@ -24,6 +25,7 @@ from privacy.mechanisms.selection.exceedances import ExceedanceScores
 from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.loads.length_histogram import VectorsOfSum
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Clip:
         control.check("clip")
         return self.release_at(index, vectors, entropy)
 
-    def choose(self, vectors: UnitVectors, entropy: Entropy) -> int:
+    def choose(self, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> int:
         """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: EntropyFailed."""
         if len(self.ladder) == 1:
             return 0
@@ -126,6 +128,22 @@ class Clip:
         signal = np.full(n_groups, self._signal(values, noise.tau))
         return answer_with_interval(values, np.full(n_groups, index, np.intp), rungs, signal, self)
 
+    def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
+        """As `release`, of what a database has added up of the units: noise hides its rounding in every group, too.
+
+        Args:
+          vectors: of one sum, at the thresholds of the ladder; a unit's length is in the norm of the budget.
+          entropy: where the noise comes from.
+        Raises: as `release`.
+        Cost: linear in the rows of the histogram.
+        """
+        index, rungs = self.choose(vectors, entropy), self._rounded(vectors.n_groups)
+        noise = rungs[index]
+        sums = vectors.sums(int(self.ladder.units[index]), noise.step)
+        values = (sums + noise.draw(vectors.n_groups, entropy)).astype(np.float64) * noise.step_weight
+        signal = np.full(vectors.n_groups, self._signal(values, noise.tau))
+        return answer_with_interval(values, np.full(vectors.n_groups, index, np.intp), rungs, signal, self)
+
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
 
@@ -135,6 +153,7 @@ class Clip:
             self._scores(n_groups)
             check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
         check_rungs(self._rungs)
+        check_rungs(self._rounded(max(1, n_groups)))
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""
@@ -163,6 +182,12 @@ class Clip:
     @property
     def _rungs(self) -> Sequence[Stepped]:
         return self.budget.rungs(self.ladder, 0.0, self.budget.releasing(self._split), step_of)
+
+    def _rounded(self, n_groups: int) -> Sequence[Stepped]:
+        """The rungs of `release_vectors`."""
+        part = self.budget.releasing(self._split)
+        grids = (RoundedNoise(tau, 0.0, Fraction(1), groups=n_groups) for tau in self.ladder.units.tolist())
+        return [self.budget.rung(grid, part) for grid in grids]
 
     def _noise_price(self, n_groups: int) -> float:
         """What noise is charged at: the sum of all groups' mean noise in multiples of tau."""

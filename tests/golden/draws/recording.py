@@ -48,13 +48,14 @@ from privacy.published.sampled.s4s_fresh import FreshS4S
 from privacy.published.sampled.sample_and_explore import SampleAndExplore
 from privacy.published.sampled.sampled_measurement import SampledMeasurement
 from privacy.published.sampled.simple_sampling import SimpleSampling
-from privacy.registry import UnitsByKey, group_measurements, key_counts, measurement
+from privacy.registry import UnitsByKey, group_measurements, key_counts, measurement, release_lengths
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.thin import thin
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncate_distinct import truncate_distinct
 from privacy.units import ONE
+from tests.support.lengths import lengths_of
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -185,6 +186,14 @@ def _distinct(owners: int, epsilon: float) -> Release:
     return lambda seed: _arrays(mechanism.release(answer(), SimulatedEntropy(seed)))
 
 
+def _lengths(name: str, one: Sum, delta: float) -> Release:
+    """Of what a database adds up of vectors."""
+    made = group_measurements(name, [one], delta, 2)
+    vectors = (np.random.default_rng(20261129).zipf(1.6, (300, GROUPS)).clip(0, MOST) * ONE).tolist()
+    found = lengths_of([vectors], GROUPS, one.ladder.units.tolist(), euclidean=name == "l2_clip")
+    return lambda seed: _arrays(release_lengths(made, found, SimulatedEntropy(seed))[0])
+
+
 def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     coded, ladder = encode(tuples(owners, GROUPS)), Ladder(0, 10)
     one = Sum(epsilon, _gap(owners), ladder)
@@ -214,6 +223,8 @@ def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     if owners == 1:
         yield f"l1_clip, epsilon {epsilon}", of("l1_clip", 0.0)
         yield f"l2_clip, epsilon {epsilon}", of("l2_clip", DELTA)
+        yield f"l1_clip of lengths, epsilon {epsilon}", _lengths("l1_clip", one, 0.0)
+        yield f"l2_clip of lengths, epsilon {epsilon}", _lengths("l2_clip", one, DELTA)
     for name in ("pmsja", "s4s_vector"):
         yield f"{name}, {owners} owners, epsilon {epsilon}", of(name, DELTA)
     published = (PmsjaAsPublished, S4SVectorAsPublished)

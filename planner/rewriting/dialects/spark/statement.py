@@ -72,7 +72,7 @@ def spark_loads_sql(tree: exp.Expr) -> str:
         total = call("TRY_SUM", node.this)
         return call("COALESCE", total, exp.Literal.number(SATURATION))
 
-    return written(tree.transform(saturating) if isinstance(tree, exp.Select) else tree)
+    return written(tree.transform(saturating) if isinstance(tree, exp.Query) else tree)
 
 
 def written(tree: exp.Expr) -> str:

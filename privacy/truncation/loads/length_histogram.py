@@ -1,0 +1,121 @@
+"""The vectors of privacy units over the groups, scaled to a length, from what a database adds up of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.errors import InvalidParameter
+from privacy.ladder import Ladder
+from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum
+from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.units import saturating_sums
+
+SHARE_BITS = 30
+"""A whole length is 2^30 shares."""
+
+FINER_BITS = 20
+"""Scaled sums are in units 2^-20 of others': the smallest threshold, of 2^10 units, is then 2^30."""
+
+_MOST_STEPS = 1 << 61
+"""Scaled sums saturate here, far above 2^31 units at the threshold."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LengthHistogram:
+    """What units of each length have in each group, and their shares of it: m rows. Private.
+
+    Attributes:
+      lengths: how many units have which length in each of the k sums, as loads of one group. The length of a vector
+        is no less than its sum, or its Euclidean length.
+      sums: (m,) int64, which sum a row is of.
+      group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
+      interval: (m,) int64, the place of the least threshold that is no less than the lengths; their number above all.
+      totals: (m,) int64 units of weight, what these units have in the group, in [0, MAX_UNITS], saturating.
+      shares: (m,) int64, the sum of floor(2^30 load / length), in [0, MAX_UNITS], saturating.
+      n_groups: number of public groups, 1 without GROUP BY.
+    """
+
+    lengths: LoadHistogram
+    sums: NDArray[np.int64]
+    group: NDArray[np.int64]
+    interval: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    shares: NDArray[np.int64]
+    n_groups: int
+
+    def __post_init__(self) -> None:
+        if self.lengths.n_groups != 1:
+            raise InvalidParameter("a unit has one length in all groups")
+        none = np.zeros_like(self.totals)
+        for column in (self.totals, self.shares):  # whose checks are those of a histogram of loads
+            rows = self.sums, self.group, self.interval, none, column
+            LoadHistogram(*rows, self.n_groups, self.lengths.n_sums, self.lengths.thresholds)
+
+    def __repr__(self) -> str:
+        return f"LengthHistogram(sums={self.lengths.n_sums}, <private>)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorsOfSum:
+    """C(x) = x min(1, tau / |x|) of what every unit has in all groups, for one of the sums of a histogram.
+
+    A unit of length |x| <= tau is kept whole. Any other is kept as tau r_f / 2^30 in group f, r_f its shares there,
+    whole numbers. Shares of the sum add up to 2^30 at most, squares of shares of the Euclidean length to 2^60. So
+    |C(x)| <= tau in that norm, exactly, and C(x) is a function of the unit's own rows.
+
+    Sensitivity: added up over units, the sums are whole numbers of 2^-30 units of weight until they are rounded down
+    to whole steps, once in each group. When a unit comes or goes, the sums move by its C(x), of length tau. Rounded,
+    they move by less than one step more in each of the n groups that it is in; so by less than tau and n steps in
+    the sum over the groups, and in Euclidean length. What saturates moves by no more than what does not.
+
+    Lengths: the number of units that are longer than a threshold moves by 1.
+    Source: privacy.md section 5.
+
+    Attributes:
+      histogram: the lengths and what units of each have.
+      row: which of the sums.
+    """
+
+    histogram: LengthHistogram
+    row: int
+
+    def __post_init__(self) -> None:
+        LoadsOfSum(self.histogram.lengths, self.row)  # there is such a sum
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        return self.histogram.n_groups
+
+    def kept(self, ladder: Ladder) -> TabulatedAnswer:
+        """(1, L) sum_u min(tau, |x_u|), and how many units are longer than each threshold.
+
+        Raises: InvalidParameter for a threshold that cuts an interval in two.
+        """
+        return LoadsOfSum(self.histogram.lengths, self.row).at(ladder)
+
+    def sums(self, tau_units: int, step: int) -> NDArray[np.int64]:
+        """(G,) sum_u C(x_u) in whole steps, rounded down; sensitivity tau and G steps, rounding included.
+
+        Args:
+          tau_units: a threshold of the histogram, in units.
+          step: in units of 2^-FINER_BITS.
+        Cost: O(m), and one product of integers of any length per group.
+        """
+        own = self.histogram
+        mine = (own.sums == self.row) & (own.group >= 0)
+        whole = mine & (own.interval <= np.searchsorted(own.lengths.thresholds, tau_units))
+        cut = mine & ~whole
+        kept = saturating_sums(own.group[whole], own.totals[whole], self.n_groups).tolist()
+        shares = saturating_sums(own.group[cut], own.shares[cut], self.n_groups).tolist()
+        scaled = (
+            ((left << SHARE_BITS) + tau_units * part << FINER_BITS) // (step << SHARE_BITS)
+            for left, part in zip(kept, shares, strict=True)
+        )
+        return np.fromiter((min(one, _MOST_STEPS) for one in scaled), np.int64, self.n_groups)
+
+    def __repr__(self) -> str:
+        return "VectorsOfSum(<private>)"
