@@ -21,7 +21,7 @@ from planner.rules.count_tuples import count_tuples
 from planner.rules.count_values import VALUES, count_values
 from planner.rules.keep_tuples import keep_tuples
 from planner.rules.read_nan_as_null import read_nan_as_null
-from planner.rules.scale_loads import KNOWN, scale_loads
+from planner.rules.scale_loads import EACH, KNOWN, scale_loads
 from planner.schema import Schema
 from planner.sql.sql_nodes import add_conditions, tables_by_alias
 from planner.sql.trees import copied, quoted
@@ -62,9 +62,10 @@ def rewrite(
         else None
         for release, value in zip(plan.releases, values, strict=True)
     )
-    merged = by_loads if not plan.counts_lengths else plan.mechanism == "l2_clip"
-    join = write(_summed(plan, summed, counted, merged=merged or not plan.lone)) if summed and along is None else None
-    of_owners = _of_owners(plan, summed, write, schema) if by_loads else None
+    as_they_are = by_loads and plan.counts_lengths and plan.mechanism != "l2_clip"
+    merged = not as_they_are and (by_loads or not plan.lone)
+    join = write(_summed(plan, summed, counted, merged=merged)) if summed and along is None else None
+    of_owners = _of_owners(plan, summed, write, schema) if by_loads and merged else None
     return BackendQuery(
         join=join,
         loads=_loads(plan, len(summed), of_owners or join or "", known, thresholds, dialect) if by_loads else None,
@@ -120,21 +121,22 @@ def _loads(
     plan: Plan, n_weights: int, of_owners: str, known: dict[str, str], thresholds: Sequence[int], dialect: Dialect
 ) -> str:
     """How many units have how much, or what units of each length have, over what every unit has."""
-    before = {**known, LOADS: of_owners}
     if plan.counts_lengths:
-        return _scaled(plan, n_weights, before, thresholds, dialect, euclidean=plan.mechanism == "l2_clip")
+        euclidean = plan.mechanism == "l2_clip"
+        again = () if euclidean else (LOADS, EACH)  # tuples as they are, which a database reads sooner than it keeps
+        return _scaled(plan, n_weights, {**known, LOADS: of_owners}, thresholds, dialect, euclidean, again)
     counted = DIALECTS[dialect].loads(count_loads(len(plan.group_keys), n_weights, thresholds))
-    return _with(before, counted, dialect)
+    return _with({LOADS: of_owners}, counted, dialect)
 
 
 def _values(
     plan: Plan, release: Release, distinct: str, known: dict[str, str], thresholds: Sequence[int], dialect: Dialect
 ) -> str:
     """The same of how many values every unit has, over the values of every unit."""
-    write = DIALECTS[dialect].loads
-    before = {**known, VALUES: distinct, LOADS: write(count_values(len(plan.group_keys)))}
     if plan.adds_up(release):
-        return _scaled(plan, 1, before, thresholds, dialect, euclidean=False)
+        return _scaled(plan, 1, {**known, LOADS: distinct}, thresholds, dialect)
+    write = DIALECTS[dialect].loads
+    before = {VALUES: distinct, LOADS: write(count_values(len(plan.group_keys)))}
     return _with(before, write(count_loads(len(plan.group_keys), 1, thresholds)), dialect)
 
 
@@ -144,15 +146,15 @@ def _scaled(
     before: dict[str, str],
     thresholds: Sequence[int],
     dialect: Dialect,
-    *,
-    euclidean: bool,
+    euclidean: bool = False,
+    again: Sequence[str] = (),
 ) -> str:
     """What units of each length have in every group, of the rows that have one."""
     write, known = DIALECTS[dialect].loads, plan.known_keys
     assert known is not None, "the statement can tell which rows have a group"
     scaled = scale_loads(len(plan.group_keys), n_weights, thresholds, euclidean=euclidean, known=known)
     statement = write(scaled.pop(""))
-    return _with({**before, **{name: write(tree) for name, tree in scaled.items()}}, statement, dialect)
+    return _with({**before, **{name: write(tree) for name, tree in scaled.items()}}, statement, dialect, again)
 
 
 def _known(plan: Plan, write: Write) -> dict[str, str]:
@@ -163,17 +165,21 @@ def _known(plan: Plan, write: Write) -> dict[str, str]:
     return {f"{KNOWN}{place}": write(one) for place, one in pairs if one is not None}
 
 
-def _with(relations: Mapping[str, str], statement: str, dialect: Dialect) -> str:
-    """A statement over relations, each by its name."""
-    write = DIALECTS[dialect].loads
-    return f"WITH {', '.join(f'{write(quoted(name))} AS ({text})' for name, text in relations.items())} {statement}"
+def _with(relations: Mapping[str, str], statement: str, dialect: Dialect, again: Sequence[str] = ()) -> str:
+    """A statement over relations, each by its name; `again`: those that are computed wherever they are read."""
+    one = DIALECTS[dialect]
+    parts = (
+        f"{one.loads(quoted(name))} AS {one.again if name in again else ''}({text})"
+        for name, text in relations.items()
+    )
+    return f"WITH {', '.join(parts)} {statement}"
 
 
 def _summed(plan: Plan, weights: list[exp.Expr], counted: bool, merged: bool) -> exp.Select:
     """The join tuples; `merged`: those of the same owners and keys, if there are any, are one row.
 
     How many units have how much is counted over merged ones alone, whatever unique keys promise: a unit in two rows
-    would be counted as two.
+    would be counted as two. Where lengths are sums over all groups (`scale_loads`), there is nothing to merge.
     """
     owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
     rule = count_tuples if counted else compact_provenance if merged else keep_tuples

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from planner.rules.compact_provenance import SATURATION
 from planner.sql.sql_nodes import cast_sql, named_sql
-from planner.sql.trees import quoted
+from planner.sql.trees import over_leaves, quoted
 
 LOADS, SUMS, LOAD = "loads", "sums", "load"
 """Names of the statement's own: what every unit has, the numbers of the sums, and the load of one of them."""
@@ -56,7 +56,7 @@ def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.S
         load, source = exp.Column(this=quoted("w0")), rows
     else:
         which, load = exp.Column(this=quoted("i")), exp.Column(this=quoted(LOAD))
-        source, owned = one_row_each(rows, keys, n_weights, owned), None
+        source, owned = _one_row_each(rows, keys, n_weights, owned), None
     there = exp.GT(this=load.copy(), expression=exp.Literal.number(0))
     total = exp.Least(this=exp.Sum(this=load.copy()), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True)
     columns: list[exp.Expr] = [key.copy() for key in keys]
@@ -73,25 +73,36 @@ def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.S
     )
 
 
-def one_row_each(rows: exp.Expr, keys: Sequence[exp.Expr], n_weights: int, owned: exp.Expr | None) -> exp.Subquery:
-    """Every unit's row once for each of its weights, as `load` of the sum `i`; `keys`: its other columns."""
-    which = exp.Column(this=quoted("i"))
-    load = exp.Case()
-    for place in range(n_weights - 1):
-        is_it = exp.EQ(this=which.copy(), expression=exp.Literal.number(place))
-        load = load.when(is_it, exp.Column(this=quoted(f"w{place}")))
-    load = load.else_(exp.Column(this=quoted(f"w{n_weights - 1}")))
-    numbers = exp.Values(
-        expressions=[exp.Tuple(expressions=[exp.Literal.number(place)]) for place in range(n_weights)],
-        alias=exp.TableAlias(this=quoted(SUMS), columns=[quoted("i")]),
-    )
+def _one_row_each(rows: exp.Expr, keys: Sequence[exp.Expr], n_weights: int, owned: exp.Expr | None) -> exp.Subquery:
+    """Every unit's row once for each of its weights, as `load` of the sum `i`."""
+    load = which_sql([f"w{place}" for place in range(n_weights)])
     each = exp.Select(
-        expressions=[*(key.copy() for key in keys), which, named_sql(load, LOAD)],
+        expressions=[*(key.copy() for key in keys), exp.Column(this=quoted("i")), named_sql(load, LOAD)],
         from_=exp.From(this=rows),
-        joins=[exp.Join(this=numbers, kind="CROSS")],
+        joins=[exp.Join(this=sums_sql(n_weights), kind="CROSS")],
         where=exp.Where(this=owned),
     )
     return exp.Subquery(this=each, alias=exp.TableAlias(this=quoted(LOAD + "s_each")))
+
+
+def which_sql(weights: Sequence[str]) -> exp.Expr:
+    """The weight of the sum `i`."""
+    if len(weights) == 1:
+        return over_leaves(exp.Column, this=quoted(weights[0]))
+    load = exp.Case()
+    for place, weight in enumerate(weights[:-1]):
+        which = over_leaves(exp.Column, this=quoted("i"))
+        is_it = exp.EQ(this=which, expression=exp.Literal.number(place))
+        load = load.when(is_it, over_leaves(exp.Column, this=quoted(weight)), copy=False)
+    return load.else_(over_leaves(exp.Column, this=quoted(weights[-1])), copy=False)
+
+
+def sums_sql(n_weights: int) -> exp.Values:
+    """The numbers of the sums, as a relation with the column `i`."""
+    return exp.Values(
+        expressions=[exp.Tuple(expressions=[exp.Literal.number(place)]) for place in range(n_weights)],
+        alias=exp.TableAlias(this=quoted(SUMS), columns=[quoted("i")]),
+    )
 
 
 def place_sql(load: exp.Column, thresholds: Sequence[int], first: int = 0) -> exp.Expr:

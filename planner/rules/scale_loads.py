@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from planner.rules.compact_provenance import SATURATION
-from planner.rules.count_loads import LOAD, LOADS, one_row_each, place_sql
+from planner.rules.count_loads import LOADS, place_sql, sums_sql, which_sql
 from planner.rules.guard_weight import UNITS
 from planner.sql.result_types import KeyCell
 from planner.sql.sql_nodes import cast_sql, named_sql
 from planner.sql.trees import over_leaves, quoted
 
-EACH, TOTALS, SQUARES, LENGTHS = "each", "totals", "squares", "lengths"
-"""Names of the statement's own: loads above 0, what units have in all groups, the squares of shares, the lengths."""
+EACH, TOTALS, LENGTHS = "each", "totals", "lengths"
+"""Names of the statement's own: rows of groups, how long the vectors of units are, and between which thresholds."""
 
 KNOWN, VALUE = "known", "k0"
 """Of a relation of the values that a key may have, and its one column: `known0` is that of the first key."""
 
-_SLACK = 40
+_SLACK, _LIMB = 40, 20
 
 
 def scale_loads(
@@ -40,11 +40,11 @@ def scale_loads(
 
     All that is added up is whole numbers, so that the order of rows does not matter. A share is a quotient of two
     doubles, off by 2^-50 of itself at most: what the shares of a unit add up to is less than a half above 2^30, and
-    so at most 2^30. A Euclidean length is |x|_1 sqrt(sum q^2) / 2^30, of the shares q of |x|_1, rounded up. It gets
-    2^-40 of itself more, which is beyond what doubles round.
+    so at most 2^30. Squares of loads are added up in limbs of 20 bits, exactly, of 2^17 groups and more. Their root
+    gets 2^-40 of itself more, which is beyond what doubles round: so it is no less than the Euclidean length.
 
-    It reads what `compact_provenance` makes of tuples with one owner, columns o0, k0.., w0.., under the name LOADS.
-    Where lengths are sums, a unit's rows of one group need not be merged.
+    It reads what `compact_provenance` makes of tuples with one owner, columns o0, k0.., w0.., under the name LOADS;
+    or what `keep_tuples` does, where lengths are sums: a unit's rows of one group need not be merged then.
 
     Args:
       n_keys, n_weights: how many of the columns are keys and weights.
@@ -60,44 +60,28 @@ def scale_loads(
 
     >>> for name, tree in scale_loads(1, 1, [2, 4], euclidean=False, known={}).items():
     ...     print(name, tree.sql("postgres"))
-    each SELECT "o0", "k0", 0 AS "i", "w0" AS "load" FROM "loads" WHERE NOT "o0" IS NULL AND "w0" > 0
-    totals SELECT "o0", "i", CAST(LEAST(SUM("load"), 4611686018427387904) AS BIGINT) AS "t" FROM "each" GROUP BY 1, 2
-    lengths SELECT "o0", "i", "t" AS "l", CASE WHEN "t" <= 2 THEN 0 ELSE CASE WHEN "t" <= 4 THEN 1 ELSE 2 END END AS \
-"b" FROM "totals" WHERE "t" < 4611686018427387904
-     SELECT "k0", "i", "b", 0 AS "n", CAST(LEAST(SUM("load"), 4611686018427387904) AS BIGINT) AS "s", \
-CAST(LEAST(SUM(CAST(FLOOR(CAST("load" AS DOUBLE PRECISION) / CAST("l" AS DOUBLE PRECISION) * 1073741824) AS BIGINT)\
-), 4611686018427387904) AS BIGINT) AS "r" FROM "each" JOIN "lengths" USING ("o0", "i") GROUP BY 1, 2, 3 UNION ALL \
+    each SELECT "o0", "k0", "w0" FROM "loads" WHERE NOT "o0" IS NULL
+    totals SELECT "o0", 0 AS "i", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "l" FROM "each" GROUP BY 1
+    lengths SELECT "o0", "i", "l", CASE WHEN "l" <= 2 THEN 0 ELSE CASE WHEN "l" <= 4 THEN 1 ELSE 2 END END AS "b" \
+FROM "totals" WHERE "l" > 0 AND "l" < 4611686018427387904
+     SELECT "k0", "i", "b", 0 AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s", \
+CAST(LEAST(SUM(CAST(FLOOR(CAST("w0" AS DOUBLE PRECISION) / CAST("l" AS DOUBLE PRECISION) * 1073741824) AS BIGINT)), \
+4611686018427387904) AS BIGINT) AS "r" FROM "each" JOIN "lengths" USING ("o0") GROUP BY 1, 2, 3 UNION ALL \
 SELECT NULL AS "k0", "i" + 1 AS "i", "b", COUNT(*) AS "n", CAST(LEAST(SUM("l"), 4611686018427387904) AS BIGINT) AS \
 "s", 0 AS "r" FROM "lengths" GROUP BY 2, 3
     """
-    keys = [f"k{place}" for place in range(n_keys)]
-    relations: dict[str, exp.Expr] = {EACH: _each(keys, n_weights, known)}
-    relations[TOTALS] = _select(["o0", "i", named_sql(_total(_column(LOAD)), "t")], EACH, group=2)
-    within = exp.LT(this=_column("t"), expression=_number(SATURATION))
-    if euclidean:
-        relations[SQUARES] = _squares(within)
-        source: exp.Expr = exp.Subquery(this=_euclidean(), alias=over_leaves(exp.TableAlias, this=quoted("measured")))
-        length, within_it = "l", None
-    else:
-        source, length, within_it = _table(TOTALS), "t", within
-    placed = named_sql(place_sql(_column(length), thresholds), "b")
-    relations[LENGTHS] = _select(["o0", "i", named_sql(_column(length), "l"), placed], source, within_it)
-    relations[""] = exp.Union(this=_shares(keys), expression=_units(keys, n_weights), distinct=False)
-    return relations
-
-
-def _each(keys: Sequence[str], n_weights: int, known: Mapping[int, Sequence[KeyCell] | None]) -> exp.Select:
-    """Every load above 0 of somebody in some group, by its sum."""
+    keys, weights = [f"k{place}" for place in range(n_keys)], [f"w{place}" for place in range(n_weights)]
     owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))
     for place, values in known.items():
         owned = exp.And(this=owned, expression=_is_known(place, values))
-    names = ["o0", *keys]
-    if n_weights == 1:
-        there = exp.GT(this=_column("w0"), expression=_number(0))
-        columns: list[str | exp.Expr] = [*names, named_sql(_number(0), "i"), named_sql(_column("w0"), LOAD)]
-        return _select(columns, LOADS, exp.And(this=owned, expression=there))
-    rows = one_row_each(_table(LOADS), list(map(_column, names)), n_weights, owned)
-    return _select([*names, "i", LOAD], rows, exp.GT(this=_column(LOAD), expression=_number(0)))
+    relations: dict[str, exp.Expr] = {EACH: _select(["o0", *keys, *weights], LOADS, owned)}
+    relations[TOTALS] = _totals(weights, euclidean)
+    some = exp.GT(this=_column("l"), expression=_number(0))
+    within = exp.And(this=some, expression=exp.LT(this=_column("l"), expression=_number(SATURATION)))
+    placed = named_sql(place_sql(_column("l"), thresholds), "b")
+    relations[LENGTHS] = _select(["o0", "i", "l", placed], TOTALS, within)
+    relations[""] = exp.Union(this=_shares(keys, weights), expression=_units(keys, n_weights), distinct=False)
+    return relations
 
 
 def _is_known(place: int, values: Sequence[KeyCell] | None) -> exp.Expr:
@@ -113,31 +97,56 @@ def _is_known(place: int, values: Sequence[KeyCell] | None) -> exp.Expr:
     return exp.Paren(this=exp.Or(this=among, expression=null)) if None in values else among
 
 
-def _squares(within: exp.Expr) -> exp.Select:
-    """The squares of every unit's shares of its total, rounded up: at most (2^30 + its groups)^2 together."""
-    share = cast_sql(exp.Ceil(this=_share("t")), "BIGINT")
-    square = cast_sql(exp.Sum(this=exp.Mul(this=share, expression=share.copy())), "BIGINT")
-    joined = _joined(TOTALS)
-    return _select(["o0", "i", "t", named_sql(square, "q")], EACH, within, group=3, joined=joined)
-
-
-def _euclidean() -> exp.Select:
-    """Every unit's Euclidean length, no less than it is."""
-    root = exp.Sqrt(this=_double("q"))
-    length = exp.Div(this=exp.Mul(this=_double("t"), expression=root), expression=_number(UNITS))
-    inside = _select(["o0", "i", named_sql(length, "l")], SQUARES)
-    more = exp.Add(this=_column("l"), expression=exp.Div(this=_column("l"), expression=_number(1 << _SLACK)))
-    rounded = named_sql(cast_sql(exp.Ceil(this=more), "BIGINT"), "l")
-    return _select(
-        ["o0", "i", rounded], exp.Subquery(this=inside, alias=over_leaves(exp.TableAlias, this=quoted("rooted")))
+def _totals(weights: Sequence[str], euclidean: bool) -> exp.Select:
+    """How long every unit's vector is, of each sum."""
+    length = _root if euclidean else _total
+    if len(weights) == 1:
+        return _select(["o0", named_sql(_number(0), "i"), named_sql(length(_column("w0")), "l")], EACH, group=1)
+    of_all = [named_sql(length(_column(weight)), weight) for weight in weights]
+    every = exp.Subquery(
+        this=_select(["o0", *of_all], EACH, group=1), alias=over_leaves(exp.TableAlias, this=quoted("every"))
     )
+    crossed = exp.Join(this=sums_sql(len(weights)), kind="CROSS")
+    return _select(["o0", "i", named_sql(which_sql(weights), "l")], every, joined=crossed)
 
 
-def _shares(keys: Sequence[str]) -> exp.Select:
+def _root(load: exp.Expr) -> exp.Expr:
+    """The root of the sum of the squares of loads of at most 2^62, rounded up, as a bigint."""
+
+    def limb(place: int) -> exp.Expr:
+        shifted = exp.BitwiseRightShift(this=load.copy(), expression=_number(_LIMB * place)) if place else load.copy()
+        if place == 2:
+            return exp.Paren(this=shifted)
+        return exp.Paren(this=exp.BitwiseAnd(this=exp.Paren(this=shifted), expression=_number((1 << _LIMB) - 1)))
+
+    def product(times: int, left: int, right: int) -> exp.Expr:
+        both = exp.Mul(this=limb(left), expression=limb(right))
+        return both if times == 1 else exp.Mul(this=_number(times), expression=both)
+
+    products = (
+        product(1, 2, 2),
+        product(2, 2, 1),
+        exp.Add(this=product(2, 2, 0), expression=product(1, 1, 1)),
+        product(2, 1, 0),
+        product(1, 0, 0),
+    )
+    first, *others = (_double(exp.Sum(this=one)) for one in products)
+    squares = first
+    for one in others:
+        scaled = exp.Mul(this=exp.Paren(this=squares), expression=_number(1 << _LIMB))
+        squares = exp.Add(this=scaled, expression=one)
+    more = exp.Add(this=_number(1), expression=_double(exp.Literal.string(repr(2.0**-_SLACK))))
+    longer = exp.Mul(this=exp.Sqrt(this=squares), expression=exp.Paren(this=more))
+    least = exp.Least(this=exp.Ceil(this=longer), expressions=[_double(_number(SATURATION))], ignore_nulls=True)
+    return cast_sql(least, "BIGINT")
+
+
+def _shares(keys: Sequence[str], weights: Sequence[str]) -> exp.Select:
     """What units of a length have in a group, and their shares of it."""
-    share = cast_sql(exp.Floor(this=_share("l")), "BIGINT")
-    columns = [named_sql(_number(0), "n"), named_sql(_total(_column(LOAD)), "s"), named_sql(_total(share), "r")]
-    return _select([*keys, "i", "b", *columns], EACH, group=len(keys) + 2, joined=_joined(LENGTHS))
+    share = cast_sql(exp.Floor(this=_share(weights, "l")), "BIGINT")
+    totals = [named_sql(_total(which_sql(weights)), "s"), named_sql(_total(share), "r")]
+    columns: list[str | exp.Expr] = [*keys, "i", "b", named_sql(_number(0), "n"), *totals]
+    return _select(columns, EACH, group=len(keys) + 2, joined=_joined(LENGTHS))
 
 
 def _units(keys: Sequence[str], n_weights: int) -> exp.Select:
@@ -152,9 +161,9 @@ def _units(keys: Sequence[str], n_weights: int) -> exp.Select:
     return found
 
 
-def _share(length: str) -> exp.Expr:
+def _share(weights: Sequence[str], length: str) -> exp.Expr:
     """2^30 load / length, in doubles."""
-    quotient = exp.Div(this=_double(LOAD), expression=_double(length))
+    quotient = exp.Div(this=_double(which_sql(weights)), expression=_double(_column(length)))
     return exp.Mul(this=quotient, expression=_number(UNITS))
 
 
@@ -165,9 +174,9 @@ def _total(value: exp.Expr) -> exp.Expr:
 
 
 def _joined(relation: str) -> exp.Join:
-    """A join by unit and sum."""
+    """A join by unit, with one row per sum."""
     joined = exp.Join(this=_table(relation))
-    joined.args["using"] = [quoted("o0"), quoted("i")]
+    joined.args["using"] = [quoted("o0")]
     return joined
 
 
@@ -197,8 +206,8 @@ def _column(name: str) -> exp.Column:
     return over_leaves(exp.Column, this=quoted(name))
 
 
-def _double(name: str) -> exp.Expr:
-    return cast_sql(_column(name), "DOUBLE PRECISION")
+def _double(value: exp.Expr) -> exp.Expr:
+    return cast_sql(value, "DOUBLE PRECISION")
 
 
 def _number(value: int) -> exp.Expr:

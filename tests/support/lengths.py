@@ -12,6 +12,8 @@ from privacy.truncation.loads.length_histogram import LengthHistogram
 from privacy.truncation.loads.load_histogram import LoadHistogram
 from privacy.units import MAX_UNITS
 
+LIMB = (1 << 20) - 1
+
 Vectors = Sequence[Sequence[int]]
 """What each unit has in every group, in units of weight."""
 
@@ -21,9 +23,18 @@ def length_of(vector: Sequence[int], euclidean: bool) -> int:
     total = sum(vector)
     if not euclidean:
         return total
-    squares = sum(math.ceil(part / total * 2.0**30) ** 2 for part in vector)
-    length = float(total) * math.sqrt(float(squares)) / 2.0**30
-    return math.ceil(length + length / 2.0**40)
+    pairs = [(part >> 40, (part >> 20) & LIMB, part & LIMB) for part in vector]
+    products = (
+        sum(a * a for a, _, _ in pairs),
+        sum(2 * a * b for a, b, _ in pairs),
+        sum(2 * a * c + b * b for a, b, c in pairs),
+        sum(2 * b * c for _, b, c in pairs),
+        sum(c * c for _, _, c in pairs),
+    )
+    squares = 0.0
+    for product in products:
+        squares = squares * 2.0**20 + product
+    return min(MAX_UNITS, math.ceil(math.sqrt(squares) * (1.0 + 2.0**-40)))
 
 
 def lengths_of(
@@ -34,9 +45,9 @@ def lengths_of(
     units: dict[tuple[int, int], list[int]] = {}
     for number, vectors in enumerate(sums):
         for vector in vectors:
-            if not 0 < sum(vector) < MAX_UNITS:
-                continue
             length = length_of(vector, euclidean)
+            if not 0 < length < MAX_UNITS:
+                continue
             interval = int(np.searchsorted(thresholds, length))
             counted = units.setdefault((number, interval), [0, 0])
             counted[0] += 1

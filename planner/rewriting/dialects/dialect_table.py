@@ -52,6 +52,7 @@ class DialectSql:
       by_name: does it have the functions that are known by PostgreSQL's name alone?
       refused: constructs that may surround answers elsewhere, and not here.
       loads: what stands around what every unit has, as text.
+      again: how a relation is marked that is computed anew where it is read; empty: the database decides.
       around: may anything surround answers there?
       enum: the type of an enum's labels in a relation of released answers; None where the database has none.
       compares_otherwise: does it compare a label with a text as texts, and a real with a number as reals?
@@ -63,6 +64,7 @@ class DialectSql:
     by_name: bool = False
     refused: frozenset[type[exp.Expr]] = field(default_factory=frozenset)
     loads: Callable[[exp.Expr], str] = postgres_sql
+    again: str = ""
     around: bool = True
     enum: Callable[[SqlType], str | None] = _enum_by_name
     compares_otherwise: bool = False
@@ -119,7 +121,11 @@ _DUCKDB = DialectSql(
 
 DIALECTS: Mapping[Dialect, DialectSql] = {
     "postgres": DialectSql(
-        lambda tree, _: postgres_sql(tree), lambda tree, _: postgres_sql(tree), _TYPES, by_name=True
+        lambda tree, _: postgres_sql(tree),
+        lambda tree, _: postgres_sql(tree),
+        _TYPES,
+        by_name=True,
+        again="NOT MATERIALIZED ",
     ),
     "duckdb": _DUCKDB,
     "spark": DialectSql(_question_on_spark, _public_on_spark, _TYPES, loads=spark_loads_sql, around=False),

@@ -1,15 +1,12 @@
 SELECT
   CAST("posts_0"."owneruserid" AS BIGINT) AS "o0",
   CAST("posts_0"."posttypeid" AS BIGINT) AS "k0",
-  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
+  CAST(1073741824 AS BIGINT) AS "w0"
 FROM "public"."posts" AS "posts_0"
 INNER JOIN "public"."badges" AS "badges_1"
   ON "badges_1"."userid" = "posts_0"."owneruserid"
 WHERE
-  "badges_1"."name" = 'Teacher' AND "posts_0"."posttypeid" < 3
-GROUP BY
-  1,
-  2;
+  "badges_1"."name" = 'Teacher' AND "posts_0"."posttypeid" < 3;
 
 SELECT DISTINCT
   CAST("posts_0"."posttypeid" AS BIGINT) AS "k0"

@@ -1,11 +1,8 @@
 SELECT
   CAST("badges_0"."userid" AS BIGINT) AS "o0",
   "badges_0"."tagbased" AS "k0",
-  CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
-FROM "public"."badges" AS "badges_0"
-GROUP BY
-  1,
-  2;
+  CAST(1073741824 AS BIGINT) AS "w0"
+FROM "public"."badges" AS "badges_0";
 
 SELECT
   CAST("badges_0"."userid" AS BIGINT) AS "o0",

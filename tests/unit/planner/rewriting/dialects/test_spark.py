@@ -17,6 +17,7 @@ from planner.rewriting.rewrite import rewrite
 from planner.rules.count_loads import count_loads
 from planner.rules.guard_weight import guard_weight
 from planner.rules.sample_rows import sample_rows
+from planner.rules.scale_loads import scale_loads
 from planner.schema import Column, Schema, Table
 from planner.sql.columns import bound_column
 from planner.sql.sql_nodes import cast_sql, named_sql, table_sql
@@ -151,6 +152,14 @@ def test_loads_are_counted_with_totals_that_saturate() -> None:
     written = spark_loads_sql(count_loads(2, 2, [2, MOST_BOUND]))
     assert "SUM(`load`)" in written.replace("TRY_SUM", "SUM") and " SUM(" not in written
     assert "LEAST(COALESCE(TRY_SUM(`load`), 4611686018427387904), 4611686018427387904)" in written
+
+
+def test_lengths_are_added_up_with_totals_that_saturate() -> None:
+    for euclidean in (False, True):
+        relations = scale_loads(1, 2, [2, MOST_BOUND], euclidean=euclidean, known={0: ("a", None)})
+        written = " ".join(map(spark_loads_sql, relations.values()))
+        assert "TRY_SUM" in written and " SUM(" not in written.replace("(SUM(", " SUM(")
+        assert "(`k0` IN ('a') OR `k0` IS NULL)" in written
 
 
 def test_a_sample_is_a_draw_for_each_row_under_a_seed_that_the_statement_does_not_hold() -> None:
