@@ -462,10 +462,11 @@ class Plan:
     def counts_lengths(self) -> bool:
         """Do its sums follow from what units of each length have in each group (`planner.rules.scale_loads`)?
 
-        Of mechanisms that scale every unit's vector to a length, where no selection of groups asks for more. Rows of
-        no group must not add to a length: the statement tells which they are.
+        Of mechanisms that scale every unit's vector to a length, where no selection of groups asks for more, nor rows
+        add with either sign. Rows of no group must not add to a length: the statement tells which they are.
         """
-        summed = self.selection is None and any(release.is_sum for release in self.releases)
+        signed = any(release.less is not None for release in self.releases)
+        summed = self.selection is None and not signed and any(release.is_sum for release in self.releases)
         by_lengths = MECHANISMS[self.mechanism].by_lengths and self.known_keys is not None
         return summed and by_lengths and self.sampling is None and len(self.owners) == 1
 

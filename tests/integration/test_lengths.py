@@ -55,7 +55,7 @@ POLICY = """
     [tables.visit.columns]
     place = { domain = ["p0", "p1", "p2", "p3", "p4"], null_group = true }
     grade = { range = [0, 5] }
-    cost = { range = [-50, 200] }
+    cost = { range = [0, 200] }
 """
 QUESTIONS = [
     "SELECT town, sum(cost) FROM visit GROUP BY town",
@@ -159,6 +159,15 @@ def test_databases_add_up_what_people_have(asked: Asked, mechanism: str) -> None
             assert set(less) <= ({0} if euclidean else {*range(ROWS)}), "rows of one group are rounded one by one"
             cells = (len(domain) + 1) * len(vectors) * (len(query.thresholds) + 1)
             assert len(ours.group) + len(ours.lengths.units) <= cells
+
+
+def test_sums_over_both_signs_are_read_person_by_person(asked: Asked) -> None:
+    """Whose length is that of what is left, which no sum of weights says."""
+    _, schema = asked
+    plan, _ = plan_of("SELECT town, sum(cost - 100) FROM visit GROUP BY town", schema, "l1_clip")
+    assert plan.releases[0].less is not None
+    query = rewrite(plan)
+    assert query.loads is None and not query.by_length and query.thresholds == ()
 
 
 def test_answers_are_the_plain_ones_where_noise_is_nothing(asked: Asked) -> None:

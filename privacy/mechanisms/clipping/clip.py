@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy, check_scale
+from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
@@ -134,9 +135,11 @@ class Clip:
         Args:
           vectors: of one sum, at the thresholds of the ladder; a unit's length is in the norm of the budget.
           entropy: where the noise comes from.
-        Raises: as `release`.
+        Raises: as `release`; InvalidParameter where units add with either sign, which no histogram says.
         Cost: linear in the rows of the histogram.
         """
+        if self.less is not None:
+            raise InvalidParameter("a histogram of lengths adds up weights of one sign")
         index, rungs = self.choose(vectors, entropy), self._rounded(vectors.n_groups)
         noise = rungs[index]
         sums = vectors.sums(int(self.ladder.units[index]), noise.step)
