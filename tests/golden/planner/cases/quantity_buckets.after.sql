@@ -2,13 +2,6 @@ SELECT
   CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
   CAST(CASE
     WHEN (
-      "lineitem_0"."l_quantity" < 0
-      OR (
-        "lineitem_0"."l_quantity" > 50 AND "lineitem_0"."l_quantity" <> 'NaN'
-      )
-    )
-    THEN NULL
-    WHEN (
       CAST(10 AS DOUBLE PRECISION) * FLOOR(
         CASE
           WHEN "lineitem_0"."l_quantity" <> 'NaN'
@@ -24,13 +17,6 @@ SELECT
     ) AS BIGINT)
   END AS BIGINT) AS "k0",
   CAST(CASE
-    WHEN (
-      "lineitem_0"."l_quantity" < 0
-      OR (
-        "lineitem_0"."l_quantity" > 50 AND "lineitem_0"."l_quantity" <> 'NaN'
-      )
-    )
-    THEN NULL
     WHEN ROUND("lineitem_0"."l_quantity", -1) BETWEEN 0 AND 50
     THEN CAST(ROUND("lineitem_0"."l_quantity", -1) AS BIGINT)
   END AS BIGINT) AS "k1",
@@ -39,4 +25,7 @@ FROM "public"."lineitem" AS "lineitem_0"
 LEFT JOIN "public"."orders" AS "orders_1"
   ON "lineitem_0"."l_orderkey" = "orders_1"."o_orderkey"
 WHERE
-  "orders_1"."o_orderkey" IS NOT NULL;
+  "orders_1"."o_orderkey" IS NOT NULL
+  AND (
+    "lineitem_0"."l_quantity" BETWEEN 0 AND 50 OR "lineitem_0"."l_quantity" IS NULL
+  );

@@ -7,7 +7,11 @@ SELECT
   CAST(1073741824 AS BIGINT) AS "w0"
 FROM "public"."posts" AS "posts_0"
 WHERE
-  "posts_0"."posttypeid" = 1;
+  "posts_0"."posttypeid" = 1
+  AND (
+    "posts_0"."creationdate" BETWEEN CAST('2011-01-01 00:00:00' AS TIMESTAMP) AND CAST('2017-12-31 23:59:59.999999' AS TIMESTAMP)
+    OR "posts_0"."creationdate" IS NULL
+  );
 
 SELECT DISTINCT
   CAST(EXTRACT(YEAR FROM CASE
