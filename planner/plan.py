@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from sqlglot import exp
 
 from planner.released_expression import ReleasedExpression, SortKey
+from planner.sql.columns import ColumnRef
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_names import ResultType
 from planner.sql.result_types import KeyCell
@@ -90,6 +91,21 @@ Around = Products | Centre | Deviation
 
 
 @dataclass(frozen=True)
+class ContributionBound:
+    """What the policy says that one person adds to a release, to all groups together, in the answer's own unit.
+
+    Attributes:
+      clip: where contributions are cut, below `at_most`; None: they are cut there.
+      at_most: what nobody exceeds; None: nothing is promised. Accuracy alone rests on it.
+      counted: is a part of the release's epsilon spent on how many people have more than `clip`?
+    """
+
+    clip: float | None = None
+    at_most: float | None = None
+    counted: bool = False
+
+
+@dataclass(frozen=True)
 class Ranked:
     """A quantile or an extreme.
 
@@ -129,6 +145,8 @@ class Release:
       most: the public bound of what one tuple adds, in the answer's own unit; at most W, and hardly less
         (`planner.rules.guard_weight`).
       rounded: are weights rounded to units?
+      column: of a sum of the values of one column, or of some of them: which column, as (alias, name).
+      bound: what the policy says that one person adds (`planner.planning.contribution_bounds`); None: nothing.
     """
 
     label: str
@@ -144,6 +162,13 @@ class Release:
     ranked: Ranked | None = None
     most: float = 1.0
     rounded: bool = False
+    column: ColumnRef | None = None
+    bound: ContributionBound | None = None
+
+    @property
+    def counts_exceeding(self) -> bool:
+        """Is a part of its epsilon spent on how many people have more than the policy lets count?"""
+        return self.bound is not None and self.bound.counted
 
     @property
     def is_sum(self) -> bool:
@@ -277,7 +302,7 @@ class SamplingPlan:
 TreeColumn = tuple[int, int]
 """The place of a part of a tree, and of a column among those that are read of it; or CONSTANT and a value."""
 
-_MOST_WEIGHT = Fraction(1 << 32)
+MOST_WEIGHT = Fraction(1 << 32)
 """Loads saturate there, in multiples of what one row adds at most: the largest threshold."""
 
 CONSTANT = -1
@@ -412,20 +437,42 @@ class Plan:
         """
         if self.nobody_adds_more_than is None:
             return None
-        said = min(Fraction(repr(self.nobody_adds_more_than)) / Fraction(release.weight_bound), _MOST_WEIGHT)
+        said = min(normalised(self.nobody_adds_more_than, release), MOST_WEIGHT)
         return said if self.tuples_per_unit is None else min(said, Fraction(self.tuples_per_unit))
+
+    def named_threshold(self, release: Release) -> Fraction | None:
+        """The one threshold that whoever asks, or else the policy, names for a release, in normalised weight.
+
+        None: one is chosen.
+        """
+        said, bound = self.adds_at_most(release), release.bound
+        if said is not None or bound is None:
+            return said
+        most = bound.at_most if bound.clip is None else bound.clip
+        return None if most is None else normalised(most, release)
 
     def nested(self, release: Release) -> bool:
         """Does a unit add min(tau, load) to a release at every threshold tau, as where every tuple has one owner?"""
         return len(self.owners) == 1 and (release.is_sum or release.determined)
 
     def ladder(self, release: Release) -> Ladder:
-        """The thresholds that a release's is chosen from, or the one that whoever asks says."""
-        said = self.adds_at_most(release)
-        if said is not None:
-            return one_threshold(said)
+        """The thresholds that a release's is chosen from, or the one that is named."""
+        named = self.named_threshold(release)
+        if named is not None:
+            return one_threshold(named)
         fine = self.nested(release) or self.adds_up(release)
-        return useful_ladder(release.whole, self.tuples_per_unit, fine=fine)
+        return useful_ladder(release.whole, self._most_rows(release), fine=fine)
+
+    def _most_rows(self, release: Release) -> int | None:
+        """A bound on the rows of one unit, each of weight 1 at most: of an average also by what is left of its count.
+
+        S(x) - a n of n rows of weights from 0 to 1, and a between them, is at most n; of either sign at most 2 n.
+        """
+        known = [] if self.tuples_per_unit is None else [self.tuples_per_unit]
+        if isinstance(release.around, Centre | Deviation):
+            counted = self.named_threshold(self.releases[release.around.count])
+            known += [] if counted is None else [math.ceil(counted) * (1 if release.less is None else 2)]
+        return min(known, default=None)
 
     @property
     def columns(self) -> int:
@@ -527,6 +574,11 @@ class Plan:
     def selection_gap(self) -> float:
         """eta of the selection of groups, which counts tuples."""
         return _gap(len(self.owners))
+
+
+def normalised(most: float, release: Release) -> Fraction:
+    """An amount in the answer's own unit as a multiple of what one row adds at most."""
+    return Fraction(repr(most)) / Fraction(release.weight_bound)
 
 
 def _gap(parties: int) -> float:

@@ -23,6 +23,22 @@ trade-off."""
 _SIGNAL_OF_MISSING = 4.0
 
 
+@dataclass(frozen=True)
+class Exceeding:
+    """How many units have more than a threshold that somebody named, in all groups together. Safe to publish.
+
+    Attributes:
+      people: the noisy number, which may be negative.
+      at_most: its upper end at the confidence of the answer, or more; >= 0.
+      below, above: by how much each interval's ends are moved for what they may lose, in normalised weight, >= 0.
+    """
+
+    people: int
+    at_most: int
+    below: float = 0.0
+    above: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class NoisyAnswer:
     """One release, one value per public group. Every field is safe to publish.
@@ -41,6 +57,7 @@ class NoisyAnswer:
         is not known, as the value is not above 0; +inf where no choice was made.
       delta: what this release spent beside epsilon; 0 for pure differential privacy.
       noise: what `noise_scale` is the scale of.
+      exceeding: who has more than tau, where that was measured; None elsewhere.
     """
 
     values: NDArray[np.float64]
@@ -55,6 +72,7 @@ class NoisyAnswer:
     signal: NDArray[np.float64]
     delta: float = 0.0
     noise: NoiseKind = "laplace"
+    exceeding: Exceeding | None = None
 
     @property
     def missing(self) -> NDArray[np.float64]:

@@ -318,8 +318,14 @@ def _bound_first(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 def _l1_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
     from privacy.mechanisms.clipping.clip import Clip
+    from privacy.mechanisms.clipping.counted_clip import CountedClip
 
-    return tuple(Clip(PureBudget(one.epsilon), one.ladder, less=one.less) for one in of.sums)
+    def made(one: Sum) -> Clip | CountedClip:
+        if one.counted is not None:
+            return CountedClip(one.epsilon, one.ladder, one.counted.at_most, one.less)
+        return Clip(PureBudget(one.epsilon), one.ladder, less=one.less)
+
+    return tuple(map(made, of.sums))
 
 
 def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:

@@ -259,4 +259,5 @@ def _measured(release: Release) -> list[object]:
     told: list[object] = [release.weight_bound, release.epsilon, release.whole, counts_values, release.determined]
     ranked = None if release.ranked is None else [release.ranked.grid, release.ranked.rank]
     more = [release.around, ranked]
-    return [*told, *more] if any(one is not None for one in more) else told
+    told += more if any(one is not None for one in more) else []
+    return told if release.bound is None else [*told, release.bound]

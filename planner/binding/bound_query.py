@@ -13,7 +13,7 @@ from planner.expressions.intervals import Bounds
 from planner.policy.policy import ColumnPolicy, TablePolicy
 from planner.released_expression import ReleasedExpression, SortKey
 from planner.schema import Column, Table
-from planner.sql.columns import bound_column, column_ref
+from planner.sql.columns import ColumnRef, bound_column, column_ref
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_names import ResultType
 from planner.sql.result_types import KeyCell, result_type
@@ -175,6 +175,7 @@ class BoundAggregate:
         and the count among the aggregates: it may be measured around their quotients.
       over: of a sum that only serves an average, the place of the count among the aggregates.
       grid, rank: of a quantile or an extreme, where its values lie and which of them is asked for.
+      column: of a sum of the values of one column, or of those of some rows, which column, as (alias, name).
     """
 
     function: Literal["count", "sum", "distinct", "rank"]
@@ -187,6 +188,7 @@ class BoundAggregate:
     over: int | None = None
     grid: Grid | None = None
     rank: AskedRank | None = None
+    column: ColumnRef | None = None
 
 
 @dataclass(frozen=True)

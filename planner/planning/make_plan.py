@@ -15,6 +15,7 @@ from planner.group_domains.discovered_keys import keys_found
 from planner.group_domains.group_domains import check_size, group_domains
 from planner.plan import GroupDomain, JoinSize, KindReach, Output, Plan, SamplingPlan
 from planner.planning.answer_times import AnswerTimes, answer_times, least_epsilon
+from planner.planning.contribution_bounds import CLIPPING, contribution_bounds, not_used_by
 from planner.planning.group_selection import group_selection, is_selected
 from planner.planning.join_sizes import check_join_size, whole_size
 from planner.planning.list_groups import list_groups
@@ -131,6 +132,16 @@ def _plan(
     released = share_out()
     sampling = sampling_plan(bound, connected, released.releases, sampling_rate)
     tuples = tuples_per_unit(bound, found, connected, schema, policy)
+    bounds = contribution_bounds(
+        bound,
+        connected,
+        policy,
+        owners=len(found.owners),
+        sampled=sampling is not None,
+        asked=nobody_adds_more_than,
+        tuples_per_unit=tuples,
+    )
+    promised = any(one.bound is not None for one in bounds.on(released).releases)
     determined = reached([column for key in bound.keys for column in key.columns])
     if nobody_adds_more_than is not None:
         check_nobody_adds_more_than(nobody_adds_more_than, released, sampling)
@@ -146,10 +157,16 @@ def _plan(
         delta=equal_share(granted, 1 + discovers),
         jointly=released.jointly,
         bounded=nobody_adds_more_than is not None,
+        contributions=promised,
     )
     choice = choose_mechanism(mechanism, policy, circumstances)
     if choice.mechanism in SIGNED and len(found.owners) == 1 and sampling is None:
         released = share_out(signed=True, centred=choice.mechanism == CENTRED)
+    unused = bounds.unused
+    if choice.mechanism in CLIPPING:
+        released = bounds.on(released, choice.mechanism)
+    elif promised:
+        unused = not_used_by(choice.mechanism)
 
     def shown(expression: ReleasedExpression) -> ReleasedExpression:
         return substitute(as_measured(expression, released.centres), released.values)
@@ -180,7 +197,7 @@ def _plan(
         epsilon=charge,
         delta=granted if discovers or choice.approximate else 0.0,
         mechanism=choice.mechanism,
-        reason=_reason(choice, circumstances, released, selected) + _held(times),
+        reason=" ".join(filter(None, [_reason(choice, circumstances, released, selected) + _held(times), unused])),
         fingerprint=catalog.fingerprint,
         policy_hash=contract.hash,
         tuples_per_unit=tuples,

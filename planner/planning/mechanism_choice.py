@@ -56,6 +56,7 @@ class Circumstances:
       delta: what of the query's they may spend.
       jointly: is some quotient computed from the releases?
       bounded: does whoever asks say what one person adds at most (`Plan.nobody_adds_more_than`)?
+      contributions: does the policy say it of some release (`Release.bound`)?
     """
 
     question: BoundQuery
@@ -67,6 +68,7 @@ class Circumstances:
     delta: float
     jointly: bool = False
     bounded: bool = False
+    contributions: bool = False
 
     @property
     def grouped(self) -> bool:
@@ -150,6 +152,9 @@ def _default(known: Circumstances) -> MechanismChoice:
     if known.jointly and alone and len(known.sums) > 1 and not known.gaussian_pays:
         why = "the default for quotients of one owner's rows: one factor for all that a unit adds keeps them right"
         return MechanismChoice(CENTRED, False, why)
+    if known.contributions and alone and not (known.jointly and len(known.sums) > 1):
+        why = "at what the policy says that one person adds, in all groups together: nothing is selected there"
+        return MechanismChoice("l1_clip", False, why)
     if alone and not known.grouped and any(map(_has_both_signs, known.question.aggregates)):
         why = "the default for sums over both signs of one owner's rows: what a unit adds is cut to one size"
         return MechanismChoice("l1_clip", False, why)

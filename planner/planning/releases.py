@@ -15,7 +15,7 @@ from planner.policy.policy import Policy
 from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
 from planner.rules.guard_weight import guard_weight, row_offset, whole_weight, whole_weight_where
 from planner.schema import Table
-from planner.sql.columns import column_ref
+from planner.sql.columns import ColumnRef, column_ref
 from planner.sql.trees import columns_of
 
 
@@ -27,6 +27,7 @@ class _Weight:
       less: what is taken off `sql`, where rows add with either sign.
       of: its aggregate's place, where it is measured around means.
       deviates: is it what the centre of an average leaves?
+      column: as of `Release`.
     """
 
     label: str
@@ -40,6 +41,7 @@ class _Weight:
     of: int | None = None
     deviates: bool = False
     ranked: Ranked | None = None
+    column: ColumnRef | None = None
 
     def same(self, other: _Weight) -> bool:
         """Would the other be the same number?"""
@@ -191,6 +193,7 @@ def _release(weight: _Weight, share: float, distinct: Determined, owned: Owned) 
         ranked=weight.ranked,
         most=weight.most,
         rounded=weight.rounded,
+        column=weight.column,
     )
 
 
@@ -263,9 +266,8 @@ def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table], signed: bool)
     assert sql is not None and bounds is not None, "SUM has an argument"
 
     def part(name: str, number: exp.Expr, most: float) -> _Weight:
-        return _Weight(
-            f"{label}{name}", *guard_weight(number, most, bounds.digits, row_offset(number, tables)), most=most
-        )
+        weight = guard_weight(number, most, bounds.digits, row_offset(number, tables))
+        return _Weight(f"{label}{name}", *weight, most=most, column=aggregate.column)
 
     if bounds.lo >= 0:
         return [(part("", sql, bounds.hi or 1.0), 1)]

@@ -80,6 +80,10 @@ class TablePolicy:
       parquet: where the database is a folder of Parquet files: the glob of those that the table is made of, from the
         folder on; None: those that are called after the table.
       append_only: by which column its rows only grow; None promises nothing (`planner.policy.append_only`).
+      clip: what counts of one person at most: of the table's `rows`, and of the sum of a column's absolute values as
+        sums count them. A hint: who has more is counted in part, and how many people that are is released.
+      at_most: what no person exceeds, of the same. A promise that accuracy alone rests on: intervals cover the truth
+        if it holds.
     """
 
     public: bool = False
@@ -91,6 +95,8 @@ class TablePolicy:
     accepted_null_owners: int | None = None
     parquet: str | None = None
     append_only: AppendOnly | None = None
+    clip: Mapping[str, float] = field(default_factory=dict)
+    at_most: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ class DeclaredForeignKey:
         return ForeignKey(self.columns, self.references, self.key)
 
 
-_LATER = {
+_LATER: Mapping[str, object] = {
     "keys": (),
     "accepted_null_owners": None,
     "accepted_orphans": None,
@@ -132,6 +138,8 @@ _LATER = {
     "renew": None,
     "most_in_total": None,
     "append_only": None,
+    "clip": {},
+    "at_most": {},
 }
 """Settings of tables, foreign keys and budgets that there have not always been, by what they are where nobody sets
 them."""
@@ -373,13 +381,35 @@ def _table(section: TomlSection, names: TableNames) -> TablePolicy:
     units = section.section("rows_per_unit")
     rows, nobodys = section.count("rows"), section.count("accepted_null_owners")
     keys, parquet, grows = section.keys("keys"), read_pattern(section), read_append_only(section)
+    clip, at_most = _amounts(section, "clip"), _amounts(section, "at_most")
+    for name in clip.keys() & at_most.keys():
+        if clip[name] > at_most[name]:
+            raise section.problem("clip", f"{name} is more than at_most says that nobody exceeds")
     if section.nested():
         inner = section.nested()[0]
         raise section.problem(inner, f'{UNQUOTED}: [tables."SCHEMA.{inner}"]')
     section.finish()
     declared = {name: _column(columns.section(name)) for name in columns.names()}
     per_unit = _counts(units, names)
-    return TablePolicy(public, declared, per_unit, rows_are_units, rows, keys, nobodys, parquet, grows)
+    return TablePolicy(public, declared, per_unit, rows_are_units, rows, keys, nobodys, parquet, grows, clip, at_most)
+
+
+ROWS = "rows"
+"""In `clip` and `at_most`: how many rows of the table one person has. Any other name there is a column's."""
+
+
+def _amounts(section: TomlSection, key: str) -> dict[str, float]:
+    """What of one person counts, or what nobody exceeds."""
+    if key in section.names() and key not in section.nested():
+        raise section.problem(key, f"says of what, and how much: {key} = {{rows = 40, cost = 9000}}")
+    inner = section.section(key)
+    rows = inner.count(ROWS)
+    found = {} if rows is None else {ROWS: float(rows)}
+    found |= {name: inner.number(name) for name in inner.names()}
+    for name, most in found.items():
+        if not most > 0:
+            raise inner.problem(name, "must be above 0")
+    return found
 
 
 def _counts(section: TomlSection, names: TableNames) -> dict[str, int]:

@@ -10,7 +10,7 @@ from planner.policy.append_only import AppendOnly
 from planner.policy.declared_domain import declared_domain
 from planner.policy.declared_keys import with_declared_keys
 from planner.policy.ownership import Ownership, row_key
-from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy
+from planner.policy.policy import ROWS, ColumnPolicy, DeclaredForeignKey, Policy, TablePolicy
 from planner.policy.table_settings import section_of
 from planner.schema import ForeignKey, Schema, Table
 from planner.sql.result_types import is_discoverable, result_type
@@ -110,6 +110,7 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
             yield f"tables.{name}: rows_are_units needs an enforced key of whole numbers or texts that are never NULL"
         if declared.append_only is not None:
             yield from _append_only(declared.append_only, table, public=declared.public)
+        yield from _amounts(declared, table)
         for column, settings in declared.columns.items():
             found = table.column(column)
             if found is None:
@@ -129,6 +130,22 @@ def _append_only(promise: AppendOnly, table: Table, *, public: bool) -> Iterator
         yield f"{where}: no column {promise.column}{_meant(promise.column, _names(table))}"
     elif not sql_type(found.type).is_moment:
         yield f"{where}: {promise.column} is of type {found.type}; a date or a timestamp says when a row is closed"
+
+
+def _amounts(declared: TablePolicy, table: Table) -> Iterator[str]:
+    """`clip` and `at_most` name columns that can be summed, of tables that somebody owns."""
+    for setting, amounts in (("clip", declared.clip), ("at_most", declared.at_most)):
+        where = f"tables.{table.name}.{setting}"
+        if amounts and declared.public:
+            yield f"{where}: is for private tables; nobody owns a row of this one"
+        for name in amounts:
+            found = table.column(name)
+            if name == ROWS:
+                continue
+            if found is None:
+                yield f"{where}: no column {name}{_meant(name, (ROWS, *_names(table)))}"
+            elif not sql_type(found.type).is_number:
+                yield f"{where}: {name} is of type {found.type}; rows and numbers are what one person adds"
 
 
 def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str]:

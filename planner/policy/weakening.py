@@ -144,6 +144,8 @@ def _table_rules(path: str) -> Mapping[str, _Change]:
         "rows": partial(_promise, f"{path}.rows"),
         "keys": keys,
         "accepted_null_owners": _harmless,  # it says how many rows no answer counts, and changes none
+        "clip": _harmless,  # contributions are cut there, and the noise is for that
+        "at_most": _harmless,  # the noise is for it, and whoever has more is cut to it
         "append_only": _harmless,  # what is kept by it was released and charged before
     }
 

@@ -261,8 +261,9 @@ def condition_name(condition: exp.Expr) -> str:
 
 
 def release_name(release: Release) -> str | None:
-    """Hash of what a release counts or ranks of whichever rows; None for products around means of others."""
-    if isinstance(release.around, Products):
+    """Hash of what a release counts or ranks of whichever rows; None for products around means of others, and where
+    who exceeds a threshold is counted, which is of one question's groups together."""
+    if isinstance(release.around, Products) or release.counts_exceeding:
         return None
     values = "" if release.distinct is None else f"{release.distinct.sql('postgres')} {release.determined}"
     facts = [counted(release)[0].sql("postgres"), float(release.weight_bound).hex(), values]

@@ -1,13 +1,14 @@
 """Releases as bytes and back, exactly: the form in which the ledger keeps them.
 
-Format 3 is `NG`, the number of the format, and a zlib stream of a JSON document, its length before it, and of the
+Format 4 is `NG`, the number of the format, and a zlib stream of a JSON document, its length before it, and of the
 arrays behind it. The document has an outline of the question, in hashes, where others may follow from it. Every bit
 of a double returns, NaN and infinities included. An interval's ends, the noise's scale and the signal follow from the
 values and their tau but for rounding: what is written is by how much their bits differ from what follows, all first
 bytes, then all second ones, ... so that little but the values' own noise is left. Keys that JSON does not have carry
 their type. The ledger's hash chain covers the bytes as they were written.
 
-Format 2 is the same without an outline. Format 1 was one JSON document with arrays in base64. Both stay readable.
+Format 3 is the same without how many people exceed a threshold, format 2 without an outline, too. Format 1 was one
+JSON document with arrays in base64. All stay readable.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, get_args
@@ -25,18 +27,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.reuse.outline import Outline
-from privacy.noisy_answer import Covers, NoiseKind, NoisyAnswer
+from privacy.noisy_answer import Covers, Exceeding, NoiseKind, NoisyAnswer
 from server.answers.released import Released
 from server.backends.columns import Domain
 from server.errors import LedgerInvalid
 
 Floats = NDArray[np.float64]
 
-FORMAT = 3
+FORMAT = 4
 """To be raised with every change of what is written; older formats stay readable."""
 
 _MAGIC = b"NG" + bytes([FORMAT])
-_READABLE = (_MAGIC, b"NG\x02")
+_OUTLINED = (_MAGIC, b"NG\x03")
+_READABLE = (*_OUTLINED, b"NG\x02")
 _LENGTH = struct.Struct("<Q")
 _LEVEL = 6
 _MOST_BYTES = 1 << 29
@@ -66,7 +69,7 @@ _WORDS = ("confidence", "covers", "mechanism", "epsilon", "delta", "noise")
 def encoded(released: Released) -> bytes:
     """Write releases down.
 
-    Returns: format 3; some ten bytes per group and release, and the keys.
+    Returns: format 4; some ten bytes per group and release, and the keys.
     Cost: a second per million values.
     """
     arrays: list[bytes] = []
@@ -121,7 +124,7 @@ def outline_in(content: bytes) -> Outline | None:
     Raises: LedgerInvalid for what is no answer.
     Cost: that of the keys.
     """
-    if content[: len(_MAGIC)] != _MAGIC:
+    if content[: len(_MAGIC)] not in _OUTLINED:
         return None
     try:
         unpacker = zlib.decompressobj()
@@ -170,7 +173,8 @@ def _release(noisy: NoisyAnswer, arrays: list[bytes]) -> dict[str, object]:
     for name in _ARRAYS:
         known[name] = np.ascontiguousarray(getattr(noisy, name), np.float64)
         arrays.append(_shuffled(_bits(known[name]) - _bits(_expected(name, known, ratios, len(known[name])))))
-    return {"ratios": [ratio.hex() for ratio in ratios]} | {name: getattr(noisy, name) for name in _WORDS}
+    more = {} if noisy.exceeding is None else {"exceeding": asdict(noisy.exceeding)}
+    return {"ratios": [ratio.hex() for ratio in ratios]} | {name: getattr(noisy, name) for name in _WORDS} | more
 
 
 def _restored(content: bytes, ratios: Sequence[str], n_groups: int) -> dict[str, Floats]:
@@ -254,6 +258,7 @@ def _noisy(release: Mapping[str, Any], arrays: Mapping[str, Floats]) -> NoisyAns
         epsilon=float(release["epsilon"]),
         delta=float(release["delta"]),
         noise=release["noise"],
+        exceeding=Exceeding(**release["exceeding"]) if "exceeding" in release else None,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from planner.plan import Plan
+from planner.plan import Plan, Release
+from planner.planning.contribution_bounds import amount_of
 from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
 from privacy.mechanisms.ranks.rank_release import RankRelease
@@ -30,12 +31,28 @@ def release_mechanisms(plan: Plan, measuring: Measuring, n_groups: int) -> tuple
                 release.label,
                 measured.name,
                 release.epsilon,
-                MECHANISMS[measured.name].reason + _rows_off(measured, n_groups),
+                _clipped(release) or MECHANISMS[measured.name].reason + _rows_off(measured, n_groups),
                 plan.release_delta if measures_together(measured) else 0.0,
             )
             for release, measured in zip(plan.releases, measuring.releases, strict=True)
         ),
     )
+
+
+def _clipped(release: Release) -> str | None:
+    """What becomes of a release whose threshold the policy names; None of any other."""
+    bound = release.bound
+    if bound is None:
+        return None
+    promised = (
+        ""
+        if bound.at_most is None
+        else f"; the policy says that nobody has more than {amount_of(bound.at_most, release)}"
+    )
+    if bound.clip is None:
+        return f"counts everything of everybody, in all groups together, with noise for that{promised}"
+    counted = ", and a tenth of its epsilon counts who has more" if bound.counted else ""
+    return f"counts {amount_of(bound.clip, release)} of each person, in all groups together{counted}{promised}"
 
 
 def _rows_off(measured: AnyRelease, n_groups: int) -> str:

@@ -276,8 +276,10 @@ class PeriodAnswers:
 
 
 def _is_plain(plan: Plan) -> bool:
-    """No sample, and no group keys that are found among private rows: of those it is not public which there are."""
-    return plan.sampling is None and (plan.selection is None or plan.selection.delta == 0)
+    """No sample, no group keys that are found among private rows, as of those it is not public which there are, and
+    nobody counted who exceeds a threshold: that is of all periods together."""
+    counted = any(release.counts_exceeding for release in plan.releases)
+    return plan.sampling is None and not counted and (plan.selection is None or plan.selection.delta == 0)
 
 
 def _has_all(domain: Domain, divided: Divided, *, selected: bool) -> bool:

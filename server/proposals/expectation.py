@@ -52,6 +52,7 @@ def worst_answer(question: Question, domain: Domain) -> QueryResponse:
         if releases_used(output.expression)
     )
     bounded = plan.tuples_per_unit is not None or all(one.name == "fixed" for one in question.measuring.releases)
+    bounded &= not any(release.counts_exceeding for release in plan.releases)  # which moves an end by any number
     known = bounded and not shared_by_found(plan) and all(_linear(output.expression) for output in outputs)
     ungrouped: Plan = replace(
         plan, outputs=outputs, group_keys=(), domains=(), having=None, order=(), limit=None, offset=0
@@ -68,7 +69,9 @@ def _at(measured: AnyRelease, known: NoisyAnswer, n_groups: int) -> NoisyAnswer:
     # What choosing a threshold costs falls with the budget as its noise does: so much stronger is the same value.
     before = (known.high - known.low) / 2
     signal = known.signal * np.divide(before, half, out=np.ones_like(before), where=(before > 0) & (half > 0))
-    return replace(known, low=known.values - half, high=known.values + half, signal=signal)
+    moved = known.exceeding  # as many people have more than the policy lets count
+    below, above = (0.0, 0.0) if moved is None else (moved.below, moved.above)
+    return replace(known, low=known.values - half - below, high=known.values + half + above, signal=signal)
 
 
 def _around_zero(measured: AnyRelease, n_groups: int, known: bool) -> NoisyAnswer:

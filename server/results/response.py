@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.limits import check_cells, most_groups
-from planner.plan import Output, Plan
+from planner.plan import Output, Plan, Release, normalised
+from planner.planning.contribution_bounds import amount_of
+from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, KeyValue, ReleasedValue, RowCount
 from planner.sql.datetime_texts import moment_text
 from planner.sql.result_names import NUMBERS, ResultType
@@ -64,6 +66,14 @@ _SAID = (
     "one for the true answer, at the given confidence, of rows that are somebody's, with values clamped to their "
     "declared ranges. If that is not true, people are as well protected, and the true answer may lie above."
 )
+
+_PROMISED = (
+    "If nobody has more than {most}, as the policy says, an interval is one for the true answer, at the given "
+    "confidence, of rows that are somebody's, with values clamped to their declared ranges. If that is not true, "
+    "people are as well protected, and the true answer may lie outside."
+)
+
+_EXCEED = "About {people} (at most {most:,}) {have} more than {amount}{groups}; {lost} not counted."
 
 _WEAK = (
     "The noise of {rows} may be larger than half of the value: its interval is wider than the value. "
@@ -176,12 +186,13 @@ def response(
     clipped = any(answer.raw.made is not None for answer in answers)
     own_intervals = any(answer.raw_intervals.made is not None for answer in answers)
     said = plan.nobody_adds_more_than if _is_as_said(plan, domain, noisy) else None
+    truth = said is not None or _is_uncut(plan, noisy) or _is_promised(plan, domain, noisy)
     return QueryResponse(
         columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
         rows=LazyRows([answer.cells for answer in answers], len(groups)),
         intervals=LazyRows([answer.intervals for answer in answers], len(groups)),
         confidence=_confidence(plan, noisy),
-        covers="truth" if said is not None or _is_uncut(plan, noisy) else _covers(noisy),
+        covers="truth" if truth else _covers(noisy),
         mechanism=_mechanisms(plan, noisy),
         epsilon=plan.epsilon,
         delta=plan.delta,
@@ -459,6 +470,7 @@ def _notes(
 ) -> Iterator[str]:
     """What the intervals cover, how rows were chosen and sorted, and which rows say next to nothing."""
     yield _coverage_note(plan, domain, noisy)
+    yield from _exceeding_notes(plan, noisy)
     yield from plan.notes
     yield from dict.fromkeys(key.omitted for key in plan.group_keys if key.omitted is not None)
     if plan.group_rule is not None and _leaves_out(plan, domain, plan.group_rule):
@@ -481,6 +493,10 @@ def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> 
         return _UNCUT.format(rows="one row" if most == 1 else f"{most:,} rows")
     if _is_as_said(plan, domain, noisy):
         return _SAID.format(most=plan.nobody_adds_more_than, group=" to a group" if plan.group_keys else "")
+    if _is_promised(plan, domain, noisy):
+        bounds = [(one.bound.at_most, one) for one in plan.releases if one.bound is not None]
+        amounts = [amount_of(most, one) for most, one in bounds if most is not None]
+        return _PROMISED.format(most=" and ".join(dict.fromkeys(amounts)))
     covers = _covers(noisy)
     computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
     computed |= any(release.ranked is not None for release in plan.releases)
@@ -500,6 +516,39 @@ def _is_uncut(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
 def _is_as_said(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
     """Was everything released at the threshold that nobody exceeds, as whoever asked says, and no rule cut more?"""
     return plan.nobody_adds_more_than is not None and bool(noisy) and not cut_by_rule(plan, domain)
+
+
+def _is_promised(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
+    """Do all intervals cover the truth if nobody exceeds what the policy says?
+
+    So they do where a threshold is no less than that, or where an interval was raised by what those may lose who have
+    more; and where no rule and no factor of another sum cut anything.
+    """
+    pairs = list(zip(plan.releases, noisy, strict=True))
+    return bool(pairs) and not cut_by_rule(plan, domain) and all(_holds_truth(*pair) for pair in pairs)
+
+
+def _holds_truth(release: Release, noisy: NoisyAnswer) -> bool:
+    if release.bound is None or release.bound.at_most is None or CENTRED in noisy.mechanism:
+        return False
+    whole = bool(np.all(noisy.tau >= float(normalised(release.bound.at_most, release))))
+    return noisy.covers == "truncated_full" and (whole or noisy.exceeding is not None)
+
+
+def _exceeding_notes(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Iterator[str]:
+    """How many people have more than the policy lets count, a sentence for each release that measured it."""
+    for release, one in zip(plan.releases, noisy, strict=True):
+        if one.exceeding is None or not one.exceeding.at_most or release.bound is None or release.bound.clip is None:
+            continue
+        people = max(0, one.exceeding.people)
+        yield _EXCEED.format(
+            people="1 person" if people == 1 else f"{people:,} people",
+            most=one.exceeding.at_most,
+            have="has" if people == 1 else "have",
+            amount=amount_of(release.bound.clip, release),
+            groups=" in all groups together" if plan.group_keys else "",
+            lost="their further rows are" if release.whole else "what they have beyond is",
+        )
 
 
 def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:

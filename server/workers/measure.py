@@ -37,7 +37,7 @@ from privacy.mechanisms.groups.group_threshold import GroupThreshold
 from privacy.mechanisms.groups.keep_groups import keep_groups
 from privacy.mechanisms.groups.kinds import GroupsOfKinds
 from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
-from privacy.mechanisms.groups.sums import Around, Centre, Deviation, Products, Sum
+from privacy.mechanisms.groups.sums import Around, Centre, Counted, Deviation, Products, Sum
 from privacy.mechanisms.groups.vote_threshold import VoteThreshold
 from privacy.mechanisms.measurement import ServedMeasurement
 from privacy.mechanisms.ranks.rank import Rank
@@ -170,16 +170,24 @@ def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, .
 def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> Sum:
     """A release of a sum; `rows`: the places of the releases whose weights the rows of the join tuples are."""
     ladder, gap = plan.ladder(release), plan.gap(release)
-    if plan.adds_at_most(release) is not None:
-        return Sum(release.epsilon, gap, ladder)
+    signed = [place for place in rows if plan.releases[place].less is not None]
+    less = None if release.less is None else len(rows) + [plan.releases[place] for place in signed].index(release)
+    if plan.named_threshold(release) is not None:
+        return Sum(release.epsilon, gap, ladder, less=less, counted=_counted(release))
     if isinstance(release.around, planned.Products):
         ladder = finer(ladder)
     most = plan.tuples_per_unit
     bound = None if most is None or most > MOST_BOUND or plan.group_keys or plan.sampling else most
     around = _around(plan, release, rows)
-    signed = [place for place in rows if plan.releases[place].less is not None]
-    less = None if release.less is None else len(rows) + [plan.releases[place] for place in signed].index(release)
     return Sum(release.epsilon, gap, ladder, around, bound, less, nested=plan.nested(release))
+
+
+def _counted(release: Release) -> Counted | None:
+    """How those are counted who have more than the policy lets count; None where they are not."""
+    bound = release.bound
+    if bound is None or not bound.counted:
+        return None
+    return Counted(None if bound.at_most is None else planned.normalised(bound.at_most, release))
 
 
 def _around(plan: Plan, release: Release, rows: Sequence[int]) -> Around | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -10,13 +11,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder
+from privacy.ladder import Ladder, one_threshold
+from privacy.mechanisms.clipping.counted_clip import CountedClip
 from privacy.mechanisms.clipping.unit_vectors import UnitVectors, step_of
 from privacy.mechanisms.selection.exceedances import ExceedanceScores
 from privacy.mechanisms.selection.scores import GRID, SENSITIVITY
 from privacy.mechanisms.selection.settings import SelectionSettings
 from privacy.truncation.encode import encode
 from privacy.units import MAX_UNITS, ONE
+from tests.support.replay_entropy import ConstantEntropy
 from tests.support.seeds import examples
 from tests.unit.privacy.truncation.instances import join_tuples, owner
 
@@ -108,3 +111,26 @@ def test_a_count_that_moves_by_two_is_seen() -> None:
     assert np.abs(scores(twice) - scores(once)).max() > SENSITIVITY
     halved = ExceedanceScores(Ladder(0, 4), 0.0, 0.5, 8.0, 0.15, 0.2, 12.0, reached=2)
     assert np.abs(halved(twice) - halved(once)).max() == GRID, "in two groups it does"
+
+
+@given(st.integers(1, MOST_GROUPS), vectors, vectors, vectors, st.integers(0, len(LADDER) - 1))
+@settings(max_examples=examples(60, 600))
+@example(6, [BIG, 0, 0, 0, 0, 0, 0], [0] + [BIG] * 6, [1] * 7, 80)
+def test_a_unit_that_goes_moves_sums_and_the_number_that_is_counted(
+    groups: int, unit: list[int], crowd: list[int], more: list[int], rung: int
+) -> None:
+    """Without noise: the sums by tau at most, the number by one; and the interval holds what nobody clipped."""
+    units = [crowd[:groups], more[:groups], unit[:groups]]
+    tau = one_threshold(Fraction(int(LADDER.units[rung]), ONE))
+    longest = Fraction(max(sum(one) for one in units), ONE)
+    counted = CountedClip(1.0, tau, max(longest, Fraction(int(tau.units[0]), ONE)))
+    both, others = (counted.release(coded(one), 0, ConstantEntropy()) for one in (units, [*units[:2], [0] * groups]))
+    assert both.exceeding is not None and others.exceeding is not None
+    moved = both.values - others.values
+    assert (moved >= 0).all()
+    assert moved.sum() <= float(tau.taus[0]) * (1 + 2.0**-40)
+    longer = min(sum(unit[:groups]), MAX_UNITS) > int(tau.units[0])
+    assert both.exceeding.people - others.exceeding.people == longer
+    truth = np.array(units, object).sum(axis=0) / ONE
+    assert (both.low <= truth.astype(float)).all()
+    assert (truth.astype(float) <= both.high * (1 + 2.0**-40)).all()

@@ -17,6 +17,7 @@ from planner.expressions.bind_scalar import bind_measure, bind_predicate, bind_s
 from planner.expressions.canonical_value import distinct_value, joint_value
 from planner.parsing.keyword_positions import LABEL
 from planner.released_expression import ReleasedExpression, ReleasedValue
+from planner.sql.columns import summed_column
 from planner.sql.result_names import ResultType
 from planner.sql.sql_nodes import conjunction
 from planner.sql.trees import copied, nodes, position_of
@@ -164,7 +165,8 @@ class Aggregates:
         if where is not None:
             argument = exp.Case(ifs=[exp.If(this=copied(where), true=argument)])
         sql, bounds = bind_measure(argument, self._scope, self._given)
-        return self._add(BoundAggregate("sum", sql, None, label, bounds, moment, around, over))
+        column = summed_column(argument)
+        return self._add(BoundAggregate("sum", sql, None, label, bounds, moment, around, over, column=column))
 
     def _count(self, call: exp.Count, condition: exp.Expr | None, label: str) -> ReleasedExpression:
         argument = call.this

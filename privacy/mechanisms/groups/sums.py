@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol, Self, TypeVar
 
 from privacy.errors import InvalidParameter
@@ -63,6 +64,17 @@ Around = Products | Centre | Deviation
 
 
 @dataclass(frozen=True)
+class Counted:
+    """Of a sum at one threshold that units may exceed: they are counted.
+
+    Attributes:
+      at_most: what none of them exceeds, in normalised weight; None where nothing is promised.
+    """
+
+    at_most: Fraction | None = None
+
+
+@dataclass(frozen=True)
 class Sum:
     """One sum of a query.
 
@@ -76,6 +88,8 @@ class Sum:
       less: the row of the weights that is taken off, where rows add to the sum with either sign; None elsewhere.
       nested: does each unit add min(tau, load) to each group at every threshold tau, as where every tuple has one
         owner and no rule chooses among the groups of a unit (`privacy.mechanisms.selection.scores`)?
+      counted: of a ladder of one threshold, whether those who have more are counted (`l1_clip` alone); None: they are
+        not.
     """
 
     epsilon: float
@@ -85,6 +99,7 @@ class Sum:
     bound: int | None = None
     less: int | None = None
     nested: bool = False
+    counted: Counted | None = None
 
 
 def equal_shares(sums: Sequence[Sum], delta: float) -> tuple[ConcentratedBudget, ...]:

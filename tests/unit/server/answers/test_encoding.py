@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from planner.reuse.outline import KeyOutline, Outline, Period, ReleaseOutline
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import Exceeding, NoisyAnswer
 from server.answers.encoding import decoded, encoded, outline_in
 from server.answers.released import Released
 from server.backends.columns import Domain
@@ -127,7 +127,7 @@ def test_what_was_damaged_is_refused() -> None:
         OLD.replace(b'"a"', b'["date","a"]'),
         NEW[:-1],
         NEW + b"0",
-        NEW[:2] + b"\4" + NEW[3:],
+        NEW[:2] + b"\5" + NEW[3:],
         NEW[:3],
         NEW[:3] + zlib.compress(b""),
         NEW[:3] + zlib.compress(b"\xff" * 8),
@@ -188,6 +188,15 @@ def test_answers_of_format_2_are_read_and_have_no_outline() -> None:
     content = encoded(Released(Domain(()), (noisy_answer([1.0]),)))
     older = b"NG\x02" + content[3:]
     assert decoded(older).noisy[0].values.tolist() == [1.0] and outline_in(older) is None
+
+
+def test_how_many_people_exceed_a_threshold_returns_and_format_3_knows_of_nobody() -> None:
+    noisy = replace(noisy_answer([1.0]), exceeding=Exceeding(-3, 20, 0.0, 0.1 + 0.2))
+    outline = Outline("rows", 1, (), (), ())
+    assert decoded(encoded(Released(Domain(()), (noisy,)))).noisy[0].exceeding == noisy.exceeding
+    older = b"NG\x03" + encoded(Released(Domain(()), (noisy_answer([1.0]),), outline))[3:]
+    assert decoded(older).noisy[0].exceeding is None
+    assert outline_in(older) == outline
 
 
 def test_a_damaged_outline_is_no_outline() -> None:

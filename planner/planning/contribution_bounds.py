@@ -1,0 +1,143 @@
+"""What the policy says of contributions, `clip` and `at_most`, as a bound on each release: where it means that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from planner.binding.bound_query import BoundQuery
+from planner.plan import MOST_WEIGHT, ContributionBound, Release, normalised
+from planner.planning.releases import Releases
+from planner.policy.policy import ROWS, Policy, TablePolicy
+from planner.sensitivity.join_steps import JoinSteps
+
+CLIPPING = ("l1_clip", "joint_scale")
+"""The mechanisms that bound what a unit adds to all groups together, as the policy's numbers do."""
+
+
+@dataclass(frozen=True)
+class ContributionBounds:
+    """What of the policy bounds this question's releases.
+
+    A join tuple holds one row of each of these tables, and no row is in two tuples: whatever conditions leave, a
+    unit has no more tuples than rows of the table, and what they add up to of a column is no more than its rows do.
+
+    Attributes:
+      tables: by alias, of the tables whose rows are the join tuples.
+      tuples_per_unit: Delta, by declared fan-outs; None where none follows.
+      unused: why what the policy says of tables in this question bounds nothing; None where it says nothing of them,
+        or all is well.
+    """
+
+    tables: Mapping[str, TablePolicy]
+    tuples_per_unit: int | None = None
+    unused: str | None = None
+
+    def on(self, released: Releases, mechanism: str = "l1_clip") -> Releases:
+        """The same releases, with their bounds; beside quotients nobody is counted who has more."""
+
+        def bounded(release: Release) -> Release:
+            bound = self.of(release)
+            counted = bound is not None and bound.clip is not None and mechanism == "l1_clip"
+            return replace(release, bound=None if bound is None else replace(bound, counted=counted))
+
+        return replace(released, releases=tuple(map(bounded, released.releases)))
+
+    def of(self, release: Release) -> ContributionBound | None:
+        """The bound of a release; None where the policy has none for it, as for what is measured around a centre."""
+        if not release.is_sum or release.around is not None:
+            return None
+        clips = [one for alias, table in self.tables.items() for one in _amounts(table.clip, alias, release)]
+        promised = [one for alias, table in self.tables.items() for one in _amounts(table.at_most, alias, release)]
+        clip, at_most = _first(clips), min(promised, default=None)
+        rows = None if self.tuples_per_unit is None else self.tuples_per_unit * release.weight_bound
+        if rows is not None and (clip is not None or at_most is not None) and rows <= min([*clips, *promised]):
+            at_most = rows
+        clip, at_most = (one if one is None or _is_within(one, release) else None for one in (clip, at_most))
+        if clip is not None and at_most is not None and at_most <= clip:
+            clip = None
+        return None if clip is None and at_most is None else ContributionBound(clip, at_most)
+
+
+def _amounts(said: Mapping[str, float], alias: str, release: Release) -> Iterator[float]:
+    """What one unit adds, by what is said of the column that is summed first, then by its number of rows."""
+    if release.column is not None and release.column[0] == alias and release.column[1] in said:
+        yield said[release.column[1]]
+    if ROWS in said:
+        yield said[ROWS] * (1.0 if release.whole else release.most)
+
+
+def _first(amounts: Sequence[float]) -> float | None:
+    return amounts[0] if amounts else None
+
+
+def _is_within(amount: float, release: Release) -> bool:
+    """Is there a threshold as large? Loads saturate above."""
+    return normalised(amount, release) <= MOST_WEIGHT
+
+
+def contribution_bounds(
+    bound: BoundQuery,
+    steps: JoinSteps,
+    policy: Policy,
+    *,
+    owners: int,
+    sampled: bool,
+    asked: float | None,
+    tuples_per_unit: int | None,
+) -> ContributionBounds:
+    """What the policy says of the tables whose rows are the join tuples of a question.
+
+    Args:
+      bound: the question.
+      steps: which rows follow from which, by enforced keys.
+      policy: the custodian's.
+      owners: owner positions of a tuple.
+      sampled: is the answer that of a sample?
+      asked: what whoever asks says that nobody adds more than, which wins.
+      tuples_per_unit: Delta.
+    """
+    said = {
+        entry.alias: table
+        for entry in bound.tables
+        if (table := policy.tables.get(entry.table.name)) is not None and (table.clip or table.at_most)
+    }
+    if not said or asked is not None:
+        return ContributionBounds({})
+    names = ", ".join(dict.fromkeys(entry.table.name for entry in bound.tables if entry.alias in said))
+    if owners != 1:
+        return ContributionBounds(
+            {}, unused=_UNUSED.format(names=names, why="rows of this question have several owners")
+        )
+    if sampled:
+        return ContributionBounds({}, unused=_UNUSED.format(names=names, why="this answer is that of a sample"))
+    inner = [entry.alias for entry in bound.tables if entry.alias in said and entry.outer is None]
+    tables = {alias: said[alias] for alias in inner if steps.determined_by(alias) == steps.all_rows()}
+    if not tables:
+        return ContributionBounds(
+            {}, unused=_UNUSED.format(names=names, why="a row may be in several joined rows here")
+        )
+    return ContributionBounds(tables, tuples_per_unit)
+
+
+_UNUSED = "What the policy says of one person's {names} (clip, at_most) is not used: {why}."
+
+
+def not_used_by(mechanism: str) -> str:
+    """Why the policy's bounds are not used where another mechanism measures."""
+    return f"What the policy says of contributions (clip, at_most) is not used: {mechanism} chooses for itself."
+
+
+def _shown(amount: float) -> str:
+    return f"{amount:,.15g}"
+
+
+def amount_of(amount: float, release: Release) -> str:
+    """An amount of a release for people.
+
+    >>> from planner.plan import Release
+    >>> from sqlglot import exp
+    >>> amount_of(1200.0, Release("count(*)", exp.null(), 1.0, 1.0, True))
+    '1,200 rows'
+    """
+    return f"{_shown(amount)} rows" if release.whole else f"{_shown(amount)} of {release.label}"

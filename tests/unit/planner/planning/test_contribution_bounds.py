@@ -1,0 +1,173 @@
+"""What the policy says that one person adds: which releases it bounds, and what EXPLAIN says where it bounds none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from planner.binding.bind import bind
+from planner.parsing.parse import parse
+from planner.plan import ContributionBound, Plan
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import Policy
+from tests.support.planning import demo_policy
+from tests.support.tpch_schema import tpch_schema
+
+AT_MOST = {"rows": 400.0, "l_quantity": 3000.0}
+CLIP = {"rows": 40.0, "l_quantity": 900.0}
+BOTH = {"lineitem": (CLIP, AT_MOST)}
+PROMISED = {"lineitem": ({}, AT_MOST)}
+
+LINES = "lineitem l JOIN orders o ON l.l_orderkey = o.o_orderkey JOIN customer c ON o.o_custkey = c.c_custkey"
+NATIONS = f"{LINES} JOIN nation n ON c.c_nationkey = n.n_nationkey"
+
+Said = Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]]
+
+
+def with_bounds(said: Said, policy: Policy | None = None) -> Policy:
+    """The demonstration's policy, with `clip` and `at_most` of tables."""
+    policy = policy or demo_policy()
+    tables = {name: replace(policy.tables[name], clip=clip, at_most=most) for name, (clip, most) in said.items()}
+    return replace(policy, tables={**policy.tables, **tables})
+
+
+def plan_of(sql: str, said: Said = BOTH, **settings: object) -> Plan:
+    schema, policy = tpch_schema(), with_bounds(said)
+    wanted: dict[str, object] = {"epsilon": 1.0, "delta": None, "mechanism": None, **settings}
+    return make_plan(bind(parse(sql), schema, policy), schema, policy, **wanted)  # type: ignore[arg-type]
+
+
+def bounds(plan: Plan) -> list[tuple[float | None, float | None, bool] | None]:
+    each = (release.bound for release in plan.releases)
+    return [None if one is None else (one.clip, one.at_most, one.counted) for one in each]
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "clip", "at_most"),
+    [
+        ("count(*)", 40, 400),
+        ("count(*) FILTER (WHERE l_quantity > 3)", 40, 400),
+        ("sum(l_quantity)", 900, 3000),
+        ("sum(CASE WHEN l_returnflag = 'R' THEN l_quantity END)", 900, 3000),
+        ("sum(l_quantity) FILTER (WHERE l_returnflag = 'R')", 900, 3000),
+        ("sum(CASE WHEN l_returnflag = 'R' THEN l_quantity ELSE 0 END)", 900, 3000),
+        ("sum(l_quantity * 2)", 40 * 100, 400 * 100),
+        ("sum(CASE WHEN l_returnflag = 'R' THEN l_quantity ELSE 1 END)", 40 * 50, 400 * 50),
+    ],
+)
+def test_a_release_has_the_bound_of_what_it_adds_up(aggregate: str, clip: float, at_most: float) -> None:
+    """Of a column its own, or what the rows can have of it; of anything else the rows times the most of one."""
+    for source in ("lineitem", LINES, "lineitem LEFT JOIN part ON l_partkey = p_partkey"):
+        plan = plan_of(f"SELECT {aggregate} FROM {source}")
+        assert plan.mechanism == "l1_clip"
+        assert bounds(plan) == [(clip, at_most, True)], source
+        assert len(plan.ladder(plan.releases[0])) == 1
+
+
+def test_the_smaller_of_two_promises_holds() -> None:
+    assert bounds(
+        plan_of("SELECT sum(l_quantity) FROM lineitem", {"lineitem": ({}, {"rows": 4, "l_quantity": 3000})})
+    ) == [(None, 200, False)]
+    plan = plan_of("SELECT sum(l_quantity) FROM lineitem", {"lineitem": ({"l_quantity": 900}, {"rows": 4})})
+    assert bounds(plan) == [(None, 200, False)], "nobody exceeds the promise, so nobody exceeds the clip"
+
+
+def test_a_promise_alone_is_the_threshold_and_nothing_is_counted() -> None:
+    plan = plan_of("SELECT count(*) FROM lineitem", PROMISED)
+    assert bounds(plan) == [(None, 400, False)]
+    assert plan.named_threshold(plan.releases[0]) == 400
+    assert (
+        plan_of("SELECT count(*) FROM lineitem").named_threshold(plan_of("SELECT count(*) FROM lineitem").releases[0])
+        == 40
+    )
+
+
+def test_groups_are_bounded_together() -> None:
+    plan = plan_of(f"SELECT n.n_name, count(*), sum(l.l_quantity) FROM {NATIONS} GROUP BY n.n_name")
+    assert (plan.mechanism, plan.delta) == ("l1_clip", 0.0)
+    assert bounds(plan) == [(40, 400, True), (900, 3000, True)]
+    assert "in all groups together: nothing is selected there" in plan.reason
+
+
+def test_what_has_no_bound_chooses_beside_what_has_one() -> None:
+    plan = plan_of("SELECT count(*), sum(l_quantity) FROM lineitem", {"lineitem": ({}, {"l_quantity": 3000})})
+    assert bounds(plan) == [None, (None, 3000, False)]
+    assert len(plan.ladder(plan.releases[0])) > 1
+
+
+def test_of_an_average_the_count_is_bounded_and_what_it_leaves_no_larger() -> None:
+    plan = plan_of("SELECT avg(l_quantity) FROM lineitem")
+    assert plan.mechanism == "joint_scale"
+    assert [one for one in bounds(plan) if one is not None] == [(40, 400, False)], "nobody is counted"
+    before = plan_of("SELECT avg(l_quantity) FROM lineitem", {})
+    for now, then in zip(plan.releases, before.releases, strict=True):
+        assert now.epsilon == then.epsilon
+        if now.around is not None:
+            assert plan.ladder(now).high == 6 < before.ladder(then).high, "64 rows are the first power of 2 above 40"
+
+
+def test_people_and_ranks_are_untouched() -> None:
+    for sql in ("SELECT count(DISTINCT o_custkey) FROM orders", "SELECT median(l_quantity) FROM lineitem"):
+        said = plan_of(sql, {"orders": ({"rows": 4}, {"rows": 40}), **BOTH})
+        plain = plan_of(sql, {})
+        assert (said.mechanism, said.releases) == (plain.mechanism, plain.releases)
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("SELECT count(*) FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey", "in several joined rows"),
+        ("SELECT count(*) FROM orders LEFT JOIN lineitem ON l_orderkey = o_orderkey", "in several joined rows"),
+        (
+            f"SELECT count(*) FROM {LINES} JOIN supplier s ON l.l_suppkey = s.s_suppkey",
+            "rows of this question have several owners",
+        ),
+    ],
+)
+def test_where_they_mean_nothing_explain_says_so(sql: str, why: str) -> None:
+    plan = plan_of(sql)
+    assert bounds(plan) == [None]
+    assert "What the policy says of one person's lineitem (clip, at_most) is not used: " in plan.reason
+    assert why in plan.reason
+    without = plan_of(sql, {})
+    assert (plan.mechanism, plan.releases, plan.epsilon) == (without.mechanism, without.releases, without.epsilon)
+
+
+def test_samples_and_other_mechanisms_choose_for_themselves() -> None:
+    sampled = plan_of("SELECT count(*) FROM lineitem", sampling_rate=0.5)
+    assert bounds(sampled) == [None]
+    assert "this answer is that of a sample" in sampled.reason
+    asked = plan_of("SELECT count(*) FROM lineitem", mechanism="gem")
+    assert bounds(asked) == [None]
+    assert "gem chooses for itself" in asked.reason
+    assert bounds(plan_of("SELECT count(*) FROM lineitem", mechanism="l1_clip")) == [(40, 400, True)]
+
+
+def test_what_the_request_says_wins() -> None:
+    plan = plan_of("SELECT count(*) FROM lineitem", nobody_adds_more_than=60.0)
+    assert plan.mechanism == "gem"
+    assert plan.named_threshold(plan.releases[0]) == 60
+    assert bounds(plan) == [None]
+
+
+def test_declared_fan_outs_that_say_less_are_believed() -> None:
+    """A customer has one row: nobody exceeds a clip of 4."""
+    plan = plan_of("SELECT count(*) FROM customer", {"customer": ({"rows": 4}, {})})
+    assert plan.releases[0].bound == ContributionBound(None, 1.0)
+
+
+def test_a_bound_beyond_every_threshold_is_none() -> None:
+    assert bounds(plan_of("SELECT count(*) FROM lineitem", {"lineitem": ({}, {"rows": 1e12})})) == [None]
+
+
+def test_the_price_is_what_it_was() -> None:
+    for sql in (
+        "SELECT count(*) FROM lineitem",
+        "SELECT count(*), sum(l_quantity), avg(l_quantity) FROM lineitem",
+        f"SELECT n.n_name, count(*) FROM {NATIONS} GROUP BY n.n_name",
+    ):
+        said, plain = plan_of(sql), plan_of(sql, {})
+        assert (said.epsilon, said.delta) == (1.0, 0.0)
+        assert [one.epsilon for one in said.releases] == [one.epsilon for one in plain.releases]
