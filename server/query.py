@@ -136,7 +136,7 @@ class QueryResponse:
       intervals: like rows; None for group keys, texts, conditions and what is always NULL.
       confidence: of each interval, over the noise alone.
       covers: what the intervals cover, one of `privacy.noisy_answer.Covers`; `truth` where nothing can have been cut,
-        if what keys, declared fan-outs or `nobody_adds_more_than` say is true; `exact` where there are none: for
+        if what keys, the policy or `nobody_adds_more_than` say is true; `exact` where there are none: for
         EXPLAIN and for queries over public tables only.
       mechanism: which mechanisms released it; `none` for an exact answer.
       epsilon, delta: the charge; 0 where the analyst had paid for this very answer before.

@@ -4,6 +4,7 @@ charge of a sample; answers leave out what is too deep."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from psycopg import sql
 from sqlglot import exp, parse_one
@@ -11,20 +12,29 @@ from sqlglot import exp, parse_one
 from planner.binding.bound_query import BoundQuery, BoundTable
 from planner.binding.scope import generated_alias
 from planner.errors import PlannerError
-from planner.policy.policy import DeclaredForeignKey, Policy
+from planner.policy.policy import ROWS, DeclaredForeignKey, Policy
 from planner.rewriting.rewrite import to_sql
 from planner.rules.complete_provenance import complete_provenance
 from planner.rules.join_tables import join_tables
 from planner.schema import Schema, Table
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
+from planner.sql.columns import bound_column
+from planner.sql.literals import number_sql
+from planner.sql.sql_nodes import cast_sql
+from planner.sql.trees import copied
 from server.policy.finding import Probe
 
 _COSTS = "samples are charged too little, see epsilon_if_fanouts_fail of EXPLAIN"
 """What a false promise does: Delta rests on it."""
 
 
+_MISSES = "intervals that are said to cover the truth may miss it"
+"""What a false `at_most` does: accuracy rests on it, and nothing else."""
+
+
 def fanout_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """One probe per declared fan-out, per declared number of rows that one unit owns, and per table below a depth.
+    """One probe per declared fan-out, per declared number of rows that one unit owns, per amount that nobody is said
+    to exceed, and per table below a depth.
 
     A fan-out is counted over all rows of its table. The rows that one unit owns are counted where they stand, as
     `planner.sensitivity.provenance` defines it: the same rows whatever a question joins them with, so the number
@@ -39,6 +49,9 @@ def fanout_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
         for relation, most in settings.rows_per_unit.items():
             if name in schema.tables and relation in schema.tables:
                 yield from _rows_per_unit(schema.tables[name], relation, most, policy, schema)
+        for amount, limit in settings.at_most.items():
+            if name in schema.tables and not settings.public:
+                yield from _exceeding(schema.tables[name], amount, limit, policy, schema)
         if name in schema.tables and not settings.public:
             yield from _too_deep(schema.tables[name], policy, schema)
 
@@ -85,6 +98,35 @@ def _rows_per_unit(table: Table, relation: str, most: int, policy: Policy, schem
     )
     message = f"one unit of {relation} owns more than the declared {most} rows: {_COSTS}"
     yield Probe("error", table.name, message, text.encode())
+
+
+def _exceeding(table: Table, amount: str, most: float, policy: Policy, schema: Schema) -> Iterator[Probe]:
+    """Units that have more than `at_most` says: of rows, or of a column's absolute values as sums count them."""
+    entry, found = alone(table, policy, schema)
+    if found is None or len(found.owners) != 1 or (amount != ROWS and table.column(amount) is None):
+        return
+    try:
+        key = owner_sql(found.owners[0], found.equalities).key
+    except PlannerError:  # the validation says what is wrong with the policy
+        return
+    added: exp.Expr = exp.Literal.number(1)
+    if amount != ROWS:
+        value: exp.Expr = cast_sql(bound_column(entry.alias, amount), "DOUBLE PRECISION")
+        declared = policy.column(table.name, amount).range
+        if declared is not None:
+            low, high = (number_sql(Decimal(repr(end))) for end in declared)
+            beyond = exp.Case().when(exp.LT(this=value, expression=low), low)
+            value = beyond.when(exp.GT(this=copied(value), expression=high), high).else_(copied(value))
+        added = exp.Abs(this=value)
+    source = complete_provenance(join_tables([entry], []), found.completions, found.ends)
+    owned = source.select(exp.alias_(key, "u"), exp.alias_(added, "x"))
+    text = (
+        "SELECT count(*)::bigint FROM "
+        f"(SELECT u FROM ({to_sql(owned)}) r WHERE u IS NOT NULL GROUP BY u HAVING sum(x) > {most!r}) d"
+    )
+    what = "rows" if amount == ROWS else f"of {amount}"
+    message = f"people have more than the {most:,.15g} {what} that at_most says nobody exceeds: {_MISSES}"
+    yield Probe("warning", f"{table.name}.at_most.{amount}", message, text.encode())
 
 
 def _too_deep(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:

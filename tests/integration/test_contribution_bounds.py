@@ -14,6 +14,8 @@ import pytest
 from planner.plan import BackendQuery
 from planner.policy.policy import Policy
 from planner.rewriting.rewrite import rewrite
+from planner.schema import Schema
+from server.backends.backend import Backend
 from server.backends.catalog import read_schema
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
@@ -124,7 +126,7 @@ def test_with_both_the_upper_end_is_raised_and_the_lower_end_is_not(backend: Duc
         assert interval is not None and interval.low is not None and interval.high is not None
         assert answer.covers == covers
         assert 2.9 * PEOPLE < interval.low < 3 * PEOPLE < interval.high < high
-    assert interval.high > VISITS * PEOPLE
+        assert covers != "truth" or interval.high > VISITS * PEOPLE
 
 
 LINES = "SELECT count(*), sum(l_quantity), count(*) FILTER (WHERE l_quantity > 25) FROM lineitem"
@@ -139,12 +141,12 @@ def test_both_databases_count_the_same_people(tpch_url: str, tpch_duckdb: Path) 
     said = replace(tables["lineitem"], clip={"rows": 20.0, "l_quantity": 500.0}, at_most={"rows": 400.0})
     policy = replace(demo_policy(), tables={**tables, "lineitem": said})
     answers = []
-    for backend, dialect, schema in ((PostgresBackend(tpch_url), "postgres", on_server), (in_file, "duckdb", None)):
-        schema = schema or in_file.schema()
+    databases: list[tuple[Backend, Schema]] = [(PostgresBackend(tpch_url), on_server), (in_file, in_file.schema())]
+    for backend, schema in databases:
         plan = planned(LINES, schema, policy, epsilon=4.0)
-        query = rewrite(plan, dialect=dialect, schema=schema)  # type: ignore[arg-type]
-        domain, noisy = measure(backend, query, plan_measurements(plan, policy))  # type: ignore[arg-type]
-        answers.append((noisy, response(plan, domain, noisy, Budget(10.0, 0.0, 1.0, 0.0), "request")))
+        query = rewrite(plan, dialect=backend.dialect, schema=schema)
+        domain, noisy = measure(backend, query, plan_measurements(plan, policy))
+        answers.append((noisy, response(plan, domain, noisy, BUDGET, "request")))
     for here, there in zip(*(noisy for noisy, _ in answers), strict=True):
         assert here.exceeding is not None and there.exceeding is not None
         assert abs(here.exceeding.people - there.exceeding.people) <= 40 * 10 / 4 * 3  # e^-40 of either noise

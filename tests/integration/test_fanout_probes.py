@@ -81,6 +81,26 @@ def test_rows_beyond_a_promise_are_counted(connection: psycopg.Connection[Any]) 
     assert beyond == {"purchase.buyer": 1, "line.purchase": 2, "line": 2, "knows": 4}
 
 
+def test_people_who_have_more_than_nobody_is_said_to_have_are_counted(connection: psycopg.Connection[Any]) -> None:
+    """Person 1 has four lines, whose purchases add up to five; beyond a range its end counts."""
+    ranged = "columns = {{ purchase = {{ range = [0, 1] }} }}"
+    for said, more, people in (
+        ("rows = 4", "", 0),
+        ("rows = 3", "", 1),
+        ("purchase = 5", "", 0),
+        ("purchase = 4", "", 1),
+        ("purchase = 4", ranged, 0),
+        ("purchase = 3", ranged, 1),
+    ):
+        settings = f"[tables.line]\nat_most = {{{{ {said} }}}}\n{more}\n[tables.line.rows_per_unit]"
+        text = POLICY.replace("[tables.line.rows_per_unit]", settings)
+        policy = parse_policy(text.format(buyer=2, lines=3, line=4, knows=4))
+        findings = check_policy(PostgresCustody(connection), policy, read_schema(connection))
+        (amount, _, _) = said.partition(" ")
+        told = {one.subject: (one.severity, one.rows) for one in findings if "at_most" in one.subject}
+        assert told == ({f"line.at_most.{amount}": ("warning", people)} if people else {}), said
+
+
 CHAINS = """
     CREATE TABLE post (id bigint PRIMARY KEY, parent bigint, author bigint REFERENCES person (id));
     CREATE TABLE note (post bigint REFERENCES post (id));

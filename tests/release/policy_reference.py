@@ -46,6 +46,8 @@ key = ["id"]
 [tables.T]
 parquet = "x.parquet"
 append_only = {column = "at", closed_after_days = 7}
+clip = {rows = 1, C = 1}
+at_most = {rows = 1, C = 1}
 rows_per_unit = {T = 1}
 columns = {C = {}}
 [budgets.analyst]
@@ -83,6 +85,12 @@ SECTIONS: dict[str, tuple[str, str, tuple[type, ...]]] = {
         (TablePolicy,),
     ),
     "tables.T.append_only.": ("`append_only = {...}`", "Of a table, within its section.", (AppendOnly,)),
+    "tables.T.clip.": (
+        "`clip = {...}`, `at_most = {...}`",
+        "Of a table, within its section: what one person adds. [Contributions](answers.md#what-one-person-adds) has "
+        "what becomes of answers.",
+        (TablePolicy,),
+    ),
     "tables.T.rows_per_unit.": ("`[tables.NAME.rows_per_unit]`", "A line per table of people.", (TablePolicy,)),
     "tables.T.columns.C.": (
         "`[tables.NAME.columns]`",
@@ -124,6 +132,8 @@ _DEFAULTS = {
     ("mirror.", "max_mb"): "20000",
     ("tables.T.", "parquet"): "files called after the table",
     ("tables.T.append_only.", "closed_after_days"): "must be said",
+    ("tables.T.clip.", "rows"): "none",
+    ("tables.T.clip.", "C"): "none",
     ("privacy.", "global_sensitivity"): "none",
 }
 """Where a default is neither in the reading nor in the dataclass."""
@@ -143,6 +153,14 @@ _ABOUT = {
     ): "in sums, a number beyond it counts as its nearest end; a number or day beyond it is in no group, "
     "rounded or not; "
     "conditions see what is there.",
+    (
+        "tables.T.clip.",
+        "rows",
+    ): "of the table's rows, how many count of one person (`clip`), or how many nobody exceeds (`at_most`).",
+    (
+        "tables.T.clip.",
+        "C",
+    ): "the same of the sum of a column's absolute values, as sums count them: within its range.",
     ("budgets.analyst.", "most_in_total"): "with `renew`: the epsilon that all periods may come to.",
     ("mirror.", "refresh"): 'how old a copy may become before another is made: "30m", "24h", "7d".',
 }
@@ -212,7 +230,8 @@ def asked() -> dict[tuple[str, str], Asked]:
     with patch.multiple(TomlSection, **{name: noting(name) for name in METHODS}):
         for text in POLICIES:
             parse_policy(text)
-    return {place: one for place, one in found.items() if not place[0].startswith("budgets.dataset")}
+    alike = ("budgets.dataset", "tables.T.at_most")
+    return {place: one for place, one in found.items() if not place[0].startswith(alike)}
 
 
 def about(section: str, key: str) -> str:

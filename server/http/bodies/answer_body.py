@@ -108,7 +108,7 @@ class AnswerBody(BaseModel):
     confidence: float = Field(description="Of each interval, over the noise.")
     covers: str = Field(
         description="`truncated_full`, `released_sample`, `truncated_sample`, `smoothed`, `truth_lower`; `truth` if "
-        "what keys, fan-outs or `nobody_adds_more_than` say is true; `exact` without noise."
+        "what keys, fan-outs, the policy or `nobody_adds_more_than` say is true; `exact` without noise."
     )
     mechanism: str
     weak: list[bool] = Field(

@@ -15,15 +15,15 @@ from planner.policy.policy import Policy
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
 
+Said = Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]]
+
 AT_MOST = {"rows": 400.0, "l_quantity": 3000.0}
 CLIP = {"rows": 40.0, "l_quantity": 900.0}
-BOTH = {"lineitem": (CLIP, AT_MOST)}
-PROMISED = {"lineitem": ({}, AT_MOST)}
+BOTH: Said = {"lineitem": (CLIP, AT_MOST)}
+PROMISED: Said = {"lineitem": ({}, AT_MOST)}
 
 LINES = "lineitem l JOIN orders o ON l.l_orderkey = o.o_orderkey JOIN customer c ON o.o_custkey = c.c_custkey"
 NATIONS = f"{LINES} JOIN nation n ON c.c_nationkey = n.n_nationkey"
-
-Said = Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]]
 
 
 def with_bounds(said: Said, policy: Policy | None = None) -> Policy:
