@@ -113,6 +113,8 @@ class AccountBalance:
         total of all periods leaves nothing for another one.
       basic: beside zCDP and Renyi; None for an account that counts so itself.
       periods: of an account that renews by the calendar, or did.
+      spent_epsilon: what its charges come to by basic composition: in this window, or in this period and all before.
+      tuning_epsilon: what was told to everybody beside its charges (`noisegate tune`), and it has not paid for.
     """
 
     name: str
@@ -122,6 +124,8 @@ class AccountBalance:
     renews_at_ms: int | None
     basic: BasicLeft | None = None
     periods: PeriodsSoFar | None = None
+    spent_epsilon: float = 0.0
+    tuning_epsilon: float = 0.0
 
 
 class Accounts(Protocol):

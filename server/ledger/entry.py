@@ -29,8 +29,9 @@ class Entry:
 
     @property
     def shown_at_ms(self) -> int:
-        """When, as it may be shown: to the hour for questions, exactly for what custodians do."""
-        return self.at_ms if self.kind.is_act else shown_ms(self.at_ms)
+        """When, as it may be shown: exactly for what custodians do, to the hour where it depends on the data."""
+        exactly = self.kind.is_act and self.kind is not EntryKind.TUNED
+        return self.at_ms if exactly else shown_ms(self.at_ms)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,8 @@ class EntryKind(StrEnum):
     RESTORED = "restored"
     CLOCK = "clock"
     RENEWED = "renewed"
+    TUNING = "tuning"
+    TUNED = "tuned"
 
     @property
     def is_act(self) -> bool:
@@ -62,6 +64,8 @@ class EntryKind(StrEnum):
                 | EntryKind.RESTORED
                 | EntryKind.CLOCK
                 | EntryKind.RENEWED
+                | EntryKind.TUNING
+                | EntryKind.TUNED
             ):
                 return True
             case _:
@@ -344,6 +348,44 @@ class Renewed(_Act):
     period: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Tuning(_Act):
+    """An epsilon is taken for counting how much people have, before a row is read. Everybody sees what it finds.
+
+    Attributes:
+      tuning: its number, from 1 without gaps.
+      nano_epsilon: what it spends, rounded up.
+      version: of the data.
+      policy_hash: of the policy that says whose rows are counted.
+      measures: what is counted of each person: a table, and `rows` or a column.
+      accounts, amounts: as of `Reserved`: the dataset's account, or none where there is none.
+    """
+
+    kind = EntryKind.TUNING
+    tuning: int
+    nano_epsilon: int
+    version: int
+    policy_hash: str
+    measures: Sequence[Sequence[str]]
+    accounts: Mapping[str, Sequence[Any]]
+    amounts: Mapping[Accounting, Mapping[str, object]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned(_Act):
+    """What a tuning came to.
+
+    Attributes:
+      tuning: its number.
+      histograms: the released ones (`server.ledger.tuning`), in the order of its measures; None: no private row was
+        read, so the epsilon is given back.
+    """
+
+    kind = EntryKind.TUNED
+    tuning: int
+    histograms: Sequence[Mapping[str, Any]] | None = None
+
+
 Settlement: TypeAlias = Committed | Failed | Released | Crashed
 
 EntryContent: TypeAlias = (
@@ -364,6 +406,8 @@ EntryContent: TypeAlias = (
     | Restored
     | ClockNoted
     | Renewed
+    | Tuning
+    | Tuned
 )
 """All of them: what branches over it ends with `assert_never`, so the type checker finds a branch that is missed."""
 

@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from server.ledger.charge import ChargeRecord
 from server.ledger.entry import Entry
+from server.ledger.tuning import TuningRecord
 
 _PAGE = 1000
 
@@ -41,14 +42,20 @@ class Pages(Protocol):
         """A page of entries in the order of their numbers: up to `limit` above `after`."""
         ...
 
+    def tunings(self) -> tuple[TuningRecord, ...]:
+        """All tunings, in order."""
+        ...
+
 
 def charges_csv(ledger: Pages) -> Iterator[str]:
-    """One line per charge, below a header."""
+    """One line per charge, below a header, and behind them one per tuning, which is nobody's and has no number."""
     yield _lines([_COLUMNS])
     after = 0
     while page := ledger.charges(after=after, limit=_PAGE):
         yield _lines(list(map(_row, page)))
         after = page[-1].number
+    if found := ledger.tunings():
+        yield _lines(list(map(_tuning_row, found)))
 
 
 def entries_jsonl(ledger: Pages) -> Iterator[str]:
@@ -90,6 +97,13 @@ def _row(record: ChargeRecord) -> tuple[object, ...]:
         record.shown_reserved_at_ms,
         record.shown_settled_at_ms,
     )
+
+
+def _tuning_row(record: TuningRecord) -> tuple[object, ...]:
+    """The same of a tuning."""
+    paid = "dataset" if record.paid else ""
+    row = (None, None, record.epsilon, 0.0, record.state, paid, None, "tune", None, None, None, record.reserved_at_ms)
+    return (*row, None)
 
 
 def _object(entry: Entry) -> dict[str, object]:

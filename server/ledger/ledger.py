@@ -12,6 +12,7 @@ from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
 from server.ledger.entry import Entry, Verification
 from server.ledger.entry_contents import PeriodsNoted
 from server.ledger.outlook import Outlook
+from server.ledger.tuning import TuningRecord, Tunings
 from server.ledger.vitals import Vitals
 from server.query import Budget
 
@@ -320,6 +321,10 @@ class Records(Protocol):
         this structure; none otherwise. Two indexed reads."""
         ...
 
+    def tunings(self) -> tuple[TuningRecord, ...]:
+        """All of them, in order; see `Tunings`."""
+        ...
+
     def vitals(self) -> Vitals:
         """Counts for whoever watches the proxy."""
         ...
@@ -339,8 +344,8 @@ class Records(Protocol):
         ...
 
 
-class Ledger(Charges, Administration, Records, Protocol):
-    """Append-only accounts of privacy budgets; see the three parts."""
+class Ledger(Charges, Administration, Tunings, Records, Protocol):
+    """Append-only accounts of privacy budgets; see the four parts."""
 
     @property
     def id(self) -> str:

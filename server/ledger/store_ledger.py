@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -18,7 +19,7 @@ from server.errors import (
 )
 from server.ledger.account import AccountBalance, analyst_account
 from server.ledger.accounts.balance import Balance
-from server.ledger.analyst import Analyst
+from server.ledger.analyst import Act, Analyst
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
 from server.ledger.entry import Entry, Verification
 from server.ledger.entry_contents import (
@@ -33,9 +34,10 @@ from server.ledger.entry_contents import (
 from server.ledger.integrity.verify import verify
 from server.ledger.outlook import OUTLOOK_CHARGES, Outlook, outlook
 from server.ledger.store import Reading, Store, Writing
-from server.ledger.tables import account_rows, charge_rows
+from server.ledger.tables import account_rows, charge_rows, tuning_rows
 from server.ledger.tables.entry_rows import ledger_time, read_entries
 from server.ledger.tables.schema import ACTS_OF_KIND
+from server.ledger.tuning import Histogram, TuningRecord
 from server.ledger.vitals import Vitals, vitals
 from server.ledger.writes.administer import Administering, data_version, noted_periods
 from server.ledger.writes.foreseen import foreseen
@@ -45,6 +47,7 @@ from server.ledger.writes.refusal import exhausted
 from server.ledger.writes.renewal import RenewalDue, note_renewals
 from server.ledger.writes.reserve import NotAllClaimed, Short, claim, claim_all, paying_accounts, reserve
 from server.ledger.writes.settle import Settled, recover, settle
+from server.ledger.writes.tune import reserve_tuning, settle_tuning
 from server.query import Budget
 
 _NOTED_FIRST = 2
@@ -124,6 +127,30 @@ class StoreLedger(Administering):
         """Give the charge back: no private row was read."""
         self._settled(reservation, Released)
 
+    def reserve_tuning(self, epsilon: float, policy_hash: str, measures: Sequence[tuple[str, str]], act: Act) -> int:
+        """Take an epsilon for a tuning, or refuse.
+
+        Args:
+          epsilon, policy_hash, measures, act: as of `Tunings.reserve_tuning`.
+        """
+        charge = Charge("", epsilon, 0.0, "", policy_hash, "", "tune")
+        reserved = self._write(reserve_tuning, charge, measures, act)
+        if isinstance(reserved, Short):
+            raise exhausted(charge, reserved.accounts, reserved.paying)
+        return reserved
+
+    def settle_tuning(self, number: int, histograms: Sequence[Histogram] | None, act: Act) -> None:
+        """Keep what a tuning released, or give its epsilon back.
+
+        Args:
+          number, histograms, act: as of `Tunings.settle_tuning`.
+        """
+        self._write(settle_tuning, number, histograms, act)
+
+    def tunings(self) -> tuple[TuningRecord, ...]:
+        """All tunings, in order."""
+        return self._store.read(tuning_rows.tunings)
+
     def recover(self) -> tuple[Reservation, ...]:
         """Mark as crashed what dead processes left reserved."""
         return self._write(recover, self._store)
@@ -179,7 +206,7 @@ class StoreLedger(Administering):
 
     def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
         """The accounts that pay for an analyst's queries, or all."""
-        return tuple(one.shown for one in self._store.read(partial(_balances, analyst)))
+        return self._store.read(partial(_accounts, analyst))
 
     def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
         """Charges with numbers above `after`."""
@@ -291,8 +318,20 @@ def _now(reading: Reading) -> tuple[int, int]:
     return at_ms, at_ms - reading.offset_ms
 
 
+def _accounts(analyst: str | None, reading: Reading) -> tuple[AccountBalance, ...]:
+    return _with_tuning(tuple(one.shown for one in _balances(analyst, reading)), reading)
+
+
+def _with_tuning(shown: tuple[AccountBalance, ...], reading: Reading) -> tuple[AccountBalance, ...]:
+    """With what tunings add to what each account says of the guarantee."""
+    found = tuning_rows.tunings(reading)
+    return tuple(replace(one, tuning_epsilon=tuning_rows.tuned_epsilon(found, one.name)) for one in shown)
+
+
 def _outlook(analyst: str, reading: Reading) -> Outlook:
-    return outlook(_balances(analyst, reading), charge_rows.newest_spent(reading, analyst, OUTLOOK_CHARGES))
+    spent = charge_rows.newest_spent(reading, analyst, OUTLOOK_CHARGES)
+    found = outlook(_balances(analyst, reading), spent)
+    return replace(found, accounts=_with_tuning(found.accounts, reading))
 
 
 def _checked_keys(fingerprint: str, reading: Reading) -> frozenset[str]:

@@ -33,8 +33,11 @@ _EXAMPLE: JsonDict = {
     "total_epsilon": 22.5,
     "total_delta": 2e-6,
     "most_in_total": 50.0,
+    "tuning_epsilon": 0.5,
+    "epsilon_total": 14.0,
     "guarantee": "epsilon 10, delta 1e-06 per month; by the end of 2026-12 at most epsilon 22.5, delta 2e-06 over all"
-    " periods; at most epsilon 50, delta 5e-06 in total, where renewal stops",
+    " periods; at most epsilon 50, delta 5e-06 in total, where renewal stops; and epsilon 0.5 of"
+    " tuning, once, in addition",
     "questions_left": 18,
     "questions_like": 10,
     "limited_by": "analyst:ada",
@@ -59,6 +62,13 @@ class Protection(BaseModel):
     total_epsilon: float | None = Field(description="What all periods come to at the end of this one, at most.")
     total_delta: float | None
     most_in_total: Total | None = Field(description="What all periods may come to: renewal stops there.")
+    tuning_epsilon: float = Field(
+        description="What was told to everybody beside the account's charges (`noisegate tune`)."
+    )
+    epsilon_total: float = Field(
+        description="What has been told so far, by basic composition: this period's charges, those of the periods"
+        " before, and tuning. Of an account with windows, of this window alone."
+    )
     guarantee: str = Field(description="All of this as a sentence.")
 
 
@@ -83,6 +93,8 @@ def protection(account: AccountBalance) -> dict[str, object]:
         "total_epsilon": None if periods is None else periods.total_epsilon,
         "total_delta": None if periods is None else periods.total_delta,
         "most_in_total": most,
+        "tuning_epsilon": account.tuning_epsilon,
+        "epsilon_total": account.spent_epsilon + account.tuning_epsilon,
         "guarantee": guarantee(account),
     }
 

@@ -173,7 +173,9 @@ class Balance:
         """The balance as the ledger shows it: amounts rounded down, and when the window or the period ends."""
         grant = self.terms.grant
         left = self.epsilon_left(), self.delta_left
-        return AccountBalance(self.name, grant, *left, self.renews_at_ms, self._basic_left, self._so_far)
+        past = 0 if self.periods is None else self.periods.past_nano
+        spent = epsilon_of(self.basic.nano_epsilon + past)
+        return AccountBalance(self.name, grant, *left, self.renews_at_ms, self._basic_left, self._so_far, spent)
 
     @property
     def is_cut_by_total(self) -> bool:

@@ -13,8 +13,13 @@ def guarantee(account: AccountBalance) -> str:
     """At which epsilon, and delta, answers that the account has paid for protect a person who is in all of the data.
 
     Returns: a sentence; `epsilon 10 per month; by the end of 2026-11 epsilon 23 over all periods; at most epsilon 50
-      in total`.
+      in total`. What `noisegate tune` has told everybody stands behind it, as it adds to all of that.
     """
+    answers, tuning = _of_answers(account), account.tuning_epsilon
+    return f"{answers}; and {_amount(tuning, 0.0)} of tuning, once, in addition" if tuning else answers
+
+
+def _of_answers(account: AccountBalance) -> str:
     grant = account.grant
     whole = _amount(grant.epsilon, grant.delta)
     if grant.window_s is not None:

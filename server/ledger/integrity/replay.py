@@ -33,6 +33,8 @@ from server.ledger.entry_contents import (
     Restored,
     RoleChanged,
     Settlement,
+    Tuned,
+    Tuning,
 )
 from server.ledger.tables.charge_rows import basic_in, payments_in
 from server.ledger.tables.entry_rows import StoredEntry
@@ -59,6 +61,8 @@ class Replay:
         self.analysts: dict[str, list[object]] = {}
         self.balances: dict[str, Balance] = {}
         self._open: dict[int, tuple[ChargeRow, Mapping[str, tuple[Spent, int]], Amount]] = {}
+        self._tunings = 0
+        self._open_tunings: dict[int, Tuning] = {}
         self._digests = bytearray()
         self._offset_ms = 0  # of the ledger's time from the clock
 
@@ -91,6 +95,10 @@ class Replay:
                 self._note_clock(entry, said)
             case Renewed():
                 self._renew(entry, said)
+            case Tuning():
+                self._tune(entry, said)
+            case Tuned():
+                self._settle_tuning(entry, said)
             case Opened() | PolicyAccepted() | DataBumped() | KeysChecked() | PeriodsNoted() | Restored():
                 pass  # no table follows from them
             case _:
@@ -109,15 +117,18 @@ class Replay:
         payments = payments_in(content)
         if payments.keys() != self._payers(content):
             raise Contradiction("a charge that others pay than should")
-        for name, (amount, started_ms) in payments.items():
-            account = self.balances[name].at(entry.at_ms)
-            if account.started_ms != started_ms or not account.admits(amount):
-                raise Contradiction(f"a charge that does not fit the account {name}")
-            self.balances[name] = account.charged(amount, basic_in(content))
+        self._pay(entry, payments, basic_in(content))
         texts = (content.analyst, content.plan_hash, content.answer_key, content.idempotency_key)
         row = (number, entry.number, *texts, content.repeats, entry.instance, "reserved", None, None)
         self._open[number] = row, payments, basic_in(content)
         self._digests += bytes(DIGEST_BYTES)
+
+    def _pay(self, entry: StoredEntry, payments: Mapping[str, tuple[Spent, int]], basic: Amount) -> None:
+        for name, (amount, started_ms) in payments.items():
+            account = self.balances[name].at(entry.at_ms)
+            if account.started_ms != started_ms or not account.admits(amount):
+                raise Contradiction(f"a charge that does not fit the account {name}")
+            self.balances[name] = account.charged(amount, basic)
 
     def _payers(self, content: Reserved) -> set[str]:
         """The accounts that have to pay: the analyst's, the group's, and for a release the dataset's, too."""
@@ -135,8 +146,26 @@ class Replay:
         settled = (*row[:8], entry.kind, entry.number, content.answer)
         self._digests[(number - 1) * DIGEST_BYTES : number * DIGEST_BYTES] = row_digest(settled)
         if isinstance(content, Released):
-            for name, (amount, started_ms) in payments.items():
-                self.balances[name] = self.balances[name].at(entry.at_ms).refunded(amount, basic, started_ms)
+            self._give_back(entry, payments, basic)
+
+    def _give_back(self, entry: StoredEntry, payments: Mapping[str, tuple[Spent, int]], basic: Amount) -> None:
+        for name, (amount, started_ms) in payments.items():
+            self.balances[name] = self.balances[name].at(entry.at_ms).refunded(amount, basic, started_ms)
+
+    def _tune(self, entry: StoredEntry, content: Tuning) -> None:
+        self._tunings += 1
+        payments = payments_in(content)
+        if content.tuning != self._tunings or payments.keys() != {DATASET} & self.balances.keys():
+            raise Contradiction("a tuning without the next number, or that others pay than should")
+        self._pay(entry, payments, Amount(content.nano_epsilon))
+        self._open_tunings[content.tuning] = content
+
+    def _settle_tuning(self, entry: StoredEntry, content: Tuned) -> None:
+        if content.tuning not in self._open_tunings:
+            raise Contradiction("the settlement of a tuning that is not reserved")
+        tuning = self._open_tunings.pop(content.tuning)
+        if content.histograms is None:
+            self._give_back(entry, payments_in(tuning), Amount(tuning.nano_epsilon))
 
     def _grant(self, entry: StoredEntry, content: Granted) -> None:
         name, terms = content.account, content.terms

@@ -34,6 +34,7 @@ _ACTS = {
     EntryKind.RENEWED: ("account", "renewals"),
     EntryKind.DATA: ("version", "loads of the data"),
     EntryKind.POLICY: ("policy_hash", "policies accepted"),
+    EntryKind.TUNING: ("tuning", "tunings"),
 }
 """By kind of act: the field that names what it was done to, and what it is called."""
 

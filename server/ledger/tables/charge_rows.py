@@ -13,7 +13,7 @@ from server.ledger.account import Accounting
 from server.ledger.accounts.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.ledger.accounts.balance import Balance
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer
-from server.ledger.entry_contents import Reserved
+from server.ledger.entry_contents import Reserved, Tuning
 from server.ledger.store import Reading, Writing
 from server.ledger.tables.saved_event import load_event, save_event
 
@@ -77,7 +77,7 @@ def charge_in(content: Reserved) -> Charge:
     )
 
 
-def payments_in(content: Reserved) -> dict[str, tuple[Spent, int]]:
+def payments_in(content: Reserved | Tuning) -> dict[str, tuple[Spent, int]]:
     """By account: what it paid, and when the window began from which it paid."""
     amounts = {accounting: load(saved) for accounting, saved in content.amounts.items()}
     return {name: (amounts[accounting], started) for name, (accounting, started) in content.accounts.items()}

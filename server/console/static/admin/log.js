@@ -42,6 +42,8 @@ export function worded(kind, content) {
     case "restored": return content.missing === null ? "Restored from a copy." : `Restored from a copy that lacks ${content.missing} entries.`;
     case "clock": return `The clock is ${amount(content.behind_ms / 1000)} s behind the ledger.`;
     case "renewed": return `${account} begins anew.`;
+    case "tuning": return `Contributions are counted at epsilon ${amount(content.nano_epsilon / NANO)}: ${content.measures.map((names) => names.join(".")).join(", ")}. It adds to everybody's guarantee.`;
+    case "tuned": return content.histograms ? `Tuning ${content.tuning} was released.` : `Tuning ${content.tuning} read nothing: its epsilon is given back.`;
     default: return JSON.stringify(content);
   }
 }

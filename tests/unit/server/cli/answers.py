@@ -28,6 +28,8 @@ BUDGET: dict[str, Any] = SCALAR["budget"] | {
     "total_epsilon": 22.5,
     "total_delta": 0.0,
     "most_in_total": 50.0,
+    "tuning_epsilon": 0.0,
+    "epsilon_total": 1.0,
     "guarantee": "epsilon 10 per month; by the end of 2026-12 at most epsilon 22.5 over all periods; at most epsilon"
     " 50 in total, where renewal stops",
     "questions_left": 17,

@@ -15,6 +15,7 @@ from tests.unit.server.ledger.suite.questions import Questions
 from tests.unit.server.ledger.suite.records import Records
 from tests.unit.server.ledger.suite.renewals import Renewals
 from tests.unit.server.ledger.suite.reservations import Reservations
+from tests.unit.server.ledger.suite.tunings import Tunings
 
 
 class LedgerSuite(
@@ -30,6 +31,7 @@ class LedgerSuite(
     Questions,
     KeptAnswers,
     Crashes,
+    Tunings,
     Records,
 ):
     """To be inherited with the fixtures `ledger` (ada may spend epsilon 1, delta 1e-6), `clock` and `reopen`."""
