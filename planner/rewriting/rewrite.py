@@ -32,7 +32,12 @@ Write = Callable[[exp.Expr], str]
 
 
 def rewrite(
-    plan: Plan, *, dialect: Dialect = "postgres", schema: Schema | None = None, loads: bool = True
+    plan: Plan,
+    *,
+    dialect: Dialect = "postgres",
+    schema: Schema | None = None,
+    loads: bool = True,
+    thresholds: tuple[int, ...] | None = None,
 ) -> BackendQuery:
     """Write the plan as SQL: one statement for all sums, one for each count of distinct values.
 
@@ -41,6 +46,7 @@ def rewrite(
       schema: the catalog that the plan was made for, which says of which columns NaN is read as NULL; DuckDB's
         statements depend on the columns' types. None: for people, of a table without such columns.
       loads: may the database count how many units have how much, where that is enough? Otherwise units are read.
+      thresholds: at which it counts, rising, in units; None: at those of the plan's ladders.
     Returns: text that depends on the plan only; every identifier is quoted, every literal was read by the planner.
     Raises: UnsupportedSQL for what the dialect cannot say with the same meaning.
     Cost: about 0.5 ms for TPC-H Q5.
@@ -54,7 +60,8 @@ def rewrite(
     along = plan.tree
     counted = plan.sampling is not None and plan.sampling.alias is None and along is None
     by_loads = loads and plan.counts_loads
-    thresholds, known = _thresholds(plan), _known(plan, write)
+    known = _known(plan, write)
+    thresholds = _thresholds(plan) if thresholds is None else thresholds
     values = tuple(_distinct(plan, release, write) for release in plan.releases)
     counted_values = tuple(
         _values(plan, release, value, known, thresholds, dialect)

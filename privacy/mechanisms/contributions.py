@@ -1,0 +1,139 @@
+"""How much people have: one private histogram of what each adds to a sum, and the bounds that follow from it.
+
+Every person is in exactly one bucket: 0, up to the first end, from one end to the next, or above the last. A person
+who comes or goes changes one count by one, so the counts together have L1 sensitivity 1. Discrete Laplace noise of
+scale 1 / epsilon on each is then epsilon-DP (Dwork, McSherry, Nissim, Smith, TCC 2006). The ends are public, fixed
+before any data is read, and every bucket gets noise, the empty ones too. All below `released` is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
+from privacy.exact import float_at_least
+from privacy.ladder import Ladder
+from privacy.mechanisms.noise.integer_noise import IntegerNoise, laplace_quantile
+
+LEAST, MOST = -8, 24
+"""Exponents of 2: the first and the last end, in normalised weight."""
+
+FAMILY_WISE = 0.01
+"""How probable it is that any empty bucket of a tuning looks as if people were in it, at most."""
+
+HELD = 0.95
+"""The part of those who have anything that a proposed threshold leaves whole, at least."""
+
+BEYOND_SEEN = 4
+"""So many times the end of the last bucket that people were seen in is proposed as what nobody exceeds."""
+
+CONTRIBUTION_LADDER = Ladder(LEAST, MOST)
+"""The ends."""
+
+
+def released(counts: NDArray[np.int64], epsilon: Fraction, entropy: Entropy) -> NDArray[np.int64]:
+    """Noisy numbers of people by bucket.
+
+    Args:
+      counts: (B,) whole numbers of people, each person in one bucket; that of 0 may come out below 0, where rows
+        refer to people that are not there.
+      epsilon: what this histogram spends, > 0.
+    Returns: (B,) whole numbers, some below 0.
+    Raises: InvalidParameter; EntropyFailed.
+    """
+    return IntegerNoise(1, epsilon).released(counts, entropy)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What follows from a histogram, in the measure's own unit.
+
+    Attributes:
+      clip: where to clip; about as many people exceed it as noise is worth.
+      seen: up to which end people were seen, clearly above the noise.
+      at_most: what nobody is likely to exceed: BEYOND_SEEN times `seen`.
+      held: the part of those who have anything that have no more than `clip`, by the noisy numbers.
+      above: how many exceed it, by the noisy numbers.
+    """
+
+    clip: float
+    seen: float
+    at_most: float
+    held: float
+    above: int
+
+
+@dataclass(frozen=True)
+class ContributionHistogram:
+    """A released histogram.
+
+    Attributes:
+      people: noisy numbers: of people with nothing (None where that is not counted), by bucket, and above the last.
+      unit: what the weight 1 is in the measure's own unit.
+      first: the first end is `unit` times 2^first.
+      epsilon: what it spent.
+    """
+
+    nothing: int | None
+    people: tuple[int, ...]
+    unit: float
+    first: int
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        if len(self.people) < 2 or not self.unit > 0 or not self.epsilon > 0:
+            raise InvalidParameter("a histogram has ends, a unit and an epsilon")
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """The upper end of each bucket but the last, which has none; of fractions three digits, rounded up."""
+        return tuple(rounded_up(self.unit * 2.0 ** (self.first + place)) for place in range(len(self.people) - 1))
+
+    def noise(self, buckets: int) -> int:
+        """An empty bucket shows no more than this, nor does any of so many, but with FAMILY_WISE probability.
+
+        Args:
+          buckets: how many a tuning has, in all its histograms.
+        """
+        return laplace_quantile(FAMILY_WISE / buckets, float_at_least(1 / Fraction(repr(self.epsilon))))
+
+    def bounds(self, buckets: int, epsilon: float) -> Bounds | None:
+        """The bounds to propose; None where no bucket is clearly above its noise, or the last one is.
+
+        Numbers beyond the last bucket that people were seen in are noise, and count as nobody.
+
+        Args:
+          buckets: as of `noise`.
+          epsilon: of a usual question: noise at a threshold is as much as 1 / epsilon people at it.
+        """
+        most = self.noise(buckets)
+        seen = [place for place, count in enumerate(self.people) if count > most]
+        if not seen or seen[-1] == len(self.people) - 1:
+            return None
+        last = seen[-1]
+        people = np.maximum(np.array(self.people[: last + 1], np.int64), 0)
+        up_to = np.cumsum(people)
+        total = int(up_to[-1])
+        fits = (total - up_to <= 1 / epsilon) & (up_to >= HELD * total)
+        place = int(np.argmax(fits))
+        ends = self.ends
+        above = total - int(up_to[place])
+        return Bounds(ends[place], ends[last], rounded_up(BEYOND_SEEN * ends[last]), int(up_to[place]) / total, above)
+
+
+def rounded_up(value: float) -> float:
+    """A whole number as it is; any other to three significant digits, and down by a millionth of it at most.
+
+    >>> rounded_up(1048576.0), rounded_up(0.23441), rounded_up(120.00001)
+    (1048576.0, 0.235, 120.0)
+    """
+    if value.is_integer():
+        return value
+    scale = Fraction(10) ** (2 - math.floor(math.log10(value)))
+    return float(math.ceil(Fraction(value) * (1 - Fraction(1, 10**6)) * scale) / scale)
