@@ -20,9 +20,10 @@ A demonstration on generated data shows what that means (`demo`).
 
 The custodian answers four questions (`init`) and has a running proxy; or writes a policy (`policy init`,
 `policy check`), gives analysts a budget (`analyst add`) and starts the proxy (`serve`). The custodian looks after
-budgets (`admin`), the data's version (`data`), a copy of it (`mirror`) and the ledger (`ledger`), and may compare the
-solvers behind an answer (`verify`). Analysts ask questions (`query`, many at once in a `workload`, or one after
-another in a `shell`), look at their price first (`explain`) and see what is left (`budget`).
+budgets (`admin`), the data's version (`data`), a copy of it (`mirror`) and the ledger (`ledger`), finds where to clip
+what one person adds (`tune`), and may compare the solvers behind an answer (`verify`). Analysts ask questions
+(`query`, many at once in a `workload`, or one after another in a `shell`), look at their price first (`explain`) and
+see what is left (`budget`).
 
 Example:  noisegate query "SELECT count(*) FROM orders"
 """
@@ -46,6 +47,7 @@ class _Noisegate(LazyGroup):
         "workload": "server.cli.shell.workload:workload",
         "shell": "server.cli.shell.command:shell",
         "budget": "server.cli.commands.budget:budget",
+        "tune": "server.cli.tuning.command:tune",
         "verify": "server.cli.commands.verify:verify",
     }
 

@@ -132,17 +132,23 @@ def accept(change: Change, ledger: Acceptances, act: Act, confirmed: str | None 
     Returns: what is weaker than before.
     Raises: PolicyWeakened, with the list and the hash to confirm; the policy before stays in force.
     """
-    if change.weaker and confirmed != change.hash:
-        raise PolicyWeakened(
-            "The policy protects less than the one in force:\n" + "\n".join(change.weaker),
-            hint=f"Confirm it with: noisegate policy accept {change.file.path.name} --reason WHY"
-            f" (its hash is {change.hash})",
-        )
+    if confirmed != change.hash:
+        refuse_weaker(change)
     if change.is_new:
         policy = change.file.policy
         ledger.accept_policy(policy.hash, change.ownership, change.weaker, act, policy.acknowledged)
     _keep(change.file)
     return change.weaker
+
+
+def refuse_weaker(change: Change) -> None:
+    """Let a policy be used only where it protects as much as the one in force. Raises: PolicyWeakened."""
+    if change.weaker:
+        raise PolicyWeakened(
+            "The policy protects less than the one in force:\n" + "\n".join(change.weaker),
+            hint=f"Confirm it with: noisegate policy accept {change.file.path.name} --reason WHY"
+            f" (its hash is {change.hash})",
+        )
 
 
 def _weaker_than_accepted(file: PolicyFile, accepted: str | None) -> tuple[str, ...]:

@@ -71,6 +71,7 @@ def bump(
     with opened(policy) as ledger:
         word: Reopen | None = None if reopen is None else "all" if reopen is Reopening.ALL else "changed"
         done = bump_load(read_policy(policy), policy, ledger, act(reason), word)
+        tuned = [one.version for one in ledger.tunings() if one.state == "committed"]
     found = done.found
     if found is not None:
         for subject in found.subjects[:_TOLD]:
@@ -95,6 +96,11 @@ def bump(
         write(str(done.version))
     else:
         show_rows(_COLUMNS, [(done.version,)], output)
+    if tuned:
+        tell(
+            f"What people have was last counted in version {tuned[-1]}: `noisegate tune` is worth repeating, at a new"
+            " epsilon, once people or their rows have about doubled."
+        )
     if needs_reload(policy):
         tell("Next: SIGHUP (kill -HUP) to each proxy that runs, which reads the files and counts their keys.")
         tell("Until then it answers nothing.")

@@ -367,6 +367,8 @@ def _stay(process: subprocess.Popen[str], output: Path, *, stop: bool) -> None:
     tell(f"The proxy runs until Ctrl-C; `noisegate serve {output}` starts it again.")
     tell("Next: export NOISEGATE_KEY=... and `noisegate shell`. What else may be asked is yours to decide, by the")
     tell("policy's comments; then run `noisegate policy check`.")
+    tell(f"`noisegate tune --policy {output} --epsilon 1` finds where to clip what one person adds: answers get more")
+    tell("accurate, and what it spends is stated in every analyst's guarantee.")
     try:
         process.wait()
     except KeyboardInterrupt:

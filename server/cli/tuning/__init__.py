@@ -1,0 +1,1 @@
+"""`noisegate tune`: how much people have, shown, and written into the policy with a yes."""

@@ -1,0 +1,156 @@
+"""Bounds written into the text of a policy: every comment and line stays as it is."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from planner.policy.policy import Policy, parse_policy
+from planner.policy.table_settings import section_of, toml_key
+from planner.schema import name_parts, table_name
+from server.cli.failure import CommandFailed
+from server.cli.tuning.histogram_view import number
+from server.tuning.measures import BOUNDS
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The bounds of one measure.
+
+    Attributes:
+      table: its canonical name.
+      measure: `rows` or a column.
+      clip, at_most: in the measure's own unit.
+    """
+
+    table: str
+    measure: str
+    clip: float
+    at_most: float
+
+
+def with_bounds(text: str, policy: Policy, proposals: Iterable[Proposal]) -> str:
+    """The text of a policy with the bounds; those of other measures stay.
+
+    Args:
+      text: of the file.
+      policy: what it says.
+      proposals: of tables that it declares.
+    Raises: CommandFailed, with the lines to write by hand, where the file spells a table otherwise than by a section.
+    """
+    wanted: dict[str, dict[str, dict[str, float]]] = {}
+    for one in proposals:
+        bounds = wanted.setdefault(one.table, {})
+        for name, value in zip(BOUNDS, (one.clip, one.at_most), strict=True):
+            bounds.setdefault(name, {})[one.measure] = value
+    document = tomllib.loads(text)
+    meant, lines = deepcopy(document), text.splitlines()
+    settings = []
+    for table, bounds in wanted.items():
+        written = next((key for key in document["tables"] if _canonical(key, policy) == table), table)
+        merged = {name: {**document["tables"].get(written, {}).get(name, {}), **bounds[name]} for name in BOUNDS}
+        meant["tables"].setdefault(written, {}).update(merged)
+        new = [f"{name} = {_inline(values)}" for name, values in merged.items()]
+        settings += [section_of(table, policy.schemas), *new]
+        lines = _placed(lines, table, policy, new)
+    changed = "\n".join(lines) + "\n"
+    if not _says(changed, meant):
+        raise CommandFailed(
+            "the policy spells these tables in a way that is not changed by itself; nothing is written",
+            hint="write into it: " + " ".join(settings),
+        )
+    return changed
+
+
+def difference(before: str, after: str, name: str) -> str:
+    """A unified diff, with three lines around each change.
+
+    Args:
+      before, after: the texts.
+      name: of the file.
+    """
+    return "\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")) + "\n"
+
+
+def write_policy(path: Path, before: str, after: str) -> None:
+    """Put the text in the file's place, whole or not at all.
+
+    Args:
+      path: of the file.
+      before: what the file has to hold still.
+      after: what it is to hold.
+    Raises: CommandFailed, also where somebody has changed the file meanwhile.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if path.read_text(encoding="utf-8") != before:
+            raise CommandFailed(f"{path} was changed meanwhile; nothing is written", hint="run the command again")
+        temporary.touch(mode=0o600)
+        temporary.write_text(after, encoding="utf-8")
+        temporary.chmod(path.stat().st_mode & 0o7777)
+        temporary.replace(path)
+    except OSError as error:
+        raise CommandFailed(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _placed(lines: Sequence[str], table: str, policy: Policy, new: Sequence[str]) -> list[str]:
+    """The lines with the settings in the section of a table, which is made before its first subsection if need be."""
+    headers = [(at, _path(line)) for at, line in enumerate(lines) if line.lstrip().startswith("[")]
+    of_table = [(at, len(path)) for at, path in headers if path[:1] == ["tables"] and _is(path[1:2], table, policy)]
+    own = next((at for at, depth in of_table if depth == 2), None)
+    if own is None:
+        header = section_of(table, policy.schemas)
+        if not of_table:
+            return [*lines, "", header, *new]
+        first = of_table[0][0]
+        return [*lines[:first], header, *new, "", *lines[first:]]
+    end = next((at for at, _ in headers if at > own), len(lines))
+    body = [line for line in lines[own + 1 : end] if line.partition("=")[0].strip() not in BOUNDS]
+    return [*lines[: own + 1], *new, *body, *lines[end:]]
+
+
+def _path(line: str) -> list[str]:
+    """The keys of a section's header; none of a line that is no header."""
+    try:
+        found: Any = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return []
+    path = []
+    while isinstance(found, dict) and len(found) == 1:
+        ((key, found),) = found.items()
+        path.append(key)
+    return path
+
+
+def _is(written: Sequence[str], table: str, policy: Policy) -> bool:
+    return any(_canonical(one, policy) == table for one in written)
+
+
+def _canonical(written: str, policy: Policy) -> str | None:
+    try:
+        return table_name(*name_parts(written, policy.schemas[0]))
+    except ValueError:
+        return None
+
+
+def _inline(values: Mapping[str, float]) -> str:
+    return "{ " + ", ".join(f"{toml_key(name)} = {number(float(value))}" for name, value in values.items()) + " }"
+
+
+def _says(text: str, meant: Mapping[str, Any]) -> bool:
+    """Does a text say what is meant, and is it a policy? Raises: PolicyInvalid for bounds that it cannot hold."""
+    try:
+        same = tomllib.loads(text) == meant
+    except tomllib.TOMLDecodeError:
+        return False
+    if same:
+        parse_policy(text)
+    return same

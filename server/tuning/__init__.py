@@ -1,0 +1,1 @@
+"""Finding out how much people have, at a price that everybody's guarantee states: `noisegate tune`."""

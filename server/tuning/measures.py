@@ -1,0 +1,216 @@
+"""What can be tuned: of each table whose rows have one owner, its rows and its numbers with a declared range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from planner.binding.bind import bind
+from planner.dialect import Dialect
+from planner.errors import InvalidSetting, PlannerError, SensitivityUnbounded, UnsupportedSQL
+from planner.parsing.parse import private_select, read
+from planner.plan import BackendQuery, Plan
+from planner.planning.make_plan import make_plan
+from planner.policy.ownership import Ownership
+from planner.policy.policy import Policy
+from planner.policy.table_settings import section_of
+from planner.rewriting.rewrite import rewrite
+from planner.schema import PUBLIC, Schema, name_parts, sql_name
+from planner.suggestions import nearest
+from privacy.mechanisms.contributions import CONTRIBUTION_LADDER
+
+ROWS = "rows"
+"""The measure that is no column: how many rows of the table a person owns."""
+
+BOUNDS = ("clip", "at_most")
+"""The settings of a table that a tuning proposes."""
+
+_THRESHOLDS = tuple(int(units) for units in CONTRIBUTION_LADDER.units)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One quantity that each person has.
+
+    Attributes:
+      table: its canonical name.
+      name: ROWS, or a column, whose absolute values are added up.
+      unit: what the weight 1 is.
+    """
+
+    table: str
+    name: str
+    unit: float
+
+
+@dataclass(frozen=True)
+class TableMeasures:
+    """The measures of one table, counted in one snapshot.
+
+    Attributes:
+      measures: in the order of the statement's sums.
+      query: counts people by how much they have, at the thresholds of `CONTRIBUTION_LADDER`.
+      counts_people: does the query count all people, too (`BackendQuery.distinct_loads`), so that those with nothing
+        are known? Not where the rows are people of their own, of whom there is no list.
+    """
+
+    measures: tuple[Measure, ...]
+    query: BackendQuery
+    counts_people: bool
+
+
+def measures(
+    policy: Policy, schema: Schema, dialect: Dialect, table: str | None = None, measure: str | None = None
+) -> tuple[TableMeasures, ...]:
+    """What to count.
+
+    Args:
+      policy, schema: a policy that fits the schema, with its declared keys.
+      dialect: of the database.
+      table: this one alone, as the policy calls it; None: all with one owner.
+      measure: this one alone: ROWS, or a column; None: all.
+    Raises: InvalidSetting for names that there are not; UnsupportedSQL, with what to do instead, for a table that was
+      named and cannot be tuned, and where nothing can.
+    """
+    policy = _without_bounds(policy)
+    named = None if table is None else _table(table, policy, schema)
+    found = []
+    for name in (named,) if named is not None else _owned(policy, schema):
+        try:
+            found.append(_of_table(name, policy, schema, dialect, measure))
+        except PlannerError:
+            if named is not None:
+                raise
+    chosen = tuple(one for one in found if one is not None)
+    if not chosen:
+        raise UnsupportedSQL(
+            "there is nothing to tune: no table of the policy has rows with one owner"
+            + ("" if measure is None else f" and the measure {measure}"),
+            hint="a clip bounds what one person adds, so each row needs one person; a column needs a declared range",
+        )
+    return chosen
+
+
+def _without_bounds(policy: Policy) -> Policy:
+    """Before any bounds: what people have is counted up to the ends of the histogram, whatever is declared by now."""
+    tables = {name: replace(table, clip={}, at_most={}) for name, table in policy.tables.items()}
+    return replace(policy, tables=tables)
+
+
+def _owned(policy: Policy, schema: Schema) -> Iterator[str]:
+    graph = Ownership(schema, policy)
+    for name in policy.tables:
+        is_owned = name in schema.tables and not policy.is_public(name) and graph.is_owned(name)
+        if is_owned and name not in policy.privacy_units:
+            yield name
+
+
+def _table(said: str, policy: Policy, schema: Schema) -> str:
+    spelled = {name: name for name in policy.tables if name in schema.tables}
+    spelled |= {sql_name(name): name for name in spelled}
+    spelled |= {name.removeprefix(f"{policy.schemas[0]}."): name for name in tuple(spelled)}
+    name = spelled.get(said)
+    if name is None:
+        near = nearest(said, spelled)
+        hint = "a table that the policy leaves out cannot be asked about either"
+        hint = f"did you mean {near}?" if near is not None else hint
+        raise InvalidSetting(f"the policy has no table {said}", hint=hint)
+    if policy.is_public(name):
+        hint = "name a table that people own"
+        raise UnsupportedSQL(f"{name} is public: nobody owns its rows, so there is nothing to bound", hint=hint)
+    if name in policy.privacy_units:
+        raise UnsupportedSQL(
+            f"a row of {name} is a person, who has one; declared ranges bound what it adds",
+            hint="name a table that people own; or declare a narrower range",
+        )
+    return name
+
+
+def _of_table(
+    name: str, policy: Policy, schema: Schema, dialect: Dialect, measure: str | None
+) -> TableMeasures | None:
+    """The measures of a table; None where it has none of that name. Raises: UnsupportedSQL and other refusals."""
+    columns = [column for column in _numbers(name, policy, schema) if measure in (None, column)]
+    wanted = [*([ROWS] if measure in (None, ROWS) else []), *columns]
+    if not wanted:
+        if measure is not None:
+            raise _lacking(name, measure, policy, schema)
+        return None
+    plan = _planned(_select(name, wanted), policy, schema)
+    if len(plan.owners) != 1:
+        people = " and ".join(sorted({owner.relation for owner in plan.owners}))
+        raise UnsupportedSQL(
+            f"a row of {name} belongs to several people ({people}), so no number of rows is one person's",
+            hint="name a table whose rows have one owner; questions over this one choose their own thresholds",
+        )
+    if not plan.counts_loads or plan.counts_lengths or len(plan.releases) != len(wanted):
+        raise UnsupportedSQL(f"{name} cannot be counted by person in the database", hint="leave it out: --table")
+    query = rewrite(plan, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
+    found = tuple(
+        Measure(name, what, release.weight_bound) for what, release in zip(wanted, plan.releases, strict=True)
+    )
+    everybody = _people(plan, policy, schema, dialect)
+    if everybody is None:
+        return TableMeasures(found, query, counts_people=False)
+    beside_loads = (*[None] * len(wanted), everybody.loads)
+    beside = replace(query, distinct=(*query.distinct, everybody.join), distinct_loads=beside_loads)
+    return TableMeasures(found, beside, counts_people=True)
+
+
+def _lacking(name: str, measure: str, policy: Policy, schema: Schema) -> PlannerError:
+    """Why a table has no such measure."""
+    table = schema.tables[name]
+    if table.column(measure) is None:
+        near = nearest(measure, [column.name for column in table.columns])
+        return InvalidSetting(
+            f"{name} has no column {measure}", hint=None if near is None else f"did you mean {near}?"
+        )
+    return SensitivityUnbounded(
+        f"{name}.{measure} has no declared range of numbers",
+        hint=f"{section_of(name, policy.schemas).replace(']', '.columns]')} {measure} = {{ range = [LOW, HIGH] }}",
+    )
+
+
+def _people(plan: Plan, policy: Policy, schema: Schema, dialect: Dialect) -> BackendQuery | None:
+    """All people whose the rows could be; None where the rows are people of their own, or people have owners."""
+    relation = plan.owners[0].relation
+    if relation not in policy.privacy_units:
+        return None
+    people = _planned(f"SELECT count(*) FROM {_quoted(relation)}", policy, schema)
+    if [owner.relation for owner in people.owners] != [relation] or not people.counts_loads:
+        return None
+    return rewrite(people, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
+
+
+def _numbers(name: str, policy: Policy, schema: Schema) -> Sequence[str]:
+    """The columns with a declared range of numbers that can be added up."""
+    declared = policy.tables[name].columns
+    ranged = [column for column, says in declared.items() if says.range is not None]
+    return [column for column in ranged if _adds_up(name, column, policy, schema)]
+
+
+def _adds_up(name: str, column: str, policy: Policy, schema: Schema) -> bool:
+    try:
+        _planned(_select(name, [column]), policy, schema)
+    except PlannerError:
+        return False
+    return True
+
+
+def _select(name: str, wanted: Sequence[str]) -> str:
+    sums = ["count(*)" if what == ROWS else f"sum(abs({_identifier(what)}))" for what in wanted]
+    return f"SELECT {', '.join(sums)} FROM {_quoted(name)}"
+
+
+def _planned(sql: str, policy: Policy, schema: Schema) -> Plan:
+    select = private_select(read(sql))
+    return make_plan(bind(select, schema, policy), schema, policy, epsilon=None, delta=None, mechanism=None)
+
+
+def _quoted(name: str) -> str:
+    namespace, relation = name_parts(name)
+    return ".".join(map(_identifier, (relation,) if namespace == PUBLIC else (namespace, relation)))
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
