@@ -110,7 +110,7 @@ def computed_response(
         text_bytes=text_bytes(rows),
         intervals=intervals,
         confidence=confidence,
-        covers=covers[0] if len(covers) == 1 else "truncated_full" if covers else "exact",
+        covers=covers[0] if len(covers) == 1 else "clipped value" if covers else "exact",
         mechanism=", ".join(dict.fromkeys(answer.mechanism for answer in answers)) or "none",
         epsilon=sum(answer.epsilon for answer in _each(composition, answers)),
         delta=sum(answer.delta for answer in _each(composition, answers)),

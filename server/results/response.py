@@ -45,6 +45,15 @@ _NOTES = {
     "exact": "These groups may be: which there are is public. No private row was read, and the answer is free.",
 }
 
+_COVERED = {
+    "truncated_full": "clipped value",
+    "released_sample": "clipped value",
+    "truncated_sample": "clipped sample",
+    "smoothed": "smoothed value",
+    "truth_lower": "truth from below",
+}
+"""What an interval covers, as people read it."""
+
 _TRUTH_EITHER_SIDE = (
     "An interval covers the noise, at the given confidence, around the answer after cutting what each person adds to "
     "tau. It is wider by what people usually have beyond tau. A few people with far more than tau may still be "
@@ -192,7 +201,7 @@ def response(
         rows=LazyRows([answer.cells for answer in answers], len(groups)),
         intervals=LazyRows([answer.intervals for answer in answers], len(groups)),
         confidence=_confidence(plan, noisy),
-        covers="truth" if truth else _covers(noisy),
+        covers="truth" if truth else _COVERED.get(_covers(noisy), _covers(noisy)),
         mechanism=_mechanisms(plan, noisy),
         epsilon=plan.epsilon,
         delta=plan.delta,

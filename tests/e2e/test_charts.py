@@ -67,7 +67,7 @@ def answer(
             "rows": rows,
             "intervals": around,
             "confidence": 0.95,
-            "covers": "truncated_full",
+            "covers": "clipped value",
             "mechanism": "laplace",
             "weak": [place == weak for place in range(len(rows))],
             "taus": [[None] * len(columns)] * len(rows),

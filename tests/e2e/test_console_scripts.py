@@ -262,7 +262,7 @@ def test_what_became_of_an_accuracy_is_said_and_rows_that_are_cut_do_not_count(n
             "rows": [["A", 100.0], ["B", 10.0]],
             "intervals": [[None, {"low": 96.0, "high": 104.0}], [None, {"low": 10.0 - wide, "high": 10.0 + wide}]],
             "cut": cut,
-            "covers": "truncated_full",
+            "covers": "clipped value",
         }
         return str(node.run("answer/answer.js", "m.outcome(a[0], 0.05)", body))
 

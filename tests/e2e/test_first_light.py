@@ -56,7 +56,7 @@ def test_the_charge_is_what_was_asked_for(new_client: NewClient) -> None:
     assert body["charge"] == {"epsilon": 0.1, "delta": 0.0}
     assert body["columns"] == [{"name": "count", "type": "int8"}]
     assert isinstance(body["rows"][0][0], int)
-    assert body["covers"] == "truncated_full"
+    assert body["covers"] == "clipped value"
     assert _budget(http) == body["budget"]["epsilon_left"] == 0.9
 
 
@@ -108,7 +108,7 @@ def test_released_values_are_computed_filtered_and_sorted(new_client: NewClient)
 
 def test_counts_of_people_by_key_by_name(new_client: NewClient) -> None:
     sql = "SELECT n_name, count(*) AS n FROM customer JOIN nation ON c_nationkey = n_nationkey GROUP BY n_name"
-    for name, covers in (("lpa", "truth"), ("fpa", "smoothed"), ("gs", "smoothed")):
+    for name, covers in (("lpa", "truth"), ("fpa", "smoothed value"), ("gs", "smoothed value")):
         http = new_client(4.0)
         body = http.post("/v1/query", json={"sql": sql, "epsilon": 2.0, "mechanism": name}).json()
         assert (body["mechanism"], body["covers"], len(body["rows"])) == (name, covers, 25)
@@ -123,7 +123,7 @@ def test_r2t_by_name(new_client: NewClient) -> None:
     http = new_client(4.0)
     body = http.post("/v1/query", json={"sql": COUNT, "epsilon": 4.0, "mechanism": "r2t"}).json()
     assert body["mechanism"] == "r2t"
-    assert body["covers"] == "truth_lower"
+    assert body["covers"] == "truth from below"
     assert body["intervals"][0][0]["high"] is None
 
 

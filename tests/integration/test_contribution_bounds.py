@@ -95,7 +95,7 @@ def test_who_has_more_is_told_in_words(backend: DuckdbBackend) -> None:
     """Everybody has five visits, of which three are for leisure or secret."""
     policy = visits_with(clip={"rows": 2})
     answer = answer_visits(backend, policy, plan_visits(backend, policy, LEISURE))
-    assert answer.covers == "truncated_full"
+    assert answer.covers == "clipped value"
     (told,) = [note for note in answer.notes if "not counted" in note]
     found = re.fullmatch(
         r"About ([\d,]+) people \(at most ([\d,]+)\) have more than 2 rows; their further rows are not counted\.",
@@ -120,7 +120,7 @@ def test_nobody_is_mentioned_where_nobody_may_have_more(
 def test_with_both_the_upper_end_is_raised_and_the_lower_end_is_not(backend: DuckdbBackend) -> None:
     clip = {"rows": 3.0}
     cut, raised = visits_with(clip=clip), visits_with(clip=clip, at_most={"rows": 4.0 * VISITS})
-    for policy, covers, high in ((cut, "truncated_full", 3.1 * PEOPLE), (raised, "truth", 20.5 * PEOPLE)):
+    for policy, covers, high in ((cut, "clipped value", 3.1 * PEOPLE), (raised, "truth", 20.5 * PEOPLE)):
         answer = answer_visits(backend, policy, plan_visits(backend, policy, COUNT))
         (interval,) = answer.intervals[0]
         assert interval is not None and interval.low is not None and interval.high is not None

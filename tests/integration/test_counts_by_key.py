@@ -54,7 +54,7 @@ def test_each_is_served_by_name_and_its_intervals_hold(backend: DuckdbBackend, n
     """375 people at each of 40 places; the rule of five groups leaves nobody out, and makes noise for ten."""
     answer = answered(backend, PER_PLACE, name, groups=RULE)
     assert (answer.mechanism, answer.epsilon, answer.delta) == (name, 4.0, 0.0)
-    assert answer.covers == ("truncated_full" if name == "lpa" else "smoothed")
+    assert answer.covers == ("clipped value" if name == "lpa" else "smoothed value")
     assert len(answer.rows) == PLACES
     covered = [cell.low <= EACH <= cell.high for _, cell in answer.intervals]  # type: ignore[union-attr, operator]
     assert sum(covered) >= 0.75 * PLACES
@@ -66,7 +66,7 @@ def test_each_is_served_by_name_and_its_intervals_hold(backend: DuckdbBackend, n
 
     of_towns = answered(backend, PER_TOWN, name)
     assert [row[0] for row in of_towns.rows] == ["Aalen", "Berne", "Calw"]
-    assert (of_towns.mechanism, of_towns.covers) == (name, "truth" if name == "lpa" else "smoothed")
+    assert (of_towns.mechanism, of_towns.covers) == (name, "truth" if name == "lpa" else "smoothed value")
     for (_, cell), truth in zip(of_towns.intervals, (2000, 900, 80), strict=True):
         assert cell is not None and cell.low is not None and cell.high is not None
         assert cell.low - 20 <= truth <= cell.high + 20
@@ -163,7 +163,7 @@ def test_they_are_charged_kept_and_explained(backend: DuckdbBackend, ledger: Led
     assert ledger.budget("ada").epsilon_left == 10.0
     first, again = asked(PER_PLACE, 2), asked(PER_PLACE, 3)
     assert (first.epsilon, again.epsilon, again.cached) == (4.0, 0.0, True)
-    assert (first.rows, first.covers, first.intervals) == (again.rows, "smoothed", again.intervals)
+    assert (first.rows, first.covers, first.intervals) == (again.rows, "smoothed value", again.intervals)
     assert ledger.budget("ada").epsilon_left == 6.0
     asked(PER_TOWN, 4)
     shown = asked(f"{PER_PLACE} HAVING count(DISTINCT person) > 1 ORDER BY place DESC LIMIT 3", 5)
@@ -192,7 +192,7 @@ def test_counts_by_key_are_asked_by_name_over_http(
 
     reply = asyncio.run(asked(PER_TOWN, "gs"))
     body = reply.json()
-    assert (reply.status_code, body["mechanism"], body["covers"]) == (200, "gs", "smoothed"), body
+    assert (reply.status_code, body["mechanism"], body["covers"]) == (200, "gs", "smoothed value"), body
     assert (len(body["rows"]), body["charge"]) == (3, {"epsilon": 2.0, "delta": 0.0})
     refused = asyncio.run(asked("SELECT place, count(*) FROM visit GROUP BY place", "gs"))
     assert (refused.status_code, refused.json()["code"]) == (422, "22023")

@@ -86,7 +86,7 @@ def test_a_roll_up_is_free_where_it_is_as_good(asked: Ask, ledger: Ledger) -> No
     years = asked(YEARS, epsilon=0.1)
     assert (years.epsilon, years.cached, years.derived_from) == (0.0, True, (1,))
     assert len(ledger.charges("ada")) == 1 and ledger.budget("ada").epsilon_left == 80.0
-    assert years.covers == "truncated_full" and years.confidence == 0.95
+    assert years.covers == "clipped value" and years.confidence == 0.95
     assert any("sum of up to 12 of its groups" in note for note in years.notes)
     assert sum(int(row[1] or 0) for row in years.rows) == pytest.approx(6000, rel=0.2)
 
@@ -220,7 +220,7 @@ def test_what_is_said_of_everybody_has_to_hold_of_what_is_kept(asked: Ask) -> No
     total = f"SELECT count(*) AS n {FROM}"
     said = asked(total, 0.1, "only", nobody_adds_more_than=16.0)
     assert said.covers == "truth"
-    assert asked(total, 0.1, "only").covers == "truncated_full"
+    assert asked(total, 0.1, "only").covers == "clipped value"
     with pytest.raises(NothingFollows):
         asked(total, 0.1, "only", nobody_adds_more_than=32.0)
 

@@ -147,10 +147,10 @@ def test_the_custodians_rule_leaves_out_what_goes_beyond_it(backend: DuckdbBacke
 @pytest.mark.slow
 def test_a_sample_of_several_groups_is_scaled(backend: DuckdbBackend) -> None:
     for mechanism, covers in (
-        ("group_lp", "released_sample"),
-        ("l1_clip", "truncated_sample"),
-        ("l2_clip", "truncated_sample"),
-        ("s4s_vector", "truncated_sample"),
+        ("group_lp", "clipped value"),
+        ("l1_clip", "clipped sample"),
+        ("l2_clip", "clipped sample"),
+        ("s4s_vector", "clipped sample"),
     ):
         answer = _asked(backend, PER_PLACE, mechanism=mechanism, sampling_rate=0.5, epsilon=8.0)
         assert 0.5 < sum(_counts(answer)) / (PEOPLE * VISITS) < 1.5, mechanism

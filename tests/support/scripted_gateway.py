@@ -91,7 +91,7 @@ class ScriptedGateway:
             return self.made()
         intervals = tuple((None, Interval(float(count) - 2, None)) for _, count in ROWS)
         return QueryResponse(
-            COLUMNS, ROWS, intervals, 0.95, "truncated_full", "gem", 1.0, 0.0, BUDGET, "r", self.weak, self.cut
+            COLUMNS, ROWS, intervals, 0.95, "clipped value", "gem", 1.0, 0.0, BUDGET, "r", self.weak, self.cut
         )
 
     def outlook(self, analyst: str) -> Outlook:

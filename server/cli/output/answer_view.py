@@ -35,7 +35,7 @@ def answer_table(response: QueryResponse) -> RenderableType:
     return Group(table, *map(Text, summary(response)))
 
 
-_INTERVALS = {"truth": "truth", "smoothed": "noise and smoothing"}
+_INTERVALS = {"truth": "truth", "smoothed value": "noise and smoothing"}
 
 
 def _mark(response: QueryResponse, row: int) -> str:

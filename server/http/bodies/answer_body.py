@@ -20,7 +20,7 @@ _EXAMPLE: JsonDict = {
     "rows": [[150113]],
     "intervals": [[{"low": 149990.0, "high": 150236.0}]],
     "confidence": 0.95,
-    "covers": "truncated_full",
+    "covers": "clipped value",
     "mechanism": "gem",
     "weak": [False],
     "cut": [False],
@@ -107,7 +107,7 @@ class AnswerBody(BaseModel):
     )
     confidence: float = Field(description="Of each interval, over the noise.")
     covers: str = Field(
-        description="`truncated_full`, `released_sample`, `truncated_sample`, `smoothed`, `truth_lower`; `truth` if "
+        description="`clipped value`, `clipped sample`, `smoothed value`, `truth from below`; `truth` if "
         "what keys, fan-outs, the policy or `nobody_adds_more_than` say is true; `exact` without noise."
     )
     mechanism: str

@@ -7,7 +7,7 @@ SCALAR: dict[str, Any] = {
     "rows": [[1234567]],
     "intervals": [[{"low": 1234000.0, "high": 1235134.0}]],
     "confidence": 0.95,
-    "covers": "truncated_full",
+    "covers": "clipped value",
     "mechanism": "gem",
     "charge": {"epsilon": 1.0, "delta": 0.0},
     "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 8.5, "delta_left": 0.0},

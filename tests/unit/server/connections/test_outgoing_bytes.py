@@ -27,7 +27,7 @@ def large(n_rows: int = N) -> QueryResponse:
     nothing: LazyRows[Interval | None] = LazyRows([CellColumn((), None)], n_rows)
     columns, budget = (ResultColumn("x", "float8"),), Budget(1.0, 0.0, 1.0, 0.0)
     return QueryResponse(
-        columns, LazyRows([cells], n_rows), nothing, 0.95, "truncated_full", "gem", 0.0, 0.0, budget, "r"
+        columns, LazyRows([cells], n_rows), nothing, 0.95, "clipped value", "gem", 0.0, 0.0, budget, "r"
     )
 
 

@@ -49,7 +49,7 @@ def answer(request: QueryRequest) -> QueryResponse:
             (None, Interval(float("-inf"), float("inf")), Interval(0.0, 1.0)),
         ),
         confidence=0.95,
-        covers="truncated_full",
+        covers="clipped value",
         mechanism="gem",
         epsilon=1.0,
         delta=0.0,

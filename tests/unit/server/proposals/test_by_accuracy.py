@@ -152,7 +152,7 @@ def shown(office: Office, epsilon: float, value: float) -> QueryResponse:
     around = Interval(value - half(office, epsilon), value + half(office, epsilon))
     budget = Budget(10.0, 0.0, 5.0, 0.0)
     return QueryResponse(
-        (ResultColumn("count", "int8"),), ((value,),), ((around,),), 0.95, "truncated_full", "gem", epsilon, 0.0,
+        (ResultColumn("count", "int8"),), ((value,),), ((around,),), 0.95, "clipped value", "gem", epsilon, 0.0,
         budget, "r", (False,), (False,), ((None,),),
     )  # fmt: skip
 

@@ -99,14 +99,14 @@ def test_what_is_missing_may_be_on_either_side_of_sums_of_either_sign() -> None:
 
 
 def test_an_interval_is_for_the_truth_if_nobody_adds_more_than_was_said() -> None:
-    cases: list[tuple[float | None, str]] = [(None, "truncated_full"), (30.0, "truth")]
+    cases: list[tuple[float | None, str]] = [(None, "clipped value"), (30.0, "truth")]
     for bounded, covers in cases:
         plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), nobody_adds_more_than=bounded)
         answer = response(plan, LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
         assert (answer.covers, answer.nobody_adds_more_than) == (covers, bounded), bounded
         assert ("If nobody adds more than 30 to a group" in answer.notes[0]) == (bounded is not None), bounded
         ruled = response(replace(plan, group_rule=1), LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
-        assert (ruled.covers, ruled.nobody_adds_more_than) == ("truncated_full", None), "a rule leaves rows out"
+        assert (ruled.covers, ruled.nobody_adds_more_than) == ("clipped value", None), "a rule leaves rows out"
 
 
 def test_values_are_multiplied_by_their_bound() -> None:
@@ -200,7 +200,7 @@ def test_mechanisms_are_joined() -> None:
 def test_a_lower_bound_anywhere_is_said() -> None:
     noisy = [noisy_answer([1], mechanism="fixed"), noisy_answer([1], high=[math.inf], covers="truth_lower")]
     answer = response(answer_plan(Apply("-", (X, Y)), n_releases=2), PLAIN, noisy, BUDGET, "r")
-    assert answer.covers == "truth_lower"
+    assert answer.covers == "truth from below"
     assert "one-sided" not in answer.notes[0]
 
 

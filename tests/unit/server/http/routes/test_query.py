@@ -33,7 +33,7 @@ def test_an_answer_has_the_documented_shape() -> None:
             [None, {"low": None, "high": None}, {"low": 0.0, "high": 1.0}],
         ],
         "confidence": 0.95,
-        "covers": "truncated_full",
+        "covers": "clipped value",
         "mechanism": "gem",
         "weak": [],
         "cut": [],
