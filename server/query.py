@@ -265,13 +265,15 @@ class RelativeError:
 
     Attributes:
       column: of the answer.
-      typical, worst: the half-width of an interval at 95% over its value, of the median row and of the worst one;
-        None: nothing bounds it, as of a value of nothing.
+      typical, worst: the half-width of an interval at 95% over its value, of the median row and of the worst one, if
+        thresholds stay those of the earlier answer; None: nothing bounds it, as of a value of nothing.
+      most: of the median row, the upper end of a range that nine of ten answers stay within.
     """
 
     column: str
     typical: float | None
     worst: float | None
+    most: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,9 @@
-"""How far an answer is expected to be from the truth in parts of itself, from what the analyst was told before."""
+"""How far an answer is expected to be from the truth in parts of itself, from what the analyst was told before.
+
+A range. Its lower end is the noise of the new epsilon at the thresholds that were chosen before; with more epsilon
+larger ones are mostly chosen, as more is cut than noise hides. Its upper end is what the earlier answer had: more
+epsilon is not spent on a wider interval. How often it holds is measured by `make benchmark NAME=forecasts`.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,11 @@ from statistics import fmean, median
 
 from privacy.registry import MECHANISMS
 from server.ledger.ledger import Ledger
-from server.proposals.expectation import expected_answer
+from server.proposals.expectation import NOBODY, expected_answer
 from server.proposals.propose import known_answer
-from server.query import Interval, RelativeError
+from server.query import Interval, QueryResponse, RelativeError
 from server.question import Question
+from server.results.response import response
 
 _MOST_CELLS = 100_000
 
@@ -51,13 +57,20 @@ def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
     answer = expected_answer(question, known.released)
     if not 0 < answer.n_cells <= _MOST_CELLS:
         return Expected()
-    rows = list(answer.as_released())
+    before = response(plan, known.released.domain, known.released.noisy, NOBODY, "")
     found = []
     for place, column in enumerate(answer.columns):
-        parts = [_part(cells[place], around[place]) for cells, around in rows if around[place] is not None]
-        if parts:
-            found.append(RelativeError(column.name, _finite(median(parts)), _finite(max(parts))))
+        now, own = _parts(answer, place), _parts(before, place)
+        if now and own:
+            most = max(median(now), median(own))
+            found.append(RelativeError(column.name, _finite(median(now)), _finite(max(now)), _finite(most)))
     return Expected(tuple(found), fmean(answer.cut) if answer.cut else None)
+
+
+def _parts(answer: QueryResponse, place: int) -> list[float]:
+    """The half-widths of a column's intervals in multiples of their values."""
+    rows = answer.as_released()
+    return [_part(cells[place], around[place]) for cells, around in rows if around[place] is not None]
 
 
 def _part(value: object, interval: Interval | None) -> float:

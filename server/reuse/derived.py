@@ -44,18 +44,25 @@ class Width:
       label: of the release.
       free: of what follows.
       fresh: to be expected of a release of its own, at the largest threshold of what follows.
+      most: the same where one person is in all groups that a value is the sum of, and is not cut anew.
       step: what does not count: of counts one, as they are shown in whole numbers, which a new one's noise is.
     """
 
     label: str
     free: float
     fresh: float
+    most: float
     step: float = 0.0
 
     @property
     def is_known(self) -> bool:
         """Is it known beforehand how wide a new one is? Of ranks it is not."""
         return math.isfinite(self.fresh)
+
+    @property
+    def foreseen(self) -> str:
+        """How wide a new one is expected to be, in words: the threshold that it will have is not known."""
+        return f"+-{self.fresh:.4g}" + (f" to +-{self.most:.4g}" if self.most > 1.05 * self.fresh else "")
 
 
 @dataclass(frozen=True)
@@ -137,13 +144,13 @@ class Derived:
 
     def _offered(self, epsilon: float) -> str:
         known = [one for one in self.widths if one.is_known]
-        widths = "; ".join(f"{one.label} +-{one.fresh:.4g}, here +-{one.free:.4g}" for one in known)
+        widths = "; ".join(f"{one.label} {one.foreseen}, here +-{one.free:.4g}" for one in known)
         return _FRESH.format(epsilon=epsilon) + (f", to about {widths}." if widths else ".")
 
     def passed_over(self) -> str:
         """What is said of a new answer that was measured though this one would have been free."""
         known = [one for one in self.widths if one.is_known]
-        widths = "; ".join(f"{one.label}: +-{one.free:.4g} and not +-{one.fresh:.4g} or so" for one in known)
+        widths = "; ".join(f"{one.label}: +-{one.free:.4g} and not {one.foreseen} or so" for one in known)
         why = "it may lack rows"
         if self.is_complete:
             why = f"it is less accurate ({widths})" if widths else "less epsilon was paid for it"

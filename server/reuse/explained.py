@@ -18,7 +18,7 @@ def reuse_explained(derived: Derived | None, question: Question, *, serves: bool
         return None
     plan = question.plan
     free = "; ".join(f"{width.label}: +-{width.free:.4g}" for width in derived.widths)
-    fresh = "; ".join(f"{width.label}: +-{width.fresh:.4g}" for width in derived.widths)
+    fresh = "; ".join(f"{width.label}: {width.foreseen}" for width in derived.widths)
     served = "is served unless reuse = never" if serves else "is served where reuse = only"
     said = f"free: follows from {derived.which}, {free}. fresh: {fresh} at epsilon {plan.epsilon:g}, or more, as a"
     said += f" larger tau may be chosen. What is free {served}."

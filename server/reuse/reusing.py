@@ -65,6 +65,11 @@ class _Part:
     one_factor: bool
     paid: float
 
+    @property
+    def most_groups(self) -> int:
+        """The most kept groups that one value is the sum of."""
+        return max(1, *(int(source.regrouped.sizes.max(initial=0)) for source in self.sources))
+
 
 class Reusing:
     """Answers questions from the answers that an analyst has paid for.
@@ -229,6 +234,7 @@ def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> Deri
             release.label,
             release.weight_bound * half_width(part.noisy),
             release.weight_bound * fresh_half_width(measured, part.noisy.tau, len(domain)),
+            release.weight_bound * fresh_half_width(measured, part.noisy.tau * part.most_groups, len(domain)),
             1.0 if release.whole else 0.0,
         )
         for release, part, measured in zip(plan.releases, parts, measuring.releases, strict=True)
@@ -238,7 +244,7 @@ def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> Deri
         noisy=tuple(part.noisy for part in parts),
         charges=tuple(sorted({source.owned.number for source in sources})),
         widths=widths,
-        most_groups=max(int(source.regrouped.sizes.max(initial=0)) for source in sources),
+        most_groups=max(part.most_groups for part in parts),
         combined=max(len(part.sources) for part in parts),
         lacking=lacking,
         one_factor=any(part.one_factor for part in parts),

@@ -99,39 +99,35 @@ def explanation(half: float, groups: int | None, **more: Any) -> dict[str, Any]:
     }
 
 
-def told(node: Node, explained: dict[str, Any], rows: list[list[float]] | None = None) -> Any:
-    """What is said of it, after an answer of so many rows."""
-    body = {
-        "columns": [{"name": "n", "type": "int8"}],
-        "rows": rows or [],
-        "intervals": [[{"low": 0, "high": 1}]] * len(rows or []),
-        "taus": [[[1.0]]] * len(rows or []),
-        "raw": [],
-    }
-    expression = "{ const told = new m.Told(); told.learn(a[0], a[1]); return m.estimate(a[0], told); }"
-    return node.run("question/estimate.js", f"(() => {expression})()", explained, body)
+def told(node: Node, explained: dict[str, Any]) -> Any:
+    """What is said of it."""
+    return node.run("question/estimate.js", "m.estimate(a[0])", explained)
 
 
 def test_the_error_to_expect_is_said_in_parts_of_the_answer(node: Node) -> None:
     said = told(node, explanation(12.0, 5, expected_noise=[["count(*)", [[1.0, 12.0]]]]))
-    assert (said["headline"], said["more"]) == (
-        "About 12% of 100, 1.2% of 1,000",
-        "± 12 in each row, whatever its value.",
+    assert (said["headline"], said["more"]) == ("± 12 in each row", "± 12 in each row, whatever its value.")
+    alike = explanation(
+        12.0, 5, relative_errors=[{"column": "n", "typical": 0.00191, "most": 0.00193, "worst": 0.002}]
     )
-    said = told(node, explanation(12.0, 5))  # what people add decides: not the least noise is foretold
-    assert said["headline"] == "About 24% of 100, 2.4% of 1,000" and "± 24 if somebody adds 2" in said["more"]
-    assert told(node, explanation(12.0, 5), [[4000.0]])["headline"] == "About 1.5% for a typical row"
-    alike = explanation(12.0, 5, relative_errors=[{"column": "n", "typical": 0.00191, "worst": 0.00193}])
     assert told(node, alike)["headline"] == "About 0.19% for a typical row"
-    known = explanation(12.0, 5, relative_errors=[{"column": "n", "typical": 0.031, "worst": 0.4}])
-    assert told(node, known)["headline"] == "About 3.1% for a typical row, 40% for the smallest"
+    known = explanation(12.0, 5, relative_errors=[{"column": "n", "typical": 0.031, "most": 0.062, "worst": 0.4}])
+    assert told(node, known)["headline"] == "3.1% to 6.2% for a typical row"
+    assert "The smallest row: 40% or more." in told(node, known)["more"]
     public = {"privacy_units": [], "expected_noise": [], "n_groups": 1}
     assert told(node, public)["headline"] == "Exact"
 
 
+def test_where_nothing_is_known_it_is_said_and_a_test_is_offered(node: Node) -> None:
+    """What other questions told of the same tables says nothing of the bound that this one will have."""
+    said = told(node, explanation(12.0, 5, epsilon=0.5))
+    assert said["headline"] == "Not known yet: ± 12 or more in each row" and "± 24 if somebody adds 2" in said["more"]
+    assert said["test"] == pytest.approx(0.05)
+
+
 def test_an_accuracy_names_its_whole_price_before_it_runs(node: Node) -> None:
     asked = explanation(12.0, 1, epsilon=0.1, delta=1e-8, most_epsilon=1.0, most_delta=2e-8)
-    said = node.run("question/estimate.js", "m.estimate(a[0], new m.Told(), 0.05)", asked)
+    said = node.run("question/estimate.js", "m.estimate(a[0], 0.05)", asked)
     assert said["headline"] == "Right within 5%, if epsilon 1 can do it" and "epsilon 0.1" in said["more"]
     whole = node.run("question/explanation.js", "m.whole(a[0])", asked)
     assert whole == {"epsilon": 1.0, "delta": 2e-8, "paid": False}
@@ -222,8 +218,10 @@ def test_a_question_that_can_say_nothing_is_called_so(node: Node) -> None:
     useless = told(node, explanation(43_570.0, 3600))["useless"]
     assert "± 44,000, in each of 3,600 rows" in useless and "160 million" in useless
     assert told(node, explanation(12.0, 5))["useless"] is None
-    assert told(node, explanation(400.0, 10), [[1000.0]])["useless"] is not None
-    assert told(node, explanation(40.0, 10), [[1000.0]])["useless"] is None
+    hidden = [{"column": "n", "typical": 4.0, "most": 8.0, "worst": None}]
+    assert told(node, explanation(400.0, 10, relative_errors=hidden))["useless"] is not None
+    seen = [{"column": "n", "typical": 0.4, "most": 0.8, "worst": None}]
+    assert told(node, explanation(40.0, 10, relative_errors=seen))["useless"] is None
 
 
 def test_a_forecast_is_the_pace_of_the_last_weeks(node: Node) -> None:

@@ -13,7 +13,6 @@ import { Saved } from "./desk/saved.js";
 import { Tour } from "./desk/tour.js";
 import { Asking, Cancelled } from "./question/asking.js";
 import { Editor } from "./question/editor.js";
-import { Told } from "./question/estimate.js";
 import { offerExamples } from "./question/examples.js";
 import { Explanation, whole } from "./question/explanation.js";
 import { Mending } from "./question/mending.js";
@@ -31,9 +30,8 @@ const UNREACHABLE = "08006";
 const NOT_ENOUGH = "PD003"; // no epsilon that may be spent gives the accuracy
 
 const gauge = new BudgetGauge();
-const told = new Told();
 const together = new Together();
-const explanation = new Explanation(told, () => openPaid(question()));
+const explanation = new Explanation(() => openPaid(question()), (epsilon) => run({ ...question(), epsilon }));
 const editor = new Editor(byId("sql"), document.querySelector("#editor pre"), byId("completions"));
 const mending = new Mending(editor);
 const spend = new Spend();
@@ -256,7 +254,6 @@ async function lookAgain(sql) {
 async function run(asked = question(), asking = new Asking(asked)) {
   if (running || !asked.sql.trim()) return;
   if (!asked.epsilon) return byId("epsilon").reportValidity();
-  const explained = explanation.shown?.asked === asked.sql ? explanation.shown : null;
   running = asking;
   const clock = setInterval(() => {
     byId("progress").querySelector("span").textContent = `Reading and measuring, ${asking.seconds} s. You may leave: it goes on, and opens again free.`;
@@ -266,7 +263,6 @@ async function run(asked = question(), asking = new Asking(asked)) {
     const at = Date.now();
     explanation.fold();
     gauge.plan();
-    told.learn(explained, answer);
     if (answer.charge.epsilon) remembering = history.remember(answer.request_id, asked);
     return place(answer, { question: asked, at, me, before });
   }, (error) => {

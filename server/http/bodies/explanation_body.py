@@ -74,7 +74,14 @@ class RelativeErrorBody(BaseModel):
     """How far a column is expected to be from the truth, in multiples of its values."""
 
     column: str
-    typical: float | None = Field(description="Of the median row: 0.03 is 3%; null: nothing bounds it.")
+    typical: float | None = Field(
+        description="Of the median row, if contribution bounds stay those of your earlier answer to this question;"
+        " more epsilon mostly raises them. 0.03 is 3%; null: nothing bounds it."
+    )
+    most: float | None = Field(
+        description="Of the median row: nine of ten answers stay within this. It is what your earlier answer had,"
+        " where you name more epsilon now."
+    )
     worst: float | None = Field(description="Of the worst row.")
 
 

@@ -17,13 +17,17 @@ from planner.plan import BackendQuery
 from planner.policy.declared_keys import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
+from server.answers.encoding import encoded
+from server.answers.released import Released as Kept
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
 from server.backends.query_tuples import QueryTuples
+from server.ledger.charge import ChargeRecord, KeptAnswer
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
-from server.query import Cell, QueryRequest
+from server.query import Budget, Cell, QueryRequest
+from server.question import Question
 from server.results.response import response
 from server.workers.measure import measure
 from server.workers.pool import WorkerPool
@@ -52,6 +56,24 @@ class _ReadOnce:
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """What was read. The question is always the same."""
         return self.found
+
+
+@dataclass(frozen=True)
+class _OneAnswer:
+    """The part of a ledger that forecasts read, of an analyst with one answer."""
+
+    question: Question
+    kept: Kept
+
+    def answers_to(self, analyst: str, plan_hash: str, limit: int) -> list[ChargeRecord]:
+        """Its charge."""
+        charge = self.question.charge(QueryRequest(analyst, "", request_id="benchmark"))
+        return [ChargeRecord(1, charge, "committed", (), 0, 0)]
+
+    def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer:
+        """It."""
+        (record,) = self.answers_to(analyst, "", 1)
+        return KeptAnswer(1, encoded(self.kept), record.charge, paid=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +120,17 @@ class Asking:
             values[run] = [_number(by_key.get(name)) for name in groups]
         return Released(values, float(np.median(taus)), (time.perf_counter() - started) / releases)
 
+    def answered(self, aggregate: str, key: str, epsilon: float) -> tuple[Question, Kept]:
+        """A question, and one answer to it."""
+        request = QueryRequest("ada", self._sql(aggregate, key), epsilon=epsilon, request_id="benchmark")
+        question = self._pipeline.question(request)
+        return question, Kept(*measure(self._backend, question.query, question.measuring))
+
+    @staticmethod
+    def telling(question: Question, kept: Kept) -> _OneAnswer:
+        """A ledger that knows this one answer."""
+        return _OneAnswer(question, kept)
+
     def _sql(self, aggregate: str, key: str, plain: str = "") -> str:
         shown = ", ".join(part for part in (key or plain, aggregate) if part)
         return f"SELECT {shown} FROM {self.table.source}" + (" GROUP BY 1" if key else "")
@@ -106,6 +139,11 @@ class Asking:
         with duckdb.connect(str(self._file), read_only=True) as connection:
             connection.execute(f"USE {NAMESPACE}")
             return connection.execute(sql).fetchall()
+
+    @cached_property
+    def budget(self) -> Budget:
+        """Of whoever asks."""
+        return MemoryLedger({"ada": 1e6}).budget("ada")
 
     @cached_property
     def _file(self) -> Path:

@@ -2,16 +2,16 @@
 
 import { byId, element, quiet, show } from "../common/dom.js";
 import { help } from "../common/glossary.js";
-import { charged, listed, number, percent } from "../common/format.js";
+import { amount, charged, listed, number, percent } from "../common/format.js";
 import { estimate } from "./estimate.js";
 
 const ON_REQUEST = /reuse = only/; // what follows is given only to who asks for it
 
 export class Explanation {
-  // take: show what is free, and measure nothing.
-  constructor(told, take) {
-    this.told = told;
+  // take: show what is free, and measure nothing; test: ask with so little epsilon first.
+  constructor(take, test) {
     this.take = take;
+    this.test = test;
     this.root = byId("explanation");
     this.wanted = true; // open, unless it was folded by hand
     this.root.querySelector("summary").addEventListener("click", () => { this.wanted = !this.root.open; });
@@ -36,7 +36,7 @@ export class Explanation {
   // asked: the words that it explains; within: the accuracy that was asked for, or null.
   set(explanation, asked, within = null) {
     this.shown = { ...explanation, asked };
-    const guess = estimate(explanation, this.told, within);
+    const guess = estimate(explanation, within);
     const free = explanation.paid || explanation.follows || !explanation.privacy_units.length;
     const why = explanation.paid ? ": you have paid for it" : explanation.follows ? ": it follows from what you have paid for" : "";
     const cost = free ? `free${why}` : charged(whole(explanation));
@@ -45,7 +45,7 @@ export class Explanation {
       element("strong", {}, guess.headline), element("span", { class: free ? "cost free" : short ? "cost short" : "cost" },
         free ? cost : `${short ? "cannot be paid: " : ""}costs ${isUpTo(explanation) ? "up to " : ""}${cost}`),
     );
-    this.root.querySelector("dl.facts").replaceChildren(...facts(explanation, guess, within, this.take).flatMap(([name, words, term]) => [
+    this.root.querySelector("dl.facts").replaceChildren(...facts(explanation, guess, within, this).flatMap(([name, words, term]) => [
       element("dt", {}, name, term ? help(term) : null), element("dd", {}, words),
     ]));
     this.root.querySelector("dl.how").replaceChildren(...how(explanation).flatMap(([name, words]) => [element("dt", {}, name), element("dd", {}, words)]));
@@ -79,8 +79,13 @@ function isUpTo({ most_epsilon: most }) {
   return most !== null && most !== undefined;
 }
 
-function facts(explanation, guess, within, take) {
+function facts(explanation, guess, within, { take, test }) {
   const found = [["Expect", guess.more, "interval"]];
+  const unpaid = !explanation.paid && !explanation.follows && !explanation.cannot_pay;
+  if (guess.test && unpaid) {
+    const words = "Its answer tells how exact others will be, is charged, and stays yours.";
+    found.push(["A test", element("span", {}, words, " ", quiet(`Ask with epsilon ${amount(guess.test)}`, () => test(guess.test)))]);
+  }
   if (explanation.likely_cut > 0 && !explanation.paid) found.push(["Likely cut", likelyCut(explanation, within), "cut"]);
   if (explanation.privacy_units.length) found.push(["Protects", protection(explanation), "people"]);
   if (explanation.reuse && !explanation.paid) {

@@ -36,6 +36,18 @@ def test_more_noise_is_expected_of_a_smaller_epsilon() -> None:
     assert small.typical is not None and large.typical is not None and small.typical > 10 * large.typical
 
 
+def test_more_epsilon_promises_no_more_than_the_answer_that_was_given() -> None:
+    """Thresholds rise with epsilon, so that the noise at those of before is the lower end of a range."""
+    office = Office()
+    reach = half_width(office, 0.1, 16.0)
+    office.tell("ada", COUNT, 0.1, [15_000.0], 16.0, reach=reach)
+    (more,), (less,) = found(office, epsilon=4.0), found(office, epsilon=0.05)
+    assert more.typical is not None and less.typical is not None
+    assert more.most is not None and less.most is not None
+    assert more.most == pytest.approx(reach / 15_000) and more.most > 10 * more.typical
+    assert less.most == less.typical and less.most > more.most
+
+
 def test_the_smallest_row_is_known_worst_and_one_of_nothing_not_at_all() -> None:
     office = Office()
     names = Domain((("AFRICA", "AMERICA", "ASIA"),))
