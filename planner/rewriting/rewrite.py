@@ -104,7 +104,11 @@ def _in_groups(plan: Plan) -> exp.Select:
 
 
 def _thresholds(plan: Plan) -> tuple[int, ...]:
-    chosen = [release for release in plan.releases if release.ranked is None and not release.determined]
+    chosen = [
+        release
+        for release in plan.releases
+        if release.ranked is None and (plan.adds_up(release) or not release.determined)
+    ]
     ladders = [Ladder(0, 0), *map(plan.ladder, chosen)]  # one: groups are shown, and people counted, at it
     return histogram_thresholds(ladders, plan.tuples_per_unit)
 
