@@ -82,6 +82,11 @@ _PROMISED = (
     "people are as well protected, and the true answer may lie outside."
 )
 
+_CUT_HERE = (
+    "An interval covers the noise, at the given confidence, around the answer after counting {amounts} of each "
+    "person at most, as the policy says. What people have beyond that is outside of it: the true answer {lies}."
+)
+
 _EXCEED = "About {people} (at most {most:,}) {have} more than {amount}{groups}; {lost} not counted."
 
 _WEAK = (
@@ -506,6 +511,11 @@ def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> 
         bounds = [(one.bound.at_most, one) for one in plan.releases if one.bound is not None]
         amounts = [amount_of(most, one) for most, one in bounds if most is not None]
         return _PROMISED.format(most=" and ".join(dict.fromkeys(amounts)))
+    named = [_named_amount(*pair) for pair in zip(plan.releases, noisy, strict=True)]
+    if named and all(named):
+        either = any(release.less is not None for release in plan.releases)
+        lies = "may lie on either side" if either else "may lie above"
+        return _CUT_HERE.format(amounts=" and ".join(dict.fromkeys(map(str, named))), lies=lies)
     covers = _covers(noisy)
     computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
     computed |= any(release.ranked is not None for release in plan.releases)
@@ -542,6 +552,15 @@ def _holds_truth(release: Release, noisy: NoisyAnswer) -> bool:
         return False
     whole = bool(np.all(noisy.tau >= float(normalised(release.bound.at_most, release))))
     return noisy.covers == "truncated_full" and (whole or noisy.exceeding is not None)
+
+
+def _named_amount(release: Release, noisy: NoisyAnswer) -> str | None:
+    """How much of each person counts, where the policy says it; None elsewhere, and where a factor cuts all."""
+    bound = release.bound
+    if bound is None or CENTRED in noisy.mechanism:
+        return None
+    most = bound.at_most if bound.clip is None else bound.clip
+    return None if most is None else amount_of(most, release)
 
 
 def _exceeding_notes(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Iterator[str]:

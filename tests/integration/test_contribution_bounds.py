@@ -96,6 +96,7 @@ def test_who_has_more_is_told_in_words(backend: DuckdbBackend) -> None:
     policy = visits_with(clip={"rows": 2})
     answer = answer_visits(backend, policy, plan_visits(backend, policy, LEISURE))
     assert answer.covers == "clipped value"
+    assert "after counting 2 rows of each person at most, as the policy says" in answer.notes[0]
     (told,) = [note for note in answer.notes if "not counted" in note]
     found = re.fullmatch(
         r"About ([\d,]+) people \(at most ([\d,]+)\) have more than 2 rows; their further rows are not counted\.",

@@ -19,6 +19,7 @@ from privacy.mechanisms.clipping.unit_vectors import UnitVectors
 from privacy.mechanisms.noise.integer_noise import IntegerNoise
 from privacy.noisy_answer import Exceeding, NoisyAnswer
 from privacy.truncation.control import QUIET, Control
+from privacy.truncation.loads.length_histogram import VectorsOfSum
 
 COUNT_SHARE = Fraction(1, 10)
 """Of epsilon, what counts the units that have more than the threshold."""
@@ -99,7 +100,14 @@ class CountedClip:
         """
         vectors = UnitVectors.of_sum(tuples, row, self.less, euclidean=False)
         control.check("clip")
-        noisy = self.clip.release_at(0, vectors, entropy)
+        return self._beside(self.clip.release_at(0, vectors, entropy), vectors, entropy)
+
+    def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
+        """As `release`, of what a database has added up of the units. Raises: as `release`."""
+        return self._beside(self.clip.release_vectors(vectors, entropy), vectors, entropy)
+
+    def _beside(self, noisy: NoisyAnswer, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
+        """The sums, and how many units have more."""
         longer = vectors.kept(self.ladder).exceedances
         assert longer is not None, "tuples of one owner are counted by their loads"
         people = int(self.noise.released(np.asarray(longer[0], np.int64), entropy)[0])

@@ -16,6 +16,8 @@ from privacy.mechanisms.groups.sums import Counted, Sum
 from privacy.noisy_answer import Exceeding
 from privacy.registry import group_measurements, release_together
 from privacy.truncation.encode import encode
+from privacy.truncation.loads.length_histogram import LengthHistogram, VectorsOfSum
+from privacy.truncation.loads.load_histogram import LoadHistogram
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -41,6 +43,23 @@ def test_who_has_more_is_counted_and_cut_in_proportion() -> None:
     assert (released.mechanism, released.epsilon, released.delta) == ("l1_clip", 1.0, 0.0)
     assert np.isinf(released.signal).all() and not released.may_be_cut.any(), "nothing was chosen"
     assert released.tau.tolist() == [5.0, 5.0]
+
+
+def test_a_database_that_adds_up_tells_the_same() -> None:
+    """Lengths 4, 5, 8 and 10: two units within the threshold of five, and two beyond it."""
+    thresholds = np.array([5 * ONE])
+    rows = np.zeros(2, np.int64), np.zeros(2, np.int64), np.arange(2)
+    lengths = LoadHistogram(*rows, np.array([2, 2]), np.array([9, 18]) * ONE, 1, 1, thresholds)
+    group, beyond = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+    totals, shares = np.array([8, 1, 4, 14]) * ONE, np.array([0, 0, 1, 3]) << 29
+    histogram = LengthHistogram(lengths, np.zeros(4, np.int64), group, beyond, totals, shares, 2)
+    vectors = VectorsOfSum(histogram, 0)
+    counted = CountedClip(1.0, FIVE, Fraction(10))
+    released = counted.release_vectors(vectors, ConstantEntropy())
+    whole = counted.release(SOME, 0, ConstantEntropy())
+    assert released.exceeding == whole.exceeding
+    assert released.values == pytest.approx(whole.values, abs=1e-5)
+    assert released.high == pytest.approx(whole.high, abs=1e-3)
 
 
 def test_a_tenth_of_epsilon_counts_and_the_rest_hides_the_sums() -> None:
