@@ -171,6 +171,11 @@ class Release:
         return self.bound is not None and self.bound.counted
 
     @property
+    def is_raised(self) -> bool:
+        """Are its intervals raised by what those people may lose: beside noise, in all groups alike?"""
+        return self.bound is not None and self.bound.counted and self.bound.at_most is not None
+
+    @property
     def is_sum(self) -> bool:
         """Is it a sum or count of tuples, not of distinct values, and no rank?"""
         return self.distinct is None and self.ranked is None

@@ -37,6 +37,7 @@ from planner.sql.sql_types import Family, SqlType, sql_type
 from planner.sql.trees import holds, nodes, tables_of
 from server.query import QueryRequest
 from server.question import Question
+from server.results.arithmetic.evaluate import releases_used
 
 _NANO = 1e9
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
@@ -292,11 +293,20 @@ def _noisy_names(question: Question) -> list[str]:
 
 
 def _sum_names(question: Question) -> list[str]:
-    """Columns with noise of their own, if it is independent in every group: of what is released that way."""
-    outputs = question.plan.outputs
+    """Columns with noise of their own, if it is independent in every group: of what is released that way.
+
+    Not those whose intervals are raised by what people may lose: that adds up over groups as no noise does.
+    """
+    outputs, releases = question.plan.outputs, question.plan.releases
     own = own_sums([output.expression for output in outputs])
     noisy = set(_noisy_names(question))
-    return [output.name for output, one in zip(outputs, own, strict=True) if one and output.name in noisy]
+    return [
+        output.name
+        for output, one in zip(outputs, own, strict=True)
+        if one
+        and output.name in noisy
+        and not any(releases[release].is_raised for release in releases_used(output.expression))
+    ]
 
 
 def _floored_names(question: Question) -> list[str]:

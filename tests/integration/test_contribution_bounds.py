@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -21,9 +22,13 @@ from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
 from server.backends.query_tuples import QueryTuples
-from server.query import Budget
+from server.ledger.ledger import Ledger
+from server.pipeline import Pipeline
+from server.query import Budget, QueryRequest, QueryResponse
 from server.results.response import response
 from server.workers.measure import measure, plan_measurements
+from server.workers.pool import WorkerPool
+from tests.support.asking import ask
 from tests.support.planning import demo_policy, planned
 from tests.support.tpch_duckdb import NAMESPACE
 from tests.support.visits import PEOPLE, VISITS, answer_visits, plan_visits, visits_policy
@@ -156,3 +161,71 @@ def test_both_databases_count_the_same_people(tpch_url: str, tpch_duckdb: Path) 
     for _, answer in answers:
         assert answer.covers == "truth"
         assert sum("not counted" in note for note in answer.notes) == 3
+
+
+ANALYSTS = {"ada": (20.0, 0.0)}
+
+JOINED = (
+    "FROM lineitem JOIN orders ON l_orderkey = o_orderkey JOIN customer ON o_custkey = c_custkey "
+    "JOIN nation ON c_nationkey = n_nationkey"
+)
+BY_NATION = f"SELECT n_name AS s, count(*) AS n {JOINED} GROUP BY n_name"
+TOTAL = f"SELECT count(*) AS n {JOINED}"
+
+
+def served(ledger: Ledger, workers: WorkerPool, path: Path, **said: dict[str, float]) -> Pipeline:
+    """A proxy of the demonstration's tables in a file, with `clip` and `at_most` of lineitem."""
+    file, policy = DuckdbBackend(path, NAMESPACE), demo_policy()
+    lines = replace(policy.tables["lineitem"], **said)  # type: ignore[arg-type]
+    return Pipeline(
+        replace(policy, tables={**policy.tables, "lineitem": lines}), file.schema(), file, ledger, workers
+    )
+
+
+def asked(pipeline: Pipeline, sql: str, **settings: Any) -> QueryResponse:
+    return ask(pipeline, QueryRequest("ada", sql, request_id="request-1", epsilon=4.0, **settings))
+
+
+def test_who_has_more_is_kept_and_nothing_follows_from_it(
+    ledger: Ledger, workers: WorkerPool, tpch_duckdb: Path
+) -> None:
+    """How many people have more is of all groups together, and so is how far an interval is raised for them."""
+    pipeline = served(ledger, workers, tpch_duckdb, clip={"rows": 20.0}, at_most={"rows": 400.0})
+    first, again = (asked(pipeline, BY_NATION) for _ in range(2))
+    assert (first.epsilon, again.epsilon, again.cached) == (4.0, 0.0, True)
+    assert first.covers == again.covers == "truth"
+    assert list(first.intervals) == list(again.intervals)
+    assert (
+        sum("not counted" in note for note in first.notes) == sum("not counted" in note for note in again.notes) == 1
+    )
+    total = asked(pipeline, TOTAL)
+    assert (total.epsilon, total.derived_from) == (4.0, ())
+    beside = asked(pipeline, f"SELECT s, n, n + 1 AS more, sum(n) OVER () AS w FROM ({BY_NATION}) t")
+    assert beside.epsilon == 0.0
+    for _, n, more, windowed in beside.intervals:
+        assert n is not None and more is not None and n.high is not None and more.high == n.high + 1
+        assert windowed is None, "what is added for people adds up as no noise does"
+
+
+def test_what_follows_from_a_promise_holds_the_truth_as_well(
+    ledger: Ledger, workers: WorkerPool, tpch_duckdb: Path
+) -> None:
+    pipeline = served(ledger, workers, tpch_duckdb, at_most={"rows": 400.0})
+    asked(pipeline, BY_NATION)
+    total = asked(pipeline, TOTAL, reuse="only")
+    assert (total.epsilon, total.covers, total.derived_from) == (0.0, "truth", (1,))
+    beside = asked(pipeline, f"SELECT s, n, sum(n) OVER () AS w FROM ({BY_NATION}) t")
+    assert beside.covers == "truth"
+    assert all(windowed is not None for _, _, windowed in beside.intervals)
+
+
+def test_explain_says_what_becomes_of_a_release(ledger: Ledger, workers: WorkerPool, tpch_duckdb: Path) -> None:
+    pipeline = served(ledger, workers, tpch_duckdb, clip={"rows": 20.0}, at_most={"rows": 400.0})
+    text = "\n".join(str(line) for (line,) in asked(pipeline, f"EXPLAIN {BY_NATION}").rows)
+    text = " ".join(text.split())
+    assert (
+        "counts 20 rows of each person, in all groups together, and a tenth of its epsilon counts who has more"
+        in text
+    )
+    assert "the policy says that nobody has more than 400 rows" in text
+    assert "epsilon 4" in text
