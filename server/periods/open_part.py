@@ -197,7 +197,8 @@ def _same(whole: Plan, part: Plan) -> bool:
     def told(plan: Plan) -> tuple[object, ...]:
         releases = tuple(replace(release, epsilon=1.0) for release in plan.releases)
         kinds = tuple((one.relation, one.determines) for one in plan.kinds)
-        keys = tuple(replace(key, omitted=None) for key in plan.group_keys)  # rows without a date are on no day
+        # rows without a date, or beyond the declared range, are in no group of either
+        keys = tuple(replace(key, omitted=None, within=()) for key in plan.group_keys)
         return releases, plan.owners, keys, plan.mechanism, plan.selection is None, kinds
 
     return told(whole) == told(part) and part.sampling is None
