@@ -161,3 +161,4 @@ def _propose(prepared: Prepared, record: TuningRecord, found: tuple[Tuned, ...],
         return
     write_policy(file.path, file.text, text)
     tell(f"Wrote {file.path}. A proxy that runs takes it over at SIGHUP or a reload.")
+    tell(f"Next: `noisegate policy check {file.path}` counts who has more than `at_most`, for you alone.")
