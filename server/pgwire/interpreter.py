@@ -578,7 +578,7 @@ def _fields(columns: Sequence[tuple[str, ResultType]]) -> tuple[Field, ...]:
 
 
 _WEAK = "weak", "the noise may be as large as the value"
-_CUT = "cut", "values may be cut to any part of the true ones"
+_CUT = "cut", "some of the value may be missing"
 
 
 def _marked(marks: Sequence[bool], name: str, what: str, *, shown: bool) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.limits import check_cells, most_groups
-from planner.plan import Output, Plan, Release, normalised
+from planner.plan import Centre, Output, Plan, Release, normalised
 from planner.planning.contribution_bounds import amount_of
 from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, KeyValue, ReleasedValue, RowCount
@@ -450,8 +450,14 @@ def _cut(
 
 
 def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:
-    """The confidence that every interval has: a value of k releases misses at most k times as often as one."""
-    misses = [math.fsum(1.0 - noisy[release].confidence for release in used) for used in _used(plan)]
+    """The confidence that every interval has: a value of k releases misses at most k times as often as one.
+
+    A centre is known: what it leaves is measured.
+    """
+    misses = [
+        math.fsum(1.0 - noisy[one].confidence for one in used if not isinstance(plan.releases[one].around, Centre))
+        for used in _used(plan)
+    ]
     return round(1.0 - min(1.0, max(misses, default=0.0)), _CONFIDENCE_DIGITS)
 
 

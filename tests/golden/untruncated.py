@@ -142,7 +142,11 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
             for place, index in enumerate(joined):
                 found[index][tuple(map(plain, row[: len(keys)]))] = int(row[len(keys) + place] or 0)
     if query.loads is not None:
-        _assert_same_loads(query, keys, run, [found[index] for index in joined])
+        sums_of = [found[index] for index in joined]
+        if query.by_length:  # rows of no public group add to no length
+            public = set(_groups(query, run, found))
+            sums_of = [{group: total for group, total in one.items() if group in public} for one in sums_of]
+        _assert_same_loads(query, keys, run, sums_of)
     for index, statement in enumerate(query.distinct):
         if statement is not None and index in query.ranked:
             found[index] = _ranked(plan.releases[index], run(statement), len(plan.owners), len(keys))
