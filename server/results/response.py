@@ -520,6 +520,7 @@ def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> 
     named = [_named_amount(*pair) for pair in zip(plan.releases, noisy, strict=True)]
     if named and all(named):
         either = any(release.less is not None for release in plan.releases)
+        either |= any(isinstance(output.expression, Apply) for output in plan.outputs)
         lies = "may lie on either side" if either else "may lie above"
         return _CUT_HERE.format(amounts=" and ".join(dict.fromkeys(map(str, named))), lies=lies)
     covers = _covers(noisy)

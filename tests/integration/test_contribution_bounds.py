@@ -114,6 +114,14 @@ def test_who_has_more_is_told_in_words(backend: DuckdbBackend) -> None:
     assert most == people + 6, "95% of the noise lies below"
 
 
+def test_people_beside_rows_have_thresholds_of_their_own(backend: DuckdbBackend) -> None:
+    policy = visits_with(at_most={"rows": VISITS})
+    sql = "SELECT place, count(*), count(DISTINCT person) FROM visit GROUP BY place"
+    answer = answer_visits(backend, policy, plan_visits(backend, policy, sql))
+    assert answer.covers == "clipped value", "how much of each person's places counts was chosen"
+    assert len(answer.rows) == len(truth_of(backend, BY_PLACE))
+
+
 def test_nobody_is_mentioned_where_nobody_may_have_more(
     backend: DuckdbBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
