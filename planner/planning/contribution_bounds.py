@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+
+from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
+from planner.periods.exact_days import day_columns, split_days
+from planner.periods.period_scope import Run
 from planner.plan import MOST_WEIGHT, ContributionBound, Release, normalised
 from planner.planning.releases import Releases
-from planner.policy.policy import ROWS, Policy, TablePolicy
+from planner.policy.policy import ROWS, ROWS_PER, Policy, TablePolicy
 from planner.sensitivity.join_steps import JoinSteps
 
 CLIPPING = ("l1_clip", "joint_scale")
@@ -112,12 +117,52 @@ def contribution_bounds(
     if sampled:
         return ContributionBounds({}, unused=_UNUSED.format(names=names, why="this answer is that of a sample"))
     inner = [entry.alias for entry in bound.tables if entry.alias in said and entry.outer is None]
-    tables = {alias: said[alias] for alias in inner if steps.determined_by(alias) == steps.all_rows()}
+    days = {column.alias: split_days(_conditions(bound), column) for column in day_columns(bound, policy)}
+    tables = {
+        alias: _in_time(said[alias], days.get(alias))
+        for alias in inner
+        if steps.determined_by(alias) == steps.all_rows()
+    }
     if not tables:
         return ContributionBounds(
             {}, unused=_UNUSED.format(names=names, why="a row may be in several joined rows here")
         )
     return ContributionBounds(tables, tuples_per_unit)
+
+
+def _conditions(bound: BoundQuery) -> list[exp.Expr]:
+    """All of which a row that counts passes."""
+    return [part for one in bound.predicates for part in (one.flatten() if isinstance(one, exp.And) else [one])]
+
+
+def _in_time(table: TablePolicy, found: tuple[Sequence[Run], object] | None) -> TablePolicy:
+    """With what is said of a day, week, month or year as a number of rows, where the question bounds the time."""
+    runs = [] if found is None else found[0]
+    ends = [(first, last) for first, last in runs if first is not None and last is not None]
+    if not ends or len(ends) < len(runs):
+        return table
+    known = {name: sum(_periods(unit, *run) for run in ends) for name, unit in ROWS_PER.items()}
+
+    def rows(said: Mapping[str, float]) -> Mapping[str, float]:
+        most = [said[name] * many for name, many in known.items() if name in said]
+        return {**said, ROWS: min([*most, said.get(ROWS, most[0])])} if most else said
+
+    return replace(table, clip=rows(table.clip), at_most=rows(table.at_most))
+
+
+def _periods(unit: str, first: date, last: date) -> int:
+    """How many days, weeks, months or years have a day between two days.
+
+    >>> [_periods(unit, date(2024, 1, 31), date(2024, 2, 5)) for unit in ("day", "week", "month", "year")]
+    [6, 2, 2, 1]
+    """
+    if unit == "year":
+        return last.year - first.year + 1
+    if unit == "month":
+        return 12 * (last.year - first.year) + last.month - first.month + 1
+    if unit == "week":
+        return (last.toordinal() - 1) // 7 - (first.toordinal() - 1) // 7 + 1
+    return (last - first).days + 1
 
 
 _UNUSED = "What the policy says of one person's {names} (clip, at_most) is not used: {why}."

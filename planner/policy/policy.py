@@ -80,8 +80,9 @@ class TablePolicy:
       parquet: where the database is a folder of Parquet files: the glob of those that the table is made of, from the
         folder on; None: those that are called after the table.
       append_only: by which column its rows only grow; None promises nothing (`planner.policy.append_only`).
-      clip: what counts of one person at most: of the table's `rows`, and of the sum of a column's absolute values as
-        sums count them. A hint: who has more is counted in part, and how many people that are is released.
+      clip: what counts of one person at most: of the table's `rows`, of those in a month (`rows_per_month`, likewise
+        of a day, week or year), and of the sum of a column's absolute values as sums count them. A hint: who has more
+        is counted in part, and how many people that are is released.
       at_most: what no person exceeds, of the same. A promise that accuracy alone rests on: intervals cover the truth
         if it holds.
     """
@@ -395,7 +396,11 @@ def _table(section: TomlSection, names: TableNames) -> TablePolicy:
 
 
 ROWS = "rows"
-"""In `clip` and `at_most`: how many rows of the table one person has. Any other name there is a column's."""
+"""In `clip` and `at_most`: how many rows of the table one person has."""
+
+ROWS_PER = {f"rows_per_{unit}": unit for unit in ("day", "week", "month", "year")}
+"""There, too: how many of them lie in one day, week, ... by the column that `append_only` names. Any other name is a
+column's."""
 
 
 def _amounts(section: TomlSection, key: str) -> dict[str, float]:
@@ -403,8 +408,8 @@ def _amounts(section: TomlSection, key: str) -> dict[str, float]:
     if key in section.names() and key not in section.nested():
         raise section.problem(key, f"says of what, and how much: {key} = {{rows = 40, cost = 9000}}")
     inner = section.section(key)
-    rows = inner.count(ROWS)
-    found = {} if rows is None else {ROWS: float(rows)}
+    rows = {name: inner.count(name) for name in (ROWS, *ROWS_PER)}
+    found = {name: float(most) for name, most in rows.items() if most is not None}
     found |= {name: inner.number(name) for name in inner.names()}
     for name, most in found.items():
         if not most > 0:

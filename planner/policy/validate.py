@@ -10,7 +10,7 @@ from planner.policy.append_only import AppendOnly
 from planner.policy.declared_domain import declared_domain
 from planner.policy.declared_keys import with_declared_keys
 from planner.policy.ownership import Ownership, row_key
-from planner.policy.policy import ROWS, ColumnPolicy, DeclaredForeignKey, Policy, TablePolicy
+from planner.policy.policy import ROWS, ROWS_PER, ColumnPolicy, DeclaredForeignKey, Policy, TablePolicy
 from planner.policy.table_settings import section_of
 from planner.schema import ForeignKey, Schema, Table
 from planner.sql.result_types import is_discoverable, result_type
@@ -140,10 +140,12 @@ def _amounts(declared: TablePolicy, table: Table) -> Iterator[str]:
             yield f"{where}: is for private tables; nobody owns a row of this one"
         for name in amounts:
             found = table.column(name)
-            if name == ROWS:
+            if name in ROWS_PER and declared.append_only is None:
+                yield f"{where}: {name} needs append_only, which says by which column rows have their time"
+            if name == ROWS or name in ROWS_PER:
                 continue
             if found is None:
-                yield f"{where}: no column {name}{_meant(name, (ROWS, *_names(table)))}"
+                yield f"{where}: no column {name}{_meant(name, (ROWS, *ROWS_PER, *_names(table)))}"
             elif not sql_type(found.type).is_number:
                 yield f"{where}: {name} is of type {found.type}; rows and numbers are what one person adds"
 

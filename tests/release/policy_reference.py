@@ -21,7 +21,7 @@ from planner.policy.append_only import AppendOnly
 from planner.policy.budgets import UNLIMITED, BudgetPolicy
 from planner.policy.database_limits import DatabaseLimits
 from planner.policy.mirror import MirrorPolicy
-from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy, TablePolicy, parse_policy
+from planner.policy.policy import ROWS, ROWS_PER, ColumnPolicy, DeclaredForeignKey, Policy, TablePolicy, parse_policy
 from planner.policy.side_channels import SideChannels
 from planner.policy.toml_section import CALENDAR_UNITS, TomlSection
 from tests.release.readme import replaced
@@ -46,8 +46,8 @@ key = ["id"]
 [tables.T]
 parquet = "x.parquet"
 append_only = {column = "at", closed_after_days = 7}
-clip = {rows = 1, C = 1}
-at_most = {rows = 1, C = 1}
+clip = {C = 1}
+at_most = {C = 1}
 rows_per_unit = {T = 1}
 columns = {C = {}}
 [budgets.analyst]
@@ -132,7 +132,7 @@ _DEFAULTS = {
     ("mirror.", "max_mb"): "20000",
     ("tables.T.", "parquet"): "files called after the table",
     ("tables.T.append_only.", "closed_after_days"): "must be said",
-    ("tables.T.clip.", "rows"): "none",
+    **{("tables.T.clip.", name): "none" for name in (ROWS, *ROWS_PER)},
     ("tables.T.clip.", "C"): "none",
     ("privacy.", "global_sensitivity"): "none",
 }
@@ -157,6 +157,11 @@ _ABOUT = {
         "tables.T.clip.",
         "rows",
     ): "of the table's rows, how many count of one person (`clip`), or how many nobody exceeds (`at_most`).",
+    **{
+        ("tables.T.clip.", name): f"the same of the rows in one {unit}, by the column of `append_only`; used where a "
+        "question's conditions say of which days rows are."
+        for name, unit in ROWS_PER.items()
+    },
     (
         "tables.T.clip.",
         "C",

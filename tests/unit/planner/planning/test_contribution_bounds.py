@@ -14,6 +14,7 @@ from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
+from tests.unit.planner.periods.test_time_keys import clinic
 
 Said = Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]]
 
@@ -156,6 +157,27 @@ def test_declared_fan_outs_that_say_less_are_believed() -> None:
     """A customer has one row: nobody exceeds a clip of 4."""
     plan = plan_of("SELECT count(*) FROM customer", {"customer": ({"rows": 4}, {})})
     assert plan.releases[0].bound == ContributionBound(None, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("admitted_at >= '2024-01-31' AND admitted_at < '2024-03-01'", 12),
+        ("admitted_at BETWEEN '2024-01-31' AND '2024-02-01'", 4),
+        ("admitted_at >= '2024-01-01' AND admitted_at < '2025-01-01'", 50),
+        ("admitted_at >= '2024-01-01'", 50),
+        ("ward = 'A'", 50),
+        ("(admitted_at < '2024-01-31' OR admitted_at > '2024-03-01')", 50),
+    ],
+)
+def test_rows_of_a_month_are_counted_where_conditions_bound_the_time(condition: str, rows: int) -> None:
+    """Six in a month: 12 in January and February; two in a day: four in two days; 50 in all."""
+    schema, policy = clinic("date")
+    said = replace(policy.tables["visit"], at_most={"rows": 50.0, "rows_per_month": 6.0, "rows_per_day": 2.0})
+    policy = replace(policy, tables={**policy.tables, "visit": said})
+    bound = bind(parse(f"SELECT count(*) FROM visit WHERE {condition}"), schema, policy)
+    plan = make_plan(bound, schema, policy, epsilon=1.0, delta=None, mechanism=None)
+    assert bounds(plan) == [(None, rows, False)]
 
 
 def test_a_bound_beyond_every_threshold_is_none() -> None:

@@ -46,6 +46,7 @@ def test_they_change_the_hash_and_weaken_nothing() -> None:
         ("clip = {cost = 0}", "cost: must be above 0"),
         ('at_most = {cost = "9"}', "cost: must be a finite number"),
         ("clip = {cost = inf}", "cost: must be a finite number"),
+        ("clip = {rows_per_month = 2.5}", "rows_per_month: must be a whole number"),
         ("clip = {rows = 41}\nat_most = {rows = 40}", "rows is more than at_most says that nobody exceeds"),
     ],
 )
@@ -64,6 +65,13 @@ def test_what_is_no_amount_is_refused(settings: str, told: str) -> None:
 def test_they_fit_the_catalog(settings: str, told: str) -> None:
     with pytest.raises(PolicyInvalid, match=told):
         validate(parse_policy(said(settings)), clinic("date")[0])
+
+
+def test_rows_per_month_need_a_time() -> None:
+    text = said("clip = {rows_per_month = 6}")
+    validate(parse_policy(text), clinic("date")[0])
+    with pytest.raises(PolicyInvalid, match="rows_per_month needs append_only"):
+        validate(parse_policy(text.replace(OTHER, "")), clinic("date")[0])
 
 
 def test_public_tables_have_none() -> None:
