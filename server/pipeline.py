@@ -42,11 +42,11 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
+from planner.group_domains.exact_days import day_columns
 from planner.parsing.explain import explained
 from planner.parsing.own_database import read_of
 from planner.parsing.parse import Statement, private_select
 from planner.parsing.syntax.queries import check_syntax
-from planner.periods.exact_days import day_columns
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
 from planner.planning.person_tables import with_person_tables

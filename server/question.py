@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cached_property
 
 from planner.binding.bound_query import BoundQuery
-from planner.periods.exact_days import DayColumn
+from planner.group_domains.exact_days import DayColumn
 from planner.plan import BackendQuery, GroupSelection, Plan, Release
 from planner.released_expression import RowCount, is_never_true
 from planner.sql.zones import UTC

@@ -30,6 +30,7 @@ from planner.binding.bound_query import BoundQuery, BoundTable, column_type
 from planner.expressions.datetimes import ALWAYS
 from planner.expressions.scalar import Span
 from planner.group_domains.day_conditions import days_left
+from planner.group_domains.exact_days import Run
 from planner.periods.reached_rows import OWN, Way, prefixes, ways
 from planner.periods.time_keys import TimeKey, time_key
 from planner.policy.policy import Policy
@@ -45,9 +46,6 @@ _MOST_DAYS = 60_000
 
 MOST_RUNS = 24
 """Stretches of days that one question is narrowed to."""
-
-Run = tuple[date | None, date | None]
-"""First and last day of a stretch; None: without an end."""
 
 TimeValues = tuple[KeyCell, ...]
 """The values of the group keys that say when; none of them: the question has no such keys."""
@@ -139,24 +137,6 @@ class PeriodScope:
             return None
         first, last = max(firsts), min(lasts)
         return (first, last) if 0 <= (last - first).days < _MOST_DAYS else None
-
-
-def joined_runs(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """Stretches of days in order, those that touch made one.
-
-    >>> march, until = (date(2024, 3, 1), date(2024, 3, 31)), (None, date(2024, 1, 31))
-    >>> days = [march, until, (date(2024, 2, 1), date(2024, 2, 9))]
-    >>> [tuple(map(str, run)) for run in joined_runs(days)]
-    [('None', '2024-02-09'), ('2024-03-01', '2024-03-31')]
-    """
-    joined: list[Run] = []
-    for first, last in sorted(runs, key=lambda run: run[0] or date.min):
-        before = joined[-1] if joined else None
-        if before is not None and (before[1] is None or (first or date.min).toordinal() <= before[1].toordinal() + 1):
-            joined[-1] = before[0], None if before[1] is None or last is None else max(before[1], last)
-        else:
-            joined.append((first, last))
-    return tuple(joined)
 
 
 def period_scope(bound: BoundQuery, schema: Schema, policy: Policy) -> PeriodScope | None:

@@ -9,8 +9,7 @@ from datetime import date
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
-from planner.periods.exact_days import day_columns, split_days
-from planner.periods.period_scope import Run
+from planner.group_domains.exact_days import Run, day_columns, split_days
 from planner.plan import MOST_WEIGHT, ContributionBound, Release, normalised
 from planner.planning.releases import Releases
 from planner.policy.policy import ROWS, ROWS_PER, Policy, TablePolicy

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import time, timedelta
 from functools import cached_property
 
-from planner.periods.exact_days import DayColumn, common_runs, split_days
-from planner.periods.period_scope import Run
+from planner.group_domains.exact_days import DayColumn, Run, common_runs, split_days
 from planner.reuse.fact import Within
 from planner.reuse.matching import (
     AskedQuestion,

@@ -13,8 +13,7 @@ from typing import Any, cast, get_args
 
 from sqlglot import exp
 
-from planner.periods.exact_days import DayColumn, split_days
-from planner.periods.period_scope import Run
+from planner.group_domains.exact_days import DayColumn, Run, split_days
 from planner.plan import GroupKey, Plan, Products, Release
 from planner.reuse.fact import TimeUnit, moment_of
 from planner.reuse.normal_form import Ordered, conjuncts, counted

@@ -14,8 +14,8 @@ from datetime import date
 
 import numpy as np
 
-from planner.periods.exact_days import common_runs, without_runs
-from planner.periods.period_scope import TimeValues, joined_runs
+from planner.group_domains.exact_days import common_runs, joined_runs, without_runs
+from planner.periods.period_scope import TimeValues
 from server.periods.day_pieces import Days, KeptSource, Piece
 
 WIDER = 1.4

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.periods.exact_days import without_runs
-from planner.periods.period_scope import Run, TimeValues
+from planner.group_domains.exact_days import Run, without_runs
+from planner.periods.period_scope import TimeValues
 from planner.plan import Plan
 from planner.reuse.day_match import DayMatch, GroupOfDays
 from planner.reuse.matching import AskedRelease, Lacking, Undecided

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from planner.periods.period_scope import PeriodScope, Run
+from planner.group_domains.exact_days import Run
+from planner.periods.period_scope import PeriodScope
 from server.ledger.entry_contents import PeriodsNoted
 from server.periods.calendar import days_of
 

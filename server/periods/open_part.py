@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 
 from planner.binding.bound_query import BoundQuery
 from planner.errors import PlannerError
-from planner.periods.period_scope import MOST_RUNS, PeriodScope, Run, joined_runs
+from planner.group_domains.exact_days import Run, joined_runs
+from planner.periods.period_scope import MOST_RUNS, PeriodScope
 from planner.plan import BackendQuery, Plan
 from planner.planning.answer_times import least_epsilon, rounded_up
 from planner.policy.policy import Policy

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from planner.binding.bound_query import BoundQuery
-from planner.periods.period_scope import PeriodScope, joined_runs, period_scope
+from planner.group_domains.exact_days import joined_runs
+from planner.periods.period_scope import PeriodScope, period_scope
 from planner.plan import BackendQuery, Plan
 from planner.policy.policy import Policy
 from planner.schema import Schema

@@ -23,7 +23,7 @@ from datetime import date, timedelta
 from functools import cached_property
 
 from planner.binding.bound_query import BoundQuery
-from planner.periods.exact_days import common_runs, without_runs
+from planner.group_domains.exact_days import common_runs, without_runs
 from planner.periods.period_scope import PeriodScope, period_scope
 from planner.plan import BackendQuery
 from planner.policy.policy import Policy

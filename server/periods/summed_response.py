@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.periods.period_scope import joined_runs
+from planner.group_domains.exact_days import joined_runs
 from privacy.registry import MECHANISMS, JointMechanism
 from server.answers.served import Served
 from server.periods.kept_words import ALL_KEPT, CUT_TOGETHER, PARTLY_KEPT, REST, SOME_KEPT, reopened_notes

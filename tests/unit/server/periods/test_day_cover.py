@@ -13,8 +13,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.periods.exact_days import common_runs, without_runs
-from planner.periods.period_scope import Run
+from planner.group_domains.exact_days import Run, common_runs, without_runs
 from planner.reuse.day_match import DayMatch
 from server.answers.released import Released
 from server.backends.columns import Domain

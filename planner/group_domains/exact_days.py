@@ -15,11 +15,13 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery, column_type
 from planner.errors import PlannerError
-from planner.periods.period_scope import Run, joined_runs
 from planner.policy.policy import Policy
 from planner.sql import literals
 from planner.sql.columns import bound_column
 from planner.sql.sql_types import Family
+
+Run = tuple[date | None, date | None]
+"""First and last day of a stretch; None: without an end."""
 
 ALL_DAYS: tuple[Run, ...] = ((None, None),)
 _LAST_MOMENT = time.max
@@ -156,6 +158,24 @@ def _next(day: date, days: int) -> date | None:
 
 def _is_stretch(run: Run) -> bool:
     return run[0] is None or run[1] is None or run[0] <= run[1]
+
+
+def joined_runs(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Stretches of days in order, those that touch made one.
+
+    >>> march, until = (date(2024, 3, 1), date(2024, 3, 31)), (None, date(2024, 1, 31))
+    >>> days = [march, until, (date(2024, 2, 1), date(2024, 2, 9))]
+    >>> [tuple(map(str, run)) for run in joined_runs(days)]
+    [('None', '2024-02-09'), ('2024-03-01', '2024-03-31')]
+    """
+    joined: list[Run] = []
+    for first, last in sorted(runs, key=lambda run: run[0] or date.min):
+        before = joined[-1] if joined else None
+        if before is not None and (before[1] is None or (first or date.min).toordinal() <= before[1].toordinal() + 1):
+            joined[-1] = before[0], None if before[1] is None or last is None else max(before[1], last)
+        else:
+            joined.append((first, last))
+    return tuple(joined)
 
 
 def common_runs(left: Sequence[Run], right: Sequence[Run]) -> tuple[Run, ...]:
