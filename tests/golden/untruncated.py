@@ -165,7 +165,10 @@ def _assert_same_loads(query: BackendQuery, keys: list[str], run: Run, sums: lis
         if row[len(keys)] >= len(sums):
             continue  # how many people each group has, which a selection of groups asks for
         counted[row[len(keys)]][tuple(map(plain, row[: len(keys)]))] = int(row[-1])
-    assert counted == [{group: total for group, total in one.items() if total} for one in sums]
+    found, expected = (
+        [{group: all_of for group, all_of in one.items() if all_of} for one in by] for by in (counted, sums)
+    )
+    assert found == expected
 
 
 def _ranked(release: Release, rows: Rows, owners: int, keys: int) -> dict[Group, int]:
