@@ -171,9 +171,12 @@ def measured(cell: Cell, releases: int) -> Measured:
     rows += [
         Row(cell.name, "error of the oracle", 100 * least / usual, "%"),
         Row(cell.name, "of the oracle", over, "1", most=bar),
-        Row(cell.name, "threshold, median", released.tau, "1"),
-        Row(cell.name, "threshold of the oracle", tau, "1"),
     ]
+    if cell.kind != "average":  # which has several thresholds
+        rows += [
+            Row(cell.name, "threshold, median", released.tau, "1"),
+            Row(cell.name, "threshold of the oracle", tau, "1"),
+        ]
     return Measured(cell.kind, cell.grouping, tuple(rows), over)
 
 

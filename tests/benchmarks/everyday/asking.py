@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from server.backends.query_tuples import QueryTuples
 from server.ledger.charge import ChargeRecord, KeptAnswer
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
-from server.query import Budget, Cell, QueryRequest
+from server.query import Budget, Cell, Interval, QueryRequest
 from server.question import Question
 from server.results.response import response
 from server.workers.measure import measure
@@ -119,6 +119,28 @@ class Asking:
             by_key = {_text(row[0]): row[-1] for row in found} if key else {"": found[0][0]}
             values[run] = [_number(by_key.get(name)) for name in groups]
         return Released(values, float(np.median(taus)), (time.perf_counter() - started) / releases)
+
+    def rows_as_read(
+        self, aggregate: str, key: str, truth: Mapping[str, float], epsilon: float, releases: int
+    ) -> Values:
+        """(5, N) of all rows of so many answers: value, lower and upper end, what is true, and is it marked?"""
+        request = QueryRequest("ada", self._sql(aggregate, key), epsilon=epsilon, request_id="benchmark")
+        question = self._pipeline.question(request)
+        backend = cast("Backend", _ReadOnce(self._backend.read(question.query)))
+        budget = MemoryLedger({"ada": 1e6}).budget("ada")
+        found = []
+        for _ in range(releases):
+            answer = response(
+                question.plan, *measure(backend, question.query, question.measuring), budget, "benchmark"
+            )
+            for row, intervals, cut in zip(answer.rows, answer.intervals, answer.cut, strict=True):
+                true = truth.get(_text(row[0]) if key else "")
+                around = intervals[-1] or Interval(None, None)
+                low = -np.inf if around.low is None else around.low
+                high = np.inf if around.high is None else around.high
+                if true is not None:
+                    found.append((_number(row[-1]), low, high, true, float(cut)))
+        return np.array(found).T
 
     def answered(self, aggregate: str, key: str, epsilon: float) -> tuple[Question, Kept]:
         """A question, and one answer to it."""
