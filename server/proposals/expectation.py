@@ -66,9 +66,11 @@ def _at(measured: AnyRelease, known: NoisyAnswer, n_groups: int) -> NoisyAnswer:
     """The known values with the noise of another budget, threshold by threshold."""
     taus, halves = _noise(measured, n_groups)
     half = halves[np.minimum(np.searchsorted(taus, known.tau), len(taus) - 1)]
-    # What choosing a threshold costs falls with the budget as its noise does: so much stronger is the same value.
+    # What a choice overlooks falls as its budget grows: so much stronger is the same value. What was added up of
+    # other answers has no budget of its own: there it falls as noise does.
     before = (known.high - known.low) / 2
-    signal = known.signal * np.divide(before, half, out=np.ones_like(before), where=(before > 0) & (half > 0))
+    by_noise = np.divide(before, half, out=np.ones_like(before), where=(before > 0) & (half > 0))
+    signal = known.signal * (measured.epsilon / known.epsilon if known.epsilon > 0 else by_noise)
     moved = known.exceeding  # as many people have more than the policy lets count
     below, above = (0.0, 0.0) if moved is None else (moved.below, moved.above)
     return replace(known, low=known.values - half - below, high=known.values + half + above, signal=signal)

@@ -137,8 +137,8 @@ def test_a_quotient_says_why_its_interval_has_less_confidence(pipeline: Pipeline
     alone = "SELECT avg(c_acctbal) FROM customer"
     for sql in (alone, alone, "SELECT a + 1 FROM (SELECT avg(c_acctbal) AS a FROM customer) t"):
         answer = _asked(pipeline, sql, epsilon=1.0)
-        assert answer.confidence == 0.85, "a count, and a sum that may be negative"
-        assert sum("85% and not 95%: " in note for note in answer.notes) == 1, sql
+        assert answer.confidence == 0.9, "a count, and what a centre leaves of the sum"
+        assert sum("90% and not 95%: " in note for note in answer.notes) == 1, sql
 
 
 def test_shares_of_the_whole_add_up_and_are_true_quotients(pipeline: Pipeline) -> None:

@@ -3,8 +3,7 @@
 A generated hospital at three sizes, TPC-H, and a question-and-answer site where its data is; nothing is declared of
 how much one person adds. The demonstration's questions, 100,000 releases each (`tail`). Generated graphs whose
 programs are large (`dense`). Errors with a capacity per kind of unit (`kinds`).
-Everyday questions of five generated tables, by what stands in their rows without a mark (`unmarked`).
-CASES="hospital;tpch;travel;tail;dense;kinds;unmarked" asks about those alone.
+CASES="hospital;tpch;travel;tail;dense;kinds" asks about those alone.
 """
 
 from __future__ import annotations
@@ -18,9 +17,8 @@ from tests.benchmarks.trust.intervals import intervals
 from tests.benchmarks.trust.kinds import kinds
 from tests.benchmarks.trust.marks import marks
 from tests.benchmarks.trust.questions import data_sets
-from tests.benchmarks.trust.unmarked import unmarked
 
-CASES = ("hospital", "tpch", "travel", "tail", "dense", "kinds", "unmarked")
+CASES = ("hospital", "tpch", "travel", "tail", "dense", "kinds")
 
 
 def run(quick: bool) -> list[Row]:
@@ -35,6 +33,4 @@ def run(quick: bool) -> list[Row]:
         rows += dense_graphs(quick)
     if "kinds" in wanted:
         rows += kinds(quick)
-    if "unmarked" in wanted:
-        rows += unmarked(quick)
     return rows

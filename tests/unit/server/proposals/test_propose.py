@@ -82,7 +82,9 @@ class Office:
         request = QueryRequest(analyst, sql, epsilon=epsilon)
         question = self.question(request)
         known = replace(
-            noisy_answer(values, reach=reach, signal=[signal] * len(values)), tau=np.full(len(values), tau)
+            noisy_answer(values, reach=reach, signal=[signal] * len(values)),
+            tau=np.full(len(values), tau),
+            epsilon=epsilon,
         )
         released = Released(domain, (known,) * len(question.measuring.releases))
         self.ledger.commit(self.ledger.reserve(question.charge(request)), encoded(released))

@@ -28,7 +28,7 @@ _FAR_OFF, _NEAR = 3.0, 0.05
 """Half-widths beyond which a row is far off, and the relative error below which it is near."""
 
 
-def unmarked(quick: bool) -> list[Row]:
+def run(quick: bool) -> list[Row]:
     """By table and epsilon, over all rows of all questions; bars are of a whole run."""
     names = _QUICK if quick else [table.name for table in TABLES]
     with ProcessPoolExecutor(_PROCESSES) as pool:
