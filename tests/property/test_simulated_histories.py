@@ -33,7 +33,7 @@ def test_histories_that_once_broke_one_do_not() -> None:
         assert list(violations(Simulation(seed).run())) == [], seed
 
 
-@pytest.mark.parametrize("seed", [4484, 7520])
+@pytest.mark.parametrize("seed", [21549])
 def test_a_failure_that_nobody_was_told_of_is_one(seed: int) -> None:
     """The proxy ended after it had noted the failure and before its client heard of it. The question is refused all
     the same, or who ends proxies could have it fail again and again."""
