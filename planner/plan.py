@@ -465,8 +465,9 @@ class Plan:
         named = self.named_threshold(release)
         if named is not None:
             return one_threshold(named)
-        fine = self.nested(release) or self.adds_up(release)
-        return useful_ladder(release.whole, self._most_rows(release), fine=fine)
+        counted = self.adds_up(release)  # of whole people
+        fine = self.nested(release) or counted
+        return useful_ladder(release.whole or counted, self._most_rows(release), fine=fine)
 
     def _most_rows(self, release: Release) -> int | None:
         """A bound on the rows of one unit, each of weight 1 at most: of an average also by what is left of its count.
