@@ -147,7 +147,8 @@ def _propose(prepared: Prepared, record: TuningRecord, found: tuple[Tuned, ...],
             show(histogram_view(one, buckets))
             show(bounds_words(one, bounds, buckets))
         if bounds is not None:
-            proposals.append(Proposal(one.table, one.measure, bounds.clip, bounds.at_most))
+            # With both, an interval allows for as many people above `clip` as noise could hide.
+            proposals.append(Proposal(one.table, one.measure, None, bounds.at_most))
     if not proposals:
         return
     file = prepared.file

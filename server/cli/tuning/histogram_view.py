@@ -74,11 +74,11 @@ def bounds_words(tuned: Tuned, bounds: Bounds | None, buckets: int) -> str:
     clip = f"{bounds.clip:,.12g}"
     each = f"{clip} rows" if tuned.measure == ROWS else f"a sum of {clip}"
     return (
-        f"{label}: clip at {number(bounds.clip)}. Of each person at most {each} will count; {more} more. "
-        "Answers say how many are cut.\n"
         f"{label}: at_most {number(bounds.at_most)}. You promise that nobody has more, so that intervals hold the "
         f"truth. Nobody was seen above {number(bounds.seen)}, though up to {most:,} people a bucket could be unseen. "
         "Where the promise is wrong intervals may miss the truth; privacy holds.\n"
+        f"{label}: or clip at {number(bounds.clip)} instead, for narrower intervals of what is then counted. Of each "
+        f"person at most {each} will count; {more} more. Answers say how many are cut.\n"
     )
 
 

@@ -26,13 +26,13 @@ class Proposal:
     Attributes:
       table: its canonical name.
       measure: `rows` or a column.
-      clip, at_most: in the measure's own unit.
+      clip, at_most: in the measure's own unit; None: what the file says of it stays.
     """
 
     table: str
     measure: str
-    clip: float
-    at_most: float
+    clip: float | None
+    at_most: float | None
 
 
 def with_bounds(text: str, policy: Policy, proposals: Iterable[Proposal]) -> str:
@@ -48,13 +48,16 @@ def with_bounds(text: str, policy: Policy, proposals: Iterable[Proposal]) -> str
     for one in proposals:
         bounds = wanted.setdefault(one.table, {})
         for name, value in zip(BOUNDS, (one.clip, one.at_most), strict=True):
-            bounds.setdefault(name, {})[one.measure] = value
+            if value is not None:
+                bounds.setdefault(name, {})[one.measure] = value
     document = tomllib.loads(text)
     meant, lines = deepcopy(document), text.splitlines()
     settings = []
     for table, bounds in wanted.items():
         written = next((key for key in document["tables"] if _canonical(key, policy) == table), table)
-        merged = {name: {**document["tables"].get(written, {}).get(name, {}), **bounds[name]} for name in BOUNDS}
+        there = document["tables"].get(written, {})
+        named = [name for name in BOUNDS if name in bounds or name in there]
+        merged = {name: {**there.get(name, {}), **bounds.get(name, {})} for name in named}
         meant["tables"].setdefault(written, {}).update(merged)
         new = [f"{name} = {_inline(values)}" for name, values in merged.items()]
         settings += [section_of(table, policy.schemas), *new]
