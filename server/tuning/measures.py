@@ -92,9 +92,12 @@ def measures(
 
 
 def _without_bounds(policy: Policy) -> Policy:
-    """Before any bounds: what people have is counted up to the ends of the histogram, whatever is declared by now."""
+    """Before any bounds: what people have is counted up to the ends of the histogram, whatever is declared by now.
+
+    And without a least number of people, which is of groups that questions show: to select by it is a sum more.
+    """
     tables = {name: replace(table, clip={}, at_most={}) for name, table in policy.tables.items()}
-    return replace(policy, tables=tables)
+    return replace(policy, tables=tables, minimum_frequency=None)
 
 
 def _owned(policy: Policy, schema: Schema) -> Iterator[str]:
@@ -179,7 +182,9 @@ def _people(plan: Plan, policy: Policy, schema: Schema, dialect: Dialect) -> Bac
     people = _planned(f"SELECT count(*) FROM {_quoted(relation)}", policy, schema)
     if [owner.relation for owner in people.owners] != [relation] or not people.counts_loads:
         return None
-    return rewrite(people, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
+    found = rewrite(people, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
+    assert found.n_releases == 1, "people are counted once"
+    return found
 
 
 def _numbers(name: str, policy: Policy, schema: Schema) -> Sequence[str]:

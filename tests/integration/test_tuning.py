@@ -190,6 +190,20 @@ def test_people_are_counted_by_what_they_have(clinic: Clinic, book: StoreLedger)
         assert found.histogram.epsilon == 0.25, "four histograms share it"
 
 
+def test_a_least_number_of_people_per_group_changes_nothing(tmp_path: Path) -> None:
+    found = []
+    for name, policy in (
+        ("all", POLICY),
+        ("withheld", POLICY.replace("[privacy]", "[privacy]\nminimum_frequency = 5")),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        with new_ledger(folder) as book:
+            found.append(on_duckdb(folder / "clinic.duckdb", policy).tuned(book).histograms)
+    assert "minimum_frequency" in policy
+    assert found[0] == found[1]
+
+
 def test_one_person_moves_one_number_by_one(tmp_path: Path) -> None:
     """Whoever leaves with all that the person owns: the sensitivity that the noise is for."""
 

@@ -103,9 +103,12 @@ class VectorsOfSum:
         Args:
           tau_units: a threshold of the histogram, in units.
           step: in units of 2^-FINER_BITS.
+        Raises: InvalidParameter for another threshold: units between it and the next would count whole.
         Cost: O(m), and one product of integers of any length per group.
         """
         own = self.histogram
+        if tau_units not in own.lengths.thresholds:
+            raise InvalidParameter("a histogram of lengths knows its own thresholds only")
         mine = (own.sums == self.row) & (own.group >= 0)
         whole = mine & (own.interval <= np.searchsorted(own.lengths.thresholds, tau_units))
         cut = mine & ~whole
