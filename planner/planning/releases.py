@@ -170,7 +170,8 @@ def _measure_around(
         if aggregate.around is not None:
             around = Products(*map(only, aggregate.around))
         if place in centres:
-            ((centre, _),), count = centres[place], only(aggregate.over or 0)
+            assert aggregate.over is not None, "an average has its count"
+            ((centre, _),), count = centres[place], only(aggregate.over)
             released[centre] = replace(released[centre], around=Centre(count))
             around = Deviation(centre, count)
         if around is not None:

@@ -237,7 +237,8 @@ def wider_than(part: Noises, whole: Noises, lower: float) -> float:
     if any(one.keys() != other.keys() for one, other in zip(part, whole, strict=True)):
         return math.inf
     pairs = [(one[tau], other[tau] * lower) for one, other in zip(part, whole, strict=True) for tau in one]
-    return max((own / most if most > 0 else math.inf for own, most in pairs), default=math.inf)
+    noisy = [(own, most) for own, most in pairs if own > 0]  # a centre has no noise of its own
+    return max((own / most if most > 0 else math.inf for own, most in noisy), default=math.inf)
 
 
 def least_that_does(

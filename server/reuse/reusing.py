@@ -181,7 +181,7 @@ def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_
         one, kept = source.released.noisy[place], source.owned.outline.releases[place]
         computed = usable(one)
         whole = (kept.adds_up and computed) or source.is_single(all_there=not computed)
-        whole |= isinstance(release.around, Centre)
+        whole |= isinstance(release.around, Centre) and len(set(one.values.tolist())) == 1
         if whole and holds(plan, release, one):
             options.append((source, place))
     if not options:

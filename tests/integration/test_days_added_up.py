@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from server.errors import NothingFollows
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
 from tests.support.asking import ask
@@ -21,6 +22,7 @@ SHARES = (
     "SELECT ward, count(*) AS n, 100.0 * count(*) / sum(count(*)) OVER () AS share FROM visit "
     "WHERE admitted_at >= DATE '2026-01-01' GROUP BY ward ORDER BY 1"
 )
+RECENT = "FROM visit WHERE admitted_at >= DATE '2025-10-01' AND admitted_at < DATE '2026-07-01'"
 EPSILON = 40.0
 
 
@@ -77,6 +79,22 @@ def test_a_number_asked_again_is_in_two_parts_and_then_what_is_open_is_charged_a
         assert 0 < later.epsilon < EPSILON / 2 and left - clinic.left() == pytest.approx(later.epsilon, abs=1e-9)
         assert [one.version for one in later.kept] == [2] and later.kept[0].last == "2026-04-13"
         assert abs(_value(later) - (4800 + 40 * (number + 1))) < 400, "every row once"
+
+
+def test_averages_around_their_own_centres_are_not_added_up(clinic: GrowingClinic) -> None:
+    """The truth is 19.5; centres of two answers would add up to twice that."""
+    series = f"SELECT date_trunc('month', admitted_at) AS month, avg(cost) {RECENT} GROUP BY 1"
+    clinic.ask(series, EPSILON)
+    _load(clinic, 0)
+    measured = clinic.ask(series, EPSILON)
+    assert {one.version for one in measured.kept} == {1}, "months that stand are kept"
+    months = [float(str(row[1])) for row in measured.rows if "2025-10" <= str(row[0]) < "2026-05"]
+    assert len(months) == 7 and all(abs(month - 19.5) < 8 for month in months)
+    closed = f"SELECT avg(cost) {RECENT}".replace("2026-07-01", "2026-04-01")
+    total = QueryRequest("ada", closed, epsilon=EPSILON, request_id="r")
+    with pytest.raises(NothingFollows):
+        ask(clinic.pipeline(), replace(total, reuse="only"))
+    assert abs(_value(ask(clinic.pipeline(), total)) - 19.5) < 4
 
 
 @pytest.mark.slow
