@@ -87,7 +87,7 @@ def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
     whole = bounds is not None and (bounds.whole if scalar.digits is None else scalar.digits.scale == 0)
     if bounds is None or not whole or not bounds.safe or max(abs(bounds.lo), abs(bounds.hi)) > _MOST:
         return None
-    step = _step(node)
+    step = _calendar_step(node)
     values = range(math.ceil(bounds.lo / step) * step, math.floor(bounds.hi) + 1, step)
     few = 0 < len(values) <= MAX_GROUPS
     if of_fields(sql):  # of dates that are clamped: always there, and within the bounds
@@ -100,7 +100,7 @@ def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
     return Buckets(exp.Case().when(inside, cast_sql(copied(sql), "BIGINT"), copy=False), tuple(values))
 
 
-def _step(node: exp.Expr) -> int:
+def _calendar_step(node: exp.Expr) -> int:
     """A whole number that divides every value of a whole-valued expression: 10 for `10 * floor(x)`; 1 at worst."""
     return abs(_divisor(node)) or 1
 

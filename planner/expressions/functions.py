@@ -195,7 +195,7 @@ TABLE: dict[type[exp.Expr], Function] = {
         strings.starts_with, _BOTH, ("starts_with({t}, 'a')", "starts_with({c}, '')")),
     # dates
     exp.Extract: Function("field, datetime -> numeric; date_part -> double", "NULL outside the years 1 to 9999",
-        elapsed.extracted, _BOTH,
+        elapsed.extracted_of_difference, _BOTH,
         ("extract(year FROM {d})", "date_part('dow', {s})", "extract(hour FROM {z})", "extract(week FROM {d})",
          "extract(isodow FROM {d})", "extract(doy FROM {s})", "extract(quarter FROM {d})", "extract(day FROM {z})",
          "extract(month FROM {d} + INTERVAL '1' MONTH)", "extract(minute FROM {s})",

@@ -106,19 +106,19 @@ def _runs(condition: exp.Expr, column: DayColumn) -> tuple[Run, ...] | None:
 
 def _run(inner: exp.Expr, whole_days: bool) -> Run | None:
     if isinstance(inner, exp.Between):
-        first, last = _begins(inner.args["low"]), _ends(inner.args["high"], whole_days)
+        first, last = _begins(inner.args["low"]), _exact_ends(inner.args["high"], whole_days)
         return None if first is None or last is None else (first, last)
     first = last = None
     if isinstance(inner, exp.GTE):
         first = _begins(inner.expression)
     elif isinstance(inner, exp.GT):
-        before = _ends(inner.expression, whole_days)
+        before = _exact_ends(inner.expression, whole_days)
         first = None if before is None else _next(before, 1)
     elif isinstance(inner, exp.LT):
         after = _begins(inner.expression)
         last = None if after is None else _next(after, -1)
     elif isinstance(inner, exp.LTE):
-        last = _ends(inner.expression, whole_days)
+        last = _exact_ends(inner.expression, whole_days)
     elif isinstance(inner, exp.EQ) and whole_days:
         first = last = _begins(inner.expression)
     return None if first is None and last is None else (first, last)
@@ -132,7 +132,7 @@ def _begins(node: exp.Expr) -> date | None:
     return value
 
 
-def _ends(node: exp.Expr, whole_days: bool) -> date | None:
+def _exact_ends(node: exp.Expr, whole_days: bool) -> date | None:
     """The day whose last moment a literal is: of a date its only one."""
     value = _moment(node)
     if isinstance(value, datetime):

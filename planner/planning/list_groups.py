@@ -18,7 +18,9 @@ from planner.schema import Schema
 from planner.sensitivity.provenance import provenance
 
 _REASON = "Nothing is released: which groups there may be is public, and no private row is read."
-_COUNTED = "Nothing is released: how many rows that answer has does not depend on them, and no private row is read."
+_COUNTED_PUBLICLY = (
+    "Nothing is released: how many rows that answer has does not depend on them, and no private row is read."
+)
 
 
 def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
@@ -48,7 +50,7 @@ def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
         epsilon=0.0,
         delta=0.0,
         mechanism="gem",
-        reason=_REASON if bound.keys else _COUNTED,
+        reason=_REASON if bound.keys else _COUNTED_PUBLICLY,
         fingerprint=schema.fingerprint,
         policy_hash=policy.hash,
     )

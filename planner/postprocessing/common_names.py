@@ -59,7 +59,7 @@ class _Naming:
                 if clause.args.get("recursive"):
                     inside = {**known, name: None}
                 self.write(entry.this, inside)
-                itself = name not in inside and any(_names(table, name) for table in tables_of(entry.this))
+                itself = name not in inside and any(_common_names(table, name) for table in tables_of(entry.this))
                 known = {**known, name: self._named(entry, name) if itself or name in self._repeated else None}
         waiting = [child for child in children(node) if child is not clause]
         while waiting:  # conditions are as deep as they are long
@@ -94,5 +94,5 @@ def _is_plain(table: exp.Table) -> bool:
     return table.args.get("db") is None and isinstance(table.this, exp.Identifier)
 
 
-def _names(table: exp.Table, name: str) -> bool:
+def _common_names(table: exp.Table, name: str) -> bool:
     return _is_plain(table) and fold(table.this) == name

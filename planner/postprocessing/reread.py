@@ -38,9 +38,9 @@ def check_written(sql: str, public: Collection[Place], dialect: Dialect) -> None
     """
     tree = _read(sql, dialect)
     if tree is None or not all(is_allowed(node, dialect) for node in nodes(tree)):
-        raise _refusal()
+        raise _rereading_refusal()
     if not all(_stands_alone(function) for function in functions_of_from(tree)):
-        raise _refusal()
+        raise _rereading_refusal()
     for table in tables_of(tree):
         schema = table.args.get("db")
         if schema is not None:
@@ -48,7 +48,7 @@ def check_written(sql: str, public: Collection[Place], dialect: Dialect) -> None
         else:
             known = is_relation(table) or means_cte(table) or not isinstance(table.this, exp.Identifier)
         if not known:
-            raise _refusal()
+            raise _rereading_refusal()
 
 
 def functions_of_from(tree: exp.Expr) -> list[exp.Table | exp.Lateral]:
@@ -82,6 +82,6 @@ def _read(sql: str, dialect: Dialect) -> exp.Expr | None:
     return tree if isinstance(tree, exp.Query) else None
 
 
-def _refusal() -> UnsupportedSQL:
+def _rereading_refusal() -> UnsupportedSQL:
     hint = "write it with fewer functions: plain names, numbers and texts"
     return UnsupportedSQL("what surrounds the answers cannot be written as SQL for the database", hint=hint)

@@ -32,7 +32,7 @@ def constant(node: exp.Expr) -> exp.Expr:
         inner = constant(node.this)
         if isinstance(inner, (exp.Null, exp.Parameter)):
             return inner
-        return _converted(inner, node.to) or node
+        return _without_casts(inner, node.to) or node
     if isinstance(node, exp.DPipe):
         return _joined((node.left, node.right)) or node
     if isinstance(node, exp.Concat):
@@ -54,7 +54,7 @@ def _joined(parts: Sequence[exp.Expr]) -> exp.Expr | None:
     return _noted(exp.Literal.string("".join(known)), parts[0]) if len(known) == len(texts) else None
 
 
-def _converted(inner: exp.Expr, target: exp.DataType) -> exp.Expr | None:
+def _without_casts(inner: exp.Expr, target: exp.DataType) -> exp.Expr | None:
     """A constant as another type; None where it is no such value, or of a type that is not read here."""
     text = constant_text(inner)
     kind = sql_type(target.sql("postgres").lower())

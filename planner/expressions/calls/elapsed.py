@@ -18,7 +18,7 @@ from planner.sql.zones import UTC
 _DAY = 86_400
 
 
-def extracted(node: exp.Expr, binder: Binder) -> Scalar:
+def extracted_of_difference(node: exp.Expr, binder: Binder) -> Scalar:
     """EXTRACT(field FROM x) of a moment, of a difference of moments, or of an age. Raises: UnsupportedSQL."""
     operand = node.args["expression"].unnest()
     if isinstance(operand, Age):

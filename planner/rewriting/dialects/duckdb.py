@@ -33,7 +33,7 @@ CLAUSES = (
 )  # fmt: skip
 
 HANDLERS: dict[type[exp.Expr], Handler] = {
-    **duckdb_conditions.HANDLERS,
+    **duckdb_conditions.CONDITIONS,
     **duckdb_numbers.HANDLERS,
     **duckdb_values.HANDLERS,
 }
@@ -74,7 +74,7 @@ class Writer:
     clauses: tuple[type[exp.Expr], ...] = CLAUSES
     schema: Schema = field(default_factory=lambda: Schema({}))
     name: str = "DuckDB"
-    aggregates: Mapping[type[exp.Expr], Handler] = field(default_factory=lambda: duckdb_aggregates.HANDLERS)
+    aggregates: Mapping[type[exp.Expr], Handler] = field(default_factory=lambda: duckdb_aggregates.AGGREGATES)
     declared: Callable[[exp.Subquery], exp.Expr] = exp.Subquery.copy
 
     def write(self, node: exp.Expr) -> Typed:

@@ -39,6 +39,6 @@ def _typed(call: exp.Expr, sql: exp.Expr, value: Typed) -> Typed:
     return Typed(cast_sql(sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
 
 
-HANDLERS: dict[type[exp.Expr], Handler] = dict.fromkeys(
+AGGREGATES: dict[type[exp.Expr], Handler] = dict.fromkeys(
     (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Filter), _aggregate
 )

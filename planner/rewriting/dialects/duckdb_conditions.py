@@ -53,7 +53,7 @@ def _found(node: exp.Expr, write: Write) -> Typed:
     return truth(exp.Exists(this=write(node.this).sql))
 
 
-HANDLERS: dict[type[exp.Expr], Handler] = {
+CONDITIONS: dict[type[exp.Expr], Handler] = {
     **CONNECTIVES,
     exp.EQ: _compared,
     exp.NEQ: _compared,

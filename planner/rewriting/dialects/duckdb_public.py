@@ -69,7 +69,7 @@ def _cast(node: exp.Expr, write: Write) -> Typed:
 
 
 _HANDLERS: dict[type[exp.Expr], Handler] = {
-    **duckdb_aggregates.HANDLERS,
+    **duckdb_aggregates.AGGREGATES,
     exp.Exists: _exists,
     exp.In: _in,
     exp.Subquery: _subquery,

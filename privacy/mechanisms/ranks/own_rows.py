@@ -17,7 +17,7 @@ from privacy.truncation.codes.owner_codes import owner_codes
 TAU = 1 << 24
 """What one unit's scaled rows weigh together at most: a row weighs TAU / tau."""
 
-_MOST_ROWS = 1 << 32
+_MOST_OWN_ROWS = 1 << 32
 _MOST_WEIGHT = 1 << 41
 
 
@@ -54,7 +54,7 @@ class OwnRows:
         codes, n_units = owner_codes(tuples.owners, len(tuples.group))
         counts = (tuples.group >= 0) & (tuples.value >= 0) & (tuples.rows > 0) & (codes[0] >= 0)
         unit, group, value, rows = (part[counts] for part in (codes[0], tuples.group, tuples.value, tuples.rows))
-        value, rows = np.minimum(value, n_codes - 1), np.minimum(rows, _MOST_ROWS)
+        value, rows = np.minimum(value, n_codes - 1), np.minimum(rows, _MOST_OWN_ROWS)
         return cls(unit, group, value, rows, n_units, tuples.n_groups, n_codes)
 
     def loads(self) -> NDArray[np.int64]:

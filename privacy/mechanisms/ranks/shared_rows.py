@@ -18,7 +18,7 @@ from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 
-_MOST_ROWS = 1 << 31
+_MOST_SHARED_ROWS = 1 << 31
 
 SLACK = 2.0**-24
 """What a draw may lose beyond its exact law: `exponential_rank.SLACK` for each number that it takes. On average these
@@ -60,7 +60,7 @@ class SharedRows:
         order = np.lexsort((value, tuples.group[counts]))
         kept = counts[order]
         owners = tuple(replace(one, keys=one.keys[kept], missing=one.missing[kept]) for one in tuples.owners)
-        weights = (np.minimum(tuples.rows[kept], _MOST_ROWS) * ONE)[None]
+        weights = (np.minimum(tuples.rows[kept], _MOST_SHARED_ROWS) * ONE)[None]
         self._value = value[order]
         self._joined = JoinTuples(owners, np.ascontiguousarray(tuples.group[kept]), tuples.n_groups, weights)
         self._n_codes = n_codes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.sampling.units.unit_sampling import MOST
 
-_MARGIN = 1e-9
+_EXPLORATION_MARGIN = 1e-9
 """Relative, more than sums of a million rounded terms err."""
 
 _MOST_TERMS = 1 << 22
@@ -86,7 +86,7 @@ class Exploration:
             raise InvalidParameter("epsilon lies in (0, 600], and there is at least one unit")
         odds = _log_odds(units, self.collaborators + 1, self.drawn)
         low, high = target, MOST
-        while high - low > _MARGIN * low:
+        while high - low > _EXPLORATION_MARGIN * low:
             middle = (low + high) / 2
             low, high = (middle, high) if _loss(middle, odds) <= target else (low, middle)
         return low
@@ -116,4 +116,4 @@ def _loss(epsilon: float, odds: NDArray[np.float64] | None) -> float:
     else:
         missing = math.log(-math.expm1(-epsilon)) - float(np.logaddexp(0.0, log_excess))
         claimed = -float(np.logaddexp(-epsilon, missing))
-    return min(epsilon, claimed * (1 + _MARGIN))
+    return min(epsilon, claimed * (1 + _EXPLORATION_MARGIN))

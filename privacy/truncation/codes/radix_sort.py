@@ -11,7 +11,7 @@ _DIGIT = 8
 _BUCKETS = 1 << _DIGIT
 """256 places to write to at a time: as many as the first level of cache and its page table follow."""
 
-_SIGN = np.int64(-(2**63))
+_SIGN_BIT = np.int64(-(2**63))
 
 
 def row_type(count: int) -> type[np.signedinteger]:
@@ -49,7 +49,7 @@ def radix_sort(
 def _ascends(keys: NDArray[np.int64]) -> bool:
     """Whether no key is below the one before, as unsigned numbers."""
     for i in range(1, len(keys)):  # noqa: SIM110 - a loop that numba compiles
-        if (keys[i] ^ _SIGN) < (keys[i - 1] ^ _SIGN):
+        if (keys[i] ^ _SIGN_BIT) < (keys[i - 1] ^ _SIGN_BIT):
             return False
     return True
 

@@ -13,9 +13,9 @@ from privacy.truncation.vector.certificate.shares import GRID, SHARE_BITS
 
 _LIMB = 31
 _LIMB_MASK = (1 << _LIMB) - 1
-_HALF = SHARE_BITS // 2
-_HALF_MASK = (1 << _HALF) - 1
-_PLACES = (0, _LIMB, 2 * _LIMB, _HALF, _HALF + _LIMB, _HALF + 2 * _LIMB)
+_HALF_OF_REMOVED = SHARE_BITS // 2
+_HALF_MASK = (1 << _HALF_OF_REMOVED) - 1
+_PLACES = (0, _LIMB, 2 * _LIMB, _HALF_OF_REMOVED, _HALF_OF_REMOVED + _LIMB, _HALF_OF_REMOVED + 2 * _LIMB)
 """What each limb of a sum is worth: two runs of three, for the lower and the upper half of what is left."""
 
 
@@ -68,7 +68,7 @@ def _add_up(
             left = max(left - steps[units[entry]], 0)
         if left > 0:
             for half in range(2):
-                part = left & _HALF_MASK if half == 0 else left >> _HALF
+                part = left & _HALF_MASK if half == 0 else left >> _HALF_OF_REMOVED
                 low = (weights[t] & _LIMB_MASK) * part
                 high = (weights[t] >> _LIMB) * part
                 limbs[group[t], 3 * half] += low & _LIMB_MASK

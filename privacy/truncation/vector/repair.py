@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from privacy.truncation.vector.certificate.shares import on_grid, raised
 from privacy.truncation.vector.core import Core, loads_at, weights_left_at
 
-_STEPS = 16
+_REPAIR_STEPS = 16
 """Newton's method on a convex function from the left: two or three are the rule, more where tuples end."""
 
 _ENOUGH = 2.0**-30
@@ -31,7 +31,7 @@ def repaired(core: Core, shares: NDArray[np.float64]) -> NDArray[np.float64]:
     Cost: two passes over the patterns per step.
     """
     best = np.ones(len(shares))
-    for _ in range(_STEPS):
+    for _ in range(_REPAIR_STEPS):
         loads = loads_at(core, shares)
         lengths = core.lengths_of(loads)
         feasible = raised(shares, lengths)

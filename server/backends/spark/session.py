@@ -25,7 +25,7 @@ from server.errors import (
 )
 
 if TYPE_CHECKING:
-    from pyarrow import Table
+    import pyarrow
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
@@ -110,7 +110,7 @@ class SparkSession:
         with suppress(Exception):
             self.client.interruptAll()
 
-    def tables(self, statement: str) -> Iterator[Table]:
+    def tables(self, statement: str) -> Iterator[pyarrow.Table]:
         """The rows of a statement in Arrow's tables as they come, none of which is waited for by the next.
 
         Raises: QueryCancelled, BackendConnectionLost, BackendFailed.

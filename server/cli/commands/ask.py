@@ -20,19 +20,12 @@ from server.cli.client.proposal import proposed_epsilon
 from server.cli.failure import CommandFailed
 from server.cli.output.answer_view import answer_table, summary
 from server.cli.output.explanation_view import explanation_view
+from server.cli.output.listing import Format
 from server.cli.output.terminal import show, tell, write
 from server.http.bodies.answer_body import AnswerBody
 from server.query import Explanation
 
 DEFAULT_URL = "http://127.0.0.1:8432"
-
-
-class Format(StrEnum):
-    """How an answer is written."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
 
 
 class ExplanationFormat(StrEnum):

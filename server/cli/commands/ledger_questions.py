@@ -11,7 +11,7 @@ from server.cli.commands.open_ledger import After, Limit, PolicyFile, moment, op
 from server.cli.output.listing import Format, Output, Value, show_rows
 from server.cli.output.terminal import tell
 
-_COLUMNS = ("charge", "at", "analyst", "epsilon", "state", "question")
+_QUESTION_COLUMNS = ("charge", "at", "analyst", "epsilon", "state", "question")
 
 
 def questions(
@@ -51,7 +51,7 @@ def questions(
             if len(page) < size:
                 break
             after = page[-1].number
-    show_rows(_COLUMNS, rows, output)
+    show_rows(_QUESTION_COLUMNS, rows, output)
     if without:
         tell(f"{without} charges have no question beside them: it was not kept when they were made.")
 

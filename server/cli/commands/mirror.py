@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from server.ledger.ledger import Ledger
     from server.startup.open_services import Prepared
 
-_COLUMNS = ("file", "current", "why_not", "copied_at", "table", "rows")
+_MIRROR_COLUMNS = ("file", "current", "why_not", "copied_at", "table", "rows")
 
 
 def refresh(policy: PolicyFile, reason: Reason = "a new copy of the tables") -> None:
@@ -65,7 +65,7 @@ def status(policy: PolicyFile, output: Output = Format.TABLE) -> None:
         tables = {} if stamp is None else stamp.rows
         place = str(mirror.file.path)
         listed = [(place, why_not is None, why_not, copied_at, *one) for one in sorted(tables.items())]
-        show_rows(_COLUMNS, listed or [(place, False, why_not, None, None, None)], output)
+        show_rows(_MIRROR_COLUMNS, listed or [(place, False, why_not, None, None, None)], output)
         raise typer.Exit(0 if why_not is None else 1)
     write(f"file: {mirror.file.path}{' (encrypted)' if mirror.file.key else ''}")
     if stamp is not None:

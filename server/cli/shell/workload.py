@@ -13,10 +13,11 @@ from rich.text import Text
 
 from server.cli.client.client import ask, not_ours
 from server.cli.client.key import read_key
-from server.cli.commands.ask import DEFAULT_URL, URL, AddsAtMost, Epsilon, Format, KeyFile
+from server.cli.commands.ask import DEFAULT_URL, URL, AddsAtMost, Epsilon, KeyFile
 from server.cli.failure import CommandFailed
 from server.cli.output.answer_view import answer_table
 from server.cli.output.figures import epsilon_text
+from server.cli.output.listing import Format
 from server.cli.output.terminal import printable, show, write
 from server.cli.shell.statements import units
 from server.http.bodies.workload_body import SummaryBody, WorkloadAnswerBody, WorkloadExplanationBody

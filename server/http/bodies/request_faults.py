@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from fastapi import Request
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
-from starlette.requests import Request
 
 from planner.suggestions import did_you_mean
 from privacy.registry import why_not_served

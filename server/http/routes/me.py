@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field
 
 from server.http.authentication import authenticated, services_of
 from server.http.openapi import problems
-from server.ledger.analyst import Analyst, Role
+from server.ledger.analyst import Analyst as Holder
+from server.ledger.analyst import Role
 
 router = APIRouter()
 
@@ -26,7 +27,7 @@ class MeBody(BaseModel):
 
 
 @router.get("/v1/me", responses=problems(401, 403, 429, 500, 503))
-async def me(request: Request, holder: Annotated[Analyst, Depends(authenticated)]) -> MeBody:
+async def me(request: Request, holder: Annotated[Holder, Depends(authenticated)]) -> MeBody:
     """Whose key this is, of whatever role, and the policy and version of the data that an answer has now."""
     services = services_of(request)
     pipeline = services.pipeline.current

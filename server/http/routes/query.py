@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request
-from starlette.responses import JSONResponse, Response
+from fastapi import APIRouter, Header, Request, Response
+from starlette.responses import JSONResponse
 
 from server.http.authentication import Analyst, services_of
 from server.http.bodies.answer_body import AnswerBody

@@ -13,7 +13,7 @@ from server.ledger.entry_contents import Renewed
 from server.ledger.tables import account_rows
 from server.ledger.writes.journal import Journal
 
-_ACT = Act("proxy", "the calendar's next period")
+_RENEWAL = Act("proxy", "the calendar's next period")
 
 
 class RenewalDue(Exception):
@@ -35,5 +35,5 @@ def note_renewals(journal: Journal) -> None:
             renewed = account.renewed(journal.at_ms, journal.utc_ms)
             assert renewed.periods is not None, "what was renewed has periods"
             period = renewed.periods.current
-            journal.append(Renewed(account=account.name, period=period, by=_ACT.by, reason=_ACT.reason))
+            journal.append(Renewed(account=account.name, period=period, by=_RENEWAL.by, reason=_RENEWAL.reason))
             account_rows.update_spent(journal.writing, renewed)

@@ -31,7 +31,7 @@ def settle(
     own = analyst_account(reservation.charge.analyst)
     balance = account_rows.asked_balance(journal.writing, own)  # only what is given back changes it
     if journal.done_before() is None:
-        answer_key, entry, analyst, plan_hash = _reserved(journal, reservation.id, settled)
+        answer_key, entry, analyst, plan_hash = _reservation_of(journal, reservation.id, settled)
         kept = answer if answer_key and settled is Committed and reservation.charge.repeats is None else None
         digest = None if kept is None else charge_rows.digest(kept)
         whose = {"analyst": analyst, "plan_hash": plan_hash} if counts else {}
@@ -59,7 +59,7 @@ def recover(journal: Journal, store: Store) -> tuple[Reservation, ...]:
     return tuple(Reservation(number, charge_in(reserved_in(text))) for number, *_, text in left)
 
 
-def _reserved(journal: Journal, number: int, settled: Settled) -> tuple[str, int, str, str]:
+def _reservation_of(journal: Journal, number: int, settled: Settled) -> tuple[str, int, str, str]:
     """The answer key, the entry, the analyst and the plan of a charge that this instance may settle."""
     row = journal.writing.row(
         "SELECT answer_key, entry, analyst, plan_hash FROM charges"

@@ -72,7 +72,7 @@ def _calls(sql: str) -> tuple[ConfigCall, ...] | None:
         arguments = tuple(_argument(one.group()) for one in _VALUE.finditer(match["arguments"]))
         if len(arguments) not in ((3,) if name == _SETS else (1, 2)):
             return None
-        calls.append(ConfigCall(name == _SETS, arguments, _column(match["alias"]) or name))
+        calls.append(ConfigCall(name == _SETS, arguments, _setting_column(match["alias"]) or name))
         if not match["end"]:
             return tuple(calls)
         place = match.end()
@@ -88,7 +88,7 @@ def _argument(written: str) -> str | int | bool | None:
     return int(text[1:]) if text.startswith("$") else _CONSTANTS[text]
 
 
-def _column(alias: str | None) -> str | None:
+def _setting_column(alias: str | None) -> str | None:
     if alias is None or not alias.startswith('"'):
         return None if alias is None else alias.lower()
     return alias[1:-1].replace('""', '"')

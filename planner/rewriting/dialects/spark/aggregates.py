@@ -52,7 +52,7 @@ def _extreme(node: exp.Expr, write: Write) -> Typed:
     return Typed(type(node)(this=inner.sql), inner.type)
 
 
-HANDLERS: dict[type[exp.Expr], Handler] = {
+AGGREGATES: dict[type[exp.Expr], Handler] = {
     exp.Count: _count,
     exp.Least: _least,
     exp.Max: _extreme,

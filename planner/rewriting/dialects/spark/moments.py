@@ -146,7 +146,7 @@ def _truncated(node: exp.Expr, write: Write) -> Typed:
     return Typed(where_known(inside, cast_sql(start, "TIMESTAMP")), _MOMENT)
 
 
-HANDLERS: dict[type[exp.Expr], Handler] = {
+MOMENTS: dict[type[exp.Expr], Handler] = {
     exp.Extract: _extract,
     exp.TimestampTrunc: _truncated,
 }

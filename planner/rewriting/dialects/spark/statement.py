@@ -32,11 +32,11 @@ SEED = "seed"
 """The parameter of a statement that samples: whoever runs it draws it anew."""
 
 _VALUES: dict[type[exp.Expr], Handler] = {
-    **conditions.HANDLERS,
+    **conditions.CONDITIONS,
     **numbers.HANDLERS,
-    **values.HANDLERS,
-    **texts.HANDLERS,
-    **moments.HANDLERS,
+    **values.VALUES,
+    **texts.TEXTS,
+    **moments.MOMENTS,
 }
 _OTHER = SqlType(Family.OTHER)
 
@@ -53,7 +53,7 @@ def spark_sql(tree: exp.Expr, schema: Schema | None) -> str:
     tables = dict(tables_by_alias(tree, schema))
     writer = Writer(
         tables,
-        {**_VALUES, **aggregates.HANDLERS, **_TABLES},
+        {**_VALUES, **aggregates.AGGREGATES, **_TABLES},
         CLAUSES,
         schema,
         name="Spark",

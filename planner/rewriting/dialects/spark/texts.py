@@ -96,7 +96,7 @@ def _padded(node: exp.Expr, write: Write) -> Typed:
     return Typed(call(name, _text(node.this, write), _place(node.args["expression"], 0), letters), _TEXT)
 
 
-HANDLERS: dict[type[exp.Expr], Handler] = {
+TEXTS: dict[type[exp.Expr], Handler] = {
     exp.FarmFingerprint: _hash,
     exp.Length: _length,
     exp.StrPosition: _position,

@@ -191,7 +191,7 @@ def _whole(value: Typed, name: str, digits: int) -> exp.Expr:
     return try_cast(call("ROUND", as_exact(value), number(0)) if value.scale else value.sql, name)
 
 
-HANDLERS: dict[type[exp.Expr], Handler] = {
+VALUES: dict[type[exp.Expr], Handler] = {
     InZone: in_zone,
     exp.Paren: _paren,
     exp.Null: _null,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from server.ledger.account import UNLIMITED
 from server.ledger.analyst import Act
 
-PREFIX = "/v1/admin"
+ADMIN_PREFIX = "/v1/admin"
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@-]{1,64}$")]
 """Of an analyst or a group."""
@@ -49,4 +49,4 @@ class ActBody(BaseModel):
 
 def admin_router() -> APIRouter:
     """An empty router of custodians' routes."""
-    return APIRouter(prefix=PREFIX, tags=["admin"])
+    return APIRouter(prefix=ADMIN_PREFIX, tags=["admin"])
