@@ -13,17 +13,15 @@ from planner.binding.bind import bind
 from planner.binding.placeholders import highest_number, number_of, placeholders_in
 from planner.errors import UnsupportedSQL
 from planner.expressions.coercion import SLOT, Slot, sample
-from planner.parsing.constant_datetimes import written_intervals
+from planner.parsing.spellings import written_intervals
 from planner.policy.policy import Policy
 from planner.public.bind import bind_public
 from planner.public.route import names_private_table
 from planner.released_expression import Given, KeyValue, RowCount, own_sums
 from planner.schema import Schema
-from planner.sql.result_names import NUMBERS, ResultType
 from planner.sql.result_types import shown_type
-from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import children, copied
+from planner.sql.sql_types import NUMBERS, Family, ResultType, SqlType
+from planner.sql.trees import cast_sql, children, copied
 
 _PARAMETERS: Mapping[Family, str] = MappingProxyType(
     {Family.UUID: "uuid", Family.TIME: "time", Family.INET: "inet", Family.OTHER: "interval"}
@@ -75,7 +73,7 @@ def describe(
     """Type the placeholders and the answer of a statement. Free: it reads structure only.
 
     Args:
-      select: from `planner.parsing.parse.parse`, or within `planner.public.grammar`; it is not changed.
+      select: from `planner.parsing.parse.parse`, or within `planner.public.route`; it is not changed.
       given: the types that the client says the first placeholders have; None for what it leaves open.
     Raises: UnsupportedSQL for a placeholder whose place says no one type; otherwise what `bind` raises.
     """

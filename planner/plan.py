@@ -12,11 +12,10 @@ from typing import Literal, get_args
 from sqlglot import exp
 
 from planner.released_expression import ReleasedExpression, SortKey
-from planner.sql.columns import ColumnRef
 from planner.sql.rank_grid import AskedRank, Grid
-from planner.sql.result_names import ResultType
 from planner.sql.result_types import KeyCell
-from planner.sql.sql_types import SqlType
+from planner.sql.sql_types import ResultType, SqlType
+from planner.sql.trees import ColumnRef
 from privacy.ladder import Ladder, one_threshold, useful_ladder
 from privacy.registry import MECHANISMS, KeyMechanism, MechanismName, counts_values
 
@@ -136,14 +135,14 @@ class Release:
       determined: for COUNT(DISTINCT x), does every owner determine x, so that one unit changes the count by at
         most one value (privacy.md section 7)? Only accuracy rests on it: the count is cut to one value per unit.
       owned: for COUNT(DISTINCT x) of tuples with one owner, does x determine the owner, so that each value is one
-        unit's (`planner.sensitivity.owned_values`)? Only accuracy rests on it.
+        unit's (`planner.sensitivity.groups_per_unit`)? Only accuracy rests on it.
       less: SQL of the weight that is taken off `weight`, of the same bound, where rows add to the release with either
         sign; None where none does.
       around: of a sum of products that is measured around means, and of the parts of an average; None of any other.
       ranked: of a quantile or an extreme, what is ranked; `weight` is then the whole weight where the tuple counts,
         and weight_bound 1. None of any other.
       most: the public bound of what one tuple adds, in the answer's own unit; at most W, and hardly less
-        (`planner.rules.guard_weight`).
+        (`planner.rewriting.guard_weight`).
       rounded: are weights rounded to units?
       column: of a sum of the values of one column, or of some of them: which column, as (alias, name).
       bound: what the policy says that one person adds (`planner.planning.contribution_bounds`); None: nothing.
@@ -234,7 +233,7 @@ class GroupSelection:
         show what could be there without any one unit (privacy.md section 7); 0 where all keys are public.
       minimum: the custodian's minimum frequency, or None.
       votes: does nothing bound the groups of one unit, so that each unit spreads one vote over its own
-        (`privacy.mechanisms.groups.vote_threshold`)? Otherwise it counts as one in each of at most
+        (`privacy.mechanisms.found_groups`)? Otherwise it counts as one in each of at most
         `Plan.groups_per_unit`.
     """
 
@@ -247,7 +246,7 @@ class GroupSelection:
 
 @dataclass(frozen=True)
 class KindReach:
-    """Which groups the units of a privacy-unit relation may be in (`planner.sensitivity.groups_per_kind`).
+    """Which groups the units of a privacy-unit relation may be in (`planner.sensitivity.groups_per_unit`).
 
     Attributes:
       relation: whose units.
@@ -371,7 +370,7 @@ class Plan:
     Attributes:
       source: the join after provenance completion: FROM and WHERE, no select list.
       owners: the distinct owner positions of a join tuple (the union over every base row).
-      releases: at least one, but where groups are only named (`planner.planning.list_groups`).
+      releases: at least one, but where groups are only named (`planner.planning.make_plan`).
       group_keys: empty without GROUP BY.
       domains: where their values come from; each key stands in one of them.
       outputs: the columns of the answer, in the order of the select list.
@@ -399,7 +398,7 @@ class Plan:
       nobody_adds_more_than: X, in the unit of the answer, what one person adds at most to a sum or count in one
         group, as whoever asks says; None: nothing is said. Privacy does not rest on it.
       tree: of a sample that is drawn along a join tree, the tree; None of any other.
-      lone: has no join tuple the same owners and group keys as another (`planner.sensitivity.lone_tuples`)?
+      lone: has no join tuple the same owners and group keys as another (`planner.sensitivity.join_steps`)?
       kinds: which group keys follow from units of each relation, where some do and the mechanism makes use of it: how
         many groups each reaches is known with the list of groups. Empty: `groups_per_unit` is for all of them.
     """
@@ -513,7 +512,7 @@ class Plan:
 
     @property
     def counts_lengths(self) -> bool:
-        """Do its sums follow from what units of each length have in each group (`planner.rules.scale_loads`)?
+        """Do its sums follow from what units of each length have in each group (`planner.rewriting.loads`)?
 
         Of mechanisms that scale every unit's vector to a length, where no selection of groups asks for more, nor rows
         add with either sign. Rows of no group must not add to a length: the statement tells which they are.
@@ -554,7 +553,7 @@ class Plan:
 
         Of tuples with one owner, where each value is one unit's: what is left of the count at tau is then the sum of
         min(tau, values of u) over the units u. Where several units may share a value, who keeps it is a program over
-        all of them (`privacy.truncation.truncate_distinct`).
+        all of them (`privacy.truncation.truncate`).
         """
         by_loads = release.determined or MECHANISMS[counts_values(self.mechanism)].by_loads
         whole = self.sampling is None and not self.counts_units and len(self.owners) == 1
@@ -607,7 +606,7 @@ class BackendQuery:
         n, s: of the i-th sum, in the group of these keys, n units have a load between the thresholds b - 1 and b, and
           s (bigint units) together. None where the units themselves are read.
       by_length: does `loads` say what units of each length have in a group, and how many have it: SELECT k0, ..., i,
-        b, n, s, r (`planner.rules.scale_loads`)?
+        b, n, s, r (`planner.rewriting.loads`)?
       distinct_loads: per release, instead of the statement in `distinct`, of COUNT(DISTINCT x) where each value is
         one unit's: as `loads`, of the one sum of how many values a unit has. None for others; empty: of none.
       values_by_length: as `by_length`, of `distinct_loads`.

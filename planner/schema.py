@@ -1,4 +1,9 @@
-"""The catalog as the planner sees it: structure only, never a value and never a row count.
+"""The catalog as the planner sees it, and the databases it may be of: structure only, never a value and never a row
+count.
+
+The databases that statements are written for; a mirror is a DuckDB file with the rows of a PostgreSQL.
+
+The catalog as the planner sees it: structure only, never a value and never a row count.
 
 The canonical name of a table of schema `public` is its own name, that of any other `schema.name`. A part that holds a
 dot, or begins with a double quote, stands in double quotes, so no two tables have one name: `a.b` is table b of
@@ -13,7 +18,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
+
+Dialect = Literal["postgres", "duckdb", "mirror", "spark"]
+
 
 PUBLIC = "public"
 """The schema whose tables go by their own names."""
@@ -83,7 +91,7 @@ class Column:
       name: as the catalog has it.
       type: in the database's own words (`bigint`, `numeric(15,2)`).
       nullable: may a value be missing: NULL, or NaN?
-      nan: may it hold NaN? Every statement reads NaN as NULL (`planner.rules.read_nan_as_null`). Not said of the
+      nan: may it hold NaN? Every statement reads NaN as NULL (`planner.rewriting.read_nan_as_null`). Not said of the
         columns of keys: there a value is a name, and no name is missing for being NaN.
       nan_free: does a constraint keep NaN out, which a value of its type may be?
       type_name: of an enum the canonical name of its type, as a table's; empty where the database does not say.
@@ -129,7 +137,7 @@ class Table:
         that rows may reference nothing. No plan rests on it, so it is no part of the structure.
       primary_key: the one of `unique_keys` that is the primary key; None where there is none. On it alone the other
         columns depend functionally, as GROUP BY has it: none of its columns is ever NULL.
-      declared_keys: unique keys that no constraint enforces and the policy declares (`planner.policy.declared_keys`);
+      declared_keys: unique keys that no constraint enforces and the policy declares (`planner.policy.declared`);
         no part of the structure.
     """
 

@@ -22,17 +22,15 @@ if TYPE_CHECKING:
 
     from privacy.entropy import Entropy
     from privacy.join_tuples import CodedJoinTuples
-    from privacy.mechanisms.by_key.key_counts import KeyCounts
-    from privacy.mechanisms.group_measurement import ServedGroupMeasurement
-    from privacy.mechanisms.groups.sums import Sum
-    from privacy.mechanisms.measurement import ServedMeasurement
-    from privacy.mechanisms.ranks.rank_release import RankRelease
-    from privacy.mechanisms.vector.per_group_count import PerGroupCount
+    from privacy.mechanisms.measurement import ServedGroupMeasurement, ServedMeasurement
+    from privacy.mechanisms.rank_release import RankRelease
+    from privacy.mechanisms.sums import Sum
     from privacy.noisy_answer import NoisyAnswer
+    from privacy.papers.key_counts import KeyCounts
+    from privacy.papers.vector_release import PerGroupCount
     from privacy.sampling.design import SampleDesign
     from privacy.truncation.control import SolverName
-    from privacy.truncation.loads.length_histogram import LengthHistogram
-    from privacy.truncation.loads.load_histogram import LoadHistogram
+    from privacy.truncation.histograms import LengthHistogram, LoadHistogram
 
 
 class Measures(Enum):
@@ -254,8 +252,7 @@ class ComparisonMechanism:
 
 def _gem(of: EachGroup) -> ServedMeasurement:
     from privacy.ladder import one_threshold, useful_ladder
-    from privacy.mechanisms.fixed import Fixed
-    from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
+    from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Fixed, Gem
 
     if of.adds_at_most is not None:
         return Fixed(of.epsilon, of.groups_per_unit, of.gap, one_threshold(of.adds_at_most))
@@ -275,7 +272,7 @@ def _gem(of: EachGroup) -> ServedMeasurement:
 
 
 def _r2t(of: EachGroup) -> ServedMeasurement:
-    from privacy.mechanisms.racing.r2t import R2T
+    from privacy.papers.r2t import R2T
 
     if of.global_sensitivity is None:
         raise InvalidParameter("r2t needs a global sensitivity")
@@ -283,7 +280,7 @@ def _r2t(of: EachGroup) -> ServedMeasurement:
 
 
 def _s4s(of: EachGroup) -> ServedMeasurement:
-    from privacy.mechanisms.racing.s4s import S4S
+    from privacy.papers.dp_s4s import S4S
 
     if of.tuples_per_unit is None:
         raise InvalidParameter("s4s needs a bound on the tuples of a unit")
@@ -291,20 +288,20 @@ def _s4s(of: EachGroup) -> ServedMeasurement:
 
 
 def _fixed(of: EachGroup) -> ServedMeasurement:
-    from privacy.mechanisms.fixed import Fixed
+    from privacy.mechanisms.gem import Fixed
 
     return Fixed(of.epsilon, of.groups_per_unit, of.gap, counts=of.whole and of.nested)
 
 
 def _group_lp(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
-    from privacy.mechanisms.groups.group_lp import group_lps
+    from privacy.mechanisms.group_lp import group_lps
 
     made = group_lps(of.sums, of.delta, of.groups_per_unit, of.sample)
     return tuple(replace(one, solver=of.solver) for one in made)
 
 
 def _bound_first(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
-    from privacy.mechanisms.groups.bound_first import BoundFirst
+    from privacy.mechanisms.bound_first import BoundFirst
 
     def made(one: Sum) -> BoundFirst:
         if one.bound is None:
@@ -317,8 +314,7 @@ def _bound_first(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 def _l1_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.budget import PureBudget
-    from privacy.mechanisms.clipping.clip import Clip
-    from privacy.mechanisms.clipping.counted_clip import CountedClip
+    from privacy.mechanisms.clip import Clip, CountedClip
 
     def made(one: Sum) -> Clip | CountedClip:
         if one.counted is not None:
@@ -330,19 +326,19 @@ def _l1_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     """Equal shares of rho, converted to (epsilon, delta) once, for all sums."""
-    from privacy.mechanisms.clipping.clip import Clip
-    from privacy.mechanisms.groups.sums import equal_shares
+    from privacy.mechanisms.clip import Clip
+    from privacy.mechanisms.sums import equal_shares
 
     shares = equal_shares(of.sums, of.delta)
     return tuple(Clip(share, one.ladder, less=one.less) for one, share in zip(of.sums, shares, strict=True))
 
 
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
+    from privacy.mechanisms.bound_first import bound_ladder, bound_test, left_by_test
     from privacy.mechanisms.budget import PureBudget
-    from privacy.mechanisms.clipping.clip import Clip
-    from privacy.mechanisms.clipping.joint_scale import ENOUGH_JOINTLY, FINER, JOINT_CHARGE, ScaledSum
-    from privacy.mechanisms.groups.bound_first import bound_ladder, bound_test, left_by_test
-    from privacy.mechanisms.groups.sums import Centre, Deviation, Products
+    from privacy.mechanisms.clip import Clip
+    from privacy.mechanisms.joint_scale import ENOUGH_JOINTLY, FINER, JOINT_CHARGE, ScaledSum
+    from privacy.mechanisms.sums import Centre, Deviation, Products
 
     def scaled(one: Sum) -> ScaledSum:
         small = isinstance(one.around, Centre | Deviation)  # beside its bound, as it should be
@@ -361,7 +357,7 @@ def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 def _released_at_one_scale(
     made: Sequence[ServedGroupMeasurement], tuples: CodedJoinTuples, entropy: Entropy
 ) -> tuple[NoisyAnswer, ...]:
-    from privacy.mechanisms.clipping.joint_scale import ScaledSum, release_at_one_scale
+    from privacy.mechanisms.joint_scale import ScaledSum, release_at_one_scale
 
     return release_at_one_scale([one for one in made if isinstance(one, ScaledSum)], tuples, entropy)
 
@@ -371,7 +367,7 @@ def _pmsja(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 
 def _sized_pmsja(of: PerGroupCount, n_groups: int) -> ServedGroupMeasurement:
-    from privacy.mechanisms.vector.pmsja import Pmsja
+    from privacy.papers.pmsja import Pmsja
 
     return Pmsja(of.epsilon, of.delta, n_groups, of.ladder)
 
@@ -381,7 +377,7 @@ def _s4s_vector(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
 
 def _sized_s4s_vector(of: PerGroupCount, n_groups: int) -> ServedGroupMeasurement:
-    from privacy.mechanisms.vector.s4s_vector import S4SVector
+    from privacy.papers.s4s_vector import S4SVector
 
     return S4SVector(of.epsilon, of.delta, n_groups, of.sample, of.ladder)
 
@@ -390,7 +386,7 @@ def _per_group_count(
     name: str, sizing: Callable[[PerGroupCount, int], ServedGroupMeasurement], of: AllGroups
 ) -> tuple[ServedGroupMeasurement, ...]:
     """Stages of different kinds do not share rho, so each sum gets its share of epsilon and an equal one of delta."""
-    from privacy.mechanisms.vector.per_group_count import PerGroupCount
+    from privacy.papers.vector_release import PerGroupCount
 
     each = of.delta / len(of.sums) * DOWN
     alone = of.sample if len(of.sums) == 1 else None  # amplified losses of one shared sample do not add up
@@ -399,7 +395,7 @@ def _per_group_count(
 
 def _key_counts(name: str) -> Callable[[UnitsByKey], KeyCounts]:
     def build(of: UnitsByKey) -> KeyCounts:
-        from privacy.mechanisms.by_key.key_counts import KeyCounts
+        from privacy.papers.key_counts import KeyCounts
 
         return KeyCounts(name, of.epsilon, of.groups_per_unit, of.rule)
 
@@ -542,70 +538,70 @@ _COMPARED = (
         "s4s_as_published",
         Measures.EACH_GROUP,
         f"{_SHARED}; s4s has the sound ones",
-        "privacy.mechanisms.racing.s4s:S4S",
+        "privacy.papers.dp_s4s:S4S",
     ),
     ComparisonMechanism(
         "s4s_fresh",
         Measures.OWN_SAMPLES,
         "a query draws one sample; s4s answers from it",
-        "privacy.published.sampled.s4s_fresh:FreshS4S",
+        "privacy.papers.dp_s4s:FreshS4S",
     ),
     ComparisonMechanism(
         "s4s_rdp",
         Measures.EACH_GROUP,
         "it needs a delta of its own; s4s needs none",
-        "privacy.published.s4s_rdp:S4SRenyi",
+        "privacy.papers.dp_s4s:S4SRenyi",
     ),
     ComparisonMechanism(
         "s4s_rdp_as_published",
         Measures.EACH_GROUP,
         f"{_SHARED}; use s4s",
-        "privacy.published.s4s_rdp:S4SRenyi",
+        "privacy.papers.dp_s4s:S4SRenyi",
     ),
     ComparisonMechanism(
         "s4s_rdp_fresh",
         Measures.OWN_SAMPLES,
         "a query draws one sample; s4s answers from it",
-        "privacy.published.sampled.s4s_fresh:FreshS4S",
+        "privacy.papers.dp_s4s:FreshS4S",
     ),
     ComparisonMechanism(
         "s4s_zcdp",
         Measures.EACH_GROUP,
         "no sample amplifies zero-concentrated privacy, and a race costs more than a choice; use gem",
-        "privacy.published.s4s_zcdp:S4SConcentrated",
+        "privacy.papers.dp_s4s:S4SConcentrated",
     ),
     ComparisonMechanism(
         "pmsja_as_published",
         Measures.ALL_GROUPS,
         "its published constants do not account for the solver's gap; pmsja has the sound ones",
-        "privacy.published.pmsja_published:PmsjaAsPublished",
+        "privacy.papers.pmsja:PmsjaAsPublished",
     ),
     ComparisonMechanism(
         "s4s_vector_as_published",
         Measures.ALL_GROUPS,
         "its published constants are not proved; s4s_vector has the sound ones",
-        "privacy.published.s4s_vector_published:S4SVectorAsPublished",
+        "privacy.papers.s4s_vector:S4SVectorAsPublished",
     ),
     ComparisonMechanism(
-        "laplace_global", Measures.EACH_GROUP, _LIBRARY, "privacy.published.laplace_global:LaplaceGlobal"
+        "laplace_global", Measures.EACH_GROUP, _LIBRARY, "privacy.papers.laplace_global:LaplaceGlobal"
     ),
     ComparisonMechanism(
-        "simple_sampling", Measures.OWN_SAMPLES, _LIBRARY, "privacy.published.sampled.simple_sampling:SimpleSampling"
+        "simple_sampling", Measures.OWN_SAMPLES, _LIBRARY, "privacy.papers.simple_sampling:SimpleSampling"
     ),
     ComparisonMechanism(
         "sample_and_explore",
         Measures.OWN_SAMPLES,
         _LIBRARY,
-        "privacy.published.sampled.sample_and_explore:SampleAndExplore",
+        "privacy.papers.sample_and_explore:SampleAndExplore",
     ),
     ComparisonMechanism(
         "repeated_sample_and_explore",
         Measures.OWN_SAMPLES,
         _LIBRARY,
-        "privacy.published.sampled.repeated_exploration:RepeatedExploration",
+        "privacy.papers.sample_and_explore:RepeatedExploration",
     ),
-    ComparisonMechanism("sampled_mean", Measures.VALUES, _MEAN, "privacy.published.centre.centre:SampledMean"),
-    ComparisonMechanism("sampled_median", Measures.VALUES, _MEDIAN, "privacy.published.centre.centre:SampledMedian"),
+    ComparisonMechanism("sampled_mean", Measures.VALUES, _MEAN, "privacy.papers.centre:SampledMean"),
+    ComparisonMechanism("sampled_median", Measures.VALUES, _MEDIAN, "privacy.papers.centre:SampledMedian"),
 )
 
 MECHANISMS: Mapping[str, Mechanism] = {one.name: one for one in _ENTRIES}
@@ -713,8 +709,8 @@ def release_loads(
     Returns: one answer per sum, in order: those of the tuples themselves, to the bit.
     Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
     """
-    from privacy.mechanisms.group_measurement import SumMeasurement
-    from privacy.truncation.loads.load_histogram import LoadsOfSum
+    from privacy.mechanisms.measurement import SumMeasurement
+    from privacy.truncation.histograms import LoadsOfSum
 
     if not all(MECHANISMS[one.name].by_loads for one in made):
         raise InvalidParameter("this mechanism needs the tuples themselves")
@@ -740,8 +736,8 @@ def release_lengths(
     Returns: one answer per sum, in order.
     Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
     """
-    from privacy.mechanisms.group_measurement import VectorMeasurement
-    from privacy.truncation.loads.length_histogram import VectorsOfSum
+    from privacy.mechanisms.measurement import VectorMeasurement
+    from privacy.truncation.histograms import VectorsOfSum
 
     clips = [one for one in made if isinstance(one, VectorMeasurement)]
     if len(clips) < len(made):

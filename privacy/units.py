@@ -1,8 +1,12 @@
-"""Fixed-point weights: every weight is a whole number of 2^-30 of the public bound W.
+"""Fixed-point weights, and sums of them in integers that saturate or do not overflow.
+
+Fixed-point weights: every weight is a whole number of 2^-30 of the public bound W.
 
 Floats summed in another order give another answer, and a neighbouring table is another order. So each
 row's weight is rounded once, in SQL, and everything after is integer arithmetic
 (privacy.md section 2, "Weights are exact integers").
+
+Sums of int64 without overflow: as Python integers, or in [0, MAX_UNITS], stopping at the upper end.
 """
 
 from __future__ import annotations
@@ -44,3 +48,19 @@ def saturating_sums(codes: NDArray[np.integer], weights: NDArray[np.int64], size
     saturated = high >= MAX_UNITS >> _LOW_BITS
     exact = (np.where(saturated, 0, high) << _LOW_BITS) + (low & ((1 << _LOW_BITS) - 1))
     return np.where(saturated, MAX_UNITS, exact)
+
+
+def exact_sum(values: NDArray[np.int64]) -> int:
+    """The sum of fewer than 2^31 values >= 0."""
+    low = int((values & 0xFFFFFFFF).sum())
+    return low + (int((values >> 32).sum()) << 32)
+
+
+def from_halves(total: NDArray[np.uint64]) -> int:
+    """The number whose low and high 64 bits these are."""
+    return int(total[0]) + (int(total[1]) << 64)
+
+
+def saturating_add(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """min(MAX_UNITS, left + right) for summands in [0, MAX_UNITS]."""
+    return np.minimum(left, MAX_UNITS - right) + right

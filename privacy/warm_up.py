@@ -9,16 +9,12 @@ import numpy as np
 
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.clipping.unit_vectors import UnitVectors
-from privacy.mechanisms.groups.keep_groups import keep_groups
-from privacy.sampling.growth.growth import Piece, log_moment
+from privacy.sampling.growth import Piece, log_moment
 from privacy.truncation.encode import encode
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
-from privacy.truncation.programs.incidence import Incidence
-from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.truncate import truncate
-from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.truncation.programs.program import Incidence, PreparedProgram
+from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
 
@@ -61,6 +57,10 @@ def _distinct(owners: int, gap: float) -> None:
 
 def _groups() -> None:
     """Sums by group of one owner's rows, and the loss that a sample amplifies."""
+    # opendp and scipy take a second, which processes that compile the other parts need not wait for
+    from privacy.mechanisms.found_groups import keep_groups
+    from privacy.mechanisms.unit_vectors import UnitVectors
+
     group = np.arange(_TUPLES, dtype=np.int64) % _GROUPS
     tuples = encode(JoinTuples((_column(0),), group, _GROUPS, np.full((1, _TUPLES), ONE, np.int64)))
     vectors = UnitVectors.of_sum(tuples, 0, euclidean=False)

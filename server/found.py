@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.public.query import PublicQuery, PublicStatement
+from planner.public.relation import PublicQuery, PublicStatement
 from server.answers.kept_answers import Paid
 from server.ledger.charge import Charge
 from server.postprocessing.composition import Composition

@@ -31,8 +31,7 @@ from sqlglot import exp
 
 from planner.binding.bind import bind
 from planner.binding.bound_query import BoundQuery
-from planner.binding.clock import snapped
-from planner.binding.placeholders import substitute
+from planner.binding.placeholders import snapped, substitute
 from planner.errors import (
     InvalidSyntax,
     PlannerError,
@@ -42,33 +41,29 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
-from planner.group_domains.exact_days import day_columns
+from planner.expand_views import expanded
+from planner.group_domains.day_conditions import day_columns
 from planner.parsing.explain import explained
-from planner.parsing.own_database import read_of
-from planner.parsing.parse import Statement, private_select
-from planner.parsing.syntax.queries import check_syntax
+from planner.parsing.parse import Statement, private_select, read_of
+from planner.parsing.query_syntax import check_syntax
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
 from planner.planning.person_tables import with_person_tables
 from planner.policy.policy import Policy
 from planner.public.bind import bind_public
-from planner.public.grammar import check_public_grammar
-from planner.public.query import PublicQuery, PublicStatement
-from planner.public.route import names_private_table
-from planner.rewriting.rewrite import rewrite
-from planner.rewriting.write_public import write_public
+from planner.public.relation import PublicQuery, PublicStatement
+from planner.public.route import check_public_grammar, names_private_table
+from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
 from planner.sensitivity.provenance import provenance
-from planner.views.expand import expanded
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.encoding import encoded
 from server.answers.kept_answers import KeptAnswers, Wanted
 from server.answers.outlines import outline_of
 from server.answers.released import Released, alone_if_large
 from server.answers.served import Served
-from server.backends.backend import Backend
+from server.backends.backend import Backend, Mirror, MirrorFirst
 from server.backends.columns import Domain, has_no_group
-from server.backends.mirror.mirror import Mirror, MirrorFirst
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,
@@ -107,6 +102,7 @@ from server.found import (
 from server.ledger.charge import Charge, ChargeRecord, Reservation
 from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText, QuestionKeys
+from server.lru_cache import LruCache
 from server.periods.period_answers import PeriodAnswers
 from server.policy.verified_keys import refuse_unchecked
 from server.postprocessing.composition import Composer, Composition
@@ -129,13 +125,10 @@ from server.reuse.derived import Derived
 from server.reuse.explained import reuse_explained
 from server.reuse.kept_outlines import KeptOutlines
 from server.reuse.reusing import Reusing, nothing_follows
-from server.scheduling.circuit_breaker import Outage
 from server.scheduling.hold_answer import Holding
-from server.scheduling.lru_cache import LruCache
-from server.scheduling.single_flight import SingleFlight
+from server.scheduling.single_flight import Outage, SingleFlight
 from server.workers.group_limits import check_explained, check_groups
-from server.workers.groups_of_kinds import groups_of_kinds
-from server.workers.measure import measure, plan_measurements
+from server.workers.measure import groups_of_kinds, measure, plan_measurements
 from server.workers.pool import WorkerPool
 from server.workers.public_reads import PublicReads
 from server.workload.answer_workload import answer_workload, explain_workload

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from planner.sql.result_names import ResultType
+from planner.sql.sql_types import ResultType
 from planner.sql.zones import UTC
 from privacy.registry import MechanismName
 from server.answer_columns import LazyRows

@@ -13,15 +13,15 @@ from datetime import datetime
 from functools import cached_property
 
 from planner.binding.bound_query import BoundQuery
-from planner.group_domains.exact_days import DayColumn
+from planner.group_domains.day_conditions import DayColumn
 from planner.plan import BackendQuery, GroupSelection, Plan, Release
 from planner.released_expression import RowCount, is_never_true
 from planner.sql.zones import UTC
 from privacy.accounting.event import Composed, PrivacyEvent
-from server.ledger.accounts.amounts import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.ledger.charge import Charge
+from server.ledger.currency import charged_delta, charged_epsilon, delta_of, epsilon_of
+from server.lru_cache import LruCache
 from server.query import QueryRequest, QueryResponse
-from server.scheduling.lru_cache import LruCache
 from server.workers.measure import Measuring
 
 _SHOWN = 1024

@@ -10,7 +10,7 @@ from planner.errors import PlannerError
 from server.errors import ConfigurationInvalid, PolicyRejected, UnsafeRole
 from server.ledger.analyst import Act
 from server.pipeline import Pipeline
-from server.policy.policy_texts import PolicyChanges
+from server.policy.accepted_policy import PolicyChanges
 
 Watch = Callable[[Pipeline], None]
 """Is told of the pipeline after a reload; what it raises is its own."""

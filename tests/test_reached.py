@@ -7,11 +7,8 @@ import ast
 from tests.test_structure import PACKAGES, files, imported
 
 LIBRARIES = {
-    "privacy.accounting.odometer": "what an account has spent at any time, for programs that choose as they go",
-    "privacy.accounting.pld_report": "tight totals by dp-accounting, for reports",
-    "privacy.audit": "audits of mechanisms by their outputs",
-    "privacy.published.stability.stability": "how far samples and partitions carry a budget, as a calculus",
-    "privacy.published.sampled.sampled_measurement": "the Protocol of mechanisms that draw their samples themselves",
+    "privacy.papers.stability": "how far samples and partitions carry a budget, as a calculus",
+    "privacy.papers.simple_sampling": "the Protocol of mechanisms that draw their samples themselves",
 }
 """What no product path reaches, by design, and what it is there for."""
 

@@ -1,8 +1,21 @@
-"""Names to catalog entries: a parsed SELECT becomes a BoundQuery in normal form."""
+"""Names to catalog entries: a parsed SELECT becomes a BoundQuery in normal form.
+
+DISTINCT inside FROM, where it changes nothing: rows that are there twice are counted once by COUNT(DISTINCT x).
+
+A row of SELECT DISTINCT may be that of several people, so such rows are no join tuples. But where a SELECT does
+nothing with its rows but count distinct values, they may as well stand there as often as they are found: selecting,
+joining and filtering rows twice gives the same rows, only more often. And `count(*)` over the rows of one SELECT
+DISTINCT counts distinct rows of values itself:
+
+    SELECT count(DISTINCT a.who) FROM (SELECT DISTINCT who, day FROM visit) a JOIN patient p ON p.id = a.who
+      --> SELECT count(DISTINCT a.who) FROM (SELECT who, day FROM visit) a JOIN patient p ON p.id = a.who
+    SELECT count(*) FROM (SELECT DISTINCT who FROM visit) t
+      --> SELECT count(DISTINCT (t.who)) FROM (SELECT who FROM visit) t
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -10,26 +23,178 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from planner.binding.answer.outer_select import OuterSelect, inner_answer
-from planner.binding.answer.released_binding import Released, ReleasedBinder
-from planner.binding.answer.released_clauses import ReleasedClauses, check_released_moments
+from planner.binding.aggregates import Aggregates
 from planner.binding.bound_query import BoundOutput, BoundQuery
-from planner.binding.clock import replace_clock
-from planner.binding.duplicates import without_duplicates
+from planner.binding.conditions import normal_form
 from planner.binding.from_clause import Flattened, bind_from, check_beside_public, check_connected, groups_persons
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
-from planner.binding.limit_offset import keeps_no_row, row_count
-from planner.binding.normal_form import normal_form
+from planner.binding.limit_offset import keeps_no_row, output_name, row_count
+from planner.binding.outer_select import OuterSelect, inner_answer
+from planner.binding.placeholders import replace_clock
+from planner.binding.released_select import Released, ReleasedBinder, ReleasedClauses, check_released_moments
 from planner.binding.scope import Scope, Tables
-from planner.binding.statistics.aggregates import Aggregates
 from planner.errors import NoRowAsked, RowsNotShown, StatementTooComplex, UnsupportedSQL
 from planner.expressions.predicates import unknown
 from planner.limits import MAX_OUTPUTS
 from planner.policy.policy import Policy, TablePolicy
 from planner.released_expression import KeyValue
 from planner.schema import Schema
-from planner.sql.trees import holds, position_of
+from planner.sql.trees import children, copied, fold, holds, position_of
 from planner.sql.zones import UTC
+
+_CUTS = ("limit", "offset", "fetch", "having", "qualify", "windows")
+
+
+def without_duplicates(select: exp.Select) -> exp.Select:
+    """The SELECT without the DISTINCT and GROUP BY of its FROM that change nothing; itself where there are none.
+
+    Lists of groups alone, by GROUP BY, stay: they are named without a row being read.
+
+    Args:
+      select: a statement's outermost SELECT; it is not changed.
+
+    >>> from sqlglot import parse_one
+    >>> sql = "SELECT count(DISTINCT t.who) FROM (SELECT DISTINCT who FROM visit) AS t JOIN day ON true"
+    >>> without_duplicates(parse_one(sql)).sql()
+    'SELECT COUNT(DISTINCT t.who) FROM (SELECT who FROM visit) AS t JOIN day ON TRUE'
+    """
+    if not any(_lists_once(body) for body in _bodies(select)):
+        return select
+    copy = copied(select)
+    _count_rows_of_values(copy)
+    calls = list(_aggregates(copy))
+    grouped = copy.args.get("group") is not None
+    if not (calls or grouped) or not all(isinstance(call.this, exp.Distinct) for call in calls):
+        return select
+    beside = any(body.args.get("group") is None for body in _sources(copy))
+    for body in _bodies(copy):
+        if _lists_once(body):
+            part = "distinct" if body.args.get("distinct") is not None else "group"
+            if part == "distinct" or beside:
+                body.set(part, None)
+    return copy
+
+
+def _bodies(select: exp.Select) -> Iterator[exp.Select]:
+    """The SELECTs of FROM and WITH, and theirs, down to what is cut or aggregated."""
+    for body in _inside(select):
+        yield body
+        if not _is_cut(body):
+            yield from _bodies(body)
+
+
+def _inside(select: exp.Select) -> Iterator[exp.Select]:
+    clause = select.args.get("with_")
+    written = [entry.this for entry in (clause.expressions if clause is not None else [])]
+    for item in _items(select):
+        written += [item.this] if isinstance(item, exp.Subquery) else []
+    for body in map(_plain, written):
+        if body is not None:
+            yield body
+
+
+def _items(select: exp.Select) -> list[exp.Expr]:
+    """What FROM names, through parentheses and the joins inside them."""
+    clause = select.args.get("from_")
+    waiting = [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
+    found: list[exp.Expr] = []
+    while waiting:
+        item = waiting.pop()
+        waiting += [join.this for join in item.args.get("joins") or []]
+        inner = item.this if isinstance(item, (exp.Subquery, exp.Paren)) else None
+        if isinstance(inner, (exp.Table, exp.Paren)) or (isinstance(inner, exp.Subquery) and inner.args.get("alias")):
+            waiting.append(inner)
+        else:
+            found.append(item)
+    return found
+
+
+def _plain(body: exp.Expr) -> exp.Select | None:
+    while isinstance(body, (exp.Subquery, exp.Paren)) and not (body.args.get("alias") or body.args.get("joins")):
+        body = body.this
+    return body if isinstance(body, exp.Select) else None
+
+
+def _is_cut(body: exp.Select) -> bool:
+    """Does it keep some of its rows only, or add them up?"""
+    return any(body.args.get(part) for part in _CUTS) or any(holds(one, exp.AggFunc) for one in body.expressions)
+
+
+def _lists_once(body: exp.Select) -> bool:
+    """SELECT DISTINCT, or GROUP BY whose keys are all that is listed."""
+    if _is_cut(body) or body.args.get("order") is not None:
+        return False
+    distinct, group = body.args.get("distinct"), body.args.get("group")
+    if distinct is not None:
+        return distinct.args.get("on") is None and group is None
+    if group is None or any(value for part, value in group.args.items() if part != "expressions"):
+        return False
+    keys = [_key(key, body) for key in group.expressions]
+    return all(item.unalias() in keys for item in body.expressions)
+
+
+def _key(key: exp.Expr, body: exp.Select) -> exp.Expr:
+    """What GROUP BY names: itself, or by its position."""
+    items = body.expressions
+    if isinstance(key, exp.Literal) and key.name.isdecimal() and 0 < int(key.name[:4]) <= len(items):
+        chosen: exp.Expr = items[int(key.name[:4]) - 1].unalias()
+        return chosen
+    return key
+
+
+def _sources(select: exp.Select) -> Iterator[exp.Select]:
+    """Each item of FROM as the SELECT that it stands for; a table as one of all its rows."""
+    clause = select.args.get("with_")
+    named = [] if clause is None else [(one.args["alias"], one.this) for one in clause.expressions]
+    entries = {fold(alias.this): body for alias, body in named if not alias.args.get("columns")}
+    for item in _items(select):
+        body: exp.Expr | None = item.this if isinstance(item, exp.Subquery) else None
+        if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) and item.args.get("db") is None:
+            body = entries.get(fold(item.this))
+        yield (None if body is None else _plain(body)) or exp.Select()
+
+
+def _aggregates(select: exp.Select) -> Iterator[exp.Expr]:
+    """The calls over its rows, those of subqueries not among them."""
+    clauses = [select.args.get(part) for part in ("having", "order")]
+    waiting = [*select.expressions, *(clause for clause in clauses if clause is not None)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.AggFunc):
+            yield node
+        elif not isinstance(node, exp.Query):
+            waiting += children(node)
+
+
+def _count_rows_of_values(select: exp.Select) -> None:
+    """Write count(*) over one SELECT DISTINCT as the number of its rows of values, in place."""
+    items = _items(select)
+    sources = list(_sources(select))
+    if len(items) != 1 or not _lists_once(sources[0]) or sources[0].args.get("distinct") is None:
+        return
+    alias = items[0].args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        return
+    name = alias.this if alias is not None else items[0].this
+    listed = sources[0].expressions
+    names = [output_name(one) for one in listed]
+    plain = all(isinstance(one, (exp.Alias, exp.Column)) and not one.is_star for one in listed)
+    if not plain or len(set(names)) < len(names) or not isinstance(name, exp.Identifier):
+        return
+    for call in list(_aggregates(select)):
+        if not (isinstance(call, exp.Count) and _counts_all(call)):
+            continue
+        columns = [exp.Column(this=exp.to_identifier(one, quoted=True), table=copied(name)) for one in names]
+        for column in columns:
+            column.meta.update(call.meta)
+        values = exp.Distinct(expressions=[exp.Tuple(expressions=columns)])
+        values.meta.update(call.meta)
+        call.set("this", values)
+
+
+def _counts_all(call: exp.Count) -> bool:
+    """COUNT(*), or COUNT(1)."""
+    return isinstance(call.this, exp.Star) or (isinstance(call.this, exp.Literal) and not call.expressions)
 
 
 def bind(

@@ -13,12 +13,10 @@ from planner.expressions.intervals import Bounds
 from planner.policy.policy import ColumnPolicy, TablePolicy
 from planner.released_expression import ReleasedExpression, SortKey
 from planner.schema import Column, Table
-from planner.sql.columns import ColumnRef, bound_column, column_ref
 from planner.sql.rank_grid import AskedRank, Grid
-from planner.sql.result_names import ResultType
 from planner.sql.result_types import KeyCell, result_type
-from planner.sql.sql_types import SqlType, sql_type
-from planner.sql.trees import columns_of
+from planner.sql.sql_types import ResultType, SqlType, sql_type
+from planner.sql.trees import ColumnRef, bound_column, column_ref, columns_of
 
 
 @dataclass(frozen=True)
@@ -219,7 +217,7 @@ class BoundQuery:
       outputs: the select list.
       having, order, limit, offset: as in Plan.
       owner_joins: LEFT JOINs that are the inner join only where nobody else owns the rows
-        (`planner.sensitivity.owner_joins`).
+        (`planner.sensitivity.own_rows`).
       semi_joins: the conditions of WHERE that look for rows of other tables; a tuple passes when all are true.
       again: of a question over per-person tables, binds it once more with what is proved of their columns.
     """

@@ -10,23 +10,21 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from planner.binding.answer.outer_select import groups_itself, inner_answer
 from planner.binding.bound_query import BoundQuery, BoundSemiJoin, BoundTable, OwnerJoin
+from planner.binding.conditions import is_strict, normal_form
 from planner.binding.derived_columns import NAMESPACE, named, project, select_project_join, within_view
 from planner.binding.group_keys import GroupKeys
 from planner.binding.limit_offset import output_name
-from planner.binding.normal_form import normal_form
+from planner.binding.outer_select import groups_itself, inner_answer
 from planner.binding.person_tables import PersonRows, check_person_rows, grouped_select, may_be_a_persons
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
-from planner.binding.statistics.null_condition import is_strict
 from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.expressions.predicates import conjuncts, entailed
 from planner.policy.policy import Policy
 from planner.schema import ForeignKey, Schema, Table
-from planner.sql.columns import bound_column, column_ref
-from planner.sql.trees import columns_of, fold, nodes, position_of
+from planner.sql.trees import bound_column, column_ref, columns_of, fold, nodes, position_of
 
 NOT_OWN_ROWS = "LEFT JOIN to a private table is not supported: one person's row would replace another row"
 """Of optional rows whose owners are not among those of the rows beside them (`planner.sensitivity.own_rows`)."""
@@ -342,10 +340,10 @@ class _FromClause:
     ) -> tuple[BoundTable, ForeignKey] | None:
         """The rows on the left and the foreign key by which they are owned, where a LEFT JOIN is along it alone.
 
-        A row of one owner is left out of every answer where that owner is missing (`planner.rules.
-        complete_provenance`), so this is the inner join, which tools never write. Not where such rows are their own
+        A row of one owner is left out of every answer where that owner is missing (`planner.rewriting.
+        join_tables`), so this is the inner join, which tools never write. Not where such rows are their own
         units, or lie too deep. Where a NULL in the key would leave the row to others, see
-        `planner.sensitivity.owner_joins`.
+        `planner.sensitivity.own_rows`.
         """
         pairs = {_equal_columns(condition) for condition in conditions}
         entries = [entry for source in tree for entry in self.scope.tables[source.first : source.last]]

@@ -7,8 +7,7 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.expressions.predicates import conjuncts
 from planner.parsing.postgres_parser import DATE_PART
-from planner.sql.constants import constant
-from planner.sql.literals import number
+from planner.sql.literals import constant, number
 from planner.sql.trees import fold, position_of
 
 _MAX_ROWS = 1 << 62

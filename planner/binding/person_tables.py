@@ -22,23 +22,21 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from planner.binding.aggregates import Aggregates, nested_aggregate
 from planner.binding.bound_query import BoundAggregate, BoundKey, BoundQuery, BoundTable, PersonColumn, PersonTable
 from planner.binding.derived_columns import refuse_clauses
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.scope import Scope, Tables
-from planner.binding.statistics.aggregates import Aggregates, nested_aggregate
 from planner.errors import UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate, bind_scalar
 from planner.expressions.scalar import Calendar, Scalar, unfit
-from planner.parsing.keyword_positions import LABEL
+from planner.parsing.postgres_parser import LABEL
 from planner.policy.policy import ColumnPolicy
 from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
 from planner.schema import Column, Table
-from planner.sql.columns import bound_column, column_ref
 from planner.sql.literals import number_sql
-from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import copied, nodes, position_of
+from planner.sql.trees import bound_column, cast_sql, column_ref, copied, nodes, position_of
 
 MOST_ROWS = 1 << 19
 """A count per person is clamped to it where it is added up: a person's further rows count no more.

@@ -20,17 +20,16 @@ from planner.errors import (
     UnknownColumn,
     UnknownTable,
     UnsupportedSQL,
+    did_you_mean,
 )
 from planner.limits import MAX_TABLES, check_depth
 from planner.policy.ownership import ownership
 from planner.policy.policy import ColumnPolicy, Policy, TablePolicy
 from planner.policy.table_lookup import TableReference, find_table, no_such_table
 from planner.schema import ForeignKey, Schema, Table
-from planner.sql.columns import bound_column, column_ref
 from planner.sql.sql_types import SqlType
-from planner.sql.trees import LEAVES, copied, fold, nodes, position_of
+from planner.sql.trees import LEAVES, bound_column, column_ref, copied, fold, nodes, position_of
 from planner.sql.zones import UTC
-from planner.suggestions import did_you_mean
 
 _MAX_DERIVED_NODES = 4096
 _ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Boolean, exp.Null)

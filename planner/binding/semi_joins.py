@@ -10,16 +10,14 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundSemiJoin, BoundTable
+from planner.binding.conditions import is_null, normal_form
 from planner.binding.derived_columns import GROUPS_OF_NOBODY, project
-from planner.binding.normal_form import normal_form
 from planner.binding.person_tables import grouped_select
 from planner.binding.scope import Meaning, Scope, Tables
-from planner.binding.statistics.null_condition import is_null
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.parsing.grammar import COMPARISONS
-from planner.sql.columns import ColumnRef, bound_column, column_ref
-from planner.sql.trees import columns_of, copied, holds, position_of
+from planner.sql.trees import ColumnRef, bound_column, column_ref, columns_of, copied, holds, position_of
 
 _INSIDE = {
     "having": "a condition on groups of rows has no sound answer here; use a condition on one row",

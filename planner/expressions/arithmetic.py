@@ -15,15 +15,13 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.expressions import intervals
-from planner.expressions.clamp_column import clamp_column
-from planner.expressions.coercion import number
+from planner.expressions.coercion import number, of_reals
+from planner.expressions.column_ranges import clamp_column
 from planner.expressions.intervals import Bounds
-from planner.expressions.reals import of_reals
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged, wrap
 from planner.sql import literals
-from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import copied, position_of
+from planner.sql.trees import cast_sql, copied, position_of
 
 _MAX_DIGITS = 1000
 _DOUBLE = SqlType(Family.FLOAT)

@@ -9,19 +9,16 @@ from sqlglot import exp
 
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.expressions import arithmetic, intervals, predicates
-from planner.expressions.clamp_column import clamp_column
 from planner.expressions.coercion import settle
+from planner.expressions.column_ranges import Known, clamp_column, known_where, span
 from planner.expressions.datetimes import AS_NUMBER, not_a_number
 from planner.expressions.functions import TABLE
 from planner.expressions.intervals import Bounds
-from planner.expressions.narrowing import Known, known_where, span
 from planner.expressions.scalar import Digits, Measured, Scalar, unfit
 from planner.policy.policy import ColumnPolicy
-from planner.sql.columns import column_ref
-from planner.sql.labels import check_type
-from planner.sql.sql_nodes import cast_sql
+from planner.sql.literals import check_type
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import copied, position_of
+from planner.sql.trees import cast_sql, column_ref, copied, position_of
 
 Bound = TypeVar("Bound")
 

@@ -11,9 +11,8 @@ from sqlglot import exp
 from planner.expressions.scalar import wrap
 from planner.expressions.strings import MAX_TEXT
 from planner.sql.literals import number_sql
-from planner.sql.sql_nodes import cast_sql, field_of
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import copied, holds
+from planner.sql.trees import cast_sql, copied, field_of, holds
 
 _CASTS = {
     Family.INTEGER: "BIGINT",

@@ -8,15 +8,14 @@ from dataclasses import replace
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.expressions import arithmetic, intervals, reals
+from planner.expressions import arithmetic, coercion, intervals
 from planner.expressions.coercion import fits_float, settle
 from planner.expressions.datetimes import converted, literal, meant_in, not_a_number, shown_in
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar
 from planner.expressions.strings import MAX_TEXT, text_of, to_text
-from planner.sql.labels import OF_TYPE, is_named, type_written
-from planner.sql.sql_nodes import cast_sql, field_of
+from planner.sql.literals import OF_TYPE, is_named, type_written
 from planner.sql.sql_types import REAL, Family, SqlType, sql_type
-from planner.sql.trees import copied, position_of
+from planner.sql.trees import cast_sql, copied, field_of, position_of
 from planner.sql.zones import UTC
 
 _TARGETS: dict[str, Family] = {
@@ -138,11 +137,11 @@ def _cut(node: exp.Expr, text: Scalar, target: SqlType) -> Scalar:
 
 def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
     if target == REAL:
-        return reals.as_real(node, part)
+        return coercion.as_real(node, part)
     if target.family is Family.FLOAT:
         return _to_double(node, part)
     if part.type == REAL and target == SqlType(Family.NUMERIC):
-        return reals.decimal_digits(node, part)
+        return coercion.decimal_digits(node, part)
     places = 0 if target.family is Family.INTEGER else target.scale
     exact = arithmetic.exact_form(part)
     if exact is None and target.family is Family.NUMERIC and places is None:

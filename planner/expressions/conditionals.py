@@ -11,16 +11,14 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, intervals
-from planner.expressions.clamp_column import clamp_column
-from planner.expressions.coercion import align, check_ordered, fits_float
+from planner.expressions.coercion import align, all_real, check_ordered, fits_float
+from planner.expressions.column_ranges import clamp_column
 from planner.expressions.datetimes import converted, not_a_number
 from planner.expressions.intervals import Bounds
-from planner.expressions.reals import all_real
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
 from planner.expressions.strings import as_text
-from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import copied, position_of
+from planner.sql.trees import cast_sql, copied, position_of
 
 _LARGEST = 10**290
 """What a double holds with room for sums, as intervals have it."""

@@ -16,15 +16,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.expressions import arithmetic, casts, conditionals, datetimes, division, predicates, strings
-from planner.expressions.calls import elapsed, formatted, histogram, texts
-from planner.expressions.calls import math_functions as of_number
+from planner.expressions import arithmetic, casts, conditionals, datetimes, numeric_functions, predicates, strings
+from planner.expressions import numeric_functions as of_number
 from planner.expressions.coercion import sample
 from planner.expressions.scalar import Binder, Scalar
-from planner.sql.calls import Age
-from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import copied
+from planner.sql.trees import Age, cast_sql, copied
 
 _BOTH = frozenset({"this", "expression"})
 
@@ -102,10 +99,10 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.Mul: Function("numbers -> number", _ARITHMETIC,
         _added_or_multiplied, _BOTH, ("{i} * {i}", "{n} * (1 - {n})", "{f} * {f}", "{i} * {f}")),
     exp.Div: Function("numbers -> number; whole ones drop the fraction", "the denominator is proved not to be zero",
-        division.quotient, _BOTH | {"typed", "safe"},
+        numeric_functions.quotient, _BOTH | {"typed", "safe"},
         ("{i} / 7", "{n} / 0.3", "{f} / NULLIF({f}, 0)", "{i} / NULLIF({i}, 0)", "{n} / ({i} * {i} + 1)")),
     exp.Mod: Function("exact number, literal other than 0 -> number", "exact, and the divisor is a literal",
-        division.remainder, _BOTH, ("{i} % 7", "mod({n}, 0.25)", "mod({i}, -3)")),
+        numeric_functions.remainder, _BOTH, ("{i} % 7", "mod({n}, 0.25)", "mod({i}, -3)")),
     exp.Neg: Function("number -> number", _ARITHMETIC, arithmetic.negated, _ONE, ("-{i}", "-{f}", "-{n}")),
     exp.Abs: Function("number -> number", "total", of_number.absolute, _ONE, ("abs({i})", "abs({f})", "abs({n})")),
     exp.Sign: Function("number -> number", "total", of_number.sign, _ONE, ("sign({i})", "sign({f})", "sign({n})")),
@@ -128,7 +125,7 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.Log: Function("as ln, of base 10", "proved to be positive",
         of_number.logarithm, _BOTH, ("log(greatest({f}, 0.5))", "log10(abs({n}) + 1)")),
     exp.WidthBucket: Function("number, three literals -> whole number", "the width is proved not to be zero",
-        histogram.width_bucket, frozenset({"this", "min_value", "max_value", "num_buckets"}),
+        numeric_functions.width_bucket, frozenset({"this", "min_value", "max_value", "num_buckets"}),
         ("width_bucket({i}, 0, 100, 7)", "width_bucket({n}, -2.5, 10.1, 3)", "width_bucket({f}, -0.3, 7, 11)")),
     exp.Exp: Function("number -> double", "proved to be small enough",
         of_number.exponential, _ONE, ("exp(least({f}, 5))", "exp(-abs({n}))")),
@@ -174,20 +171,20 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.DPipe: Function("texts -> text", "cut at 2^20 characters each",
         strings.joined, _BOTH | {"safe"}, ("{t} || {c}", "{t} || 'é' || {t}")),
     exp.Concat: Function("values -> text; NULL has none", "cut at 2^20 characters each",
-        texts.concatenated, frozenset({"expressions", "safe", "coalesce"}),
+        strings.concatenated, frozenset({"expressions", "safe", "coalesce"}),
         ("concat({t}, '-', {i})", "concat({d}, {b}, {n})", "concat({c}, '.')")),
     exp.ConcatWs: Function("literal, values -> text; NULL is left out", "cut at 2^20 characters each",
-        texts.joined_by, frozenset({"expressions", "safe", "coalesce"}),
+        strings.joined_by, frozenset({"expressions", "safe", "coalesce"}),
         ("concat_ws(', ', {t}, {i}, {t})", "concat_ws('', {s}, 'a', {b})")),
     exp.Replace: Function("text, two literals -> text", "cut at 2^20 characters",
-        texts.replaced, frozenset({"this", "expression", "replacement"}),
+        strings.replaced, frozenset({"this", "expression", "replacement"}),
         ("replace({t}, 'a', 'bcd')", "replace({c}, 'b', '')", "replace({t}, '', 'x')")),
     exp.SplitPart: Function("text, literal, literal -> text", "a literal that is in range",
-        texts.split, frozenset({"this", "delimiter", "part_index"}),
+        strings.split, frozenset({"this", "delimiter", "part_index"}),
         ("split_part({t}, 'a', 2)", "split_part({c}, ' ', 1)")),
-    exp.Initcap: Function("text -> text", "cut at 2^20 characters", texts.capitalised, _ONE, ("initcap({t})",)),
+    exp.Initcap: Function("text -> text", "cut at 2^20 characters", strings.capitalised, _ONE, ("initcap({t})",)),
     exp.Pad: Function("text, literal, literal -> text", "a literal that is in range",
-        texts.padded, frozenset({"this", "expression", "fill_pattern", "is_left"}),
+        strings.padded, frozenset({"this", "expression", "fill_pattern", "is_left"}),
         ("lpad({t}, 3, 'xy')", "rpad({c}, 4)", "lpad({i}::text, 2, '0')")),
     exp.StrPosition: Function("text, literal -> whole number", "total",
         strings.position, frozenset({"this", "substr"}), ("position('a' IN {t})", "strpos({c}, '')")),
@@ -195,7 +192,7 @@ TABLE: dict[type[exp.Expr], Function] = {
         strings.starts_with, _BOTH, ("starts_with({t}, 'a')", "starts_with({c}, '')")),
     # dates
     exp.Extract: Function("field, datetime -> numeric; date_part -> double", "NULL outside the years 1 to 9999",
-        elapsed.extracted_of_difference, _BOTH,
+        datetimes.extracted_of_difference, _BOTH,
         ("extract(year FROM {d})", "date_part('dow', {s})", "extract(hour FROM {z})", "extract(week FROM {d})",
          "extract(isodow FROM {d})", "extract(doy FROM {s})", "extract(quarter FROM {d})", "extract(day FROM {z})",
          "extract(month FROM {d} + INTERVAL '1' MONTH)", "extract(minute FROM {s})",
@@ -207,9 +204,9 @@ TABLE: dict[type[exp.Expr], Function] = {
          "extract(day FROM age({d}, {d}))",
          "date_part('month', {d}) / 3", "extract(month FROM {s}) / 5", "date_part('year', {z})::int / 10")),
     Age: Function("two datetimes -> an interval, in EXTRACT(year | month | day FROM age(a, b)) alone",
-        "NULL outside the years 1 to 9999", elapsed.age, _BOTH, ()),
+        "NULL outside the years 1 to 9999", datetimes.age, _BOTH, ()),
     exp.ToChar: Function("datetime, literal format -> text", "known patterns; NULL outside the years 1 to 9999",
-        formatted.to_char, frozenset({"this", "format"}),
+        strings.to_char, frozenset({"this", "format"}),
         ("to_char({d}, 'YYYY-MM')", "to_char({s}, 'YYYY-MM-DD\"T\"HH24:MI:SS.MS')", "to_char({z}, 'Dy DD Mon YY')",
          "to_char({d}, 'IYYY-\"W\"IW ID')", "to_char({d}, 'YYYY \"Q\"Q, DDD')", "to_char({s}, 'HH12:MI AM, US%')",
          "to_char({d}, 'Month|MONTH|month|MON|mon|')", "to_char({d}, 'Day|DAY|day|DY|dy|yyyymmdd')",

@@ -9,16 +9,14 @@ from decimal import Decimal
 from sqlglot import exp
 
 from planner.errors import InvalidSyntax, UnsupportedSQL
-from planner.expressions.coercion import align, text, text_literal
+from planner.expressions.coercion import align, all_real, text, text_literal
 from planner.expressions.datetimes import not_a_number
-from planner.expressions.reals import all_real
 from planner.expressions.scalar import Binder, Scalar, repeated, wrap
 from planner.expressions.strings import is_long, shortened
 from planner.sql import literals
-from planner.sql.labels import label_place, ordered_labels
-from planner.sql.sql_nodes import cast_sql
+from planner.sql.literals import label_place, ordered_labels
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import copied, position_of
+from planner.sql.trees import cast_sql, copied, position_of
 
 _BOOL = SqlType(Family.BOOL)
 _MAX_PERCENTS = 16

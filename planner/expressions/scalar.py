@@ -31,7 +31,7 @@ class Calendar:
     """The first moments of days, weeks, months, ..., moved by whole days: `date_trunc('week', x) - INTERVAL '1 day'`.
 
     Attributes:
-      unit: as `planner.sql.calendar_steps` names it.
+      unit: as `planner.sql.datetimes` names it.
       days: by how many days each step is moved.
       zone: whose clocks show midnight then; the steps are moments at UTC.
       within: the days of that zone that they are in; None: those of the value's span.

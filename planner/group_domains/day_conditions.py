@@ -1,16 +1,29 @@
-"""Which days a conjunction leaves to a column: `at >= '2024-10-01' AND at < '2025-01-01'` leaves three months."""
+"""Which days a question's conditions leave to a column, and which they say exactly of an append-only table.
+
+Which days a conjunction leaves to a column: `at >= '2024-10-01' AND at < '2025-01-01'` leaves three months.
+
+The days that a question's conditions say of an append-only table, apart from all else that they say.
+
+Two questions whose conditions differ by days alone, `at < '2024-05-20'` today and `at < '2024-05-21'` tomorrow, count
+the same rows on the days that both have. So the days are taken out of the conditions, where a condition is nothing
+but days: then what is left can be compared to the letter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import date, datetime, time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 
 from sqlglot import exp
 
+from planner.binding.bound_query import BoundQuery, column_type
 from planner.errors import PlannerError
 from planner.expressions.scalar import Span
+from planner.policy.policy import Policy
 from planner.sql import literals
-from planner.sql.columns import ColumnRef
+from planner.sql.sql_types import Family
+from planner.sql.trees import ColumnRef, bound_column
 
 
 def days_left(conditions: Iterable[exp.Expr], column: ColumnRef, span: Span) -> Span:
@@ -66,3 +79,203 @@ def _day(node: exp.Expr, *, before: bool = False) -> int | None:
         return None
     midnight = not isinstance(value, datetime) or value.time() == time()
     return value.toordinal() - (before and midnight)
+
+
+Run = tuple[date | None, date | None]
+"""First and last day of a stretch; None: without an end."""
+
+ALL_DAYS: tuple[Run, ...] = ((None, None),)
+_LAST_MOMENT = time.max
+
+
+@dataclass(frozen=True)
+class DayColumn:
+    """The column of an append-only table that says on which day a row came.
+
+    Attributes:
+      alias, name: as plans write it.
+      whole_days: is it a date, and no moment?
+      nullable: may it be NULL, so that a row is of no day?
+    """
+
+    alias: str
+    name: str
+    whole_days: bool
+    nullable: bool
+
+    @property
+    def written(self) -> exp.Column:
+        """As plans write it."""
+        return bound_column(self.alias, self.name)
+
+
+def day_columns(bound: BoundQuery, policy: Policy) -> tuple[DayColumn, ...]:
+    """The day columns of the append-only tables that a question joins, in order; none of outer joins."""
+    found = []
+    for entry in bound.tables:
+        declared = policy.tables.get(entry.table.name)
+        if declared is None or declared.append_only is None or entry.outer is not None:
+            continue
+        name = declared.append_only.column
+        nullable = next((one.nullable for one in entry.table.columns if one.name == name), True)
+        whole_days = column_type(entry.table, name).family is Family.DATE
+        found.append(DayColumn(entry.alias, name, whole_days, nullable))
+    return tuple(found)
+
+
+def split_days(
+    conditions: Iterable[exp.Expr], column: DayColumn
+) -> tuple[tuple[Run, ...], tuple[exp.Expr, ...]] | None:
+    """The days that a conjunction leaves, and its other conditions; both together say what the conjunction does.
+
+    Args:
+      conditions: of WHERE, planned.
+      column: of the days.
+    Returns: stretches of days in order, ALL_DAYS where no condition is of days alone; None where the column may be
+      NULL and nothing says that it is not, so that rows of no day count, and where no day is left.
+    """
+    days, others, told = ALL_DAYS, [], not column.nullable
+    for condition in conditions:
+        runs = _runs(condition, column)
+        if runs is None:
+            others.append(condition)
+        else:
+            days, told = common_runs(days, runs), True
+    return (days, tuple(others)) if days and told else None
+
+
+def _runs(condition: exp.Expr, column: DayColumn) -> tuple[Run, ...] | None:
+    """The days of a condition that is nothing but days; None for any other."""
+    inner = condition.unnest()
+    if isinstance(inner, exp.Or):
+        parts = [_runs(one, column) for one in inner.flatten()]
+        known = [one for one in parts if one is not None]
+        return joined_runs([run for one in known for run in one]) if len(known) == len(parts) else None
+    if isinstance(inner, exp.And):
+        days: tuple[Run, ...] = ALL_DAYS
+        for one in inner.flatten():
+            runs = _runs(one, column)
+            if runs is None:
+                return None
+            days = common_runs(days, runs)
+        return days
+    if inner.this != column.written:
+        return None
+    run = _run(inner, column.whole_days)
+    return None if run is None else ((run,) if _is_stretch(run) else ())
+
+
+def _run(inner: exp.Expr, whole_days: bool) -> Run | None:
+    if isinstance(inner, exp.Between):
+        first, last = _begins(inner.args["low"]), _exact_ends(inner.args["high"], whole_days)
+        return None if first is None or last is None else (first, last)
+    first = last = None
+    if isinstance(inner, exp.GTE):
+        first = _begins(inner.expression)
+    elif isinstance(inner, exp.GT):
+        before = _exact_ends(inner.expression, whole_days)
+        first = None if before is None else _next(before, 1)
+    elif isinstance(inner, exp.LT):
+        after = _begins(inner.expression)
+        last = None if after is None else _next(after, -1)
+    elif isinstance(inner, exp.LTE):
+        last = _exact_ends(inner.expression, whole_days)
+    elif isinstance(inner, exp.EQ) and whole_days:
+        first = last = _begins(inner.expression)
+    return None if first is None and last is None else (first, last)
+
+
+def _begins(node: exp.Expr) -> date | None:
+    """The day whose first moment a literal is."""
+    value = _moment(node)
+    if isinstance(value, datetime):
+        return value.date() if value.time() == time() else None
+    return value
+
+
+def _exact_ends(node: exp.Expr, whole_days: bool) -> date | None:
+    """The day whose last moment a literal is: of a date its only one."""
+    value = _moment(node)
+    if isinstance(value, datetime):
+        last = value.time() == _LAST_MOMENT or (whole_days and value.time() == time())
+        return value.date() if last else None
+    return value if whole_days else None
+
+
+def _moment(node: exp.Expr) -> date | datetime | None:
+    try:
+        value = literals.moment(node)
+    except PlannerError:  # a cast of something else
+        return None
+    return None if isinstance(value, datetime) and value.utcoffset() else value
+
+
+def _next(day: date, days: int) -> date | None:
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def _is_stretch(run: Run) -> bool:
+    return run[0] is None or run[1] is None or run[0] <= run[1]
+
+
+def joined_runs(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Stretches of days in order, those that touch made one.
+
+    >>> march, until = (date(2024, 3, 1), date(2024, 3, 31)), (None, date(2024, 1, 31))
+    >>> days = [march, until, (date(2024, 2, 1), date(2024, 2, 9))]
+    >>> [tuple(map(str, run)) for run in joined_runs(days)]
+    [('None', '2024-02-09'), ('2024-03-01', '2024-03-31')]
+    """
+    joined: list[Run] = []
+    for first, last in sorted(runs, key=lambda run: run[0] or date.min):
+        before = joined[-1] if joined else None
+        if before is not None and (before[1] is None or (first or date.min).toordinal() <= before[1].toordinal() + 1):
+            joined[-1] = before[0], None if before[1] is None or last is None else max(before[1], last)
+        else:
+            joined.append((first, last))
+    return tuple(joined)
+
+
+def common_runs(left: Sequence[Run], right: Sequence[Run]) -> tuple[Run, ...]:
+    """The days that are in both, as stretches in order.
+
+    >>> spring, until = (date(2024, 3, 1), date(2024, 5, 31)), (None, date(2024, 4, 2))
+    >>> [tuple(map(str, run)) for run in common_runs([spring], [until])]
+    [('2024-03-01', '2024-04-02')]
+    """
+    found = [
+        (_largest(one[0], other[0]), _smallest(one[1], other[1]))
+        for one in left
+        for other in right
+        if _is_stretch((_largest(one[0], other[0]), _smallest(one[1], other[1])))
+    ]
+    return joined_runs(found)
+
+
+def without_runs(days: Sequence[Run], taken: Sequence[Run]) -> tuple[Run, ...]:
+    """The days that are not taken, as stretches in order.
+
+    >>> march, until = (date(2024, 3, 1), date(2024, 3, 31)), (None, date(2024, 3, 9))
+    >>> [tuple(map(str, run)) for run in without_runs([march], [until])]
+    [('2024-03-10', '2024-03-31')]
+    """
+    left = tuple(days)
+    for first, last in taken:
+        sides: list[Run] = []
+        if first is not None and (before := _next(first, -1)) is not None:
+            sides.append((None, before))
+        if last is not None and (after := _next(last, 1)) is not None:
+            sides.append((after, None))
+        left = common_runs(left, sides)
+    return left
+
+
+def _largest(one: date | None, other: date | None) -> date | None:
+    return other if one is None else one if other is None else max(one, other)
+
+
+def _smallest(one: date | None, other: date | None) -> date | None:
+    return other if one is None else one if other is None else min(one, other)

@@ -1,19 +1,164 @@
-"""Rule: enumerate the groups that there can be, so that an empty group is a row like any other."""
+"""Rule: enumerate the groups that there can be, so that an empty group is a row like any other.
+
+Rule: write the values that a private column may have where the column's table would stand.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundTable
-from planner.group_domains.list_values import MATCHED, list_matched
+from planner.binding.bound_query import BoundTable, column_type
+from planner.group_domains.column_values import BaseValues
 from planner.limits import MAX_GROUPS
-from planner.rules.join_tables import join_tables
-from planner.sql.columns import bound_column
-from planner.sql.sql_nodes import add_conditions, conjunction, named_sql, table_sql
-from planner.sql.trees import copied
+from planner.policy.toml_section import DomainValue
+from planner.rewriting.join_tables import join_tables
+from planner.schema import Column, Table
+from planner.sql.literals import number_sql
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import (
+    DECLARED,
+    add_conditions,
+    bound_column,
+    cast_sql,
+    conjunction,
+    copied,
+    named_sql,
+    table_sql,
+)
+
+MATCHED = "there"
+"""A derived table with a column of the same name: 0 where a LEFT JOIN finds nothing, 1 where it may find a row."""
+
+_TYPES = {
+    Family.INTEGER: "BIGINT",
+    Family.TEXT: "TEXT",
+    Family.ENUM: "TEXT",
+    Family.BOOL: "BOOLEAN",
+    Family.DATE: "DATE",
+    Family.TIMESTAMP: "TIMESTAMP",
+    Family.TIMESTAMPTZ: "TIMESTAMP",
+}
+
+
+def list_values(alias: str, table: Table, columns: Sequence[tuple[str, BaseValues, bool]]) -> exp.Subquery:
+    """Every combination of values of a private table's columns, under the table's alias.
+
+    Args:
+      alias: of the private table, whose rows are not read.
+      table: for the columns' types.
+      columns: name, values, and whether NULL is one more.
+
+    >>> from datetime import date
+    >>> orders = Table("orders", "public", (Column("status", "text", False), Column("made", "date", True)), (), ())
+    >>> made = BaseValues(None, date(2024, 1, 1), 31, 1, "day")
+    >>> values = list_values("o", orders, [("status", BaseValues(("F", "O")), False), ("made", made, True)])
+    >>> print(values.sql("postgres", pretty=True))
+    (
+      SELECT
+        CAST("v0"."v" AS TEXT) AS "status",
+        CAST('2024-01-01' AS DATE) + CAST("v1"."v" AS INT) AS "made"
+      FROM (VALUES
+        ('F'),
+        ('O')) AS "v0"("v")
+      CROSS JOIN (
+        SELECT
+          "s"."v"
+        FROM GENERATE_SERIES(0, 30) AS "s"("v")
+        UNION ALL
+        SELECT
+          NULL
+      ) AS "v1"("v")
+    ) AS "o"
+    """
+    select = exp.Select()
+    for index, (name, base, null) in enumerate(columns):
+        source = _values(base, null, f"v{index}")
+        value = _value(bound_column(f"v{index}", "v"), base, column_type(table, name))
+        select.append("expressions", named_sql(value, name))
+        if index:
+            select.append("joins", exp.Join(this=source, kind="CROSS"))
+        else:
+            select.set("from_", exp.From(this=source))
+    return _derived(select, alias, table)
+
+
+def list_matched(values: tuple[int, ...]) -> exp.Subquery:
+    """The column `there` with these values: did a LEFT JOIN find a row?"""
+    select = exp.Select(expressions=[bound_column("v0", "v").as_(MATCHED, quoted=True)])
+    select.set("from_", exp.From(this=_values(BaseValues(values), False, "v0")))
+    return _derived(select, MATCHED, Table(MATCHED, "", (Column(MATCHED, "integer", False),), (), ()))
+
+
+def _derived(select: exp.Select, alias: str, table: Table) -> exp.Subquery:
+    """A derived table that notes whose columns it has: a dialect needs their types."""
+    derived = exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+    derived.meta[DECLARED] = table
+    return derived
+
+
+def _values(base: BaseValues, null: bool, alias: str) -> exp.Expr:
+    """One column `v`: the values, or for a series the number of steps."""
+    if base.listed is not None and (base.listed or null):
+        listed = [*map(_literal, base.listed), *([exp.Null()] if null else [])]
+        rows = [exp.Tuple(expressions=[value]) for value in listed]
+        return exp.Values(expressions=rows, alias=_named(alias))
+    count = 0 if base.listed is not None else base.count
+    ends = [number_sql(Decimal(end)) for end in (0, count - 1)]
+    series = exp.Table(this=exp.Anonymous(this="GENERATE_SERIES", expressions=ends), alias=_named("s"))
+    select: exp.Query = exp.Select(expressions=[bound_column("s", "v")], from_=exp.From(this=series))
+    if null:
+        select = exp.Union(this=select, expression=exp.Select(expressions=[exp.Null()]), distinct=False)
+    return exp.Subquery(this=select, alias=_named(alias))
+
+
+def _named(alias: str) -> exp.TableAlias:
+    column = exp.to_identifier("v", quoted=True)
+    return exp.TableAlias(this=exp.to_identifier(alias, quoted=True), columns=[column])
+
+
+def _value(step: exp.Expr, base: BaseValues, kind: SqlType) -> exp.Expr:
+    """The column's value, of its type, from a listed value or from a number of steps."""
+    if base.unit == "number" and base.listed is None:
+        assert isinstance(base.first, int), "a series of numbers starts with one"
+        scaled = exp.Mul(this=cast_sql(step, "BIGINT"), expression=number_sql(Decimal(base.step)))
+        whole = exp.Add(this=number_sql(Decimal(base.first)), expression=scaled)
+        if kind.family is not Family.NUMERIC:
+            return whole
+        unit = number_sql(Decimal(1).scaleb(-base.scale))
+        return cast_sql(
+            exp.Mul(this=exp.Paren(this=whole), expression=unit), f"DECIMAL({kind.precision}, {base.scale})"
+        )
+    if base.listed is None:
+        return _moment(step, base, kind)
+    if kind.family is Family.NUMERIC:
+        return cast_sql(step, f"DECIMAL({kind.precision}, {kind.scale or 0})")
+    if kind.family is Family.CHAR:
+        return cast_sql(step, "BPCHAR" if kind.precision is None else f"CHAR({kind.precision})")
+    value = cast_sql(step, _TYPES[kind.family])
+    return _at_utc(value) if kind.family is Family.TIMESTAMPTZ else value
+
+
+def _moment(step: exp.Expr, base: BaseValues, kind: SqlType) -> exp.Expr:
+    first = exp.Literal.string(str(base.first))
+    if kind.family is Family.DATE:
+        return exp.Add(this=cast_sql(first, "DATE"), expression=cast_sql(step, "INT"))
+    unit = exp.Interval(this=exp.Literal.string("1"), unit=exp.var(base.unit.upper()))
+    moment = exp.Add(this=cast_sql(first, "TIMESTAMP"), expression=exp.Mul(this=step, expression=unit))
+    return _at_utc(exp.Paren(this=moment)) if kind.family is Family.TIMESTAMPTZ else moment
+
+
+def _at_utc(moment: exp.Expr) -> exp.Expr:
+    return exp.AtTimeZone(this=moment, zone=exp.Literal.string("UTC"))
+
+
+def _literal(value: DomainValue) -> exp.Expr:
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    return exp.Literal.string(value) if isinstance(value, str) else number_sql(Decimal(repr(value)))
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from planner.binding.bound_query import column_type
-from planner.group_domains.column_values import MAX_BASE
+from planner.group_domains.column_values import MAX_BASE, STEPS_PER_DAY, finest_step
 from planner.group_domains.enumerate_domain import Rows
 from planner.group_domains.key_sources import ColumnValues, KeySources, PublicRows, Source, substituted
-from planner.group_domains.time_resolution import STEPS_PER_DAY, finest_step
-from planner.sql.columns import ColumnRef, bound_column, column_ref
 from planner.sql.sql_types import Family
-from planner.sql.trees import columns_of
+from planner.sql.trees import ColumnRef, bound_column, column_ref, columns_of
 
 SourceId = tuple[str, str]
 """(alias, column) of a private column's values, (alias, "") of a public table's rows."""

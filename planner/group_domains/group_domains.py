@@ -11,24 +11,26 @@ from planner.binding.bound_query import BoundKey, BoundQuery
 from planner.errors import SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.expressions.canonical_value import canonical_value
 from planner.group_domains.column_values import MAX_BASE, listed_literals
-from planner.group_domains.discovered_keys import discovered_domain
-from planner.group_domains.enumerate_domain import enumerate_domain
+from planner.group_domains.enumerate_domain import enumerate_domain, list_values
 from planner.group_domains.group_blocks import Block, GroupBlocks, source_id
-from planner.group_domains.key_sources import ColumnSources, ColumnValues, KeySources, substituted
-from planner.group_domains.list_values import list_values
-from planner.group_domains.omitted_rows import omitted_rows
-from planner.group_domains.personal_keys import check_shared
-from planner.group_domains.rows_in_groups import rows_in_groups, tells_apart_beyond
+from planner.group_domains.key_sources import (
+    ColumnSources,
+    ColumnValues,
+    KeySources,
+    check_shared,
+    discovered_domain,
+    substituted,
+)
+from planner.group_domains.rows_in_groups import omitted_rows, rows_in_groups, tells_apart_beyond
 from planner.limits import MAX_GROUPS, check_cells
 from planner.plan import GroupDomain, GroupKey
-from planner.policy.declared_domain import declared_domain, listed, with_other
+from planner.policy.declared import declared_domain, listed, with_other
 from planner.policy.policy import Policy
 from planner.policy.toml_section import DomainValue
 from planner.schema import Schema
 from planner.sensitivity.column_equalities import Equalities
-from planner.sql.columns import bound_column
 from planner.sql.sql_types import Family
-from planner.sql.trees import copied, tables_of
+from planner.sql.trees import bound_column, copied, tables_of
 
 _DECLARED = "the policy declares {n} values"
 _OF_THE_TYPE = {Family.BOOL: "boolean has {n} values", Family.ENUM: "the column's enum has {n} labels"}

@@ -1,23 +1,32 @@
-"""Where the public learns what a group key can be: rows of a public table, or the values of a private column."""
+"""Where the public learns what a group key can be: public rows, declared values, discovery, or nowhere.
+
+Where the public learns what a group key can be: rows of a public table, or the values of a private column.
+
+Keys of which every value is one person's own: a group for each could show nothing.
+
+Group keys whose values only the private rows know; the custodian has opened their columns to discovery.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundQuery, BoundTable, column_type
-from planner.expressions.scalar import Span
+from planner.binding.bound_query import BoundKey, BoundQuery, BoundTable, column_type
+from planner.errors import PlannerError, SensitivityUnbounded
+from planner.expressions.scalar import Span, wrap
 from planner.group_domains.column_values import BaseValues, base_values, never_null
+from planner.plan import GroupDomain
 from planner.policy.ownership import ownership
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.schema import Schema, Table
 from planner.sensitivity.column_equalities import Equalities
-from planner.sql.columns import ColumnRef, bound_column, column_ref
+from planner.sql.result_types import is_discoverable
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import copied, nodes
+from planner.sql.trees import ColumnRef, bound_column, column_ref, copied, nodes
 
 
 @dataclass(frozen=True)
@@ -220,3 +229,60 @@ def substituted(tree: exp.Expr, meant: Mapping[ColumnRef, ColumnRef]) -> exp.Exp
             elif isinstance(value, list):
                 node.set(name, [substituted(part, meant) if isinstance(part, exp.Column) else part for part in value])
     return copy
+
+
+_EACH = "a group for each row of "
+
+
+def personal_table(error: PlannerError) -> str | None:
+    """The table of whose rows each would be a group, where `check_shared` says so; None for another error."""
+    if not isinstance(error, SensitivityUnbounded) or not error.message.startswith(_EACH):
+        return None
+    return error.message.removeprefix(_EACH).partition(" can show nothing")[0]
+
+
+def check_shared(key: BoundKey, sources: KeySources) -> None:
+    """Refuse a key that is a privacy unit's own, or that of a row of private data.
+
+    Keys found among private rows are shown where enough privacy units share them, which none of these does, so the
+    answer would be charged and empty; and values that a policy lists of them would be a list of people.
+
+    Args:
+      key: one whose values nothing public says.
+      sources: of the query's keys.
+    Raises: SensitivityUnbounded.
+    """
+    if not isinstance(key.value, exp.Column):
+        return
+    (column,) = key.columns
+    whose = sources.person_of(column)
+    if whose is not None:
+        name = sources.name(column)
+        message = f"{_EACH}{whose} can show nothing: {name} is one privacy unit's alone"
+        hint = f"count them, count(DISTINCT {column[1]}), or group by what many of them share"
+        raise SensitivityUnbounded(message, hint=hint, position=key.position)
+
+
+_WHY = "found among the private rows: shown where enough privacy units share it, at the price of a delta"
+
+
+def discovered_domain(place: int, key: BoundKey, sources: KeySources) -> GroupDomain | None:
+    """The domain of a key that the policy lets be found; None where it does not.
+
+    Every private column that the key is computed from must be open to discovery. What a public row holds is known.
+    """
+    private = [column for column in key.columns if sources.rows(column[0]) is None]
+    opened = bool(private) and all(sources.declared(column).discover for column in private)
+    return GroupDomain((place,), None, None, _WHY) if opened and is_discoverable(key.type) else None
+
+
+def keys_found(query: BoundQuery, domains: Sequence[GroupDomain], policy: Policy) -> Iterator[exp.Expr]:
+    """The condition of each discovered key: it is not NULL, unless the policy makes NULL a group of its columns."""
+    for place in (place for domain in domains if domain.is_discovered for place in domain.keys):
+        key = query.keys[place]
+        if not any(_declared(column, query, policy).null_group for column in key.columns):
+            yield exp.Is(this=wrap(copied(key.value)), expression=exp.Null(), negate=True)
+
+
+def _declared(column: tuple[str, str], query: BoundQuery, policy: Policy) -> ColumnPolicy:
+    return policy.column(query.table_of(bound_column(*column)).table.name, column[1])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from planner.errors import InvalidSyntax, UnsupportedSQL
-from planner.parsing.syntax.scanner import Kind, scan
+from planner.parsing.lexer import Kind, scan
 
 _FLAGS = frozenset(
     {

@@ -1,31 +1,82 @@
-"""SQL text to one SELECT of the grammar; everything else is refused with its place."""
+"""SQL text to one SELECT of the grammar; everything else is refused with its place.
+
+Statements that would change something: known by their first word, the same for every way that they come.
+
+`"shop"."public"."orders"`: the data set's own name before a schema's, as dbt and PostgreSQL itself allow it.
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from planner.errors import InvalidSyntax, PlannerError, ReadOnly, StatementTooComplex, UnsupportedSQL
+from planner.errors import InvalidSyntax, PlannerError, ReadOnly, StatementTooComplex, UnsupportedSQL, nearest
 from planner.limits import check_depth, check_length, check_nesting
-from planner.parsing.array_membership import memberships
-from planner.parsing.constant_datetimes import written_intervals, written_moments
 from planner.parsing.grammar import check_grammar
-from planner.parsing.keyword_positions import mark_keywords
-from planner.parsing.postgres_parser import postgres_parser
-from planner.parsing.reading_only import WRITES_IN_WITH, check_reads
-from planner.parsing.row_comparisons import may_compare_rows, row_comparisons
-from planner.parsing.statement_forms import check_row_counts, constant_subqueries, written_tables
-from planner.parsing.syntax.lexer import Lexeme, lex
-from planner.parsing.syntax.queries import check_syntax
-from planner.parsing.syntax.scanner import scan
-from planner.parsing.syntax.tokens import tokens_of
-from planner.suggestions import nearest
+from planner.parsing.lexer import Lexeme, lex, scan
+from planner.parsing.postgres_parser import mark_keywords, postgres_parser, tokens_of
+from planner.parsing.query_syntax import check_syntax
+from planner.parsing.spellings import (
+    check_row_counts,
+    constant_subqueries,
+    may_compare_rows,
+    memberships,
+    row_comparisons,
+    written_intervals,
+    written_moments,
+    written_tables,
+)
+from planner.sql.trees import fold, nodes
+
+WRITES_IN_WITH = frozenset({"DELETE", "INSERT", "MERGE", "UPDATE"})
+"""Those of them that PostgreSQL also takes inside a WITH, or behind it."""
+
+# fmt: off
+WRITES = WRITES_IN_WITH | frozenset(
+    {
+        "ALTER", "ANALYZE", "CALL", "CHECKPOINT", "CLUSTER", "COMMENT", "CREATE", "DO", "DROP", "GRANT",
+        "IMPORT", "LISTEN", "LOAD", "LOCK", "NOTIFY", "REASSIGN", "REFRESH", "REINDEX", "REVOKE",
+        "SECURITY", "TRUNCATE", "VACUUM",
+    }
+)
+# fmt: on
+"""First words of statements that PostgreSQL has and no client may send."""
+
+_TO_CLIENT = re.compile(r"\bto\s+stdout\b", re.IGNORECASE)
+
+_VIEW = re.compile(
+    r"create\s+(or\s+replace\s+)?((global|local)\s+)?(temp|temporary|unlogged)?\s*(recursive\s+)?(materialized\s+)?"
+    r"(view|table)\b",
+    re.IGNORECASE,
+)
+
+_NAMED = "name the query in the statement that reads it: WITH name AS (SELECT ...) SELECT ... FROM name"
+
+
+def check_reads(word: str, statement: str, position: int) -> None:
+    """Refuse a statement that would change something.
+
+    Args:
+      word: its first, in upper case.
+      statement: from that word on.
+      position: of the word.
+    Raises: ReadOnly; UnsupportedSQL for a COPY that does not write.
+    """
+    if word in WRITES:
+        hint = _NAMED if word == "CREATE" and _VIEW.match(statement) else None
+        raise ReadOnly(f"{word} would change something; only SELECT is answered", hint=hint, position=position)
+    if word == "COPY":
+        hint = "write one SELECT, or COPY (SELECT ...) TO STDOUT over PostgreSQL's protocol"
+        if _TO_CLIENT.search(statement) is None:
+            raise ReadOnly("COPY would write to a table or to a file", hint=hint, position=position)
+        raise UnsupportedSQL("this COPY is not supported", hint=hint, position=position)
+
 
 _IMPOSSIBLE = re.compile("[\0\ud800-\udfff]")
 
@@ -41,7 +92,7 @@ class Statement:
     Attributes:
       tree: a SELECT, or a set operation over some.
       tokens: its words and signs, to point at.
-      lexemes: the same as PostgreSQL's scanner has them, for `planner.parsing.syntax.queries.check_syntax`.
+      lexemes: the same as PostgreSQL's scanner has them, for `planner.parsing.query_syntax.check_syntax`.
     """
 
     tree: exp.Query
@@ -206,3 +257,34 @@ def _no_select(tokens: list[Token]) -> UnsupportedSQL:
             hint = "ask the two questions one after the other"
             return UnsupportedSQL(f"{token.text.upper()} is not supported", hint=hint, position=token.start + 1)
     return UnsupportedSQL("only a plain SELECT is supported", position=tokens[0].start + 1)
+
+
+def read_of(sql: str, name: str) -> Statement:
+    """A statement over the data set of this name. Raises: as `planner.parsing.parse.read`."""
+    statement = read(sql)
+    if any(before.token_type is after.token_type is TokenType.DOT for before, after in _pairs(statement.tokens)):
+        without_database(statement.tree, name)
+    return statement
+
+
+def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
+    """Each token and the one after the next: two dots are as far apart in `a.b.c`."""
+    return zip(tokens, itertools.islice(tokens, 2, None), strict=False)
+
+
+def without_database(tree: exp.Query, name: str) -> None:
+    """Leave the data set's name out where it stands before a schema, in place; any other is refused by the grammar.
+
+    Cost: linear.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("SELECT shop.public.t.a FROM Shop.public.t JOIN other.public.u", dialect="postgres")
+    >>> without_database(tree, "shop")
+    >>> tree.sql("postgres")
+    'SELECT public.t.a FROM public.t, other.public.u'
+    """
+    for node in nodes(tree):
+        if isinstance(node, (exp.Table, exp.Column)):
+            database = node.args.get("catalog")
+            if database is not None and fold(database) == name:
+                node.set("catalog", None)

@@ -29,17 +29,16 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundQuery, BoundTable, column_type
 from planner.expressions.datetimes import ALWAYS
 from planner.expressions.scalar import Span
-from planner.group_domains.day_conditions import days_left
-from planner.group_domains.exact_days import Run
+from planner.group_domains.day_conditions import Run, days_left
 from planner.periods.reached_rows import OWN, Way, prefixes, ways
 from planner.periods.time_keys import TimeKey, time_key
 from planner.policy.policy import Policy
 from planner.schema import Schema
-from planner.sensitivity.equality_conditions import equal_columns
+from planner.sensitivity.column_equalities import equal_columns
 from planner.sensitivity.provenance import Provenance, provenance
-from planner.sql.columns import bound_column
 from planner.sql.literals import date_sql
 from planner.sql.result_types import KeyCell
+from planner.sql.trees import bound_column
 
 _MOST_DAYS = 60_000
 """More than a century and a half: what group keys are worked out for, one day after the other."""

@@ -11,11 +11,10 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundKey
 from planner.expressions.datetimes import moored, not_a_number
 from planner.expressions.scalar import Scalar, Span
-from planner.sql.calendar_steps import floor
-from planner.sql.columns import ColumnRef, bound_column
+from planner.sql.datetimes import floor
 from planner.sql.result_types import KeyCell, day_key
-from planner.sql.sql_nodes import field_of
 from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import ColumnRef, bound_column, field_of
 
 _Day = Callable[[date], date]
 

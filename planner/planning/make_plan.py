@@ -1,4 +1,11 @@
-"""A bound query to a Plan: who owns a tuple, what it weighs, which groups there are, what it costs."""
+"""A bound query to a Plan: who owns a tuple, what it weighs, which groups there are, what it costs.
+
+What is public without a number being released: groups that there may be, and how many rows some answers have.
+
+Filters of dashboards ask for the groups to fill their choices; before they fetch an answer tools count its rows. The
+groups are the domain that the same GROUP BY has beside a COUNT(*): declared values, public tables' keys, steps of a
+range; whether somebody is in a group it does not say.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +17,17 @@ from functools import partial
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
-from planner.errors import InvalidSetting, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
-from planner.group_domains.discovered_keys import keys_found
+from planner.errors import InvalidSetting, RowsNotShown, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.group_domains.group_domains import check_size, group_domains
+from planner.group_domains.key_sources import keys_found
 from planner.plan import GroupDomain, JoinSize, KindReach, Output, Plan, SamplingPlan
-from planner.planning.answer_times import AnswerTimes, answer_times, least_epsilon
-from planner.planning.contribution_bounds import CLIPPING, contribution_bounds, not_used_by
-from planner.planning.group_selection import group_selection, is_selected
-from planner.planning.join_sizes import check_join_size, whole_size
-from planner.planning.list_groups import list_groups
+from planner.planning.answer_times import AnswerTimes, answer_times, check_row_work, least_epsilon
+from planner.planning.contribution_bounds import (
+    CLIPPING,
+    check_nobody_adds_more_than,
+    contribution_bounds,
+    not_used_by,
+)
 from planner.planning.mechanism_choice import (
     CENTRED,
     SIGNED,
@@ -26,35 +35,73 @@ from planner.planning.mechanism_choice import (
     MechanismChoice,
     choose_mechanism,
     granted_delta,
+    group_selection,
+    is_selected,
 )
-from planner.planning.nan_notes import nan_notes
-from planner.planning.nobody_adds_more import check_nobody_adds_more_than
 from planner.planning.person_tables import with_person_tables
-from planner.planning.ranks import beyond_notes, told_beyond
-from planner.planning.releases import Releases, clamped_notes, equal_share, releases
-from planner.planning.sampled_tree import sampled_tree
-from planner.planning.sampling_strategy import along_a_tree, sampling_plan
+from planner.planning.releases import Releases, beyond_notes, clamped_notes, equal_share, releases, told_beyond
+from planner.planning.sampling import along_a_tree, sampled_tree, sampling_plan
 from planner.policy.policy import Policy
 from planner.released_expression import ReleasedExpression, as_measured, substitute
-from planner.rules.complete_provenance import complete_provenance
-from planner.rules.filter_semi_joins import filter_semi_joins
-from planner.rules.join_tables import join_tables
-from planner.rules.sample_rows import sample_rows
+from planner.rewriting.join_tables import complete_provenance, filter_semi_joins, join_tables
+from planner.rewriting.read_nan_as_null import nan_notes
+from planner.rewriting.sample_rows import sample_rows
 from planner.schema import Schema
-from planner.sensitivity.groups_per_kind import groups_per_kind
-from planner.sensitivity.groups_per_unit import GroupsPerUnit, groups_per_unit, limited_groups_per_unit
-from planner.sensitivity.join_steps import JoinSteps
-from planner.sensitivity.lone_tuples import are_lone
-from planner.sensitivity.own_rows import check_own_rows
-from planner.sensitivity.owned_values import is_owned
-from planner.sensitivity.owner_joins import check_owner_joins
-from planner.sensitivity.partial_joins import partial_joins
+from planner.sensitivity.groups_per_unit import (
+    GroupsPerUnit,
+    groups_per_kind,
+    groups_per_unit,
+    is_owned,
+    limited_groups_per_unit,
+)
+from planner.sensitivity.join_size import check_join_size, whole_size
+from planner.sensitivity.join_steps import JoinSteps, are_lone
+from planner.sensitivity.own_rows import check_own_rows, check_owner_joins, partial_joins, rows_of_nobody
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
-from planner.sensitivity.row_work import check_row_work
-from planner.sensitivity.rows_of_nobody import rows_of_nobody
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
-from planner.sql.columns import ColumnRef
+from planner.sql.trees import ColumnRef
 from privacy.registry import MECHANISMS
+
+_REASON = "Nothing is released: which groups there may be is public, and no private row is read."
+_COUNTED_PUBLICLY = (
+    "Nothing is released: how many rows that answer has does not depend on them, and no private row is read."
+)
+
+
+def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
+    """The plan of a question without aggregates: no release, no charge.
+
+    Args:
+      bound: as for `planner.planning.make_plan.make_plan`; one without group keys is a row of constants.
+    Raises: RowsNotShown for keys that only private rows know; otherwise what `group_domains` raises.
+    """
+    assert not bound.aggregates, "the others are planned"
+    keys, domains = group_domains(bound, schema, policy, provenance(bound, schema, policy).equalities)
+    if any(domain.is_discovered for domain in domains):
+        message = "group keys that are found among private rows are not listed by themselves"
+        raise RowsNotShown(message, hint="select COUNT(*) beside them", position=bound.keys[0].position)
+    plan = Plan(
+        source=exp.Select(),
+        owners=(),
+        releases=(),
+        group_keys=keys,
+        domains=domains,
+        outputs=tuple(Output(output.name, output.type, output.expression, output.enum) for output in bound.outputs),
+        having=bound.having,
+        order=bound.order,
+        limit=bound.limit,
+        offset=bound.offset,
+        groups_per_unit=None,
+        epsilon=0.0,
+        delta=0.0,
+        mechanism="gem",
+        reason=_REASON if bound.keys else _COUNTED_PUBLICLY,
+        fingerprint=schema.fingerprint,
+        policy_hash=policy.hash,
+    )
+    check_size(plan.domains, plan.columns)
+    return plan
+
 
 _COUNTED = "The database counts how many units have how much, and no unit leaves it."
 

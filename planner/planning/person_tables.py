@@ -31,22 +31,17 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundQuery, BoundTable, PersonColumn, PersonTable
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.plan import JoinSize
-from planner.planning.join_sizes import check_join_size, larger, whole_size
 from planner.policy.ownership import ownership
 from planner.policy.policy import ColumnPolicy, Policy, TablePolicy
-from planner.rules.complete_provenance import complete_provenance
-from planner.rules.filter_semi_joins import filter_semi_joins
-from planner.rules.join_tables import join_tables
+from planner.rewriting.join_tables import complete_provenance, filter_semi_joins, join_tables
 from planner.schema import Column, ForeignKey, Schema, Table
 from planner.sensitivity.groups_per_unit import groups_per_unit
+from planner.sensitivity.join_size import check_join_size, larger, whole_size
 from planner.sensitivity.join_steps import JoinSteps
-from planner.sensitivity.own_rows import check_own_rows
-from planner.sensitivity.owner_joins import check_owner_joins
+from planner.sensitivity.own_rows import check_own_rows, check_owner_joins
 from planner.sensitivity.provenance import OwnerPosition, Provenance, provenance
 from planner.sensitivity.tuples_per_unit import tuples_per_unit
-from planner.sql.columns import ColumnRef, bound_column
-from planner.sql.sql_nodes import add_conditions, named_sql
-from planner.sql.trees import copied
+from planner.sql.trees import ColumnRef, add_conditions, bound_column, copied, named_sql
 
 _HINT = (
     "group by the key of the one whose rows they are, in a subquery over rows of that one alone; or aggregate once"

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from planner.policy.ownership import row_key
-from planner.policy.policy import DeclaredForeignKey
-from planner.policy.side_channels import ANSWER_QUANTUM_S, DEFAULT_MIN_EPSILON
-from planner.policy.table_settings import toml_key
+from planner.policy.policy import ANSWER_QUANTUM_S, DEFAULT_MIN_EPSILON, DeclaredForeignKey
+from planner.policy.toml_section import toml_key
 from planner.schema import PUBLIC, Column, Schema, Table, name_parts
 from planner.sql.sql_types import Family, canonical_cast, sql_type
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy
 from planner.schema import STORED, ForeignKey, Schema, Table
 from planner.sql.sql_types import canonical_cast, sql_type

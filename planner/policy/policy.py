@@ -1,4 +1,9 @@
-"""The custodian's contract: who is protected, what is public, and the bounds that the mathematics may rely on.
+"""The custodian's contract: who is protected, what is public, side channels, and the bounds that the mathematics may
+rely on.
+
+What a policy says of the outputs that no epsilon covers: whether a question ends, and when.
+
+The custodian's contract: who is protected, what is public, and the bounds that the mathematics may rely on.
 
 One TOML text; server/demo/policy.toml shows its shape.
 """
@@ -16,15 +21,68 @@ from urllib.parse import parse_qsl, urlsplit
 
 from planner.errors import PolicyInvalid
 from planner.limits import MAX_EPSILON, MIN_DELTA, MIN_EPSILON
-from planner.policy.append_only import AppendOnly, read_append_only
-from planner.policy.budgets import Budgets, read_budgets
-from planner.policy.database_limits import DatabaseLimits, read_database_limits
-from planner.policy.mirror import MirrorPolicy, read_mirror
-from planner.policy.side_channels import SideChannels, read_side_channels
-from planner.policy.table_settings import UNQUOTED, TableNames, read_pattern, read_schemas
-from planner.policy.toml_section import DomainValue, TomlSection
+from planner.policy.sections import (
+    AppendOnly,
+    Budgets,
+    DatabaseLimits,
+    MirrorPolicy,
+    read_append_only,
+    read_budgets,
+    read_database_limits,
+    read_mirror,
+)
+from planner.policy.toml_section import UNQUOTED, DomainValue, TableNames, TomlSection, read_pattern, read_schemas
 from planner.schema import PUBLIC, ForeignKey, name_parts
 from privacy.truncation.control import SolverName
+
+DEFAULT_MIN_EPSILON = 1e-3
+ANSWER_QUANTUM_S = 1.0
+_LONGEST_QUANTUM_S = 60.0
+
+
+@dataclass(frozen=True)
+class SideChannels:
+    """The custodian's settings in `[privacy]`; the defaults are safe.
+
+    Attributes:
+      min_epsilon: the least that one query may ask for, in [1e-4, epsilon]. Every answer also says that it did not
+        fail: at 1e-3 an account of epsilon 10 is told so ten thousand times at most, and a noise of a thousand people
+        still says something about a million.
+      unbounded_joins: may private tables meet by other conditions than keys (`planner.sensitivity.join_size`)?
+      max_join_tuples: a query whose public bound on join tuples is larger, or unknown, is refused; None: there is no
+        such limit.
+      answer_quantum_s: answers of joins that may explode leave at 8 times it, or at 1, 2, 4, ... times it, as epsilon
+        pays for; 0: when they are there.
+      hold_all_answers: do the answers of linear joins wait as well?
+    """
+
+    min_epsilon: float = DEFAULT_MIN_EPSILON
+    unbounded_joins: bool = False
+    max_join_tuples: int | None = None
+    answer_quantum_s: float = ANSWER_QUANTUM_S
+    hold_all_answers: bool = False
+
+
+def read_side_channels(privacy: TomlSection, epsilon: float) -> SideChannels:
+    """The settings of a policy's `[privacy]`.
+
+    Args:
+      epsilon: the default charge, which may always be asked for.
+    Raises: PolicyInvalid.
+    """
+    settings = SideChannels(
+        min_epsilon=privacy.number("min_epsilon", max(MIN_EPSILON, min(DEFAULT_MIN_EPSILON, epsilon))),
+        unbounded_joins=privacy.flag("unbounded_joins", False),
+        max_join_tuples=privacy.count("max_join_tuples"),
+        answer_quantum_s=privacy.number("answer_quantum", ANSWER_QUANTUM_S),
+        hold_all_answers=privacy.flag("hold_all_answers", False),
+    )
+    if not settings.min_epsilon >= MIN_EPSILON:
+        raise PolicyInvalid(f"privacy.min_epsilon: must be at least {MIN_EPSILON:g}")
+    if not 0 <= settings.answer_quantum_s <= _LONGEST_QUANTUM_S:
+        raise PolicyInvalid(f"privacy.answer_quantum: must be between 0 and {_LONGEST_QUANTUM_S:g} seconds")
+    return settings
+
 
 SOLVERS: tuple[SolverName, ...] = get_args(SolverName)
 
@@ -79,7 +137,7 @@ class TablePolicy:
         for `policy check` alone.
       parquet: where the database is a folder of Parquet files: the glob of those that the table is made of, from the
         folder on; None: those that are called after the table.
-      append_only: by which column its rows only grow; None promises nothing (`planner.policy.append_only`).
+      append_only: by which column its rows only grow; None promises nothing (`planner.policy.sections`).
       clip: what counts of one person at most: of the table's `rows`, of those in a month (`rows_per_month`, likewise
         of a day, week or year), and of the sum of a column's absolute values as sums count them. A hint: who has more
         is counted in part, and how many people that are is released.

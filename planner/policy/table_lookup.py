@@ -1,6 +1,6 @@
 """What a table's name in a statement means, as PostgreSQL has it, among the tables that the policy lets people ask.
 
-Whatever it means, the database is told the table with its schema (`planner.sql.sql_nodes.table_sql`): no search path
+Whatever it means, the database is told the table with its schema (`planner.sql.trees.table_sql`): no search path
 of a session, ours or the database's, has a part in what is read.
 """
 
@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planner.errors import UnknownTable
+from planner.errors import UnknownTable, nearest
 from planner.policy.policy import Policy
 from planner.schema import PUBLIC, Schema, Table, sql_identifier, table_name
-from planner.suggestions import nearest
 
 _SHOWN = 5
 

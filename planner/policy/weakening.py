@@ -14,8 +14,7 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy, TablePolicy
-from planner.policy.side_channels import SideChannels
+from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy, SideChannels, TablePolicy
 
 _Change = Callable[[Any, Any], Iterator[str]]
 """Old and new value of a setting, which differ, to what is weaker about the new one."""

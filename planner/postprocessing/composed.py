@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.sql.result_names import NUMBERS, ResultType
+from planner.sql.sql_types import NUMBERS, ResultType
 
 RELATION_PREFIX = "noisegate answer "
 """With a number behind it, the name of the relation that holds an answer's rows; no statement may use such names."""

@@ -1,4 +1,9 @@
-"""The SELECT around answers as SQL for a database: each table public and with its schema, each answer a relation."""
+"""The SELECT around answers as SQL for a database: each table public and with its schema, each answer a relation.
+
+Divisions: NULL where the divisor is zero, as everywhere here.
+
+A noisy count may be zero where no true one is, and PostgreSQL would end the whole statement.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +12,45 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import ErrorLevel, exp
 
-from planner.dialect import Dialect
 from planner.errors import UnsupportedSQL
 from planner.policy.policy import Policy
+from planner.postprocessing.allowed_sql import check_written, functions_of_from
 from planner.postprocessing.composed import HIGH, LOW, is_relation, relation_type
-from planner.postprocessing.reread import check_written, functions_of_from
+from planner.public.relation import PublicTables
 from planner.public.route import means_cte
-from planner.public.tables import PublicTables
 from planner.rewriting.dialects.dialect_table import DIALECTS
-from planner.schema import Schema, Table
-from planner.sql.result_names import ResultType
-from planner.sql.sql_nodes import named_sql, table_sql
-from planner.sql.sql_types import REAL, Family, SqlType, sql_type
-from planner.sql.trees import copied, fold, position_of, quoted, tables_of
+from planner.schema import Dialect, Schema, Table
+from planner.sql.sql_types import REAL, Family, ResultType, SqlType, sql_type
+from planner.sql.trees import copied, fold, named_sql, nodes, position_of, quoted, table_sql, tables_of
+
+
+def guard_divisions(outer: exp.Query) -> None:
+    """Write `a / b` as `a / NULLIF(b, 0)`, in place, wherever b is not a number that stands in the statement.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("SELECT a / b, a / 100, a % (b + 1)", dialect="postgres")
+    >>> guard_divisions(tree)
+    >>> tree.sql("postgres")
+    'SELECT a / NULLIF(b, 0), a / 100, a % NULLIF((b + 1), 0)'
+    >>> tree = parse_one("SELECT a / -2, a / 0", dialect="postgres")
+    >>> guard_divisions(tree)
+    >>> tree.sql("postgres")
+    'SELECT a / -2, a / NULLIF(0, 0)'
+    """
+    for node in nodes(outer):
+        if isinstance(node, (exp.Div, exp.Mod)):
+            divisor = node.expression
+            if not _constant(divisor.unnest()):
+                node.set("expression", exp.Nullif(this=divisor, expression=exp.Literal.number(0)))
+
+
+def _constant(divisor: exp.Expr) -> bool:
+    """Is it a number that stands in the statement and is not zero, or guarded already?"""
+    if isinstance(divisor, (exp.Nullif, exp.Interval)):
+        return True
+    number = divisor.this.unnest() if isinstance(divisor, exp.Neg) else divisor
+    return isinstance(number, exp.Literal) and (number.is_string or float(number.name) != 0)
+
 
 Cell = str | int | float | bool | None
 

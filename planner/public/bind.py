@@ -7,23 +7,18 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from planner.binding.clock import replace_clock
 from planner.binding.from_clause import CommonTable, common_tables
 from planner.binding.limit_offset import row_count
+from planner.binding.placeholders import replace_clock
 from planner.errors import UnsupportedSQL
 from planner.limits import MAX_PUBLIC_ROWS
 from planner.policy.policy import Policy
-from planner.public.from_items import FromItems
-from planner.public.query import PublicQuery
-from planner.public.relation import Relation, RelationColumn
-from planner.public.select import bind_select, named_place, sort_column
-from planner.public.tables import PublicScope, PublicTables
+from planner.public.relation import PublicQuery, PublicScope, PublicTables, Relation, RelationColumn
+from planner.public.select import FromItems, bind_select, named_place, sort_column
 from planner.schema import Schema
-from planner.sql.columns import bound_column
 from planner.sql.result_types import shown_as
-from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import position_of, tables_of
+from planner.sql.trees import bound_column, cast_sql, position_of, tables_of
 from planner.sql.zones import UTC
 
 
@@ -38,7 +33,7 @@ def bind_public(
     """Resolve every name of a statement and type every column of its answer.
 
     Args:
-      tree: from `planner.parsing.parse.read`, within `planner.public.grammar`; it is not changed.
+      tree: from `planner.parsing.parse.read`, within `planner.public.route`; it is not changed.
       schema: the catalog.
       policy: names the public tables; a statement that names any other is refused.
       now: what now() means, before it is snapped to the policy's grain; None: there is no clock.

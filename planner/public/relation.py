@@ -1,18 +1,132 @@
-"""What a query over public tables is, as others see it: a statement and its columns."""
+"""What a query over public tables is, as others see it: its tables, its statement and its columns.
+
+The tables behind a public query, and what its names mean.
+
+What is decided about a query over public tables: a statement, and what its answer looks like.
+
+What a query over public tables is, as others see it: a statement and its columns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from planner.public.tables import PublicTables
-from planner.schema import Column, Table
-from planner.sql.columns import bound_column
-from planner.sql.labels import label_place
-from planner.sql.sql_nodes import named_sql
-from planner.sql.sql_types import REAL, Family, SqlType
+from planner.binding.bound_query import BoundTable, column_copy
+from planner.binding.scope import Scope, Source, Tables
+from planner.errors import StatementTooComplex, UnknownColumn, UnknownTable, UnsupportedSQL
+from planner.limits import MAX_TABLES
+from planner.policy.policy import ColumnPolicy, Policy
+from planner.schema import Column, Schema, Table
+from planner.sql.literals import label_place
+from planner.sql.sql_types import REAL, Family, ResultType, SqlType
+from planner.sql.trees import bound_column, copied, named_sql, position_of
+from planner.sql.zones import UTC
+
+MAX_SUBQUERIES = 64
+"""Subqueries, uses of a CTE and sides of a set operation in one public query."""
+
+
+class PublicTables(Tables):
+    """Base tables, each of them public, and subqueries, which are tables without a namespace."""
+
+    def __init__(
+        self, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None, zone: str = UTC
+    ) -> None:
+        super().__init__(schema, policy, search_path, zone=zone)
+        self._sizes = {True: 0, False: 0}
+
+    def lookup(self, node: exp.Table) -> Table:
+        """The catalog's table. Raises: UnknownTable; UnsupportedSQL for one that is not public."""
+        table = super().lookup(node)
+        if not self.is_public(table):
+            raise UnsupportedSQL(
+                f"table {table.name!r} is private: no exact answer may read it", position=position_of(node)
+            )
+        return table
+
+    def add(self, name: str, table: Table, position: int | None) -> BoundTable:
+        """Enter a table or a subquery under a new alias. Raises: StatementTooComplex."""
+        base = bool(table.namespace)
+        self._sizes[base] += 1
+        limit, what = (MAX_TABLES, "tables") if base else (MAX_SUBQUERIES, "subqueries")
+        if self._sizes[base] > limit:
+            raise StatementTooComplex(f"more than {limit} {what}", position=position)
+        return self.enter(name, table)
+
+    def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
+        """Nothing: what a policy declares of a column bounds noise, and here there is none."""
+        return "", ColumnPolicy()
+
+
+class PublicScope(Scope):
+    """What one SELECT sees: its own FROM, and around it the FROM of the SELECTs that it stands in."""
+
+    def __init__(self, tables: PublicTables, outer: PublicScope | None) -> None:
+        super().__init__(tables)
+        self._outer = outer
+
+    def never_null(self, star: exp.Column) -> exp.Column:
+        """Of `t.*`, the first column of t that no row of it has NULL. Raises: UnknownTable; UnsupportedSQL."""
+        source = self._qualified(star, self.sources)
+        base = self.tables[source.first].table.namespace  # a subquery says NULL of none of its columns
+        for name in source.columns if base else ():
+            column = super().resolve(exp.column(exp.to_identifier(name, quoted=True), copied(star.args["table"])))
+            if isinstance(column, exp.Column) and not self._tables.nullable(column):
+                return column_copy(column)
+        message, hint = "COUNT over the rows of what has no column that is never NULL", "write COUNT(*)"
+        raise UnsupportedSQL(message, hint=hint, position=position_of(star))
+
+    def resolve(self, column: exp.Column, among: Sequence[Source] | None = None) -> exp.Expr:
+        """As a Scope does; a name that means nothing here may mean something outside."""
+        try:
+            return super().resolve(column, among)
+        except (UnknownColumn, UnknownTable):
+            if self._outer is None:
+                raise
+            try:
+                return self._outer.resolve(column)
+            except (UnknownColumn, UnknownTable):
+                pass
+            raise
+
+
+@dataclass(frozen=True)
+class PublicQuery:
+    """A query that reads public tables only.
+
+    Attributes:
+      statement: a SELECT whose columns are c0, c1, ..., of generated aliases and checked names; it returns at most
+        MAX_PUBLIC_ROWS rows and one more, which says that there are more.
+      columns: name and type of each column of the answer.
+      reads: the names of the public tables that it reads, in the order in which they are found.
+      fingerprint: of the schema that it was made for.
+      tables: by alias, every table and subquery of the statement.
+    """
+
+    statement: exp.Select
+    columns: tuple[tuple[str, ResultType], ...]
+    reads: tuple[str, ...]
+    fingerprint: str
+    tables: Mapping[str, Table] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class PublicStatement:
+    """A PublicQuery as the text that a database gets.
+
+    Attributes:
+      sql: the statement.
+      types: of its columns.
+      fingerprint: the schema that it is valid for.
+    """
+
+    sql: str
+    types: tuple[ResultType, ...]
+    fingerprint: str
+
 
 _INTEGER_DIGITS = 10
 _WORDS = {

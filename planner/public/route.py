@@ -1,16 +1,57 @@
-"""Which way a statement takes: the private one, or that of public tables only."""
+"""Which way a statement takes, the private one or that of public tables, and what the latter may hold beyond.
+
+What a statement over public tables may hold beyond `planner.parsing.grammar`; anything else is refused by name.
+
+Which way a statement takes: the private one, or that of public tables only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
 from planner.binding.scope import table_reference
+from planner.parsing.grammar import ALLOWED, Refusal, check_grammar, unknown_construct, unknown_part
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.schema import Schema
 from planner.sql.trees import fold, tables_of
+
+_UNARY = frozenset({"this"})
+_SET = frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"})
+
+PUBLIC: dict[type[exp.Expr], frozenset[str]] = {
+    **{kind: parts for kind, parts in ALLOWED.items() if kind is not exp.TableSample},
+    exp.Table: frozenset({"this", "db", "catalog", "alias", "joins"}),
+    exp.In: ALLOWED[exp.In] | {"query"},
+    exp.Exists: _UNARY,
+    exp.Min: _UNARY,
+    exp.Max: _UNARY,
+    exp.Union: _SET,
+    exp.Intersect: _SET,
+    exp.Except: _SET,
+}
+
+_SIDES = frozenset({"", "LEFT", "RIGHT", "FULL"})
+_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
+
+
+def check_public_grammar(tree: exp.Query, tokens: Sequence[Token]) -> None:
+    """Refuse the first construct that the table does not allow. Raises: UnsupportedSQL."""
+    check_grammar(tree, tokens, _refusal)
+
+
+def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
+    if type(node) not in PUBLIC:
+        return unknown_construct(node)
+    if isinstance(node, exp.Join):
+        if node.kind not in _KINDS or node.side not in _SIDES:
+            return f"{node.kind or node.side} JOIN", "use another kind of JOIN", node
+        if node.method not in ("", "NATURAL"):
+            return f"{node.method} JOIN", "write ON", node
+    return unknown_part(node, PUBLIC)
 
 
 def names_private_table(

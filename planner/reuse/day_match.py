@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import time, timedelta
 from functools import cached_property
 
-from planner.group_domains.exact_days import DayColumn, Run, common_runs, split_days
+from planner.group_domains.day_conditions import DayColumn, Run, common_runs, split_days
 from planner.reuse.fact import Within
 from planner.reuse.matching import (
     AskedQuestion,

@@ -31,8 +31,7 @@ from planner.reuse.fact import (
     truth,
 )
 from planner.reuse.tree_hash import TreeHashes
-from planner.sql.datetime_formats import patterns
-from planner.sql.datetime_texts import read_moment
+from planner.sql.datetimes import patterns, read_moment
 
 Answer = bool | None | Unknown
 

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Literal
 
-from planner.sql.datetime_texts import read_moment
+from planner.sql.datetimes import read_moment
 
 Plain = str | bool | int | Decimal | datetime | None
 """A value that is compared exactly: dates as their midnight, times with time zone at UTC; None is NULL."""

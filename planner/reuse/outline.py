@@ -13,12 +13,12 @@ from typing import Any, cast, get_args
 
 from sqlglot import exp
 
-from planner.group_domains.exact_days import DayColumn, Run, split_days
+from planner.group_domains.day_conditions import DayColumn, Run, split_days
 from planner.plan import GroupKey, Plan, Products, Release
 from planner.reuse.fact import TimeUnit, moment_of
 from planner.reuse.normal_form import Ordered, conjuncts, counted
 from planner.reuse.tree_hash import text_hash, tree_hash
-from planner.sql.result_names import ResultType
+from planner.sql.sql_types import ResultType
 
 FIELDS: Mapping[str, int] = {"MONTH": 1, "QUARTER": 3}
 """Fields of a moment that are a span of time within a year, and of how many months each."""
@@ -26,7 +26,7 @@ FIELDS: Mapping[str, int] = {"MONTH": 1, "QUARTER": 3}
 REUSABLE = frozenset({"gem", "group_lp", "bound_first", "l1_clip", "l2_clip", "joint_scale", "fixed"})
 """Mechanisms whose noises, one in every group, are independent of one another once the thresholds are known, and of a
 public scale then: what is chosen is chosen with noise of its own, and the release draws for each group anew
-(`privacy.mechanisms.noise.release`; `l1_clip` and `l2_clip` draw one noise per group themselves). Not those that race
+(`privacy.mechanisms.release`; `l1_clip` and `l2_clip` draw one noise per group themselves). Not those that race
 thresholds or draw a rank, whose noise is part of the choice."""
 
 

@@ -1,4 +1,9 @@
-"""A Plan to the statements that the database gets, in its own dialect."""
+"""A Plan, or a query over public tables, to the statements that the database gets, in its own dialect.
+
+A Plan to the statements that the database gets, in its own dialect.
+
+A query over public tables as the text that a database gets.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +13,26 @@ from functools import partial
 
 from sqlglot import exp
 
-from planner.dialect import Dialect
 from planner.plan import BackendQuery, Plan, Release
+from planner.public.relation import PublicQuery, PublicStatement
+from planner.rewriting.attach_late import attach_late
+from planner.rewriting.compact_tuples import (
+    VALUES,
+    compact_distinct,
+    compact_provenance,
+    compact_ranked,
+    count_values,
+    keep_tuples,
+)
 from planner.rewriting.dialects.dialect_table import DIALECTS, DialectSql
 from planner.rewriting.dialects.postgres import postgres_sql
-from planner.rules.attach_late import attach_late
-from planner.rules.compact_distinct import compact_distinct
-from planner.rules.compact_provenance import compact_provenance
-from planner.rules.compact_ranked import compact_ranked
-from planner.rules.count_loads import LOADS, count_loads
-from planner.rules.count_tuples import count_tuples
-from planner.rules.count_values import VALUES, count_values
-from planner.rules.keep_tuples import keep_tuples
-from planner.rules.read_nan_as_null import read_nan_as_null
-from planner.rules.scale_loads import EACH, KNOWN, scale_loads
-from planner.schema import Schema
-from planner.sql.sql_nodes import add_conditions, tables_by_alias
-from planner.sql.trees import copied, quoted
+from planner.rewriting.loads import EACH, KNOWN, LOADS, count_loads, scale_loads
+from planner.rewriting.read_nan_as_null import read_nan_as_null
+from planner.rewriting.sample_rows import count_tuples
+from planner.schema import Dialect, Schema
+from planner.sql.trees import add_conditions, copied, quoted, tables_by_alias
 from privacy.ladder import Ladder
-from privacy.truncation.loads.load_histogram import histogram_thresholds
+from privacy.truncation.histograms import histogram_thresholds
 
 Write = Callable[[exp.Expr], str]
 
@@ -210,3 +216,10 @@ def _distinct(plan: Plan, release: Release, write: Write) -> str | None:
 def to_sql(tree: exp.Expr, *, pretty: bool = False) -> str:
     """SQL of a tree as PostgreSQL reads it, for people and for PostgreSQL alone."""
     return postgres_sql(tree, pretty=pretty)
+
+
+def write_public(query: PublicQuery, *, dialect: Dialect = "postgres") -> PublicStatement:
+    """The text for a database. Raises: UnsupportedSQL for what the dialect cannot say with the same meaning."""
+    tree = read_nan_as_null(query.statement, query.tables)
+    text = DIALECTS[dialect].public(tree, query.tables)
+    return PublicStatement(text, tuple(kind for _, kind in query.columns), query.fingerprint)

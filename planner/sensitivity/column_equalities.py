@@ -1,11 +1,124 @@
-"""Which columns of a join tuple are equal: the closure of join equalities and unique keys."""
+"""Which columns of a join tuple are fixed or equal: conditions that compare exactly, and their closure under keys.
+
+Which conditions fix a column to one value, and which equate two columns: those that compare exactly.
+
+An equality of two kinds compares what one of them becomes, which many values may share: beside a double precision
+PostgreSQL makes doubles of whole numbers and numerics, and near 2^62 a thousand bigints are one double.
+
+Which columns of a join tuple are equal: the closure of join equalities and unique keys.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundQuery
 from planner.schema import Table
-from planner.sql.columns import ColumnRef
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import ColumnRef, column_ref, holds
+
+MAX_EXACT_DIGITS = 38
+"""Digits of a literal that every engine reads as an exact number: DuckDB makes doubles of longer ones."""
+
+_EXACT = frozenset({Family.INTEGER, Family.NUMERIC})
+_CASTS: dict[object, frozenset[Family]] = {
+    exp.DataType.Type.DECIMAL: _EXACT | {Family.FLOAT},
+    exp.DataType.Type.DOUBLE: frozenset({Family.FLOAT}),
+    exp.DataType.Type.UUID: frozenset({Family.UUID}),
+    exp.DataType.Type.DATE: frozenset({Family.DATE, Family.TIMESTAMP}),
+    exp.DataType.Type.TIMESTAMP: frozenset({Family.TIMESTAMP}),
+}
+"""Types that a literal is cast to, each with the kinds of columns of which it equals one value at most."""
+
+
+def fixed_columns(query: BoundQuery) -> Iterator[tuple[ColumnRef, str]]:
+    """The columns that have one value in every tuple that passes, each with text that is equal for equal values only.
+
+    One value: of doubles 0 and -0 are one, as no function tells them apart (`planner.sql.sql_types.Family`).
+    Cost: linear in the conditions.
+    """
+    for column, constant in _equal_to_constants(query):
+        family = query.type_of(column).family
+        if _is_one_value(constant, family):
+            yield column_ref(column), f"{family.value} {_written(constant)}"
+
+
+def known_columns(query: BoundQuery) -> Iterator[ColumnRef]:
+    """The columns that equal something without a column, whatever it is: they are not NULL."""
+    for column, _ in _equal_to_constants(query):
+        yield column_ref(column)
+
+
+def equal_columns(conditions: Iterable[exp.Expr], query: BoundQuery) -> Iterator[tuple[ColumnRef, ColumnRef]]:
+    """The pairs of columns of one kind that conditions equate."""
+    for left, right in _equations(conditions):
+        if isinstance(right, exp.Column) and compare_exactly(query.type_of(left), query.type_of(right)):
+            yield column_ref(left), column_ref(right)
+
+
+def _equations(conditions: Iterable[exp.Expr]) -> Iterator[tuple[exp.Column, exp.Expr]]:
+    """The sides of each `column = anything`."""
+    for condition in conditions:
+        if isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column):
+            yield condition.this, condition.args["expression"]
+
+
+def _equal_to_constants(query: BoundQuery) -> Iterator[tuple[exp.Column, exp.Expr]]:
+    for column, value in _equations(query.predicates):
+        if not holds(value, exp.Column):
+            yield column, value
+
+
+def compare_exactly(left: SqlType, right: SqlType) -> bool:
+    """Is `=` of the two kinds transitive, and are values that pass it one value to every function?"""
+    return left.family is right.family is not Family.OTHER
+
+
+def _is_one_value(constant: exp.Expr, family: Family) -> bool:
+    """Does at most one value of a family equal this constant? Literals do, and their casts to the family itself."""
+    if isinstance(constant, exp.Boolean):
+        return family is Family.BOOL
+    node, signed = _unsigned(constant)
+    if isinstance(node, exp.Cast):
+        target = node.to
+        if signed or target.expressions or family not in _CASTS.get(target.this, ()):
+            return False
+        node, signed = _unsigned(node.this)
+        if isinstance(node, exp.Literal) and node.is_string:
+            return not signed and family not in _EXACT | {Family.FLOAT}
+    if not isinstance(node, exp.Literal):
+        return False
+    if node.is_string:
+        return not signed and family in (Family.TEXT, Family.CHAR)
+    return family is Family.FLOAT or (family in _EXACT and is_exact(node.name))
+
+
+def _unsigned(node: exp.Expr) -> tuple[exp.Expr, bool]:
+    """What stands behind parentheses and signs; was there a sign?"""
+    signed = False
+    while isinstance(node, (exp.Paren, exp.Neg)):
+        signed |= isinstance(node, exp.Neg)
+        node = node.this
+    return node, signed
+
+
+def is_exact(text: str) -> bool:
+    """Does every engine read this number as an exact one? Digits and a point, not too many of them; no exponent.
+
+    >>> is_exact("12.50"), is_exact("1e18"), is_exact("1" + "0" * 38)
+    (True, False, False)
+    """
+    whole, _, fraction = text.partition(".")
+    return (whole + fraction).isdecimal() and len(whole + fraction) <= MAX_EXACT_DIGITS
+
+
+def _written(value: exp.Expr) -> str:
+    """Text that is equal where the values are written alike."""
+    if isinstance(value, exp.Literal):  # most are, and the generator takes long
+        return repr(value.name) if value.is_string else value.name
+    return value.sql("postgres")
 
 
 class Equalities:

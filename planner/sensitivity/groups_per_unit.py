@@ -1,16 +1,28 @@
-"""L0: how many groups one privacy unit can reach, by functional dependency or by rule (privacy.md section 5)."""
+"""L0: how many groups and counted values one privacy unit can reach (privacy.md section 5).
+
+L0: how many groups one privacy unit can reach, by functional dependency or by rule (privacy.md section 5).
+
+L0 per privacy-unit relation: which group keys follow from a unit, which reaches no groups but those with them.
+
+Which counted values are one unit's each: COUNT(DISTINCT x) where x determines the owner of its tuple.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from planner.plan import GroupDomain
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundQuery
+from planner.expressions.canonical_value import distinct_value
+from planner.plan import GroupDomain, KindReach
 from planner.policy.policy import Policy
 from planner.sensitivity.column_equalities import Equalities
 from planner.sensitivity.provenance import OwnerPosition
-from planner.sql.columns import ColumnRef
+from planner.sql.sql_types import Family
+from planner.sql.trees import ColumnRef, column_ref
 
 
 def groups_per_unit(
@@ -130,3 +142,77 @@ def _look_up(terms: dict[ColumnRef, str], equalities: Equalities) -> bool:
 def _term(terms: dict[ColumnRef, str], equalities: Equalities, column: ColumnRef) -> str:
     """The expression of a key column, or nothing when it is not determined; a NULL key finds no one row."""
     return terms.get(equalities.find(column), "") if equalities.known(column) else ""
+
+
+def groups_per_kind(
+    owners: Sequence[OwnerPosition],
+    keys: Sequence[Sequence[ColumnRef]],
+    equalities: Equalities,
+) -> tuple[KindReach, ...]:
+    """Which of the group keys the units of each relation determine, in each position that they stand in.
+
+    A position is a function from the unit to the keys whose columns its key finds by equalities and enforced keys
+    (as in `groups_per_unit`). All tuples that it owns there have those values, whatever other rows there are, so they
+    fall into groups that share them: of a public list of groups, no more than the most that share values of these
+    keys. Over several positions the numbers add up; positions that are the same function count once.
+
+    Args:
+      owners: the distinct owner positions.
+      keys: per group key, the columns that it is computed from.
+      equalities: closed.
+    Returns: one per relation that owns; nothing where no relation determines any key, so that every unit may reach
+      every group.
+    """
+    classes = [[equalities.find(column) for column in columns] for columns in keys]
+    wanted = [column for columns in classes for column in columns]
+    functions: dict[str, dict[tuple[tuple[str, ...] | None, ...], None]] = {}
+    for owner in owners:
+        terms = determined_terms(owner.columns, wanted, equalities)
+        found = tuple(_terms(columns, terms) for columns in classes)
+        functions.setdefault(owner.relation, {})[found] = None
+    reached = tuple(
+        KindReach(relation, tuple(tuple(i for i, term in enumerate(one) if term is not None) for one in found))
+        for relation, found in functions.items()
+    )
+    return reached if any(places for one in reached for places in one.determines) else ()
+
+
+def _terms(columns: Sequence[ColumnRef], terms: dict[ColumnRef, str]) -> tuple[str, ...] | None:
+    """The expressions of a key's columns; None when one of them is not determined."""
+    found = tuple(terms.get(column, "") for column in columns)
+    return found if all(found) else None
+
+
+_KEYS = frozenset({Family.INTEGER, Family.TEXT, Family.CHAR, Family.DATE, Family.UUID})
+"""Kinds of columns of which the counted value is equal exactly when a unique key takes two values for one."""
+
+
+def is_owned(
+    value: exp.Expr,
+    owners: Sequence[OwnerPosition],
+    equalities: Equalities,
+    query: BoundQuery,
+) -> bool:
+    """Is each value found in tuples of one unit alone, by functional dependency?
+
+    The value is a column from which unique keys find the key of the owner: an order's number, its customer; a line's
+    order number, the customer of that order. Computed values, and several together, are not followed.
+
+    Only accuracy rests on it. What a unit then adds at tau is min(tau, its own number of values), a function of its
+    own rows, whoever else has the same values: where a declared key is false they are counted once per unit.
+
+    Args:
+      value: the canonical SQL of what is counted.
+      owners: the distinct owner positions.
+      equalities: closed.
+      query: for the types of its columns.
+    Cost: linear in columns and keys.
+    """
+    column = value.this if isinstance(value, exp.Cast) else value
+    if len(owners) != 1 or owners[0].orphan_of or not isinstance(column, exp.Column):
+        return False
+    kind = query.type_of(column)
+    if kind.family not in _KEYS or distinct_value(column, kind) != value:
+        return False
+    as_unit = replace(owners[0], columns=(column_ref(column),))
+    return groups_per_unit([as_unit], owners[0].columns, equalities) == 1

@@ -1,4 +1,6 @@
-"""Private rows that a question has optionally, or asks for by EXISTS and IN: they must be its owners' own.
+"""Joins that could separate a row from its owner: optional rows, partial keys, rows of nobody.
+
+Private rows that a question has optionally, or asks for by EXISTS and IN: they must be its owners' own.
 
 Notation: p is a tuple of the rows that must be there, U(p) its owners. Beside it stand the rows that a LEFT JOIN may
 find, or that a semi-join asks for. The condition that is checked here, from keys and equal columns alone:
@@ -13,6 +15,12 @@ outcome, and NOT EXISTS and NOT IN have, too. Hence T = T' + D, and v owns every
 
 (own) uses equalities only where they hold: those of WHERE over rows that must be there, of the ON clause or subquery
 itself, and of the ON clauses of optional rows that it equates a column with, which are there when r is.
+
+LEFT JOINs to the owners of rows: the inner join wherever a row without its owner is in no answer.
+
+Joins on a part of a composite key: sound, but each row meets rows of several owners, which is hardly meant.
+
+Rows whose owning references are all NULL belong to nobody, and no answer counts them: say so, or refuse.
 """
 
 from __future__ import annotations
@@ -27,11 +35,10 @@ from planner.binding.from_clause import NOT_OWN_ROWS
 from planner.errors import UnsupportedSQL
 from planner.policy.ownership import Ownership, ownership
 from planner.policy.policy import Policy
-from planner.schema import Schema
-from planner.sensitivity.equality_conditions import equal_columns
-from planner.sensitivity.provenance import Provenance, check_owned, owners_beside, provenance
-from planner.sql.columns import column_ref
-from planner.sql.trees import columns_of
+from planner.schema import ForeignKey, Schema
+from planner.sensitivity.column_equalities import Equalities, equal_columns
+from planner.sensitivity.provenance import OwnerPosition, Provenance, check_owned, owners_beside, provenance
+from planner.sql.trees import ColumnRef, column_ref, columns_of, position_of
 
 
 def check_own_rows(query: BoundQuery, schema: Schema, policy: Policy) -> None:
@@ -162,3 +169,122 @@ def _of_limited_depth(rows: Sequence[BoundTable], graph: Ownership) -> str | Non
         if any(graph.depth(name, key) is not None for key in graph.owning_keys(name)):
             return name
     return None
+
+
+def check_owner_joins(query: BoundQuery, found: Provenance) -> None:
+    """Refuse a LEFT JOIN that would lose rows: of a NULL in the foreign key, where somebody else owns the tuple, too.
+
+    A tuple with one owner position has no owner where the key to it is NULL, and is in no answer. With another
+    position it is that owner's: `edge LEFT JOIN node ON edge.src = node.id` keeps the edges of dst alone, which the
+    inner join leaves out.
+
+    Args:
+      query: its LEFT JOINs to owners are entered as inner joins.
+      found: the owner positions.
+    Raises: UnsupportedSQL.
+    """
+    for join in query.owner_joins:
+        if len(found.owners) > 1:
+            key = ", ".join(join.columns)
+            message = f"this LEFT JOIN is not supported: rows whose {key} is NULL may belong to others"
+            hint = "use an inner JOIN: it leaves these rows out"
+            raise UnsupportedSQL(message, hint=hint, position=join.position)
+
+
+def partial_joins(query: BoundQuery, equalities: Equalities, policy: Policy) -> tuple[str, ...]:
+    """One sentence for each foreign key of several columns of which a query equates some and not all.
+
+    A row that meets its whole parent elsewhere in FROM is left alone: the other join is meant.
+
+    Args:
+      query: bound.
+      equalities: of `planner.sensitivity.provenance`, closed.
+      policy: which tables have owners.
+    """
+    return tuple(dict.fromkeys(_found(query, equalities, policy)))
+
+
+def _found(query: BoundQuery, equalities: Equalities, policy: Policy) -> Iterator[str]:
+    for entry in query.tables:
+        for key in entry.table.foreign_keys:
+            parents = [other for other in query.tables if other.table.name == key.references and other != entry]
+            if len(key.columns) < 2 or not parents:
+                continue
+            equal = [_equal(entry, key, parent, equalities) for parent in parents]
+            if any(map(all, equal)):
+                continue
+            for parent, parts in zip(parents, equal, strict=True):
+                if any(parts):
+                    yield _sentence(entry, key, parent, parts, owned=not policy.is_public(parent.table.name))
+
+
+def _equal(entry: BoundTable, key: ForeignKey, parent: BoundTable, equalities: Equalities) -> list[bool]:
+    """Per column of the key, is it equal to the parent's?"""
+    pairs = zip(key.columns, key.key, strict=True)
+    return [equalities.same((entry.alias, name), (parent.alias, above)) for name, above in pairs]
+
+
+def _sentence(entry: BoundTable, key: ForeignKey, parent: BoundTable, parts: list[bool], *, owned: bool) -> str:
+    child, above = entry.name, parent.name
+    whole = " AND ".join(f"{child}.{a} = {above}.{b}" for a, b in zip(key.columns, key.key, strict=True))
+    missing = ", ".join(name for name, equal in zip(key.columns, parts, strict=True) if not equal)
+    owners = ", and belongs to the privacy units of each" if owned else ""
+    return (
+        f"{child} joins {above} on a part of its key, without {missing}: "
+        f"a row meets several rows of {above}{owners}. The whole key is {whole}."
+    )
+
+
+def rows_of_nobody(query: BoundQuery, found: Provenance) -> tuple[str, ...]:
+    """One sentence where tuples of the question may belong to nobody; nothing where each has an owner.
+
+    Args:
+      query: bound.
+      found: its owners; a row that is a unit where it references nobody always has one.
+    Raises: UnsupportedSQL where the conditions keep such tuples alone, whose number no answer can say.
+    """
+    equalities = found.equalities
+    present = {equalities.find(column) for column in _present(query)}
+    absent = dict(_absent(query, equalities))
+    asked: list[exp.Expr] = []
+    owned = False
+    for owner in found.owners:
+        classes = list(map(equalities.find, owner.columns))
+        owned |= bool(owner.orphan_of) or all(one in present or equalities.known(one) for one in classes)
+        asked += [absent[one] for one in classes if one in absent and one not in present][:1]
+    named = " and ".join(dict.fromkeys(_name(query, owner, equalities) for owner in found.owners))
+    if len(asked) == len(found.owners):
+        hint = "the custodian may count each as a person of its own, by rows_are_units = true in the policy's table"
+        message = f"this asks for rows whose {named} is NULL: they belong to nobody, and no answer counts them"
+        raise UnsupportedSQL(message, hint=hint, position=position_of(asked[0]))
+    return () if owned else (f"Rows whose {named} is NULL belong to nobody and are not counted.",)
+
+
+def _present(query: BoundQuery) -> Iterator[ColumnRef]:
+    """The columns that conditions compare with constants, or say to be there: they are not NULL."""
+    for condition in query.predicates:
+        there = isinstance(condition, exp.Is) and condition.args.get("negate")
+        other = condition.args.get("expression")
+        compared = isinstance(condition, _COMPARISONS) and not isinstance(other, exp.Column)
+        if isinstance(condition.this, exp.Column) and (there or compared):
+            yield column_ref(condition.this)
+
+
+_COMPARISONS = exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between
+
+
+def _absent(query: BoundQuery, equalities: Equalities) -> Iterator[tuple[ColumnRef, exp.Expr]]:
+    """The classes of columns that conditions say to be NULL."""
+    for condition in query.predicates:
+        absent = isinstance(condition, exp.Is) and not condition.args.get("negate")
+        if absent and isinstance(condition.this, exp.Column) and isinstance(condition.expression, exp.Null):
+            yield equalities.find(column_ref(condition.this)), condition
+
+
+def _name(query: BoundQuery, owner: OwnerPosition, equalities: Equalities) -> str:
+    """The reference that leads to an owner, as the question names its table."""
+    names, tables = {entry.alias: entry.name for entry in query.tables}, equalities.tables
+    members = equalities.members(owner.columns[0])
+    here = (column for column in members if column[0] in names and tables[column[0]].name != owner.relation)
+    alias, name = next(here, owner.columns[0])
+    return f"{names.get(alias, tables[alias].name)}.{name}"

@@ -19,12 +19,9 @@ from planner.plan import Owner
 from planner.policy.ownership import Ownership, ownership
 from planner.policy.policy import Policy
 from planner.schema import ForeignKey, Schema, Table
-from planner.sensitivity.column_equalities import Equalities
-from planner.sensitivity.equality_conditions import equal_columns, fixed_columns, known_columns
-from planner.sql.columns import ColumnRef, bound_column, column_ref
-from planner.sql.sql_nodes import cast_sql
+from planner.sensitivity.column_equalities import Equalities, equal_columns, fixed_columns, known_columns
 from planner.sql.sql_types import canonical_cast, sql_type
-from planner.sql.trees import columns_of, copied
+from planner.sql.trees import ColumnRef, bound_column, cast_sql, column_ref, columns_of, copied
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,7 @@ def enter_parent(equalities: Equalities, completion: Completion) -> None:
 
 def join_equalities(query: BoundQuery) -> Equalities:
     """The classes of equal columns that the conditions of a query prove (see
-    `planner.sensitivity.equality_conditions`)."""
+    `planner.sensitivity.column_equalities`)."""
     equalities = Equalities()
     for entry in query.tables:
         equalities.add(entry.alias, entry.table, always_present=entry.outer is None)

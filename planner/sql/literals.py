@@ -1,4 +1,14 @@
-"""Values written into a statement: read here, so that the database never has to refuse one."""
+"""Constants and literals of a statement, of arrays and enums too: read here, so that the database never has to refuse
+one.
+
+Texts of arrays of one dimension, `{a,"b c",NULL}`, as PostgreSQL reads them.
+
+Constant expressions where SQL wants a constant: a cast of a constant is one, and so are texts joined by `||`.
+
+Labels of enums: their order, which is that of the declaration, and literals that say their type.
+
+Values written into a statement: read here, so that the database never has to refuse one.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +16,210 @@ import calendar
 import ipaddress
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from sqlglot import exp
 
-from planner.errors import InvalidSyntax, UnreadableMoment, UnreadableValue, UnsupportedSQL
+from planner.errors import (
+    InvalidSyntax,
+    UndefinedOperator,
+    UnreadableMoment,
+    UnreadableValue,
+    UnsupportedSQL,
+    did_you_mean,
+)
+from planner.schema import table_name
 from planner.sql import zones
-from planner.sql.datetime_texts import moment_text, read_moment
-from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import position_of
-from planner.suggestions import did_you_mean
+from planner.sql.datetimes import moment_text, read_moment
+from planner.sql.sql_types import Family, SqlType, sql_type
+from planner.sql.trees import cast_sql, fold, position_of
+
+BOUND_ARRAY = "bound_array"
+"""The key of a placeholder's meta that says that its value is an array: the IN list around it has its elements."""
+
+_ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"\s*|((?:[^"\\{},]|\\.)+))(,|\Z)', re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+def array_elements(text: str, most: int) -> tuple[str | None, ...] | None:
+    r"""The elements of an array of one dimension, None for NULL; None for any other text.
+
+    Args:
+      text: of the array.
+      most: of more elements than that, only one more is read: the text is a client's, and may have a million.
+    Cost: linear in what is read.
+
+    >>> array_elements('{CA, "a \\"b\\", c",NULL,"NULL"}', 9), array_elements("{}", 9), array_elements("{{1},{2}}", 9)
+    (('CA', 'a "b", c', None, 'NULL'), (), None)
+    >>> array_elements("{1,2,3,4}", 2)
+    ('1', '2', '3')
+    """
+    stripped = text.strip()
+    if not (len(stripped) >= 2 and stripped[0] == "{" and stripped[-1] == "}"):
+        return None
+    inside, place = stripped[1:-1], 0
+    elements: list[str | None] = []
+    if not inside.strip():
+        return ()
+    while True:
+        found = _ELEMENT.match(inside, place)
+        if found is None:
+            return None
+        quoted, plain, separator = found.groups()
+        if quoted is not None:
+            elements.append(_ESCAPED.sub(r"\1", quoted))
+        else:
+            word = plain.strip()
+            if not word:
+                return None
+            elements.append(None if word.upper() == "NULL" else _ESCAPED.sub(r"\1", word))
+        if not separator or len(elements) > most:
+            return tuple(elements)
+        place = found.end()
+
+
+_WHOLE = re.compile(r"\s*(?P<sign>[+-]?)0*(?P<digits>[0-9]+)\s*", re.ASCII)
+_DECIMAL = re.compile(r"\s*(?P<sign>[+-]?)(?P<digits>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*", re.ASCII)
+
+
+def constant(node: exp.Expr) -> exp.Expr:
+    """The literal or NULL that a constant expression is, as drivers write it: `$1::VARCHAR` with its value.
+
+    A negative number is a Neg of its literal. Of a placeholder without a value it is the placeholder, and of anything
+    else the expression itself, without its parentheses. Here the planner reads formats, patterns, units, zones and
+    numbers of rows, which PostgreSQL computes before it asks what they say.
+
+    Cost: linear.
+
+    >>> from sqlglot import parse_one
+    >>> texts = ("('month'::varchar)", "'7'::int", "7 || ' days'::text", "'abc'::varchar(2)", "$1::int", "a::int")
+    >>> [constant(parse_one(text, dialect="postgres")).sql("postgres") for text in texts]
+    ["'month'", '7', "'7 days'", "'ab'", '$1', 'CAST(a AS INT)']
+    """
+    node = node.unnest()
+    if isinstance(node, exp.Cast):
+        inner = constant(node.this)
+        if isinstance(inner, (exp.Null, exp.Parameter)):
+            return inner
+        return _without_casts(inner, node.to) or node
+    if isinstance(node, exp.DPipe):
+        return _joined((node.left, node.right)) or node
+    if isinstance(node, exp.Concat):
+        return _joined(node.expressions) or node
+    return node
+
+
+def constant_text(node: exp.Expr) -> str | None:
+    """The text of a constant that is a text or a number; None for anything else."""
+    found = constant(node)
+    sign = "-" if isinstance(found, exp.Neg) else ""
+    literal = found.this.unnest() if sign else found
+    return f"{sign}{literal.name}" if isinstance(literal, exp.Literal) and not (sign and literal.is_string) else None
+
+
+def _joined(parts: Sequence[exp.Expr]) -> exp.Expr | None:
+    texts = [constant_text(part) for part in parts]
+    known = [text for text in texts if text is not None]
+    return _noted(exp.Literal.string("".join(known)), parts[0]) if len(known) == len(texts) else None
+
+
+def _without_casts(inner: exp.Expr, target: exp.DataType) -> exp.Expr | None:
+    """A constant as another type; None where it is no such value, or of a type that is not read here."""
+    text = constant_text(inner)
+    kind = sql_type(target.sql("postgres").lower())
+    if text is None or kind.labels:
+        return None
+    if target.this in (exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR):
+        return _noted(exp.Literal.string(text[: kind.precision]), inner)
+    if not kind.is_number or target.expressions:
+        return None
+    found = (_WHOLE if target.this in exp.DataType.INTEGER_TYPES else _DECIMAL).fullmatch(text)
+    if found is None:
+        return None
+    number = _noted(exp.Literal.number(found["digits"]), inner)
+    return exp.Neg(this=number) if found["sign"] == "-" else number
+
+
+def _noted(literal: exp.Expr, written: exp.Expr) -> exp.Expr:
+    """With the place of what was written."""
+    literal.meta.update(written.meta)
+    return literal
+
+
+OF_TYPE = "of_type"
+"""Key of the meta of a literal or a placeholder that was cast to an enum: the name of the type, as written."""
+
+_MOST = 200
+"""Labels of an enum whose order is computed."""
+
+
+def label_place(label: exp.Expr, kind: SqlType, node: exp.Expr) -> exp.Expr:
+    """The place of a label among those of its enum, as a whole number; NULL for NULL.
+
+    Raises: UnsupportedSQL for an enum of so many labels that the statement would grow too long.
+
+    >>> label_place(exp.column("m"), SqlType(Family.ENUM, labels=("sad", "ok")), exp.column("m")).sql()
+    "CASE WHEN m = 'sad' THEN 0 WHEN m = 'ok' THEN 1 END"
+    """
+    if len(kind.labels) > _MOST:
+        hint = "sort or compare its labels as text: status::text"
+        raise UnsupportedSQL(f"the order of more than {_MOST} labels", hint=hint, position=position_of(node))
+    case = exp.Case()
+    for place, known in enumerate(kind.labels):
+        same = exp.EQ(this=label.copy(), expression=exp.Literal.string(known))
+        case = case.when(same, exp.Literal.number(place), copy=False)
+    return case
+
+
+def ordered_labels(operator: type[exp.Expr], label: exp.Expr, literal: str, kind: SqlType) -> exp.Expr:
+    """`label < literal` and the like: which labels there are is known, so it is a list of them.
+
+    >>> mood = SqlType(Family.ENUM, labels=("sad", "ok", "happy"))
+    >>> [ordered_labels(one, exp.column("m"), "ok", mood).sql() for one in (exp.GTE, exp.LT)]
+    ["m IN ('happy', 'ok')", "m IN ('sad')"]
+    >>> ordered_labels(exp.LT, exp.column("m"), "sad", mood).sql()
+    'm <> m'
+    """
+    place = kind.labels.index(literal)
+    end = place + (operator in (exp.LTE, exp.GT))
+    meant = kind.labels[:end] if operator in (exp.LT, exp.LTE) else kind.labels[end:]
+    listed = [exp.Literal.string(one) for one in sorted(meant)]
+    if not listed:  # false, but NULL for NULL
+        return exp.NEQ(this=label, expression=label.copy())
+    return exp.In(this=label, expressions=listed)
+
+
+def type_written(target: exp.DataType) -> str | None:
+    """The name of a type that PostgreSQL does not have itself; None for its own types."""
+    name = target.args.get("kind") if target.this is exp.DType.USERDEFINED else None
+    if isinstance(name, exp.Identifier):
+        return fold(name)
+    if isinstance(name, exp.Dot) and all(isinstance(part, exp.Identifier) for part in (name.this, name.expression)):
+        return table_name(fold(name.this), fold(name.expression))
+    return None
+
+
+def is_named(kind: SqlType, name: str) -> bool:
+    """May an enum be of the type of that name? Files do not say how their enums are called."""
+    return kind.family is Family.ENUM and (not kind.enum or name in (kind.enum, kind.enum.rpartition(".")[2]))
+
+
+def check_type(written: exp.Expr, kind: SqlType) -> None:
+    """Is a literal that says its type one of this type? Raises: UnsupportedSQL, UndefinedOperator."""
+    name = written.meta.get(OF_TYPE)
+    if name is None:
+        return
+    if kind.family is not Family.ENUM:
+        hint = "compare it with a column of that type"
+        raise UnsupportedSQL(f"the type {name} is not supported here", hint=hint, position=position_of(written))
+    if not is_named(kind, name):
+        hint = "compare an enum with labels of its own type"
+        raise UndefinedOperator(
+            f"{kind.enum} and {name} are not compared here", hint=hint, position=position_of(written)
+        )
+
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 _TRUTHS = (("true", True), ("yes", True), ("on", True), ("1", True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from planner.sql.result_names import ResultType
+from planner.sql.sql_types import ResultType
 
 MOST_STEPS = 1 << 22
 """The finest grid: what an answer is off by grows with the logarithm of the number of its values."""

@@ -14,10 +14,9 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from planner.sql.datetime_texts import moment_text
-from planner.sql.result_names import ResultType
-from planner.sql.sql_nodes import cast_sql
-from planner.sql.sql_types import REAL, Family, SqlType
+from planner.sql.datetimes import moment_text
+from planner.sql.sql_types import REAL, Family, ResultType, SqlType
+from planner.sql.trees import cast_sql
 
 KeyCell = str | int | float | bool | None
 

@@ -1,4 +1,10 @@
-"""Column types as the planner reasons about them: families that compare exactly with one another, and digits."""
+"""Column types as the planner reasons about them: families that compare exactly, digits, and the names of result
+types; needs no parser.
+
+The names of result types, of which `planner/sql/result_types.py` says the rest: these alone need no parser.
+
+Column types as the planner reasons about them: families that compare exactly with one another, and digits.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +14,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Literal
+
+ResultType = Literal["int8", "float4", "float8", "numeric", "text", "bool", "date", "timestamp", "timestamptz"]
+
+NUMBERS: frozenset[ResultType] = frozenset({"int8", "float4", "float8", "numeric"})
+"""What may stand in arithmetic over released values."""
 
 
 class Family(Enum):
@@ -29,7 +41,7 @@ class Family(Enum):
     UUID = "uuid"
     TIME = "time"
     INET = "inet"
-    ENUM = "enum"  # its labels are structure; in SQL a value is its label's text, ordered by `planner.sql.labels`
+    ENUM = "enum"  # its labels are structure; in SQL a value is its label's text, ordered by `planner.sql.literals`
     OTHER = "other"  # counted, and never compared
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from planner.binding.bound_query import BoundKey, BoundOutput, BoundQuery
 from planner.plan import Plan, Release
 from planner.released_expression import KeyValue, ReleasedValue
-from planner.sql.result_names import ResultType
+from planner.sql.sql_types import ResultType
 
 _ONE_THRESHOLD = ("gem", "group_lp")
 """The mechanisms whose release at the one threshold that there is cuts a unit in each group, and nothing else."""

@@ -8,11 +8,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundKey, BoundQuery
-from planner.policy.declared_domain import declared_domain
+from planner.policy.declared import declared_domain
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.policy.toml_section import DomainValue
-from planner.sql.columns import column_ref
 from planner.sql.sql_types import Family
+from planner.sql.trees import column_ref
 
 _TEXTS = (Family.TEXT, Family.CHAR, Family.ENUM)
 _OTHER = "(other)"

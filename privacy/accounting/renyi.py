@@ -1,20 +1,177 @@
-"""Renyi differential privacy on a fixed list of orders: the accountant, and a filter of which one order must hold."""
+"""Renyi accounting: an event's divergence at every order, its (epsilon, delta), the accountant and the filter.
+
+Upper bounds on the Renyi divergence of an event at an order, as exact fractions.
+
+Between Renyi divergences and (epsilon, delta): the tight formula, rounded to the safe side.
+
+A release with divergence r at order a is (epsilon, delta)-DP for
+
+    epsilon = r + ln((a - 1) / a) - (ln delta + ln a) / (a - 1)
+
+(Canonne, Kamath, Steinke, NeurIPS 2020, Proposition 12; privacy.md section 3). At infinite order epsilon is r itself,
+and delta 0. Every result is moved by 2^-47 of the magnitudes that enter it, more than the rounding of the floats.
+
+Renyi differential privacy on a fixed list of orders: the accountant, and a filter of which one order must hold.
+
+One (epsilon, delta) for any event, so that a filter by basic composition can charge it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
-from privacy.accounting.amounts import Charge, RenyiSpent, without_event_delta
+from privacy.accounting.amounts import ATTO_DIGITS, NANO_DIGITS, Charge, RenyiSpent, without_event_delta
 from privacy.accounting.basic import own_delta
-from privacy.accounting.conversion import divergence_within, least_epsilon
-from privacy.accounting.divergence import divergence
-from privacy.accounting.event import PrivacyEvent, leaves
-from privacy.accounting.orders import ORDERS, femto, rising
+from privacy.accounting.event import (
+    FEMTO_DIGITS,
+    ORDERS,
+    UNBOUNDED,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    DiscreteGaussian,
+    PrivacyEvent,
+    PureDP,
+    RenyiCurve,
+    femto,
+    leaves,
+    nats,
+    refusal,
+    rising,
+)
 from privacy.errors import InvalidParameter
+from privacy.exact import UPWARD, decimal_fraction
+
+_SMALL = 2.0**-20
+"""Below this order * epsilon the quadratic bound exceeds the exact divergence by less than 1e-12 of it."""
+
+
+def divergence(event: PrivacyEvent, order: float) -> Fraction | None:
+    """A bound on the Renyi divergence between the outputs on neighbours, in nats.
+
+    An `ApproxDP` event has this divergence but for an event of probability delta, which is charged apart.
+
+    Args:
+      event: not a composition.
+      order: > 1, or infinity.
+    Returns: the bound, above the exact value by a relative 2^-39 at most; None when there is none.
+    Raises: InvalidParameter that names an event without a rule, or a curve that does not know the order.
+    """
+    if isinstance(event, (PureDP, ApproxDP)):
+        return pure_divergence(decimal_fraction(event.epsilon), order)
+    if isinstance(event, BoundedRange):
+        epsilon = decimal_fraction(event.epsilon)
+        pure = pure_divergence(epsilon, order)
+        return pure if order == math.inf else min(pure, epsilon**2 / 8 * Fraction(order))
+    if isinstance(event, RenyiCurve):
+        return _on_curve(event, order)
+    rho = linear_rate(event)
+    if rho is None:
+        raise refusal("Renyi", event)
+    return None if order == math.inf else rho * Fraction(order)
+
+
+def linear_rate(event: PrivacyEvent) -> Fraction | None:
+    """rho of an event whose divergence is bounded by rho * order and by nothing else; exact. None for others."""
+    if isinstance(event, ZCDP):
+        return decimal_fraction(event.rho)
+    if isinstance(event, DiscreteGaussian):
+        return decimal_fraction(event.sensitivity) ** 2 / (2 * decimal_fraction(event.scale) ** 2)
+    return None
+
+
+def pure_divergence(epsilon: Fraction, order: float) -> Fraction:
+    """The largest divergence of any epsilon-DP release: that of randomised response.
+
+        ln(cosh((order - 1/2) epsilon) / cosh(epsilon / 2)) / (order - 1)
+
+    At most epsilon, and at most order * epsilon^2 / 2. Source: Mironov, CSF 2017, Proposition 5 (rewritten).
+    """
+    if order == math.inf:
+        return epsilon
+    value, above = float(epsilon), order - 1
+    if order * value < _SMALL:
+        return epsilon**2 / 2 * Fraction(order)
+    if above * value > 1:  # so that the logarithms take away no more than ln 2 of more than 1
+        tails = math.log1p(math.exp(-(2 * order - 1) * value)) - math.log1p(math.exp(-value))
+        bound = value + tails / above
+    else:  # cosh A = cosh B + 2 sinh((A + B) / 2) sinh((A - B) / 2): nothing cancels
+        product = 2 * math.sinh(order * value / 2) * math.sinh(above * value / 2)
+        bound = math.log1p(product / math.cosh(value / 2)) / above
+    return min(epsilon, Fraction(bound * UPWARD))
+
+
+def _on_curve(curve: RenyiCurve, order: float) -> Fraction | None:
+    """The curve's bound at the smallest of its orders that reaches this one: divergences rise with the order."""
+    for known, bound in zip(curve.orders, curve.divergences, strict=True):
+        if known >= order:
+            return None if bound == math.inf else Fraction(bound)
+    return None
+
+
+_SLACK = 2.0**-47
+
+
+def epsilon_at(order: float, divergence: float, delta: float) -> float:
+    """epsilon of a release with a divergence at one order, rounded up; infinity when delta is 0 and the order finite.
+
+    Args:
+      order: > 1, or infinity.
+      divergence: in nats, >= 0.
+      delta: in [0, 1].
+    """
+    if order == math.inf or divergence == math.inf:
+        return divergence
+    if delta == 0:
+        return math.inf
+    return max(0.0, divergence + price(order, delta) + _SLACK * divergence)
+
+
+def least_epsilon(orders: Sequence[float], femto: Sequence[int], atto_delta: int) -> float:
+    """The smallest epsilon over the orders, rounded up.
+
+    Args:
+      orders: each > 1, or infinity.
+      femto: a divergence per order, in multiples of 1e-15.
+      atto_delta: delta in multiples of 1e-18; negative or zero leaves only the infinite order.
+    """
+    delta = min(1.0, max(0, atto_delta) / 10**ATTO_DIGITS)
+    pairs = zip(orders, femto, strict=True)
+    return min((epsilon_at(order, nats(amount), delta) for order, amount in pairs), default=math.inf)
+
+
+def divergence_within(order: float, grant: Charge, share: Fraction = Fraction(1)) -> int:
+    """The largest divergence at an order that stays within a grant, in multiples of 1e-15, rounded down.
+
+    Args:
+      order: > 1, or infinity.
+      grant: (epsilon, delta).
+      share: of the grant's delta that this order may spend, in (0, 1].
+    Returns: -1 when not even nothing fits.
+    """
+    epsilon = Fraction(grant.nano_epsilon, 10**NANO_DIGITS)
+    if order == math.inf:
+        return _down(epsilon)
+    delta = float(Fraction(grant.atto_delta, 10**ATTO_DIGITS) * share)
+    if delta == 0:
+        return -1
+    return _down(epsilon - Fraction(price(order, delta)))
+
+
+def price(order: float, delta: float) -> float:
+    """epsilon minus divergence at a finite order, rounded up; negative where delta is large for the order."""
+    slack = _SLACK * (1 + (1 - math.log(delta) + math.log(order)) / (order - 1))
+    return math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1) + slack
+
+
+def _down(amount: Fraction) -> int:
+    """In multiples of 1e-15; below UNBOUNDED, at which nothing is claimed any more."""
+    femto: Fraction = amount * 10**FEMTO_DIGITS
+    return max(-1, min(UNBOUNDED - 1, math.floor(femto)))
 
 
 @dataclass(frozen=True)
@@ -136,3 +293,22 @@ def _shares(grant: Charge, orders: tuple[float, ...]) -> list[tuple[float, Fract
     design = max(finite, key=lambda order: Fraction(divergence_within(order, grant)) / Fraction(order))
     other = Fraction(1, 2 * (len(finite) - 1))
     return [(order, Fraction(1, 2) if order == design else other) for order in orders]
+
+
+_LEAST_EPSILON = 1e-9
+"""An event states an epsilon above zero, also where delta alone would do."""
+
+
+def approximate(event: PrivacyEvent, delta: float, orders: tuple[float, ...] = ORDERS) -> ApproxDP:
+    """The event as (epsilon, delta)-DP, with the smallest epsilon that its Renyi divergences give at this delta.
+
+    Args:
+      event: any that has Renyi divergences; a composition is one event of events fixed in advance or bounded by it.
+      delta: in multiples of 1e-18, at least the sum of the deltas that the event's parts have themselves.
+    Raises: InvalidParameter for an event without a rule, or that has no finite epsilon at this delta.
+    """
+    accountant = RenyiAccountant(orders)
+    epsilon = accountant.epsilon(accountant.charge(event), delta)
+    if epsilon == float("inf"):
+        raise InvalidParameter(f"{type(event).__name__} has no finite epsilon at this delta")
+    return ApproxDP(max(epsilon, _LEAST_EPSILON), Charge.granted(0.0, delta).delta)

@@ -9,19 +9,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Self
 
-from privacy.accounting.approximate import approximate
 from privacy.accounting.event import ZCDP, PrivacyEvent, PureDP
-from privacy.accounting.largest_rho import largest_rho
+from privacy.accounting.renyi import approximate
+from privacy.accounting.zcdp import largest_rho
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, exact, exact_epsilon
 from privacy.ladder import Ladder
-from privacy.mechanisms.noise.gaussian_threshold_noise import GaussianThresholdNoise
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
-from privacy.mechanisms.selection.exceedances import ExceedanceScores
-from privacy.mechanisms.selection.exponential_choice import exponential_choice, proposal_scale
-from privacy.mechanisms.selection.lazy_choice import Choice, noisy_choice
-from privacy.mechanisms.selection.scores import Scores, selection_scale
+from privacy.mechanisms.noise import GaussianThresholdNoise, ThresholdNoise, rungs
+from privacy.mechanisms.scores import ExceedanceScores, Scores, selection_scale
+from privacy.mechanisms.selection import Choice, exponential_choice, noisy_choice, proposal_scale
 from privacy.noisy_answer import NoiseKind
 from privacy.truncation.truncated_answer import TruncatedAnswer
 

@@ -19,7 +19,7 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import float_at_least
 from privacy.ladder import Ladder
-from privacy.mechanisms.noise.integer_noise import IntegerNoise, laplace_quantile
+from privacy.mechanisms.noise import IntegerNoise, laplace_quantile
 
 LEAST, MOST = -8, 24
 """Exponents of 2: the first and the last end, in normalised weight."""

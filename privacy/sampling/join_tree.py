@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import TooLarge
-from privacy.sampling.bernoulli import MAX_THINGS
+from privacy.sampling.draws import MAX_THINGS
 
 _CLOSE = 4
 """A table of keys has so many entries per row at most; keys further apart are searched for."""

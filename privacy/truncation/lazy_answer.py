@@ -1,4 +1,11 @@
-"""The truncated answer of tuples with several owners: certified bounds at once, programs solved on demand."""
+"""Several owners: bounds at once, a program only where a mechanism asks.
+
+What a solved threshold says about the others: fbar is concave and non-decreasing in tau, and fbar(0) = 0.
+
+Two bounds of a program from one pass each: nearly always enough to see that a threshold does not matter.
+
+The truncated answer of tuples with several owners: certified bounds at once, programs solved on demand.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +15,132 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
+from privacy.kernel import kernel
 from privacy.ladder import Ladder
-from privacy.truncation.concavity import tighten
-from privacy.truncation.core_bounds import core_bounds
-from privacy.truncation.ladder.reduced import Instance, Reduced
+from privacy.truncation.ladder_instance import Instance, Reduced
 from privacy.truncation.programs.certificate import Certificate
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.solver_routes import certified_optimum
-from privacy.truncation.starting_bounds import StartingBounds
+from privacy.truncation.programs.solver_routes import certified_optimum
+from privacy.truncation.truncated_answer import StartingBounds
 from privacy.units import MAX_UNITS
+
+_EXACT_BITS = 50
+"""Values are shortened to this many bits, so that every difference of two is exact in a float."""
+
+_PAD = 8.0
+"""Shortened units: a line through exact points is computed with a relative error below 2^-50, so within one unit.
+A difference of two thresholds that is rounded is one of its five roundings."""
+
+
+def tighten(lower: NDArray[np.int64], upper: NDArray[np.int64], taus: NDArray[np.int64]) -> None:
+    """Tighten the bounds of one group in place by chords.
+
+    Between two thresholds fbar lies above the chord of the lower bounds; beyond two thresholds it lies
+    below the line through an outer lower and an inner upper bound.
+
+    Args:
+      lower, upper: (L,) bounds of min(fbar, MAX_UNITS), which is concave too.
+      taus: (L,) ascending thresholds in units, each exact in a float.
+    Cost: O(L^3) float operations, a tenth of a millisecond for L = 53.
+    """
+    shift = max(0, int(upper.max()).bit_length() - _EXACT_BITS)
+    tau = np.concatenate([[0.0], taus.astype(np.float64)])
+    low = np.concatenate([[0.0], (lower >> shift).astype(np.float64)])
+    high = np.concatenate([[0.0], (-(-upper >> shift)).astype(np.float64)])
+    below = _chords(tau, low)
+    above = np.minimum(_rays(tau, low, high), np.minimum.accumulate(high[::-1])[::-1])
+    np.maximum(lower, _units(np.floor(below - _PAD), shift), out=lower)
+    np.minimum(upper, _units(np.ceil(above + _PAD), shift), out=upper)
+
+
+def _units(values: NDArray[np.float64], shift: int) -> NDArray[np.int64]:
+    """Whole units in [0, MAX_UNITS], without the threshold 0."""
+    return np.clip(values[1:], 0.0, float(MAX_UNITS >> shift)).astype(np.int64) << shift
+
+
+@kernel
+def _chords(tau: NDArray[np.float64], low: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The highest chord of lower bounds over each threshold; to the right of the last, a horizontal line."""
+    best = low.copy()
+    for i in range(1, len(tau)):
+        best[i] = max(best[i], best[i - 1])
+    for left in range(len(tau)):
+        for right in range(left + 2, len(tau)):
+            slope = (low[right] - low[left]) / (tau[right] - tau[left])
+            for i in range(left + 1, right):
+                best[i] = max(best[i], low[left] + slope * (tau[i] - tau[left]))
+    return best
+
+
+@kernel
+def _rays(tau: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The lowest line through (a, lower) and (b, upper) on the far side of b from a."""
+    best = high.copy()
+    for b in range(1, len(tau)):
+        rising = np.inf
+        for a in range(b):
+            rising = min(rising, (high[b] - low[a]) / (tau[b] - tau[a]))
+        for i in range(b + 1, len(tau)):
+            best[i] = min(best[i], high[b] + rising * (tau[i] - tau[b]))
+        falling = -np.inf
+        for a in range(b + 1, len(tau)):
+            falling = max(falling, (low[a] - high[b]) / (tau[a] - tau[b]))
+        for i in range(1, b if b + 1 < len(tau) else 1):
+            best[i] = min(best[i], high[b] - falling * (tau[b] - tau[i]))
+    return best
+
+
+def core_bounds(program: PreparedProgram) -> Certificate:
+    """A greedy point below, even shares above.
+
+    Below: every tuple takes what its owners' caps still allow, the least contested first: tuples are filed from the
+    most contested down, so the last comes first. Feasible, and maximal.
+    Above: split x_t evenly among the owners of t. A unit gets at most its even shares of the weights, and at most its
+    cap divided by the fewest owners of one of its tuples.
+    Returns: whole units, saturating at MAX_UNITS.
+    Cost: two passes over the owners, in integers.
+    """
+    tables = program.incidence.indptr, program.incidence.units, program.weights, program.caps
+    return Certificate(int(_greedy(*tables)), int(_even_shares(*tables)), 0)
+
+
+@kernel
+def _greedy(
+    indptr: NDArray[np.int64], units: NDArray[np.int64], weights: NDArray[np.int64], caps: NDArray[np.int64]
+) -> int:
+    """The worth of the greedy point."""
+    left = caps.copy()
+    total = 0
+    for t in range(len(weights) - 1, -1, -1):
+        x = weights[t]
+        for i in range(indptr[t], indptr[t + 1]):
+            x = min(x, left[units[i]])
+        for i in range(indptr[t], indptr[t + 1]):
+            left[units[i]] -= x
+        total = min(total, MAX_UNITS - x) + x
+    return total
+
+
+@kernel
+def _even_shares(
+    indptr: NDArray[np.int64], units: NDArray[np.int64], weights: NDArray[np.int64], caps: NDArray[np.int64]
+) -> int:
+    """Every sum is cut before an addition could wrap."""
+    shares = np.zeros(len(caps), np.int64)
+    fewest = np.full(len(caps), 1 << 31, np.int64)
+    for t in range(len(weights)):
+        owners = indptr[t + 1] - indptr[t]
+        share = (weights[t] + owners - 1) // owners
+        for i in range(indptr[t], indptr[t + 1]):
+            u = units[i]
+            shares[u] = min(shares[u], MAX_UNITS - share) + share
+            fewest[u] = min(fewest[u], owners)
+    total = 0
+    for u in range(len(caps)):
+        share = min(shares[u], (caps[u] + fewest[u] - 1) // fewest[u])
+        total = min(total, MAX_UNITS - share) + share
+    return total
+
 
 Optimiser = Callable[[PreparedProgram, int], Certificate]
 """Bounds of a program's optimum that are at most so many units apart, or SolverFailed."""

@@ -1,23 +1,97 @@
-"""How much the join tuples weigh when nobody may contribute more than tau."""
+"""The entry points: join tuples in, their truncated sums and distinct counts at every threshold out.
+
+One owner per tuple: everybody is truncated alone, so the program has a closed form.
+
+How many distinct values are left when nobody may contribute more than tau of them.
+
+How much the join tuples weigh when nobody may contribute more than tau.
+
+A sum that can be truncated at any ladder a mechanism asks for, whatever it is kept as.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CodedJoinTuples
+from privacy.join_tuples import CodedJoinTuples, DistinctTuples
 from privacy.ladder import Ladder
 from privacy.truncation.control import QUIET, Control, SolverName
-from privacy.truncation.flow.exact_flow import exact_optimum
-from privacy.truncation.ladder.capacities import ALIKE, Capacities
-from privacy.truncation.ladder.cheap_bounds import cheap_bounds
-from privacy.truncation.ladder.ladder_instance import ladder_instance
-from privacy.truncation.ladder.small_flow import small_optimum
-from privacy.truncation.ladder.small_groups import settle_small_groups
+from privacy.truncation.distinct import distinct_bounds, distinct_instance
+from privacy.truncation.ladder_instance import ALIKE, Capacities, WholePrograms, ladder_instance, member_capacities
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.single_owner import single_owner
-from privacy.truncation.solver_routes import CertifiedOptimum
-from privacy.truncation.truncated_answer import TruncatedAnswer
+from privacy.truncation.level_index import add_loads
+from privacy.truncation.programs.exact_flow import exact_optimum
+from privacy.truncation.programs.solver_routes import CertifiedOptimum
+from privacy.truncation.small_groups import capped_by_kind, cheap_bounds, settle_small_groups, small_optimum
+from privacy.truncation.truncated_answer import TabulatedAnswer, TruncatedAnswer, answer_of_loads
+
+
+def single_owner(
+    tuples: CodedJoinTuples, release: int, ladder: Ladder, capacities: Capacities = ALIKE
+) -> TabulatedAnswer:
+    """fbar(tau) = sum_u min(c_u, load_u) for every group and threshold, exact; c_u is tau unless kinds differ.
+
+    Args:
+      tuples: m tuples with one owner each.
+      release: row of tuples.weights.
+      ladder: L thresholds.
+      capacities: what the units of each relation may contribute.
+    Returns: (G, L) int64 units, saturating at MAX_UNITS. Sensitivity c_u per cell.
+    Raises: InvalidParameter when some tuple has another number of owners.
+    Cost: one pass over the tuples, log L for each member, and O(G L); never a table of groups by units.
+    Source: privacy.md section 2, fact 4.
+    """
+    if tuples.owners != (1, 1):
+        raise InvalidParameter("the closed form needs exactly one owner per tuple")
+    weights = np.ascontiguousarray(tuples.weights[release])
+    loads = add_loads(tuples.members[:1], weights, int(tuples.member_start[-1]))
+    if capacities == ALIKE:
+        group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
+        return answer_of_loads(group, loads, tuples.n_groups, ladder)
+    of_members = member_capacities(tuples, ladder, capacities)
+    return TabulatedAnswer(capped_by_kind(tuples.member_start, loads, of_members), ladder)
+
+
+def truncate_distinct(
+    tuples: DistinctTuples,
+    ladder: Ladder,
+    gap: float,
+    control: Control = QUIET,
+    solver: SolverName = "certified",
+) -> TruncatedAnswer:
+    """Count values, each as far as tuples of it are left, with every privacy unit contributing at most tau.
+
+        fbar(tau) = max sum_p min(1, sum_{t -> p} x_t)  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, 0 <= x_t <= 1
+
+    A value that n people reach needs only 1/n of each, so thresholds below one are worth having. At tau = 1 every
+    value counts in full if no unit reaches two of them.
+
+    Args:
+      tuples: m join tuples with their owners and their values.
+      ladder: public thresholds.
+      gap: eta, a public constant. 0 when the plan has one owner position: a maximum flow. Otherwise
+        values may lie below fbar by up to gap * tau, proved by a dual point.
+      control: watches and stops the solves, the later ones too.
+      solver: as of `truncate`.
+    Returns: v in [fbar - gap * tau, fbar], int64 units.
+    Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go: fbar does not
+      decrease, and at the new optimum, without the unit's tuples, at most tau is lost.
+    Raises: InvalidParameter for a gap out of range, or gap = 0 with several owners per tuple.
+    Cost: the bounds now, one program per cell asked for later.
+    Source: R2T (SIGMOD 2022), the program for queries with projection; privacy.md section 7.
+    """
+    instance = distinct_instance(tuples)
+    if gap == 0 and not instance.single_owner:
+        raise InvalidParameter("an exact count needs exactly one owner per tuple")
+    certified = CertifiedOptimum(control, solver)
+    optimiser = partial(exact_optimum, control=control) if gap == 0 else certified
+    return LazyAnswer(WholePrograms(instance, ladder), distinct_bounds(instance, ladder), ladder, gap, optimiser)
 
 
 def truncate(
@@ -70,3 +144,69 @@ def truncate(
             instance, bounds, ladder, gap, partial(exact_optimum, control=control), partial(small_optimum, instance)
         )
     return LazyAnswer(instance, bounds, ladder, gap, CertifiedOptimum(control, solver))
+
+
+class TruncatedSum(Protocol):
+    """One sum of a question. Private, but for the number of groups."""
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        ...
+
+    def at(self, ladder: Ladder) -> TruncatedAnswer:
+        """The sum of every group at every threshold. Raises: InvalidParameter; SolverFailed; Cancelled."""
+        ...
+
+    def units(self) -> NDArray[np.int64] | None:
+        """(G,) how many units add to each group's sum, where tuples have one owner; None for several owners."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TuplesOfSum:
+    """A TruncatedSum of join tuples.
+
+    Attributes:
+      tuples: of G groups.
+      row: which row of tuples.weights.
+      gap: eta; the solver's constant relative gap.
+      control: watches and stops the solves.
+      solver: which truncates.
+      capacities: what the units of each relation may contribute in multiples of a threshold.
+    """
+
+    tuples: CodedJoinTuples
+    row: int
+    gap: float
+    control: Control = QUIET
+    solver: SolverName = "certified"
+    capacities: Capacities = ALIKE
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        return self.tuples.n_groups
+
+    def at(self, ladder: Ladder) -> TruncatedAnswer:
+        """Truncate the tuples, with the gap and the solver that the mechanism has. Raises: as `truncate`."""
+        prepared = self.tuples, self.row, ladder, self.gap, self.control
+        return truncate(*prepared, solver=self.solver, capacities=self.capacities)
+
+    def units(self) -> NDArray[np.int64] | None:
+        """How many loads of a group are above 0. Cost: linear in the tuples."""
+        if len(self.tuples.members) != 1:
+            return None
+        weights = np.ascontiguousarray(self.tuples.weights[self.row])
+        loads = add_loads(self.tuples.members, weights, len(self.tuples.units))
+        return positive_in_groups(loads, self.tuples.member_start)
+
+    def __repr__(self) -> str:
+        return "TuplesOfSum(<private>)"
+
+
+def positive_in_groups(loads: NDArray[np.int64], member_start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(G,) how many of each group's loads are above 0."""
+    before = np.concatenate([[0], np.cumsum(loads > 0)]).astype(np.int64)
+    counted: NDArray[np.int64] = np.diff(before[member_start])
+    return counted

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from server.errors import DuplicateRequest, KeyReused
-from server.ledger.accounts.amounts import charged_delta, charged_epsilon
 from server.ledger.charge import Charge, KeptAnswer
+from server.ledger.currency import charged_delta, charged_epsilon
 from server.ledger.ledger import Charges
 
 _ANEW = "nothing was charged now; ask with a new key"

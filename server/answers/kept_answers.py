@@ -17,8 +17,8 @@ from server.answers.released import Released, alone_if_large
 from server.answers.served import Served
 from server.ledger.charge import Charge, KeptAnswer, Reservation
 from server.ledger.ledger import Charges
+from server.lru_cache import LruCache
 from server.query import Budget
-from server.scheduling.lru_cache import LruCache
 from server.scheduling.single_flight import SingleFlight, check_waiting
 
 _RECENT = 1024

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from server.answers.released import Released, alone_if_large
 from server.query import Budget, QueryResponse
 from server.question import Question, shown_answers
-from server.results.confidence_note import confidence_notes
+from server.results.notes import confidence_notes
 from server.results.response import response
 
 

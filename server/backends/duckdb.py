@@ -16,18 +16,16 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
-from planner.dialect import Dialect
 from planner.errors import SchemaChanged
 from planner.limits import MAX_PUBLIC_ROWS
 from planner.plan import BackendQuery
-from planner.policy.database_limits import DatabaseLimits
+from planner.policy.sections import DatabaseLimits
 from planner.postprocessing.write_outer import OuterStatement
-from planner.public.query import PublicStatement
-from planner.schema import Schema
-from server.backends.columns import Domain, group_domain
-from server.backends.data_files import DataFiles, ParquetFolder, data_files
-from server.backends.integer_columns import Column, Integers
-from server.backends.parquet.folder import TablePatterns, files_changed
+from planner.public.relation import PublicStatement
+from planner.schema import Dialect, Schema
+from server.backends.columns import Column, Domain, Integers, group_domain
+from server.backends.duckdb_catalog import DataFiles, ParquetFolder, data_files
+from server.backends.files import TablePatterns, files_changed
 from server.backends.public_rows import (
     Computed,
     Rows,
@@ -38,10 +36,9 @@ from server.backends.public_rows import (
     public_rows,
     shown_sql,
 )
-from server.backends.query_tuples import QueryTuples, query_tuples
-from server.backends.room import KEPT, TOO_MUCH, Blocks, Room, refuse_memory_below
+from server.backends.query_tuples import KEPT, TOO_MUCH, Blocks, QueryTuples, Room, query_tuples, refuse_memory_below
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
-from server.scheduling.lru_cache import LruCache
+from server.lru_cache import LruCache
 
 _FETCH_ROWS = 65_536
 _LEAST_MEMORY_MB = 64

@@ -15,19 +15,25 @@ import numpy as np
 import psycopg
 from psycopg import IsolationLevel, errors
 
-from planner.dialect import Dialect
 from planner.errors import SchemaChanged
 from planner.limits import MAX_PUBLIC_ROWS
 from planner.plan import BackendQuery
-from planner.policy.database_limits import DatabaseLimits
+from planner.policy.sections import DatabaseLimits
 from planner.postprocessing.write_outer import OuterStatement
-from planner.public.query import PublicStatement
-from planner.schema import PUBLIC
-from planner.sql.result_names import ResultType
+from planner.public.relation import PublicStatement
+from planner.schema import PUBLIC, Dialect
+from planner.sql.sql_types import ResultType
 from server import libpq
-from server.backends.catalog import read_schema
-from server.backends.columns import Domain, group_domain
-from server.backends.integer_columns import Column, arrays_sql, from_array, from_arrays, grouped_arrays_sql
+from server.backends.columns import (
+    Column,
+    Domain,
+    arrays_sql,
+    from_array,
+    from_arrays,
+    group_domain,
+    grouped_arrays_sql,
+)
+from server.backends.postgres_catalog import read_schema
 from server.backends.public_rows import (
     Computed,
     Rows,
@@ -38,8 +44,7 @@ from server.backends.public_rows import (
     public_rows,
     shown_sql,
 )
-from server.backends.query_tuples import QueryTuples, query_tuples
-from server.backends.room import KEPT, Blocks, Room, too_many
+from server.backends.query_tuples import KEPT, Blocks, QueryTuples, Room, query_tuples, too_many
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,

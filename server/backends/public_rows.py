@@ -12,7 +12,7 @@ import numpy as np
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_BYTES, MAX_PUBLIC_ROWS
 from planner.postprocessing.write_outer import OuterStatement
-from planner.sql.result_names import ResultType
+from planner.sql.sql_types import ResultType
 from server.errors import ComputationFailed
 from server.query import Cell, text_bytes
 

@@ -1,17 +1,93 @@
-"""The entry point of the `noisegate` command."""
+"""The entry point of the `noisegate` command. Each command is imported when it is called.
+
+Commands that are imported when they are called: `noisegate --help` and a quick command do not wait for the others.
+
+What a group lists of a command, its docstring's first sentence, is read from the source, which is not run.
+
+The entry point of the `noisegate` command.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
-from collections.abc import Sequence
-from typing import Annotated, ClassVar, NoReturn
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from planner.errors import PlannerError
 from server.cli.failure import CommandFailed, ExitCode
-from server.cli.lazy_commands import LazyGroup
 from server.errors import ServerError
+
+SHORT_OF = ("--format", "json")
+"""What `--json` is short for."""
+
+_SPACING = 6
+"""Columns of a list that are neither name nor help: twice an indentation of two, and a gap."""
+
+
+class AlsoJson(TyperCommand):
+    """A command that takes `--json` for `--format json`, where it has a format."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As the base class, with the short form written out; what stands behind `--` is none of ours."""
+        if any(SHORT_OF[0] in option.opts for option in self.params):
+            end = args.index("--") if "--" in args else len(args)
+            options = [part for one in args[:end] for part in (SHORT_OF if one == "--json" else (one,))]
+            args = [*options, *args[end:]]
+        return super().parse_args(ctx, args)
+
+
+class LazyGroup(TyperGroup):
+    """A group of commands, each of which is imported when it is called.
+
+    Attributes:
+      functions: by the command's name, the function that is it, as `module:function`.
+    """
+
+    functions: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        stubs = {name: TyperCommand(name, rich_markup_mode=None) for name in self.functions}
+        self.commands = {**stubs, **self.commands}
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command, imported now; None for an unknown name."""
+        target = self.functions.get(cmd_name)
+        if target is None:
+            return super().get_command(ctx, cmd_name)
+        module, _, function = target.partition(":")
+        one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        one.command(cmd_name, cls=AlsoJson)(getattr(import_module(module), function))
+        return get_command(one)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list of commands in a help text, for which none is imported."""
+        for name, target in self.functions.items():
+            self.commands[name].help = _docstring(target)
+        room = formatter.width - _SPACING - max(map(len, self.commands))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(room)) for name, one in self.commands.items()])
+
+
+def _docstring(target: str) -> str:
+    """The docstring of `module:function`, from its source."""
+    module, _, function = target.partition(":")
+    spec = find_spec(module)
+    assert spec is not None and spec.origin is not None, target
+    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            return inspect.cleandoc(ast.get_docstring(node) or "")
+    raise LookupError(target)
+
 
 _HELP = """
 SQL answers that protect people: a differentially private proxy in front of a database.
@@ -44,10 +120,10 @@ class _Noisegate(LazyGroup):
         "serve": "server.cli.commands.serve:serve",
         "query": "server.cli.commands.ask:query",
         "explain": "server.cli.commands.ask:explain",
-        "workload": "server.cli.shell.workload:workload",
-        "shell": "server.cli.shell.command:shell",
-        "budget": "server.cli.commands.budget:budget",
-        "tune": "server.cli.tuning.command:tune",
+        "workload": "server.cli.commands.workload:workload",
+        "shell": "server.cli.commands.shell:shell",
+        "budget": "server.cli.commands.ask:budget",
+        "tune": "server.cli.commands.tune:tune",
         "verify": "server.cli.commands.verify:verify",
     }
 
@@ -56,7 +132,7 @@ class _Policy(LazyGroup):
     functions: ClassVar = {
         "init": "server.cli.commands.policy:init",
         "check": "server.cli.commands.policy:check",
-        "accept": "server.cli.commands.accept_policy:accept",
+        "accept": "server.cli.commands.policy:accept",
     }
 
 
@@ -86,17 +162,17 @@ class _Ledger(LazyGroup):
     functions: ClassVar = {
         "verify": "server.cli.commands.ledger:verify",
         "export": "server.cli.commands.ledger:export",
-        "backup": "server.cli.commands.ledger_backup:backup",
-        "restore": "server.cli.commands.ledger_backup:restore",
-        "questions": "server.cli.commands.ledger_questions:questions",
-        "new-question-key": "server.cli.commands.ledger_questions:new_question_key",
+        "backup": "server.cli.commands.ledger:backup",
+        "restore": "server.cli.commands.ledger:restore",
+        "questions": "server.cli.commands.ledger:questions",
+        "new-question-key": "server.cli.commands.ledger:new_question_key",
     }
 
 
 class _Mirror(LazyGroup):
     functions: ClassVar = {
-        "refresh": "server.cli.commands.mirror:refresh",
-        "status": "server.cli.commands.mirror:status",
+        "refresh": "server.cli.commands.data:refresh",
+        "status": "server.cli.commands.data:status",
     }
 
 
@@ -154,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail(failure: CommandFailed) -> NoReturn:
-    from server.cli.output.terminal import tell_failure  # rich, for which no other call waits
+    from server.cli.terminal import tell_failure  # rich, for which no other call waits
 
     tell_failure(failure)
     sys.exit(failure.exit_code)

@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from server.backends.embedded import EmbeddedPostgres
 from server.demo import tpch
-from server.demo.knows import small_world
+from server.demo.tpch import small_world
 from server.libpq import connect
 
 ROLE = "noisegate"

@@ -1,4 +1,13 @@
-"""`noisegate demo`: load, ask, show, stay up."""
+"""`noisegate demo`: load, ask through a real proxy, show noisy answers beside the truth, stay up.
+
+The questions that the demonstration asks, and the most that the 95th percentile of their error may be.
+
+Ask a question through the proxy, and read the true value behind it: for the demonstration only.
+
+What the demonstration prints: the questions, and a table of noisy answers beside the truth.
+
+`noisegate demo`: load, ask, show, stay up.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +15,214 @@ import os
 import shlex
 import shutil
 import signal
+import ssl
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from threading import Thread
+from typing import Any
 
+import httpx
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
-from server.demo.asking import Answer, ask, client, true_values
-from server.demo.queries import QUERIES, DemoQuery
-from server.demo.report import print_answers, print_questions
-from server.demo.workplace import (
-    WIRE_PORT,
-    Demonstration,
-    add_analyst,
-    free_port,
-    new_data,
-    prepare,
-    proxy,
-)
+from server.demo.workplace import WIRE_PORT, Demonstration, add_analyst, free_port, new_data, prepare, proxy
+from server.libpq import connect
 from server.workers.kernel_compiler import compile_kernels
+
+
+@dataclass(frozen=True)
+class DemoQuery:
+    """One question.
+
+    Attributes:
+      name: short.
+      protects: whose presence the answer hides.
+      sql: what the analyst sends; as it stands, it also gives the true value.
+      most: bar for the 95th percentile of the relative error over many runs at epsilon 1
+        (with groups: of the median over the groups).
+    """
+
+    name: str
+    protects: str
+    sql: str
+    most: float
+
+
+REVENUE = "sum(l_extendedprice * (1 - l_discount))"
+
+QUERIES: tuple[DemoQuery, ...] = (
+    DemoQuery("orders", "customers", "SELECT count(*) FROM orders", 0.01),
+    DemoQuery("lines", "customers", "SELECT count(*) FROM lineitem", 0.01),
+    DemoQuery(
+        "revenue",
+        "customers",
+        f"SELECT {REVENUE} AS revenue\n"
+        "FROM lineitem JOIN orders ON l_orderkey = o_orderkey JOIN customer ON o_custkey = c_custkey",
+        0.01,
+    ),
+    DemoQuery(
+        "Q5 join",
+        "customers and suppliers",
+        f"SELECT {REVENUE} AS revenue\n"
+        "FROM customer, orders, lineitem, supplier\n"
+        "WHERE c_custkey = o_custkey AND l_orderkey = o_orderkey\n"
+        "  AND l_suppkey = s_suppkey AND c_nationkey = s_nationkey",
+        0.05,
+    ),
+    DemoQuery(
+        "edges",
+        "customers",
+        "SELECT count(*) FROM knows k\nJOIN customer a ON k.src = a.c_custkey JOIN customer b ON k.dst = b.c_custkey",
+        0.05,
+    ),
+    DemoQuery(
+        "triangles",
+        "customers",
+        "SELECT count(*) FROM knows a JOIN knows b ON a.dst = b.src\nJOIN knows c ON a.src = c.src AND b.dst = c.dst",
+        0.05,
+    ),
+    DemoQuery(
+        "by nation",
+        "customers",
+        f"SELECT n_name, {REVENUE} AS revenue\n"
+        "FROM lineitem JOIN orders ON l_orderkey = o_orderkey JOIN customer ON o_custkey = c_custkey\n"
+        "JOIN nation ON c_nationkey = n_nationkey\nGROUP BY n_name",
+        0.10,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A noisy answer beside the truth.
+
+    Attributes:
+      body: the proxy's response.
+      seconds: how long it took.
+      errors: relative error per group (one without GROUP BY).
+      truth: true value per group key (key None without GROUP BY).
+    """
+
+    body: dict[str, Any]
+    seconds: float
+    errors: tuple[float, ...]
+    truth: dict[object, float]
+
+    @property
+    def error(self) -> float:
+        """The relative error; the median over groups."""
+        return median(self.errors)
+
+
+def true_values(owner_url: str, query: DemoQuery) -> dict[object, float]:
+    """The exact answer, read as the database's owner: nobody else may see it."""
+    with connect(owner_url) as connection:
+        rows = connection.execute(query.sql.encode()).fetchall()
+    return {row[0] if len(row) == 2 else None: float(row[-1]) for row in rows}
+
+
+def ask(client: httpx.Client, query: DemoQuery, truth: dict[object, float], epsilon: float = 1.0) -> Answer:
+    """Send one question, to be measured whatever was answered before, and compare the answer with the truth.
+
+    Args:
+      client: speaks to the proxy with an analyst's key.
+      query: the question.
+      truth: the exact values by group; by None where there is one.
+      epsilon: what it may cost.
+    Raises: RuntimeError when the proxy refuses.
+    """
+    start = time.perf_counter()
+    reply = client.post("/v1/query", json={"sql": query.sql, "epsilon": epsilon, "reuse": "never"})
+    seconds = time.perf_counter() - start
+    if reply.is_error:
+        raise RuntimeError(f"{query.name}: {reply.status_code} {reply.text}")
+    body = reply.json()
+    values = {row[0] if len(row) == 2 else None: float(row[-1]) for row in body["rows"]}
+    errors = tuple(abs(values[key] - true) / abs(true) for key, true in truth.items())
+    return Answer(body, seconds, errors, truth)
+
+
+def client(address: str, key: str, verify: ssl.SSLContext | bool = True) -> httpx.Client:
+    """An HTTP client that carries an analyst's key."""
+    return httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=300.0, verify=verify)
+
+
+_LARGE = 1e8
+
+
+def print_questions(console: Console, queries: tuple[DemoQuery, ...]) -> None:
+    """Each question with its number and whom it protects."""
+    for number, query in enumerate(queries, 1):
+        console.print(f"\n[bold]{number}. {query.name}[/bold] (protects {query.protects})", highlight=False)
+        for line in query.sql.splitlines():
+            console.print(f"   {line}", style="cyan", highlight=False, markup=False)
+
+
+def print_answers(console: Console, answers: list[tuple[DemoQuery, Answer]]) -> None:
+    """One row per question; a question with groups shows the group of median error."""
+    table = Table(title="Answers", title_justify="left")
+    table.add_column("query")
+    for heading in ("noisy answer", "95% interval", "charge", "left", "true value*", "error*", "time"):
+        table.add_column(heading, justify="right")
+    for query, answer in answers:
+        table.add_row(*_row(query, answer))
+    console.print()
+    console.print(table)
+    covers = sorted({answer.body["covers"] for _, answer in answers})
+    console.print(f"The intervals cover: {', '.join(covers)}.", highlight=False)
+    bodies = [answer.body for _, answer in answers]
+    told = {pair for body in bodies for pair in zip(body["notes"], body["note_kinds"], strict=True)}
+    for note in sorted(note for note, kind in told if kind != "missing"):  # of those each is of one answer
+        console.print(note, highlight=False, soft_wrap=True)
+    console.print("A question with groups is shown by the group whose error is the median one.", highlight=False)
+    console.print(
+        "* For the demonstration only: read by the demonstration itself as the database's owner. "
+        "The proxy never shows it.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _row(query: DemoQuery, answer: Answer) -> tuple[str, ...]:
+    body = answer.body
+    row = _median_row(answer)
+    low_high = body["intervals"][row][-1]
+    key = body["rows"][row][0] if len(body["columns"]) == 2 else None
+    name = query.name if key is None else f"{query.name} ({str(key).title()})"
+    value = body["rows"][row][-1]
+    return (
+        name,
+        _number(value, value),
+        f"{_number(low_high['low'], value, unit=False)} to {_number(low_high['high'], value)}",
+        f"ε {body['charge']['epsilon']:g}",
+        f"ε {body['budget']['epsilon_left']:g}",
+        _number(answer.truth[key], value),
+        f"{answer.error:.2%}",
+        f"{answer.seconds:.2f} s",
+    )
+
+
+def _median_row(answer: Answer) -> int:
+    """The row whose error is the median one, so that one group can stand for all."""
+    keys = list(answer.truth)
+    ranked = sorted(range(len(keys)), key=lambda index: answer.errors[index])
+    key = keys[ranked[(len(ranked) - 1) // 2]]
+    names = [row[0] if len(row) == 2 else None for row in answer.body["rows"]]
+    return names.index(key)
+
+
+def _number(value: float | None, beside: float, *, unit: bool = True) -> str:
+    """A figure in millions when the answer that it stands beside is that large; None is an interval's open end."""
+    if value is None:
+        return "unbounded"
+    if abs(beside) < _LARGE:
+        return f"{value:,.0f}"
+    return f"{value / 1e6:,.1f}" + (" M" if unit else "")
+
 
 _BUDGET = 20.0
 

@@ -23,8 +23,7 @@ from server.backends import embedded
 from server.demo import tpch
 from server.demo.database import load_once
 from server.errors import ConfigurationInvalid
-from server.ledger.analyst import Act, Role
-from server.ledger.api_keys import credentials_of, new_key
+from server.ledger.analyst import Act, Role, credentials_of, new_key
 from server.policy.accepted_policy import read_policy
 from server.policy.open_ledger_of_policy import open_or_create
 

@@ -14,7 +14,7 @@ from server.explain.catalog_table import CatalogColumn, CatalogTable, JoinPath
 from server.explain.examples import Example, examples
 
 if TYPE_CHECKING:
-    from planner.views.examine import ShownView
+    from planner.examine_views import ShownView
 
 _SHOWN_VALUES = 12
 
@@ -43,7 +43,7 @@ def catalog(schema: Schema, policy: Policy) -> Catalog:
     names = sorted(name for name in policy.tables if name in schema.tables)
     tables = tuple(_table(schema.tables[name], schema, policy, names) for name in names)
     # The planner is not loaded by who only reads a catalog that was sent: the command line, say.
-    from planner.views.examine import shown_views
+    from planner.examine_views import shown_views
 
     views = tuple(_view(view, schema, policy) for view in shown_views(schema, policy))
     settings = policy.side_channels

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.describe import Description, describe
+from planner.expand_views import expanded
 from planner.parsing.explain import explained
-from planner.parsing.own_database import read_of
-from planner.parsing.parse import private_select
-from planner.parsing.syntax.queries import check_syntax
+from planner.parsing.parse import private_select, read_of
+from planner.parsing.query_syntax import check_syntax
 from planner.policy.policy import Policy
-from planner.public.grammar import check_public_grammar
-from planner.public.route import names_private_table
+from planner.public.route import check_public_grammar, names_private_table
 from planner.schema import Schema
-from planner.views.expand import expanded
 from server.explain.explanation_text import EXPLANATION
 from server.query import ResultColumn, StatementShape
 

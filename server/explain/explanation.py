@@ -10,7 +10,7 @@ from planner.plan import BackendQuery, Centre, Plan
 from planner.released_expression import Apply, within_no_range
 from planner.rewriting.rewrite import to_sql
 from planner.sensitivity.provenance import Provenance
-from privacy.mechanisms.groups.kinds import GroupsOfKinds
+from privacy.mechanisms.sums import GroupsOfKinds
 from server.explain.join_graph import join_conditions, joined_tables, ownership_paths
 from server.explain.mechanism_reasons import groups_reason, release_mechanisms, sampling_advice, selection_rule
 from server.query import Explanation, ResultColumn

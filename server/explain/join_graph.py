@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
+from planner.rewriting.join_tables import semi_join_condition
 from planner.rewriting.rewrite import to_sql
-from planner.rules.filter_semi_joins import semi_join_condition
 from planner.sensitivity.provenance import Completion, OwnerPosition, Provenance
 from server.query import JoinCondition, JoinedTable
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from planner.plan import Plan, Release
 from planner.planning.contribution_bounds import amount_of
-from privacy.mechanisms.groups.kinds import GroupsOfKinds
-from privacy.mechanisms.groups.vote_threshold import VoteThreshold
-from privacy.mechanisms.ranks.rank_release import RankRelease
+from privacy.mechanisms.found_groups import VoteThreshold
+from privacy.mechanisms.rank_release import RankRelease
+from privacy.mechanisms.sums import GroupsOfKinds
 from privacy.registry import MECHANISMS, measures_together
-from privacy.sampling.advise import Advice, Noisy, advice
+from privacy.sampling.scale_up import Advice, Noisy, advice
 from server.query import ReleaseMechanism
 from server.workers.measure import AnyRelease, Measuring
 
@@ -142,7 +142,7 @@ def _reach_by_kind(plan: Plan, n_groups: int, kinds: GroupsOfKinds) -> str:
 
 
 def _times(plan: Plan, most: int, own: int) -> str:
-    """By how much a kind's capacity exceeds tau (`privacy.mechanisms.groups.kinds`)."""
+    """By how much a kind's capacity exceeds tau (`privacy.mechanisms.sums`)."""
     pure = f"{most / own:.4g} times"
     return f"{pure} ({math.sqrt(most / own):.4g} times if noise is Gaussian)" if plan.release_delta else pure
 

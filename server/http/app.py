@@ -10,21 +10,15 @@ from importlib.metadata import version
 from fastapi import APIRouter, FastAPI
 from starlette.routing import BaseRoute
 
-from server.admission import Admission
-from server.connections.outgoing_bytes import Outgoing
+from server.admission import Admission, LedgerReads
+from server.connections import Outgoing
 from server.console import pages
-from server.http.exchange import ExchangeMiddleware
-from server.http.limits.body_limit import BodyLimitMiddleware
-from server.http.limits.key_limits import KeyLimits, Rate
+from server.http.exchange import BodyLimitMiddleware, ExchangeMiddleware, add_problem_handlers
 from server.http.metrics import Metrics
 from server.http.openapi import describe
-from server.http.problem_handlers import add_problem_handlers
-from server.http.readiness import Readiness
-from server.http.routes import budget, explain, health, history, jobs, me, propose, query, schema, workload
-from server.http.routes.admin import accounts, analysts, dataset, records
-from server.http.services import Custody, Reloadable, Services
+from server.http.routes import admin_accounts, admin_records, analyst, health, query
+from server.http.services import Custody, KeyLimits, Rate, Readiness, Reloadable, Services
 from server.scheduling.jobs import Jobs
-from server.scheduling.ledger_reads import LedgerReads
 from server.scheduling.thread_pool import ThreadPool
 
 _DESCRIPTION = """Differentially private answers to SQL. Send one SELECT and a key; get noisy numbers that protect
@@ -35,23 +29,7 @@ people, not rows, with an interval, and a charge to your budget. Every error is 
 def _routes() -> tuple[BaseRoute, ...]:
     """The routes, which know no application: what each makes of its types at the first request serves all of them."""
     together = APIRouter()
-    for route in (
-        query,
-        explain,
-        propose,
-        workload,
-        jobs,
-        schema,
-        budget,
-        history,
-        me,
-        health,
-        analysts,
-        accounts,
-        records,
-        dataset,
-        pages,
-    ):
+    for route in (query, analyst, health, admin_accounts, admin_records, pages):
         together.include_router(route.router)
     return tuple(together.routes)
 

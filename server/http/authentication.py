@@ -1,19 +1,26 @@
-"""Who asks: a bearer key, known to the ledger by its hash, and what it opens."""
+"""Who asks: a bearer key, known to the ledger by its hash, what it opens, and what every change by a custodian
+carries.
+
+Who asks: a bearer key, known to the ledger by its hash, and what it opens.
+
+What every change carries, and where custodians' routes begin.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, ConfigDict, Field
 
 from server.errors import AnalystDisabled, AuthenticationFailed, Forbidden
 from server.http.exchange import exchange_of
 from server.http.services import Keys, Services
+from server.ledger.account import UNLIMITED
+from server.ledger.analyst import PREFIX, Act, Role, key_hash
 from server.ledger.analyst import Analyst as Holder
-from server.ledger.analyst import Role
-from server.ledger.api_keys import PREFIX, key_hash
 
 _MAX_KEY_LENGTH = 128
 
@@ -79,3 +86,45 @@ Reader = Annotated[str, Depends(role("auditor", "admin"))]
 
 Admin = Annotated[str, Depends(role("admin"))]
 """A route with this parameter changes who may do what."""
+
+
+ADMIN_PREFIX = "/v1/admin"
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@-]{1,64}$")]
+"""Of an analyst or a group."""
+
+AnalystName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.@-]{1,64}$")]
+"""An analyst in a path."""
+
+AccountName = Annotated[str, Path(pattern=r"^((analyst|group):)?[A-Za-z0-9_.@-]{1,64}$")]
+"""An account in a path: `dataset`, `analyst:NAME`, `group:NAME`, or NAME where only one of both has it."""
+
+Epsilon = Annotated[float, Field(ge=1e-9, le=1e9, allow_inf_nan=False)]
+"""The ledger counts in units of 1e-9."""
+
+Delta = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+
+Most = Epsilon | Literal["unlimited"]
+"""An epsilon, or no bound."""
+
+
+def most(said: Most | None) -> float | None:
+    """What was said, as the ledger takes it."""
+    return UNLIMITED if said == "unlimited" else said
+
+
+class ActBody(BaseModel):
+    """A change, and why it is made."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    reason: Annotated[str, Field(min_length=1, max_length=1000, description="Stands in the ledger for good.")]
+
+    def act(self, by: str) -> Act:
+        """The change as the ledger notes it."""
+        return Act(by, self.reason)
+
+
+def admin_router() -> APIRouter:
+    """An empty router of custodians' routes."""
+    return APIRouter(prefix=ADMIN_PREFIX, tags=["admin"])

@@ -1,21 +1,144 @@
-"""One exchange: a request id, the headers that every response carries, one log line, and the last net for errors."""
+"""What every request passes: its id, a bound on its body, its headers, one log line, and one form for every error.
+
+What a log may say of an exception: its kinds and places, never its text, which can quote a private value.
+
+The body of every error: what is wrong, what to do, where, and under which request id to ask about it.
+
+What is wrong with a request, field by field, and which field or word was meant. Never the values that came.
+
+One exchange: a request id, the headers that every response carries, one log line, and the last net for errors.
+
+A bound on request bodies, before anything parses them.
+
+From every exception that a route or the framework raises to one problem response.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import time
+import traceback
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from http import HTTPStatus
 
 import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.error_table import problem
-from server.http.bodies.problem_body import problem_response
-from server.http.exception_summary import exception_summary
+from planner.errors import PlannerError, did_you_mean
+from privacy.errors import PrivacyError
+from privacy.registry import why_not_served
+from server.error_table import Problem, problem, row_of
+from server.errors import InvalidRequest, RateLimited, ServerError
 from server.http.metrics import Metrics
+
+_FRAMES = 5
+_CAUSES = 5
+
+
+def exception_summary(error: BaseException) -> dict[str, object]:
+    """The kinds of an error and its causes, outermost first, and the innermost frames of the outermost one."""
+    kinds: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(kinds) < _CAUSES:
+        kinds.append(f"{type(cause).__module__}.{type(cause).__qualname__}")
+        cause = cause.__cause__ or cause.__context__
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+    places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
+    return {"kinds": kinds, "places": places}
+
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemBody(BaseModel):
+    """An error as `application/problem+json`: an SQLSTATE, what is wrong, what to do, and where."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "code": "PD001",
+                    "message": "The query asks for epsilon 1.0, but only epsilon 0.25 is left.",
+                    "hint": "At most epsilon 0.25 still fits.",
+                    "position": None,
+                    "request_id": "0f8fad5bd9cb469fa16570867728950e",
+                }
+            ]
+        }
+    )
+
+    code: str = Field(description="SQLSTATE.")
+    message: str
+    hint: str | None = Field(description="What to do about it.")
+    position: int | None = Field(description="1-based character offset in the statement.")
+    request_id: str
+
+
+def problem_response(problem: Problem, request_id: str) -> Response:
+    """The response that tells a client of a problem."""
+    fields = asdict(problem)
+    status = fields.pop("status")
+    headers = {}
+    if status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="noisegate"'
+    if status == 503:
+        headers["Retry-After"] = "1"
+    content = json.dumps({**fields, "request_id": request_id}, allow_nan=False)
+    return Response(content, status, headers, MEDIA_TYPE)
+
+
+_MAX_NAME_LENGTH = 64
+_WORD = re.compile(r"'([^']*)'")
+
+
+def fields_of(request: Request) -> Collection[str]:
+    """The fields that the body of this request may have; none where the route takes no body."""
+    route = request.scope.get("route")
+    body = route.body_field if isinstance(route, APIRoute) else None
+    model = None if body is None else body.field_info.annotation
+    return model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else ()
+
+
+def is_json(request: Request) -> bool:
+    """Whether the body's media type is JSON's; any other body is not read as a JSON value."""
+    kind, _, subtype = request.headers.get("content-type", "").partition(";")[0].strip().lower().partition("/")
+    return kind == "application" and (subtype == "json" or subtype.endswith("+json"))
+
+
+def fault_text(fault: Mapping[str, object], fields: Collection[str]) -> str:
+    """Where the fault is and what should be there.
+
+    Args:
+      fault: one of pydantic's.
+      fields: from `fields_of`.
+
+    >>> fault_text({"type": "extra_forbidden", "loc": ("body", "epsilom"), "msg": "..."}, ["sql", "epsilon"])
+    'body.epsilom: there is no such field; did you mean epsilon?'
+    >>> fault_text({"type": "missing", "loc": ("body", "sql"), "msg": "Field required"}, ["sql", "epsilon"])
+    'body.sql: Field required'
+    """
+    place = fault["loc"]
+    assert isinstance(place, tuple)
+    where = ".".join(str(part)[:_MAX_NAME_LENGTH] for part in place)
+    kind, said, hint = fault["type"], str(fault["msg"]), None
+    if kind == "extra_forbidden":
+        said, hint = "there is no such field", did_you_mean(str(place[-1]), fields)
+    elif kind == "literal_error" and isinstance(fault.get("input"), str):
+        meant = str(fault["input"])
+        unserved = why_not_served(meant) if place[-1] == "mechanism" else None
+        hint = unserved or did_you_mean(meant, _WORD.findall(said))
+    return f"{where}: {said}{'' if hint is None else f'; {hint}'}"
+
 
 DURATION_QUANTUM_MS = 100
 """Durations are logged rounded up to it: how long an answer took depends on the data."""
@@ -140,3 +263,105 @@ def _log_line(exchange: Exchange, scope: Scope, duration_s: float) -> None:
         status=exchange.status,
         duration_ms=quanta * DURATION_QUANTUM_MS,
     )
+
+
+BODY_LIMIT_BYTES = 128 * 1024
+
+_TOO_LARGE = Problem("54000", f"The body is longer than {BODY_LIMIT_BYTES} bytes.", "Send less.", None, 413)
+
+
+class BodyLimitMiddleware:
+    """Reads a body whole, up to the limit, and hands it on; a longer one is answered with 413.
+
+    The announced length is refused at once; a body sent in chunks is counted, whatever it announced.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request if its body is short enough."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        announced = Headers(scope=scope).get("content-length", "0")
+        too_long = announced.isdecimal() and int(announced[:20]) > BODY_LIMIT_BYTES
+        messages = None if too_long else await _received(receive)
+        if messages is None:
+            exchange = exchange_of(scope)
+            exchange.code = _TOO_LARGE.code
+            await problem_response(_TOO_LARGE, exchange.request_id)(scope, receive, send)
+            return
+
+        async def replay() -> Message:
+            return messages.pop(0) if messages else await receive()
+
+        await self._app(scope, replay, send)
+
+
+async def _received(receive: Receive) -> list[Message] | None:
+    """The messages of one body, or None when it is too long."""
+    messages: list[Message] = []
+    length = 0
+    while True:
+        message = await receive()
+        messages.append(message)
+        length += len(message.get("body", b""))
+        if length > BODY_LIMIT_BYTES:
+            return None
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            return messages
+
+
+_MAX_FIELDS = 5
+
+
+def add_problem_handlers(app: FastAPI) -> None:
+    """Let the app answer every error with a problem; unforeseen ones are left to the ExchangeMiddleware."""
+    for kind in (PlannerError, PrivacyError, ServerError):
+        app.add_exception_handler(kind, _ours)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+
+
+async def _ours(request: Request, error: Exception) -> Response:
+    told = problem(error)
+    if row_of(error).sentence is not None:
+        # The client reads only a fixed sentence; the custodian finds the kind and the place under the request id.
+        _log.error(
+            "failed", request_id=exchange_of(request.scope).request_id, code=told.code, **exception_summary(error)
+        )
+    response = _respond(request, told)
+    if isinstance(error, RateLimited):
+        response.headers["Retry-After"] = str(error.retry_after_s)
+    return response
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """A body that is not what the API documents: which fields, and what they should be. Never what they were."""
+    assert isinstance(error, RequestValidationError)
+    fields = fields_of(request)
+    if fields and not is_json(request):
+        said = "The request's body is not JSON by its Content-Type."
+        return _respond(
+            request, problem(InvalidRequest(said, hint="Send the header Content-Type: application/json."))
+        )
+    faults = "; ".join(fault_text(fault, fields) for fault in error.errors()[:_MAX_FIELDS])
+    end = "" if faults.endswith("?") else "."
+    invalid = InvalidRequest(f"The request is not valid: {faults}{end}", hint="See /openapi.json.")
+    return _respond(request, problem(invalid))
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    """The framework's own refusals: no such route, no such method, a body that cannot be parsed."""
+    assert isinstance(error, HTTPException)
+    said = InvalidRequest(f"{HTTPStatus(error.status_code).phrase}.", hint="See /openapi.json.")
+    response = _respond(request, replace(problem(said), status=error.status_code))
+    response.headers.update(error.headers or {})  # Allow, with a 405
+    return response
+
+
+def _respond(request: Request, told: Problem) -> Response:
+    exchange = exchange_of(request.scope)
+    exchange.code = told.code
+    return problem_response(told, exchange.request_id)

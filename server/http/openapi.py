@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from server.http.bodies.problem_body import MEDIA_TYPE, ProblemBody
+from server.http.exchange import MEDIA_TYPE, ProblemBody
 
 MAX_NUMBER = (1 << 53) - 1
 """The largest number of a charge or an entry that may be named: exact in every client's JSON, and within the ledger's

@@ -1,29 +1,127 @@
-"""What the routes need of the rest of the proxy."""
+"""What the routes need of the rest of the proxy: its parts, its readiness, and how often one key may ask.
+
+Whether queries can be answered, looked up every few seconds at most, however often it is asked.
+
+How often, and how many times at once, one key may ask: a token bucket per key, and a count of what is open.
+
+What the routes need of the rest of the proxy.
+"""
 
 from __future__ import annotations
 
+import math
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
-from server.admission import Admission, Answers
-from server.connections.outgoing_bytes import Outgoing
+from server.admission import Admission, Answers, LedgerReads
+from server.connections import Outgoing
+from server.errors import RateLimited, ServerError
 from server.explain.catalog import Catalog
-from server.http.limits.key_limits import KeyLimits
 from server.http.metrics import Metrics
-from server.http.readiness import Readiness
 from server.ledger.analyst import Act, Analyst
 from server.ledger.charge import ChargeRecord
 from server.ledger.ledger import Administration, Budgets, Records
 from server.ledger.question_texts import AskedText
-from server.policy.policy_texts import PolicyChanges
+from server.policy.accepted_policy import PolicyChanges
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Explanation, QueryRequest
 from server.reloadable_pipeline import PolicyInForce
+from server.scheduling.fair_shares import FairShares
 from server.scheduling.jobs import Jobs
-from server.scheduling.ledger_reads import LedgerReads
 from server.scheduling.thread_pool import ThreadPool
 from server.workload.workload import WorkloadExplanation, WorkloadRequest, WorkloadResponse
+
+_REMEMBERED_S = 5.0
+
+
+class Readiness:
+    """Remembers what the last look-up found.
+
+    Args:
+      check: raises what stands in the way.
+      clock: seconds.
+    """
+
+    def __init__(self, check: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._check = check
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._looked_up: float | None = None
+        self._found: ServerError | None = None
+
+    def raise_if_not(self) -> None:
+        """Raises what stands in the way of answers; any thread may call it."""
+        with self._lock:
+            if self._looked_up is None or self._clock() - self._looked_up >= _REMEMBERED_S:
+                self._found = self._look()
+                self._looked_up = self._clock()
+        if self._found is not None:
+            raise self._found.with_traceback(None)  # else each raise would lengthen it
+
+    def _look(self) -> ServerError | None:
+        try:
+            self._check()
+        except ServerError as error:
+            return error
+        return None
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What one key may do. Generous: it keeps one client from taking the server from all others, no more.
+
+    Attributes:
+      per_second: requests, in the long run.
+      burst: requests at once after a pause, >= 1.
+      open: requests that are being answered at the same time, >= 1.
+    """
+
+    per_second: float = 300.0
+    burst: float = 600.0
+    open: int = 64
+
+
+@dataclass
+class _Key:
+    tokens: float
+    at: float
+
+
+class KeyLimits:
+    """The requests of each key's holder. Used on the event loop only; as large as the number of analysts.
+
+    Args:
+      clock: seconds.
+    """
+
+    def __init__(self, rate: Rate = Rate(), clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._clock = clock
+        self._keys: dict[str, _Key] = {}
+        self._open = FairShares(rate.open)
+
+    def enter(self, holder: str) -> Callable[[], None]:
+        """Count one request.
+
+        Returns: what to call once it is answered.
+        Raises: RateLimited, with the seconds until the next one fits; nothing was charged.
+        """
+        now = self._clock()
+        key = self._keys.setdefault(holder, _Key(self._rate.burst, now))
+        key.tokens = min(self._rate.burst, key.tokens + (now - key.at) * self._rate.per_second)
+        key.at = now
+        if self._open.refusal(holder) is not None:
+            raise RateLimited(f"{self._open.held(holder)} requests with your key are being answered already", 1)
+        if key.tokens < 1:
+            wait_s = math.ceil((1 - key.tokens) / self._rate.per_second)
+            raise RateLimited(f"with one key, {self._rate.per_second:g} requests a second are answered", wait_s)
+        key.tokens -= 1
+        self._open.take(holder)
+        return partial(self._open.give_back, holder)
 
 
 class Pipeline(Answers, Protocol):

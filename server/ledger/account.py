@@ -1,10 +1,22 @@
-"""Accounts: who pays for a query, and how much each may spend; what a grant leaves out stays as it is."""
+"""Accounts: who pays for a query, how much each may spend and at what it protects people; which one a name means.
+
+Accounts: who pays for a query, and how much each may spend; what a grant leaves out stays as it is.
+
+What an account protects people at, as a sentence: per period and in total, wherever a budget is shown.
+
+Which accounts are about to run out.
+
+Which account a custodian means: its whole name, `analyst:nina`, or the name alone, where only one has it.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from server.errors import UnknownAccount
 
 Accounting = Literal["basic", "zcdp", "renyi"]
 """In which currency an account counts; fixed when the account is made."""
@@ -192,3 +204,112 @@ def grant_before(ledger: Accounts, account: str, usual_delta: float) -> Grant:
     """
     new = Grant(0.0, 0.0 if account == DATASET else usual_delta)
     return next((one.grant for one in ledger.accounts() if one.name == account), new)
+
+
+_DAY_S = 86_400
+
+
+def guarantee(account: AccountBalance) -> str:
+    """At which epsilon, and delta, answers that the account has paid for protect a person who is in all of the data.
+
+    Returns: a sentence; `epsilon 10 per month; by the end of 2026-11 epsilon 23 over all periods; at most epsilon 50
+      in total`. What `noisegate tune` has told everybody stands behind it, as it adds to all of that.
+    """
+    answers, tuning = _of_answers(account), account.tuning_epsilon
+    return f"{answers}; and {_amount(tuning, 0.0)} of tuning, once, in addition" if tuning else answers
+
+
+def _of_answers(account: AccountBalance) -> str:
+    grant = account.grant
+    whole = _amount(grant.epsilon, grant.delta)
+    if grant.window_s is not None:
+        every = f"{grant.window_s / _DAY_S:.6g} days" if grant.window_s >= _DAY_S else f"{grant.window_s} seconds"
+        return f"{whole} in every {every}; in total nothing bounds it: k windows are k budgets"
+    if account.periods is None:
+        return f"{whole} in total"
+    if grant.renew is None:
+        return f"{whole} from now on, and {_past(account.periods)} before it"
+    return f"{whole} per {grant.renew}; {_so_far(account.periods)}; {_most(account.periods)}"
+
+
+def total_left(account: AccountBalance) -> str | None:
+    """What to say where the total of all periods leaves the present one less than the grant."""
+    periods = account.periods
+    if periods is None or account.grant.renew is None or periods.epsilon >= account.grant.epsilon:
+        return None
+    left = _amount(periods.epsilon, periods.delta)
+    return f"all periods may come to epsilon {_text(periods.most_in_total)}, which leaves this one {left}"
+
+
+def _so_far(periods: PeriodsSoFar) -> str:
+    total = _amount(periods.total_epsilon, periods.total_delta)
+    return f"by the end of {periods.name} at most {total} over all periods"
+
+
+def _past(periods: PeriodsSoFar) -> str:
+    return _amount(periods.past_epsilon, periods.past_delta)
+
+
+def _most(periods: PeriodsSoFar) -> str:
+    if math.isinf(periods.most_in_total):
+        return "in total nothing bounds it: k periods are k budgets"
+    return f"at most {_amount(periods.most_in_total, periods.most_delta_in_total)} in total, where renewal stops"
+
+
+def _amount(epsilon: float, delta: float) -> str:
+    return f"epsilon {_text(epsilon)}" + (f", delta {_text(delta)}" if delta else "")
+
+
+def _text(value: float) -> str:
+    return f"{value:.6g}"
+
+
+LOW = 0.1
+"""Of what was granted: with that share left, or less, an account is about to run out."""
+
+
+def is_low(account: AccountBalance) -> bool:
+    """Is a tenth of epsilon or of delta left, or less: of the window or period, or of what all periods may come to?
+
+    Where zCDP or Renyi counts, the epsilon of one more question stands for what is left.
+    """
+    grant, periods = account.grant, account.periods
+    spent = account.epsilon_left <= LOW * grant.epsilon or _delta_is_low(account)
+    if periods is None or grant.renew is None:
+        return spent
+    left_in_total = periods.most_in_total - periods.past_epsilon
+    return spent or left_in_total <= LOW * periods.most_in_total
+
+
+def _delta_is_low(account: AccountBalance) -> bool:
+    """In zCDP and Renyi the grant's delta is spent with epsilon, and only the events' part on its own."""
+    granted = account.grant.delta if account.grant.accounting == "basic" else account.grant.event_delta
+    return granted > 0 and account.delta_left <= LOW * granted
+
+
+class Named(Protocol):
+    """What knows accounts; each analyst has one, and each group."""
+
+    def accounts(self, analyst: str | None = None) -> Sequence[AccountBalance]:
+        """Every account with what it may spend, or those that pay for an analyst."""
+        ...
+
+
+def named_account(ledger: Named, name: str) -> str:
+    """The account's whole name.
+
+    Args:
+      ledger: knows the accounts.
+      name: `dataset`, which is the dataset's whoever else is called so, `analyst:NAME`, `group:NAME`, or NAME.
+    Raises: UnknownAccount where nobody has the name, or an analyst as well as a group.
+    """
+    if name == DATASET or ":" in name:
+        return name
+    known = {one.name for one in ledger.accounts()}
+    found = [one for one in (analyst_account(name), group_account(name)) if one in known]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnknownAccount(f"{name} is an analyst and a group", hint=f"write {found[0]} or {found[1]}")
+    hint = f"write group:{name} to make the account of a new group" if name else None
+    raise UnknownAccount(f"there is no analyst and no group {name!r}", hint=hint)

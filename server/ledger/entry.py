@@ -1,12 +1,436 @@
-"""An entry: the only thing that is ever written down; everything else in the ledger follows from the entries."""
+"""An entry, the only thing that is written down: what it says, by its kind, and its JSON form.
+
+What an entry says, by its kind: a closed type, and its JSON form.
+
+A new kind is a member of `EntryKind` and a class of `EntryContent` here, a write (`writes/`), and what follows from
+it (`integrity/replay.py`); the type checker names every place that has not decided about it.
+
+An entry: the only thing that is ever written down; everything else in the ledger follows from the entries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any, ClassVar, TypeAlias, assert_never, get_args
 
+from server.ledger.account import Accounting
 from server.ledger.charge import shown_ms
-from server.ledger.entry_contents import EntryKind
+from server.ledger.terms import Terms
+
+
+class EntryKind(StrEnum):
+    """The kinds of entries, as the chain of hashes holds them; none may ever be renamed."""
+
+    OPENED = "opened"
+    RESERVED = "reserved"
+    COMMITTED = "committed"
+    FAILED = "failed"
+    RELEASED = "released"
+    CRASHED = "crashed"
+    ANALYST = "analyst"
+    KEY = "key"
+    ROLE = "role"
+    ENABLED = "enabled"
+    DISABLED = "disabled"
+    GROUP = "group"
+    GRANT = "grant"
+    POLICY = "policy"
+    DATA = "data"
+    CHECKED = "checked"
+    PERIODS = "periods"
+    RESTORED = "restored"
+    CLOCK = "clock"
+    RENEWED = "renewed"
+    TUNING = "tuning"
+    TUNED = "tuned"
+
+    @property
+    def is_act(self) -> bool:
+        """Was it done by a custodian or by the proxy itself? Otherwise it belongs to a question, so that when it was
+        written depends on the data."""
+        match self:
+            case EntryKind.RESERVED | EntryKind.COMMITTED | EntryKind.FAILED | EntryKind.RELEASED | EntryKind.CRASHED:
+                return False
+            case (
+                EntryKind.OPENED
+                | EntryKind.ANALYST
+                | EntryKind.KEY
+                | EntryKind.ROLE
+                | EntryKind.ENABLED
+                | EntryKind.DISABLED
+                | EntryKind.GROUP
+                | EntryKind.GRANT
+                | EntryKind.POLICY
+                | EntryKind.DATA
+                | EntryKind.CHECKED
+                | EntryKind.PERIODS
+                | EntryKind.RESTORED
+                | EntryKind.CLOCK
+                | EntryKind.RENEWED
+                | EntryKind.TUNING
+                | EntryKind.TUNED
+            ):
+                return True
+            case _:
+                assert_never(self)
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What every kind has; a field that is None by default is left out of the JSON where it is None."""
+
+    kind: ClassVar[EntryKind]
+
+    @property
+    def json(self) -> dict[str, object]:
+        """Strings, whole numbers, booleans, None, and lists and objects of them."""
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {name: value for name, (value, default) in values.items() if value is not None or default is not None}
+
+    @classmethod
+    def arguments(cls, json: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of the class in its JSON form; fields of later versions are left aside."""
+        return {field.name: json[field.name] for field in fields(cls) if field.name in json}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Act(_Content):
+    """What is done on somebody's word: who did it, and why."""
+
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Opened(_Content):
+    """The first entry: which ledger this is, and the version it was brought here from."""
+
+    kind = EntryKind.OPENED
+    ledger: str
+    from_version: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reserved(_Content):
+    """A charge taken from its accounts; the fields are those of `Charge`, its amounts rounded up to whole numbers.
+
+    Attributes:
+      charge: its number.
+      event: as `saved_event.py` writes it.
+      request_hash: None in charges that are older than it.
+      accounts: by name: the accounting, and when the window began, in milliseconds since the epoch.
+      amounts: by accounting: what was taken, as `privacy.accounting.amounts` writes it.
+      sealed_question: the words of the question, sealed (`question_texts.py`); None where they are not kept.
+    """
+
+    kind = EntryKind.RESERVED
+    charge: int
+    analyst: str
+    nano_epsilon: int
+    atto_delta: int
+    event: Mapping[str, object] | None
+    request_id: str
+    policy_hash: str
+    plan_hash: str
+    mechanism: str
+    answer_key: str
+    repeats: int | None
+    idempotency_key: str
+    request_hash: str | None = None
+    accounts: Mapping[str, Sequence[Any]]
+    amounts: Mapping[Accounting, Mapping[str, object]]
+    sealed_question: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settlement(_Content):
+    """What became of a charge.
+
+    Attributes:
+      charge: its number.
+      answer: SHA-256 of the answer that is kept, in hex.
+      analyst, plan_hash: of a failure that counts against the limit; None for all other settlements.
+    """
+
+    charge: int
+    answer: str | None
+    analyst: str | None = None
+    plan_hash: str | None = None
+
+
+class Committed(_Settlement):
+    """The question was answered."""
+
+    kind = EntryKind.COMMITTED
+
+
+class Failed(_Settlement):
+    """It was not answered, though private rows could have been read."""
+
+    kind = EntryKind.FAILED
+
+
+class Released(_Settlement):
+    """The charge was given back: no private row was read."""
+
+    kind = EntryKind.RELEASED
+
+
+class Crashed(_Settlement):
+    """The process ended in between."""
+
+    kind = EntryKind.CRASHED
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalystAdded(_Act):
+    """A new analyst; `credentials` is their fingerprint."""
+
+    kind = EntryKind.ANALYST
+    analyst: str
+    role: str
+    group: str | None
+    credentials: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyChanged(_Act):
+    """Other credentials, by their fingerprint."""
+
+    kind = EntryKind.KEY
+    analyst: str
+    credentials: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleChanged(_Act):
+    """What the analyst's key opens."""
+
+    kind = EntryKind.ROLE
+    analyst: str
+    role: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enabled(_Act):
+    """The analyst may ask. In older ledgers `enabled` is 0 where the analyst was disabled."""
+
+    kind = EntryKind.ENABLED
+    analyst: str
+    enabled: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disabled(_Act):
+    """The analyst may not ask: `enabled` is 0."""
+
+    kind = EntryKind.DISABLED
+    analyst: str
+    enabled: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupChanged(_Act):
+    """The group that pays beside the analyst, or none."""
+
+    kind = EntryKind.GROUP
+    analyst: str
+    group: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Granted(_Act):
+    """What an account may spend; the JSON has the fields of its terms beside the others."""
+
+    kind = EntryKind.GRANT
+    account: str
+    terms: Terms
+
+    @property
+    def json(self) -> dict[str, object]:
+        """As of every content, flat."""
+        return {"account": self.account, "by": self.by, "reason": self.reason} | self.terms.content
+
+    @classmethod
+    def arguments(cls, json: Mapping[str, Any]) -> dict[str, Any]:
+        """As of every content."""
+        terms = Terms(**{field.name: json[field.name] for field in fields(Terms) if field.name in json})
+        return {"account": json["account"], "terms": terms, "by": json["by"], "reason": json["reason"]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyAccepted(_Act):
+    """The policy in force from now on; what makes rows people's own, or None (not noted); what is weaker; which rows
+    the custodian knows to be counted less than others, or None."""
+
+    kind = EntryKind.POLICY
+    policy_hash: str
+    ownership: Sequence[str] | None = None
+    weakens: Sequence[str]
+    acknowledged: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataBumped(_Act):
+    """The data is a new load, of this version; `mirror` names the copy that was made of it, where one was."""
+
+    kind = EntryKind.DATA
+    version: int
+    mirror: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeysChecked(_Act):
+    """Keys that no constraint enforces have been counted over all rows, and none is held twice.
+
+    Attributes:
+      version: of the data that was counted.
+      fingerprint: of the database's structure then.
+      keys: their names.
+    """
+
+    kind = EntryKind.CHECKED
+    version: int
+    fingerprint: str
+    keys: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeriodsNoted(_Act):
+    """Which periods of append-only tables are closed in a version of the data, and since when they are as they are.
+
+    No row follows from it: digests are made with a key that the custodian keeps beside the policy.
+
+    Attributes:
+      version: of the data that was read.
+      fingerprint: of the database's structure then.
+      key: which key the digests are made with, by a hash of it.
+      nonce: random, in all digests of this entry; empty in entries of versions that had none.
+      loads: the versions of which this was noted, with their fingerprints; the newest last.
+      tables: by append-only table: `before`, the first day that is not closed; `ways`, by the name of a chain of
+        references (`planner.periods.reached_rows`): `shape`, a hash of what was read, and `periods`, by the name of
+        each (`server.periods.calendar`), the version since which it is so, and its digest.
+      whole: by public table: `shape`, `since` and `digest`.
+      reopened: what the custodian has called changed, or would not vouch for: table, period and version.
+    """
+
+    kind = EntryKind.PERIODS
+    version: int
+    fingerprint: str
+    key: str
+    loads: Sequence[Sequence[Any]]
+    tables: Mapping[str, Mapping[str, Any]]
+    whole: Mapping[str, Mapping[str, Any]]
+    reopened: Sequence[Sequence[Any]]
+    nonce: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restored(_Act):
+    """The ledger was restored from a copy that lacks so many entries; None: nothing told how many."""
+
+    kind = EntryKind.RESTORED
+    missing: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockNoted(_Act):
+    """The clock is behind the ledger (`writes/ledger_clock.py`); both in milliseconds."""
+
+    kind = EntryKind.CLOCK
+    offset_ms: int
+    behind_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renewed(_Act):
+    """An account starts again from nothing: the period that it is in now has this number (`accounts/periods.py`)."""
+
+    kind = EntryKind.RENEWED
+    account: str
+    period: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning(_Act):
+    """An epsilon is taken for counting how much people have, before a row is read. Everybody sees what it finds.
+
+    Attributes:
+      tuning: its number, from 1 without gaps.
+      nano_epsilon: what it spends, rounded up.
+      version: of the data.
+      policy_hash: of the policy that says whose rows are counted.
+      measures: what is counted of each person: a table, and `rows` or a column.
+      accounts, amounts: as of `Reserved`: the dataset's account, or none where there is none.
+    """
+
+    kind = EntryKind.TUNING
+    tuning: int
+    nano_epsilon: int
+    version: int
+    policy_hash: str
+    measures: Sequence[Sequence[str]]
+    accounts: Mapping[str, Sequence[Any]]
+    amounts: Mapping[Accounting, Mapping[str, object]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned(_Act):
+    """What a tuning came to.
+
+    Attributes:
+      tuning: its number.
+      histograms: the released ones (`server.ledger.tuning`), in the order of its measures; None: no private row was
+        read, so the epsilon is given back.
+    """
+
+    kind = EntryKind.TUNED
+    tuning: int
+    histograms: Sequence[Mapping[str, Any]] | None = None
+
+
+Settlement: TypeAlias = Committed | Failed | Released | Crashed
+
+EntryContent: TypeAlias = (
+    Opened
+    | Reserved
+    | Settlement
+    | AnalystAdded
+    | KeyChanged
+    | RoleChanged
+    | Enabled
+    | Disabled
+    | GroupChanged
+    | Granted
+    | PolicyAccepted
+    | DataBumped
+    | KeysChecked
+    | PeriodsNoted
+    | Restored
+    | ClockNoted
+    | Renewed
+    | Tuning
+    | Tuned
+)
+"""All of them: what branches over it ends with `assert_never`, so the type checker finds a branch that is missed."""
+
+_CLASSES: dict[str, type[EntryContent]] = {one.kind: one for one in get_args(EntryContent)}
+
+
+def entry_content(kind: str, json: Mapping[str, Any]) -> EntryContent:
+    """The content of an entry from its stored form.
+
+    Args:
+      kind: as stored.
+      json: as stored; of the values nothing is checked but that they are there.
+    Raises: ValueError for a kind that there is not; KeyError or TypeError for a field that is missing.
+    """
+    if kind not in _CLASSES:
+        raise ValueError(f"no entry is of the kind {kind}")
+    found = _CLASSES[kind]
+    return found(**found.arguments(json))
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from typing import Protocol
 from server.errors import BudgetExhausted, QueryTooExpensive
 from server.ledger.account import AccountBalance, Grant
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
+from server.ledger.balance import Outlook
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
-from server.ledger.entry import Entry, Verification
-from server.ledger.entry_contents import PeriodsNoted
-from server.ledger.outlook import Outlook
+from server.ledger.entry import Entry, PeriodsNoted, Verification
 from server.ledger.tuning import TuningRecord, Tunings
-from server.ledger.vitals import Vitals
+from server.ledger.writes.journal import Vitals
 from server.query import Budget
 
 
@@ -146,7 +145,7 @@ class Administration(Protocol):
 
         Args:
           name: 1 to 64 characters of letters, digits, `_`, `.`, `@`, `-`, the first a letter, a digit or `_`.
-          key: the hash from `server.ledger.api_keys.key_hash`, or all credentials.
+          key: the hash from `server.ledger.analyst.key_hash`, or all credentials.
           epsilon, delta: the budget; epsilon above 0, delta in [0, 1).
           role, group: what the key opens, and whose account also pays.
           act: who does it, and why.

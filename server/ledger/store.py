@@ -1,10 +1,24 @@
-"""What a database must do to hold a ledger: atomic durable writes one after another, and reads beside them."""
+"""What a database must do to hold a ledger, and the tables it holds: `entries`, and what follows from them.
+
+What a database must do to hold a ledger: atomic durable writes one after another, and reads beside them.
+
+The tables of a ledger, in any store. `entries` is the ledger; the other tables follow from it, and `verify` checks
+that they do. The rules are rules of the store, not only of the code above it (see the triggers of each store):
+
+* entries and charges are numbered 1, 2, 3, ...; time never goes back;
+* a charge begins reserved and is settled once; nothing else of it ever changes;
+* nothing is deleted, and an analyst and an account keep their names;
+* an account that counts by basic composition never spends more than it was granted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from string import Template
 from typing import Any, Protocol, TypeVar
+
+from server.ledger.entry import EntryKind
 
 T = TypeVar("T")
 
@@ -127,3 +141,121 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of everything; twice is once."""
         ...
+
+
+SCHEMA_VERSION = 3
+"""Raised with every change of the tables; `migrations.py` brings older ones here.
+
+1 had no entries; 2 knew no periods of the calendar, and nothing of basic composition beside zCDP."""
+
+RENEWALS = "('day', 'week', 'month', 'quarter', 'year')"
+"""The periods of the calendar."""
+
+CHARGE_KINDS = str(tuple(kind.value for kind in EntryKind if not kind.is_act))
+"""The kinds of entries that are no acts."""
+
+ACTS_OF_KIND = f"kind = ? AND kind NOT IN {CHARGE_KINDS}"
+"""A condition on entries that the index of acts serves: SQLite uses a partial index only where its own condition is
+repeated word for word, and would read every charge without."""
+
+CLOCK = f"SELECT content FROM entries WHERE kind = '{EntryKind.CLOCK}' AND kind NOT IN {CHARGE_KINDS}" + (
+    " ORDER BY number DESC LIMIT 1"
+)
+"""The newest entry that says how far the clock is behind the ledger's time (`ledger_clock.py`); by the index of
+acts."""
+
+FAILURES = f"""kind IN ('{EntryKind.FAILED}', '{EntryKind.CRASHED}') AND substr(content, 1, 11) = '{{"analyst":'"""
+"""The entries of failures that count: they, and no other settlement, say whose it was, which canonical JSON puts
+first. A condition of an index, as ACTS_OF_KIND."""
+
+FAILURES_INDEX = f"CREATE INDEX failures ON entries (at_ms, number) WHERE {FAILURES}"
+"""Ledgers of this version that were made without it are given it when they are opened."""
+
+_TABLES = Template(f"""
+CREATE TABLE identity (
+    only_row $integer PRIMARY KEY CHECK (only_row = 1),
+    id TEXT NOT NULL CHECK (length(id) = 36)
+) $strict;
+
+CREATE TABLE entries (
+    number $integer PRIMARY KEY,
+    at_ms $integer NOT NULL,
+    kind TEXT NOT NULL,
+    instance TEXT NOT NULL,
+    operation $integer NOT NULL,
+    content TEXT NOT NULL,
+    hash $bytes NOT NULL CHECK (length(hash) = 32)
+) $strict;
+CREATE INDEX entries_by_operation ON entries (instance, operation);
+CREATE INDEX acts ON entries (kind, number) WHERE kind NOT IN {CHARGE_KINDS};
+{FAILURES_INDEX};
+
+CREATE TABLE analysts (
+    name TEXT PRIMARY KEY,
+    key_hash TEXT NOT NULL UNIQUE CHECK (length(key_hash) = 64),
+    scram_verifier TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('analyst', 'auditor', 'admin')),
+    belongs_to TEXT,
+    enabled $integer NOT NULL CHECK (enabled IN (0, 1))
+) $strict;
+
+CREATE TABLE accounts (
+    name TEXT PRIMARY KEY,
+    accounting TEXT NOT NULL CHECK (accounting IN ('basic', 'zcdp', 'renyi')),
+    nano_epsilon $integer NOT NULL CHECK (nano_epsilon > 0),
+    atto_delta $integer NOT NULL CHECK (atto_delta >= 0),
+    event_atto $integer NOT NULL CHECK (event_atto BETWEEN 0 AND atto_delta),
+    window_ms $integer CHECK (window_ms > 0),
+    nano_cap $integer CHECK (nano_cap > 0),
+    started_ms $integer NOT NULL,
+    spent TEXT NOT NULL,
+    renew TEXT CHECK (renew IN {RENEWALS}),
+    most_nano $integer CHECK (most_nano > 0),
+    most_atto $integer CHECK (most_atto >= 0),
+    progress TEXT NOT NULL DEFAULT '{{}}'
+) $strict;
+
+CREATE TABLE charges (
+    number $integer PRIMARY KEY,
+    entry $integer NOT NULL REFERENCES entries (number),
+    analyst TEXT NOT NULL REFERENCES analysts (name),
+    plan_hash TEXT NOT NULL,
+    answer_key TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    repeats $integer REFERENCES charges (number),
+    instance TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN {CHARGE_KINDS}),
+    settled_by $integer REFERENCES entries (number),
+    CHECK ((state = 'reserved') = (settled_by IS NULL))
+) $strict;
+CREATE INDEX open_charges ON charges (number) WHERE state = 'reserved';
+CREATE INDEX charges_of_analyst ON charges (analyst, number);
+CREATE UNIQUE INDEX idempotent_requests ON charges (analyst, idempotency_key) WHERE idempotency_key <> '';
+CREATE INDEX paid_answers ON charges (answer_key, analyst, number) WHERE state = 'committed' AND answer_key <> '';
+CREATE INDEX answered_plans ON charges (plan_hash, analyst, number) WHERE state = 'committed' AND answer_key <> '';
+
+CREATE TABLE answers (
+    number $integer PRIMARY KEY REFERENCES charges (number),
+    answer_key TEXT NOT NULL CHECK (answer_key <> ''),
+    answer $bytes NOT NULL
+) $strict;
+CREATE INDEX answers_by_key ON answers (answer_key, number);
+""")
+
+SINCE_VERSION_2 = (
+    f"ALTER TABLE accounts ADD COLUMN renew TEXT CHECK (renew IN {RENEWALS})",
+    "ALTER TABLE accounts ADD COLUMN most_nano BIGINT CHECK (most_nano > 0)",
+    "ALTER TABLE accounts ADD COLUMN most_atto BIGINT CHECK (most_atto >= 0)",
+    "ALTER TABLE accounts ADD COLUMN progress TEXT NOT NULL DEFAULT '{}'",
+)
+"""What a ledger of version 2 lacks. SQLite's STRICT tables know BIGINT by no such name: there it is INTEGER."""
+
+SQLITE_TABLES = _TABLES.substitute(integer="INTEGER", bytes="BLOB", strict="STRICT")
+
+POSTGRES_TABLES = _TABLES.substitute(integer="BIGINT", bytes="BYTEA", strict="")
+
+TABLES = ("identity", "entries", "analysts", "accounts", "charges", "answers")
+"""All of them."""
+
+CHARGE_KEEPS = ("number", "entry", "analyst", "plan_hash", "answer_key", "idempotency_key", "repeats", "instance")
+"""The columns of a charge that never change."""

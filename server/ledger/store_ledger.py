@@ -17,37 +17,42 @@ from server.errors import (
     QueryTooExpensive,
     TooManyQueries,
 )
+from server.ledger import tuning
 from server.ledger.account import AccountBalance, analyst_account
-from server.ledger.accounts.balance import Balance
 from server.ledger.analyst import Act, Analyst
+from server.ledger.balance import OUTLOOK_CHARGES, Balance, Outlook, outlook
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
-from server.ledger.entry import Entry, Verification
-from server.ledger.entry_contents import (
+from server.ledger.entry import (
     Committed,
     DataBumped,
+    Entry,
     Failed,
     KeysChecked,
     PeriodsNoted,
     PolicyAccepted,
     Released,
+    Verification,
 )
-from server.ledger.integrity.verify import verify
-from server.ledger.outlook import OUTLOOK_CHARGES, Outlook, outlook
-from server.ledger.store import Reading, Store, Writing
-from server.ledger.tables import account_rows, charge_rows, tuning_rows
-from server.ledger.tables.entry_rows import ledger_time, read_entries
-from server.ledger.tables.schema import ACTS_OF_KIND
-from server.ledger.tuning import Histogram, TuningRecord
-from server.ledger.vitals import Vitals, vitals
+from server.ledger.store import ACTS_OF_KIND, Reading, Store, Writing
+from server.ledger.tuning import Histogram, TuningRecord, reserve_tuning, settle_tuning
+from server.ledger.verify import verify
+from server.ledger.writes import account_rows, charge_rows
 from server.ledger.writes.administer import Administering, data_version, noted_periods
-from server.ledger.writes.foreseen import foreseen
-from server.ledger.writes.journal import Journal
-from server.ledger.writes.ledger_clock import ClockBehind, check_clock, note_clock
+from server.ledger.writes.clock import ClockBehind, RenewalDue, check_clock, note_clock, note_renewals
+from server.ledger.writes.journal import Journal, Vitals, ledger_time, read_entries, vitals
 from server.ledger.writes.refusal import exhausted
-from server.ledger.writes.renewal import RenewalDue, note_renewals
-from server.ledger.writes.reserve import NotAllClaimed, Short, claim, claim_all, paying_accounts, reserve
-from server.ledger.writes.settle import Settled, recover, settle
-from server.ledger.writes.tune import reserve_tuning, settle_tuning
+from server.ledger.writes.reserve import (
+    NotAllClaimed,
+    Settled,
+    Short,
+    claim,
+    claim_all,
+    foreseen,
+    paying_accounts,
+    recover,
+    reserve,
+    settle,
+)
 from server.query import Budget
 
 _NOTED_FIRST = 2
@@ -149,7 +154,7 @@ class StoreLedger(Administering):
 
     def tunings(self) -> tuple[TuningRecord, ...]:
         """All tunings, in order."""
-        return self._store.read(tuning_rows.tunings)
+        return self._store.read(tuning.tunings)
 
     def recover(self) -> tuple[Reservation, ...]:
         """Mark as crashed what dead processes left reserved."""
@@ -324,8 +329,8 @@ def _accounts(analyst: str | None, reading: Reading) -> tuple[AccountBalance, ..
 
 def _with_tuning(shown: tuple[AccountBalance, ...], reading: Reading) -> tuple[AccountBalance, ...]:
     """With what tunings add to what each account says of the guarantee."""
-    found = tuning_rows.tunings(reading)
-    return tuple(replace(one, tuning_epsilon=tuning_rows.tuned_epsilon(found, one.name)) for one in shown)
+    found = tuning.tunings(reading)
+    return tuple(replace(one, tuning_epsilon=tuning.tuned_epsilon(found, one.name)) for one in shown)
 
 
 def _outlook(analyst: str, reading: Reading) -> Outlook:

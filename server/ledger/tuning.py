@@ -1,12 +1,34 @@
-"""What `noisegate tune` has found: spent once, told to everybody, and so a part of every account's guarantee."""
+"""What `noisegate tune` has found, in the ledger: reserved as a charge on the dataset, told to everybody.
+
+What `noisegate tune` has found: spent once, told to everybody, and so a part of every account's guarantee.
+
+Tunings, read from their entries.
+
+Taking an epsilon for a tuning, and settling it: as a charge, but the dataset's, and told to everybody.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from privacy.accounting.amounts import Charge as Amount
+from privacy.accounting.amounts import save
+from server.errors import LedgerInvalid
+from server.ledger.account import DATASET
 from server.ledger.analyst import Act
+from server.ledger.charge import Charge
+from server.ledger.currency import amount_of, charged_epsilon, epsilon_of
+from server.ledger.entry import Tuned, Tuning
+from server.ledger.store import CHARGE_KINDS, Reading
+from server.ledger.writes import account_rows
+from server.ledger.writes.administer import data_version, signed
+from server.ledger.writes.charge_rows import payments_in
+from server.ledger.writes.clock import check_renewed
+from server.ledger.writes.journal import Journal
+from server.ledger.writes.reserve import Short
 
 TuningState = Literal["reserved", "committed", "released"]
 """All but `released` count as spent; a crash leaves it reserved."""
@@ -72,3 +94,103 @@ class Tunings(Protocol):
     def tunings(self) -> tuple[TuningRecord, ...]:
         """All of them, in order. One indexed read."""
         ...
+
+
+_ENTRIES = f"SELECT content, at_ms FROM entries WHERE kind = ? AND kind NOT IN {CHARGE_KINDS} ORDER BY number"
+
+
+def tunings(reading: Reading) -> tuple[TuningRecord, ...]:
+    """All of them, in order."""
+    settled = [Tuned(**Tuned.arguments(json.loads(text))) for text, _ in reading.rows(_ENTRIES, Tuned.kind.value)]
+    by_number = {one.tuning: one for one in settled}
+    return tuple(
+        _record(Tuning(**Tuning.arguments(json.loads(text))), int(at_ms), by_number)
+        for text, at_ms in reading.rows(_ENTRIES, Tuning.kind.value)
+    )
+
+
+def tuning(reading: Reading, number: int) -> Tuning | None:
+    """What reserved a tuning; None where there is none of that number, or it is settled."""
+    settled = {json.loads(text)["tuning"] for text, _ in reading.rows(_ENTRIES, Tuned.kind.value)}
+    contents = [Tuning(**Tuning.arguments(json.loads(text))) for text, _ in reading.rows(_ENTRIES, Tuning.kind.value)]
+    return next((one for one in contents if one.tuning == number and number not in settled), None)
+
+
+def tuned_epsilon(found: Iterable[TuningRecord], account: str) -> float:
+    """What tunings add to the guarantee of an account: of the dataset's own those alone that it has not paid for."""
+    counted = [one for one in found if one.state != "released" and not (one.paid and account == DATASET)]
+    return epsilon_of(sum(charged_epsilon(one.epsilon) for one in counted))
+
+
+def _record(said: Tuning, at_ms: int, settled: dict[int, Tuned]) -> TuningRecord:
+    end = settled.get(said.tuning)
+    return TuningRecord(
+        said.tuning,
+        epsilon_of(said.nano_epsilon),
+        said.version,
+        tuple((table, measure) for table, measure in said.measures),
+        DATASET in said.accounts,
+        "reserved" if end is None else "released" if end.histograms is None else "committed",
+        () if end is None or end.histograms is None else tuple(end.histograms),
+        at_ms,
+    )
+
+
+def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[str, str]], act: Act) -> int | Short:
+    """Write the reservation; nothing is written for one that does not fit the dataset's account.
+
+    Args:
+      journal: the writing transaction.
+      charge: the epsilon, and the policy's hash; nobody's.
+      measures, act: as of `Tunings.reserve_tuning`.
+    Returns: its number, or what it does not fit.
+    """
+    if (done := journal.done_before()) is not None:
+        assert isinstance(done, Tuning), "what reserving has written"
+        return done.tuning
+    nano = charged_epsilon(charge.epsilon)
+    paying = tuple(one.at(journal.at_ms) for one in account_rows.balances(journal.writing, (DATASET,)))
+    check_renewed(journal, paying)
+    amounts = {one.terms.accounting: amount_of(one.terms.accounting, charge) for one in paying}
+    short = tuple(one for one in paying if not one.admits(amounts[one.terms.accounting]))
+    if short:
+        return Short(short, paying)
+    number = len(tunings(journal.writing)) + 1
+    journal.append(
+        Tuning(
+            tuning=number,
+            nano_epsilon=nano,
+            version=data_version(journal.writing),
+            policy_hash=charge.policy_hash,
+            measures=[list(one) for one in measures],
+            accounts={one.name: [one.terms.accounting, one.started_ms] for one in paying},
+            amounts={accounting: save(amount) for accounting, amount in amounts.items()},
+            **signed(act),
+        )
+    )
+    for one in paying:
+        account_rows.update_spent(journal.writing, one.charged(amounts[one.terms.accounting], Amount(nano)))
+    return number
+
+
+def settle_tuning(journal: Journal, number: int, histograms: Sequence[Histogram] | None, act: Act) -> None:
+    """Write what a tuning came to.
+
+    Args:
+      journal: the writing transaction.
+      number, histograms, act: as of `Tunings.settle_tuning`.
+    Raises: LedgerInvalid for one that is not reserved.
+    """
+    if journal.done_before() is not None:
+        return
+    reserved = tuning(journal.writing, number)
+    if reserved is None:
+        raise LedgerInvalid(f"There is no tuning {number} that is reserved.")
+    kept = None if histograms is None else [dict(one) for one in histograms]
+    journal.append(Tuned(tuning=number, histograms=kept, **signed(act)))
+    if kept is not None:
+        return
+    for name, (amount, started_ms) in payments_in(reserved).items():
+        account = account_rows.balance(journal.writing, name).at(journal.at_ms)
+        refunded = account.refunded(amount, Amount(reserved.nano_epsilon), started_ms)
+        account_rows.update_spent(journal.writing, refunded)

@@ -14,7 +14,7 @@ from datetime import date
 
 import numpy as np
 
-from planner.group_domains.exact_days import common_runs, joined_runs, without_runs
+from planner.group_domains.day_conditions import common_runs, joined_runs, without_runs
 from planner.periods.period_scope import TimeValues
 from server.periods.day_pieces import Days, KeptSource, Piece
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.group_domains.exact_days import Run, without_runs
+from planner.group_domains.day_conditions import Run, without_runs
 from planner.periods.period_scope import TimeValues
 from planner.plan import Plan
 from planner.reuse.day_match import DayMatch, GroupOfDays

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from planner.group_domains.exact_days import Run
+from planner.group_domains.day_conditions import Run
 from planner.periods.period_scope import PeriodScope, TimeValues
 from planner.sql.result_types import KeyCell
 from server.answers.released import Released

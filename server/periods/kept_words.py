@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner.group_domains.exact_days import Run
+from planner.group_domains.day_conditions import Run
 from planner.periods.period_scope import PeriodScope
 from server.periods.noted_periods import NotedPeriods
 

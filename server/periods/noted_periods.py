@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from planner.group_domains.exact_days import Run
+from planner.group_domains.day_conditions import Run
 from planner.periods.period_scope import PeriodScope
-from server.ledger.entry_contents import PeriodsNoted
+from server.ledger.entry import PeriodsNoted
 from server.periods.calendar import days_of
 
 

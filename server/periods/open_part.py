@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from planner.binding.bound_query import BoundQuery
 from planner.errors import PlannerError
-from planner.group_domains.exact_days import Run, joined_runs
+from planner.group_domains.day_conditions import Run, joined_runs
 from planner.periods.period_scope import MOST_RUNS, PeriodScope
 from planner.plan import BackendQuery, Plan
 from planner.planning.answer_times import least_epsilon, rounded_up
@@ -27,7 +27,7 @@ from server.periods.kept_parts import Split, values_at
 from server.query import QueryRequest
 from server.question import Question
 from server.workers.group_limits import is_in_range
-from server.workers.groups_of_kinds import groups_of_kinds
+from server.workers.measure import groups_of_kinds
 
 _STEPS = 20  # of bisection
 _ROUNDING = 1 + 1e-6

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from planner.binding.bound_query import BoundQuery
-from planner.group_domains.exact_days import joined_runs
+from planner.group_domains.day_conditions import joined_runs
 from planner.periods.period_scope import PeriodScope, period_scope
 from planner.plan import BackendQuery, Plan
 from planner.policy.policy import Policy

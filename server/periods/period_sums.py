@@ -23,7 +23,7 @@ from datetime import date, timedelta
 from functools import cached_property
 
 from planner.binding.bound_query import BoundQuery
-from planner.group_domains.exact_days import common_runs, without_runs
+from planner.group_domains.day_conditions import common_runs, without_runs
 from planner.periods.period_scope import PeriodScope, period_scope
 from planner.plan import BackendQuery
 from planner.policy.policy import Policy
@@ -32,8 +32,9 @@ from planner.reuse.matching import AskedQuestion
 from planner.schema import Schema
 from server.answers.kept_answers import KeptAnswers
 from server.backends.columns import Domain
-from server.ledger.entry_contents import PeriodsNoted
+from server.ledger.entry import PeriodsNoted
 from server.ledger.ledger import Ledger
+from server.lru_cache import LruCache
 from server.periods.day_cover import NARROW, WIDER, Cover, Covering, Horizon, foreseen_tau
 from server.periods.day_pieces import Days, KeptSource, Piece, kept_source, pieces, with_means
 from server.periods.kept_parts import values_at
@@ -51,7 +52,6 @@ from server.query import QueryRequest
 from server.question import Question
 from server.reuse.kept_outlines import KeptOutlines, Owned
 from server.reuse.regroup import own_groups
-from server.scheduling.lru_cache import LruCache
 
 _MOST_GROUPS = 20_000
 _NEWEST, _LONGEST, _OTHERS = 16, 16, 8

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.group_domains.exact_days import joined_runs
+from planner.group_domains.day_conditions import joined_runs
 from privacy.registry import MECHANISMS, JointMechanism
 from server.answers.served import Served
 from server.periods.kept_words import ALL_KEPT, CUT_TOGETHER, PARTLY_KEPT, REST, SOME_KEPT, reopened_notes
@@ -15,7 +15,7 @@ from server.periods.period_sums import Summed
 from server.periods.summed_answer import Measured, added, places_of
 from server.query import Budget, KeptPeriods, QueryResponse
 from server.question import Question
-from server.results.confidence_note import confidence_notes
+from server.results.notes import confidence_notes
 from server.results.response import response
 from server.reuse.derived import MEANS
 from server.reuse.usable import cut_as_vectors, one_factor

@@ -1,12 +1,24 @@
-"""One connection from its first byte to its last: TLS, who it is, then its session."""
+"""The port that speaks PostgreSQL's protocol, and each connection to it: TLS, who it is, who may cancel, its session.
+
+Who may cancel what: each session has a number and a secret, which only its client is told.
+
+How many sessions each analyst has, so that nobody takes the places of all.
+
+One connection from its first byte to its last: TLS, who it is, then its session.
+
+The port that speaks PostgreSQL's protocol.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import ipaddress
+import secrets
+import socket
 import ssl
-from collections.abc import Awaitable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar
@@ -14,21 +26,110 @@ from typing import Protocol, TypeVar
 import structlog
 
 from planner.errors import PlannerError
-from server.connections.connection_places import Place, Standing
+from server.connections import Entrance, Place, Standing
 from server.errors import ServerError, WireError
-from server.pgwire.auth import scram
-from server.pgwire.auth.cancel_keys import CancelKeys
-from server.pgwire.auth.certificate import Certificate
-from server.pgwire.auth.session_limit import SessionLimit
-from server.pgwire.codec import encode
-from server.pgwire.codec import messages as m
-from server.pgwire.codec.channel import Channel
-from server.pgwire.codec.decode import Decoder
+from server.pgwire import client_messages as m
+from server.pgwire import scram, server_messages
+from server.pgwire.channel import Channel
+from server.pgwire.client_messages import Decoder
 from server.pgwire.errors import ProtocolViolation, told
 from server.pgwire.gateway import Gateway
+from server.pgwire.portals import Holdings
+from server.pgwire.scram import Certificate
 from server.pgwire.session import Session
-from server.pgwire.state.session_memory import Holdings
-from server.pgwire.state.settings import Settings
+from server.pgwire.settings import Settings
+from server.scheduling.fair_shares import FairShares
+
+
+@dataclass(frozen=True)
+class CancelKey:
+    """What a client must show to cancel.
+
+    Attributes:
+      process: the session's number; means no process.
+      secret: 4 random bytes, as protocol 3.0 has room for.
+    """
+
+    process: int
+    secret: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A session: whose, what its client must show, what ends a statement, and what ends all of it."""
+
+    analyst: str
+    secret: bytes = field(repr=False)
+    cancel: Callable[[], None]
+    end: Callable[[], None]
+
+
+class CancelKeys:
+    """The sessions that may be cancelled: by whoever shows the secret, and by other sessions of the same analyst."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[int, _Known] = {}
+
+    def add(self, analyst: str, cancel: Callable[[], None], end: Callable[[], None]) -> CancelKey:
+        """A key for a new session.
+
+        Args:
+          analyst: whose it is.
+          cancel: ends what the session is doing.
+          end: ends the session, too.
+        """
+        process = secrets.randbelow((1 << 31) - 1) + 1
+        while process in self._sessions:
+            process = secrets.randbelow((1 << 31) - 1) + 1
+        secret = secrets.token_bytes(4)
+        self._sessions[process] = _Known(analyst, secret, cancel, end)
+        return CancelKey(process, secret)
+
+    def remove(self, key: CancelKey) -> None:
+        """The session has ended."""
+        self._sessions.pop(key.process, None)
+
+    def cancel(self, process: int, secret: bytes) -> None:
+        """Cancel, if the key is right; nobody is told whether it was."""
+        known = self._sessions.get(process)
+        if known is not None and hmac.compare_digest(known.secret, secret):
+            known.cancel()
+
+    def stop_own(self, analyst: str, process: int, *, session: bool) -> bool:
+        """Cancel what another session of an analyst is doing, or end it; False: the analyst has no such session.
+
+        Of others' sessions nobody is told that there are any. Args: session: all of it?
+        """
+        known = self._sessions.get(process)
+        if known is None or known.analyst != analyst:
+            return False
+        known.cancel()
+        if session:
+            known.end()
+        return True
+
+
+class SessionLimit:
+    """The sessions of one server, counted on its event loop.
+
+    Args:
+      most_of_one: how many one analyst may have at once.
+    """
+
+    def __init__(self, most_of_one: int = 100) -> None:
+        self._sessions = FairShares(most_of_one)
+
+    @contextmanager
+    def present(self, analyst: str) -> Iterator[None]:
+        """Be one of the analyst's sessions. Raises: WireError when there are as many as may be."""
+        if self._sessions.refusal(analyst) is not None:
+            raise WireError("you have too many sessions", "53300", hint="close some")
+        self._sessions.take(analyst)
+        try:
+            yield
+        finally:
+            self._sessions.give_back(analyst)
+
 
 _ENCRYPTIONS = 2
 """How often a client may ask: for GSS and for TLS."""
@@ -131,12 +232,12 @@ class Connection:
                 with self._reception.session_limit.present(startup):
                     await self._converse(session, startup)
         except (PlannerError, ServerError) as error:  # a setting that cannot be, a ledger that is busy
-            self._channel.send(encode.error(told(error), severity="FATAL"))
+            self._channel.send(server_messages.error(told(error), severity="FATAL"))
         except TimeoutError:
             late = WireError("it took too long to say who you are", "08P01")
-            self._channel.send(encode.error(told(late), severity="FATAL"))
+            self._channel.send(server_messages.error(told(late), severity="FATAL"))
         except asyncio.CancelledError:  # by `stop` or `_make_room`, which are the only ones that may
-            self._channel.send(encode.error(told(self._ending), severity="FATAL"))
+            self._channel.send(server_messages.error(told(self._ending), severity="FATAL"))
         except (ssl.SSLError, OSError):
             _log.info("connection broken")
         finally:
@@ -160,7 +261,7 @@ class Connection:
         """End at once: others want the place of a client that has not said who it is."""
         self._ending = too_many()
         if self._task is None:  # it has not begun to be served
-            self._channel.send(encode.error(told(self._ending), severity="FATAL"))
+            self._channel.send(server_messages.error(told(self._ending), severity="FATAL"))
             self._channel.close()
         else:
             self._task.cancel()
@@ -186,7 +287,7 @@ class Connection:
         user = self._checked(first)
         if first.minor > 0 or any(name.startswith("_pq_.") for name in first.parameters):
             unknown = [name for name in first.parameters if name.startswith("_pq_.")]
-            self._channel.send(encode.negotiate_protocol(0, unknown))
+            self._channel.send(server_messages.negotiate_protocol(0, unknown))
         await self._authenticate(user)
         self._check_database(first.parameters.get("database", user))
         gateway, holdings = self._reception.gateway, self._reception.holdings
@@ -231,21 +332,21 @@ class Connection:
         certificate = self._reception.certificate
         binding = certificate.hash if certificate is not None and self._channel.encrypted else None
         offered = [scram.BOUND, scram.PLAIN] if binding is not None else [scram.PLAIN]
-        self._channel.send(encode.sasl_mechanisms(offered))
+        self._channel.send(server_messages.sasl_mechanisms(offered))
         await self._channel.drain()
         mechanism, first = sasl_initial(await self._authentication())
         if mechanism not in offered:
             raise ProtocolViolation("the client chose a mechanism that was not offered")
         known = await self._reception.verifiers.verifier(user)
         exchange = scram.Exchange(mechanism, known or scram.unknown_verifier(user, self._reception.secret), binding)
-        self._channel.send(encode.sasl_continue(exchange.first(first)))
+        self._channel.send(server_messages.sasl_continue(exchange.first(first)))
         await self._channel.drain()
         proof = exchange.final(await self._authentication())
         if known is not None and not known.enabled:  # said to nobody but who holds the key
             raise WireError("your account is disabled", "28000", hint="ask the custodian")
         self._verifier = known
         self._trusted_until = asyncio.get_running_loop().time() + self._reception.limits.trusted_s
-        self._channel.send(encode.sasl_final(proof) + encode.authentication_ok())
+        self._channel.send(server_messages.sasl_final(proof) + server_messages.authentication_ok())
         self._decoder.authenticated()
 
     async def _authentication(self) -> bytes:
@@ -261,8 +362,8 @@ class Connection:
         session.number(key.process, partial(keys.stop_own, user))
         try:
             for name, value in session.settings.reported().items():
-                self._channel.send(encode.parameter_status(name, value))
-            self._channel.send(encode.backend_key(key.process, key.secret))
+                self._channel.send(server_messages.parameter_status(name, value))
+            self._channel.send(server_messages.backend_key(key.process, key.secret))
             session.ready()
             while (message := await self._next_or_idle()) is not None:
                 if isinstance(message, m.Terminate):
@@ -344,3 +445,68 @@ def _is_local(peer: str) -> bool:
 async def _within(waited: Awaitable[_T], seconds: float) -> _T:
     async with asyncio.timeout(seconds):
         return await waited
+
+
+_GRACE_S = 30.0
+
+
+class Listener:
+    """Accepts connections, each served by a task of its own.
+
+    Who only holds a place, without a key, cannot keep those out who have one: he gives it up to the next.
+
+    Args:
+      reception: what every connection needs.
+    """
+
+    def __init__(self, reception: ListenerContext) -> None:
+        self._reception = reception
+        self._connections: dict[asyncio.Task[None], Connection] = {}
+        self._entrance: Entrance | None = None
+
+    async def start(self, listening: socket.socket) -> None:
+        """Serve a socket that is bound and listens."""
+        farewell = server_messages.error(told(too_many()), severity="FATAL")
+        most = self._reception.limits.connections
+        self._entrance = Entrance(listening, lambda place: _Greeting(self, place), most, farewell=farewell)
+
+    async def stop(self) -> None:
+        """Accept nobody more, let statements under way end, for a while; then cut off."""
+        if self._entrance is None:
+            return
+        self._entrance.close()
+        for connection in self._connections.values():
+            connection.stop()
+        if self._connections:
+            await asyncio.wait(list(self._connections), timeout=_GRACE_S)
+
+    def greet(self, channel: Channel, place: Place) -> None:
+        """Serve a connection that has just been made."""
+        connection = Connection(channel, self._reception, place)
+        task = asyncio.get_running_loop().create_task(connection.serve())
+        self._connections[task] = connection
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._connections.pop(task, None)
+
+
+class _Greeting(Channel):
+    """A channel that tells the listener once when it is connected (TLS connects it again), and leaves its place."""
+
+    def __init__(self, listener: Listener, place: Place) -> None:
+        super().__init__()
+        self._listener: Listener | None = listener
+        self._place = place
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection is there."""
+        super().connection_made(transport)
+        if self._listener is not None:
+            self._listener.greet(self, self._place)
+            self._listener = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone."""
+        super().connection_lost(exc)
+        self._place.leave()

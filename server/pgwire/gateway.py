@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from planner.sql.zones import UTC
-from server.admission import Admission
-from server.connections.outgoing_bytes import Outgoing
-from server.pgwire.codec.result_rows import CatalogResult
-from server.pgwire.codec.result_values import Field
+from server.admission import Admission, LedgerReads
+from server.connections import Outgoing
+from server.pgwire.result_rows import CatalogResult
+from server.pgwire.wire_values import Field
 from server.query import ResultColumn
-from server.scheduling.ledger_reads import LedgerReads
 
 
 @dataclass(frozen=True)

@@ -11,23 +11,19 @@ from dataclasses import dataclass
 from planner.binding.placeholders import Value
 from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown, UnsupportedSQL
 from planner.parsing.explain import explained
-from planner.sql.result_names import ResultType
+from planner.sql.sql_types import ResultType
 from server.errors import WireError
-from server.pgwire.codec.bind_values import bound_values
-from server.pgwire.codec.budget_table import budget_table
-from server.pgwire.codec.result_rows import CatalogResult, NoRows, Result, Table, answer_fields, answer_table
-from server.pgwire.codec.result_values import Field, field_of
+from server.lru_cache import kept_bytes
 from server.pgwire.errors import known_portal, known_statement, no_transaction, unknown_portal, unknown_statement
 from server.pgwire.gateway import Gateway, SearchPath
-from server.pgwire.state.session_memory import Holding
-from server.pgwire.state.settings import Settings, is_known, shown_name
-from server.pgwire.state.transaction import TransactionState
+from server.pgwire.portals import OUTSIDE, Holding, Portal, Prepared, Shape
+from server.pgwire.result_rows import CatalogResult, NoRows, Result, Table, answer_fields, answer_table, budget_table
+from server.pgwire.settings import Settings, TransactionState, is_known, shown_name
 from server.pgwire.statements import commands as c
-from server.pgwire.statements.portal import OUTSIDE, Portal, Prepared, Shape
-from server.pgwire.statements.session_names import as_client
+from server.pgwire.statements.session_functions import as_client
+from server.pgwire.wire_values import Field, bound_values, field_of
 from server.query import Budget, QueryRequest, QueryResponse
 from server.scheduling.hold_answer import Cancellation
-from server.scheduling.memory_size import kept_bytes
 
 MAX_NAMES = 1_000
 """Prepared statements, and likewise portals, of one session."""

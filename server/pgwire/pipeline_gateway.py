@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.sql.zones import UTC
-from server.admission import Admission
-from server.connections.outgoing_bytes import Outgoing
-from server.pgwire.codec.result_rows import CatalogResult
-from server.pgwire.codec.result_values import Field, oid_of, type_of
+from server.admission import Admission, LedgerReads
+from server.connections import Outgoing
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.gateway import CatalogShape, Described, SearchPath
-from server.pgwire.shadow.shadow import ShadowDatabase
+from server.pgwire.result_rows import CatalogResult
+from server.pgwire.shadow import ShadowDatabase
+from server.pgwire.wire_values import Field, oid_of, type_of
 from server.reloadable_pipeline import ReloadablePipeline
-from server.scheduling.ledger_reads import LedgerReads
 from server.scheduling.thread_pool import ThreadPool
 
 

@@ -11,10 +11,10 @@ import structlog
 
 from planner.errors import UnsupportedSQL
 from server.errors import CancelledByClient, CancelledEarly, WireError
-from server.pgwire.codec import encode
-from server.pgwire.codec import messages as m
-from server.pgwire.codec.copy_format import BINARY_HEADER, BINARY_TRAILER, binary_row, copy_format
-from server.pgwire.codec.result_rows import Result
+from server.lru_cache import kept_bytes
+from server.pgwire import client_messages as m
+from server.pgwire import server_messages
+from server.pgwire.copy_format import BINARY_HEADER, BINARY_TRAILER, binary_row, copy_format
 from server.pgwire.errors import (
     known_portal,
     told,
@@ -24,13 +24,12 @@ from server.pgwire.errors import (
 )
 from server.pgwire.gateway import Gateway
 from server.pgwire.interpreter import MAX_NAMES, Interpreter, Notices
-from server.pgwire.state.session_memory import Holdings
-from server.pgwire.state.settings import Settings
+from server.pgwire.portals import Holdings, Portal, Shape
+from server.pgwire.result_rows import Result
+from server.pgwire.settings import Settings
 from server.pgwire.statements import commands as c
 from server.pgwire.statements.parse_statement import cut, read
-from server.pgwire.statements.portal import Portal, Shape
 from server.pgwire.statements.split_statements import Words
-from server.scheduling.memory_size import kept_bytes
 
 _ROWS_AT_ONCE = 256
 _BYTES_AT_ONCE = 1 << 16
@@ -65,7 +64,9 @@ class Session:
         pause: Callable[[], Awaitable[None]] = let_others_go_on,
         holdings: Holdings | None = None,
     ) -> None:
-        notices = Notices(self._notice, self._warning, lambda name, value: send(encode.parameter_status(name, value)))
+        notices = Notices(
+            self._notice, self._warning, lambda name, value: send(server_messages.parameter_status(name, value))
+        )
         self._holding = (holdings or Holdings()).of(analyst)
         self._interpreter = Interpreter(gateway, analyst, settings, notices, self._holding)
         self.settings = settings
@@ -84,7 +85,7 @@ class Session:
 
     def ready(self) -> None:
         """Tell the client that it may go on."""
-        self._send(encode.ready_for_query(self._interpreter.transaction.status))
+        self._send(server_messages.ready_for_query(self._interpreter.transaction.status))
 
     def close(self) -> None:
         """The session is over, and keeps nothing any more."""
@@ -126,7 +127,7 @@ class Session:
             problem = told(error, start)
             request_id, kind = self._interpreter.request_id, type(error).__name__
             _log.info("refused", request_id=request_id, analyst=self._analyst, code=problem.code, kind=kind)
-            self._send(encode.error(problem, request_id))
+            self._send(server_messages.error(problem, request_id))
             self._interpreter.transaction.fail()
             return False
         return True
@@ -137,7 +138,7 @@ class Session:
         self._interpreter.portals.pop("", None)
         statements: list[Words] = []
         if await self._tried(self._cut_into(sql, statements)) and not statements:
-            self._send(encode.empty_query())
+            self._send(server_messages.empty_query())
         succeeded = True
         for statement in statements:
             await self._pause()
@@ -175,7 +176,7 @@ class Session:
             await self._execute(portal, message.max_rows, describe=False)
         elif isinstance(message, m.Close):
             (self._interpreter.portals if message.portal else self._interpreter.prepared).pop(message.name, None)
-            self._send(encode.close_complete())
+            self._send(server_messages.close_complete())
         elif isinstance(message, m.FunctionCall):
             raise UnsupportedSQL("functions are not called by number")
         # Flush: everything is sent at once anyway. CopyData and its end: leftovers of a COPY that was refused.
@@ -187,7 +188,7 @@ class Session:
         command = await read(statements[0]) if statements else None
         self._check_runs(command)
         await self._interpreter.prepare(message.name, command, message.types)
-        self._send(encode.parse_complete())
+        self._send(server_messages.parse_complete())
 
     async def _bind(self, message: m.Bind) -> None:
         prepared = self._interpreter.prepared_as(message.statement)
@@ -207,7 +208,7 @@ class Session:
         portal = Portal(prepared.command, shape, values, raw, formats)
         self._interpreter.check_room(portal.memory_bytes + kept_bytes(message.portal), message.portal)
         self._interpreter.add_portal(message.portal, portal)
-        self._send(encode.bind_complete())
+        self._send(server_messages.bind_complete())
 
     def _describe(self, message: m.Describe) -> None:
         if message.portal:
@@ -215,20 +216,20 @@ class Session:
             self._send_fields(portal.shape, portal.formats)
             return
         prepared = self._interpreter.prepared_as(message.name)
-        self._send(encode.parameter_description(prepared.shape.parameters))
+        self._send(server_messages.parameter_description(prepared.shape.parameters))
         self._send_fields(prepared.shape, ())
 
     def _send_fields(self, shape: Shape, formats: tuple[int, ...]) -> None:
         if shape.fields is None:
-            self._send(encode.no_data())
+            self._send(server_messages.no_data())
         else:
-            self._send(encode.row_description(shape.fields, formats or (0,) * len(shape.fields)))
+            self._send(server_messages.row_description(shape.fields, formats or (0,) * len(shape.fields)))
 
     async def _execute(self, portal: Portal, max_rows: int, *, describe: bool) -> None:
         """Run a portal, or go on with its rows."""
         command = portal.command
         if command is None:
-            self._send(encode.empty_query())
+            self._send(server_messages.empty_query())
         elif isinstance(command, c.Fetch):
             await self._fetch(command, portal, describe)
         elif isinstance(command, c.Copy):
@@ -238,25 +239,25 @@ class Session:
         else:
             tag = "SELECT" if portal.result is not None else await self._interpreter.run(portal)
             if portal.result is None:
-                self._send(encode.command_complete(tag))
+                self._send(server_messages.command_complete(tag))
             else:
                 await self._send_some(portal, portal.result, max_rows, tag, describe)
 
     async def _send_some(self, portal: Portal, result: Result, max_rows: int, tag: str, describe: bool) -> None:
         formats = portal.formats or (0,) * len(result.fields)
         if describe:
-            self._send(encode.row_description(result.fields, formats))
+            self._send(server_messages.row_description(result.fields, formats))
         end = len(result) if max_rows <= 0 else min(len(result), portal.place + max_rows)
         sent = range(portal.place, end)
         await self._send_rows(result, sent, formats)
         portal.place = end
         if end < len(result):
-            self._send(encode.portal_suspended())
+            self._send(server_messages.portal_suspended())
         else:
-            self._send(encode.command_complete(f"SELECT {len(sent)}" if tag == "SELECT" else tag))
+            self._send(server_messages.command_complete(f"SELECT {len(sent)}" if tag == "SELECT" else tag))
 
     async def _send_rows(self, result: Result, rows: range, formats: tuple[int, ...]) -> None:
-        await self._send_many(encode.data_row(row) for row in result.rows(rows, formats))
+        await self._send_many(server_messages.data_row(row) for row in result.rows(rows, formats))
 
     async def _send_many(self, messages: Iterable[bytes]) -> None:
         """With a pause now and then, as between statements.
@@ -277,13 +278,13 @@ class Session:
         cursor, rows = await self._interpreter.fetched(command)
         assert cursor.result is not None, "a cursor that was fetched from has run"
         if command.move:
-            self._send(encode.command_complete(f"MOVE {len(rows)}"))
+            self._send(server_messages.command_complete(f"MOVE {len(rows)}"))
             return
         formats = cursor.result.readable(portal.formats or (0,) * len(cursor.result.fields))
         if describe:
-            self._send(encode.row_description(cursor.result.fields, formats))
+            self._send(server_messages.row_description(cursor.result.fields, formats))
         await self._send_rows(cursor.result, rows, formats)
-        self._send(encode.command_complete(f"FETCH {len(rows)}"))
+        self._send(server_messages.command_complete(f"FETCH {len(rows)}"))
 
     async def _copy(self, command: c.Copy, portal: Portal) -> None:
         written = copy_format(command.options)  # before anything is charged
@@ -293,28 +294,30 @@ class Session:
         await self._interpreter.run(asked)
         result = asked.result
         assert result is not None, "a question has rows"
-        self._send(encode.copy_out(len(result.fields), binary=written.binary))
+        self._send(server_messages.copy_out(len(result.fields), binary=written.binary))
         if written.binary:
             # As PostgreSQL: one message per row, the header in the first of all, which readers rely on.
             rows = map(binary_row, result.rows(range(len(result)), asked.formats))
             pieces = itertools.chain(rows, (BINARY_TRAILER,))
             first = BINARY_HEADER + next(pieces)
-            await self._send_many(encode.copy_data(piece) for piece in itertools.chain((first,), pieces))
-            self._send(encode.copy_done())
-            self._send(encode.command_complete(f"COPY {len(result)}"))
+            await self._send_many(server_messages.copy_data(piece) for piece in itertools.chain((first,), pieces))
+            self._send(server_messages.copy_done())
+            self._send(server_messages.command_complete(f"COPY {len(result)}"))
             return
         if written.header:
-            self._send(encode.copy_data(written.line([field.name for field in result.fields])))
-        await self._send_many(encode.copy_data(written.line(row)) for row in result.texts(range(len(result))))
-        self._send(encode.copy_done())
-        self._send(encode.command_complete(f"COPY {len(result)}"))
+            self._send(server_messages.copy_data(written.line([field.name for field in result.fields])))
+        await self._send_many(
+            server_messages.copy_data(written.line(row)) for row in result.texts(range(len(result)))
+        )
+        self._send(server_messages.copy_done())
+        self._send(server_messages.command_complete(f"COPY {len(result)}"))
 
     def _deallocate(self, command: c.Deallocate) -> None:
         if command.name is None:
             self._interpreter.prepared.clear()
         elif self._interpreter.prepared.pop(command.name, None) is None:
             raise unknown_statement(command.name)
-        self._send(encode.command_complete("DEALLOCATE ALL" if command.name is None else "DEALLOCATE"))
+        self._send(server_messages.command_complete("DEALLOCATE ALL" if command.name is None else "DEALLOCATE"))
 
     def _portal(self, name: str) -> Portal:
         portal = self._interpreter.portals.get(name)
@@ -330,11 +333,11 @@ class Session:
 
     def _notice(self, words: str) -> None:
         if (self.settings.get("client_min_messages") or "").lower() not in ("warning", "error"):
-            self._send(encode.notice(words))
+            self._send(server_messages.notice(words))
 
     def _warning(self, words: str, code: str) -> None:
         if (self.settings.get("client_min_messages") or "").lower() != "error":
-            self._send(encode.notice(words, code=code, severity="WARNING"))
+            self._send(server_messages.notice(words, code=code, severity="WARNING"))
 
 
 def _per_column(formats: tuple[int, ...], columns: int) -> tuple[int, ...]:

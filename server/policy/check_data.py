@@ -1,4 +1,11 @@
-"""Compare a policy with the data, for the custodian: exact counts of rows that belie what the policy declares.
+"""Compare a policy with the data, for the custodian: exact counts of rows that belie what it declares.
+
+Do the rows keep what a policy promises of their number and depth? Delta rests on the numbers, and so does the
+charge of a sample; answers leave out what is too deep.
+
+Rows that answers count less than others: that belong to nobody, or whose owner is gone. For the custodian.
+
+Compare a policy with the data, for the custodian: exact counts of rows that belie what the policy declares.
 
 Nothing here is differentially private. It runs from the command line of whoever holds the policy and the database's
 password; no client can reach it.
@@ -10,22 +17,280 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 from psycopg import sql
+from sqlglot import exp, parse_one
 
-from planner.errors import PolicyInvalid
-from planner.policy.declared_keys import with_declared_keys
-from planner.policy.lint import advice
-from planner.policy.policy import ColumnPolicy, Policy
-from planner.policy.validate import validate
-from planner.schema import Schema, Table
+from planner.binding.bound_query import BoundQuery, BoundTable
+from planner.binding.scope import generated_alias
+from planner.errors import PlannerError, PolicyInvalid
+from planner.examine_views import RefusedView, check_declared_views, examined_views
+from planner.policy.declared import with_declared_keys
+from planner.policy.ownership import Ownership
+from planner.policy.policy import ROWS, ColumnPolicy, DeclaredForeignKey, Policy
+from planner.policy.toml_section import section_of
+from planner.policy.validate import advice, validate
+from planner.rewriting.join_tables import complete_provenance, join_tables
+from planner.rewriting.rewrite import to_sql
+from planner.schema import ForeignKey, Schema, Table
+from planner.sensitivity.provenance import Provenance, owner_sql, provenance
+from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, sql_type
-from planner.views.declared import check_declared_views
-from planner.views.examine import RefusedView, examined_views
-from server.backends.custody.custody import Custody, Misfit
+from planner.sql.trees import bound_column, cast_sql, copied
+from server.backends.custody import Custody, Misfit
 from server.errors import BackendFailed
-from server.policy.fanout_probes import fanout_probes
-from server.policy.finding import Finding, Probe
-from server.policy.lost_rows import lost_rows
-from server.policy.verified_keys import key_probes, shared_key, table_name
+from server.policy.verified_keys import Finding, Probe, key_probes, shared_key, table_name
+
+_COSTS = "samples are charged too little, see epsilon_if_fanouts_fail of EXPLAIN"
+"""What a false promise does: Delta rests on it."""
+
+
+_MISSES = "intervals that are said to cover the truth may miss it"
+"""What a false `at_most` does: accuracy rests on it, and nothing else."""
+
+
+def fanout_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
+    """One probe per declared fan-out, per declared number of rows that one unit owns, per amount that nobody is said
+    to exceed, and per table below a depth.
+
+    A fan-out is counted over all rows of its table. The rows that one unit owns are counted where they stand, as
+    `planner.sensitivity.provenance` defines it: the same rows whatever a question joins them with, so the number
+    holds for each position of the table in a join. A unit that holds several positions of one row owns it once.
+    Cost of each: one sort of the table, joined with the rows above it for the latter two.
+    """
+    for declared in policy.foreign_keys:
+        table = schema.tables.get(declared.table)
+        if declared.fanout is not None and table is not None and all(map(table.column, declared.columns)):
+            yield _fanout(table, declared, declared.fanout)
+    for name, settings in policy.tables.items():
+        for relation, most in settings.rows_per_unit.items():
+            if name in schema.tables and relation in schema.tables:
+                yield from _rows_per_unit(schema.tables[name], relation, most, policy, schema)
+        for amount, limit in settings.at_most.items():
+            if name in schema.tables and not settings.public:
+                yield from _exceeding(schema.tables[name], amount, limit, policy, schema)
+        if name in schema.tables and not settings.public:
+            yield from _too_deep(schema.tables[name], policy, schema)
+
+
+def _fanout(table: Table, declared: DeclaredForeignKey, most: int) -> Probe:
+    """Rows beyond the fan-out; NULL references nothing and joins nothing."""
+    names = sql.SQL(", ").join(map(sql.Identifier, declared.columns))
+    present = sql.SQL(" AND ").join(
+        sql.SQL("{} IS NOT NULL").format(sql.Identifier(name)) for name in declared.columns
+    )
+    count = sql.SQL(
+        "SELECT coalesce(sum(n - {most}), 0)::bigint FROM "
+        "(SELECT count(*) AS n FROM {table} WHERE {present} GROUP BY {names} HAVING count(*) > {most}) d"
+    ).format(
+        most=sql.Literal(most),
+        table=sql.Identifier(table.namespace, table.relation),
+        present=present,
+        names=names,
+    )
+    subject = f"{table.name}.{', '.join(declared.columns)}"
+    return Probe("error", subject, f"more than the declared fan-out of {most}: {_COSTS}", count)
+
+
+def _rows_per_unit(table: Table, relation: str, most: int, policy: Policy, schema: Schema) -> Iterator[Probe]:
+    """Rows beyond what one unit owns, each row counted once for each of its owners, as answers see them."""
+    entry, found = alone(table, policy, schema)
+    if found is None:
+        return
+    try:
+        keys = [owner_sql(owner, found.equalities).key for owner in found.owners if owner.relation == relation]
+    except PlannerError:  # the validation says what is wrong with the policy
+        return
+    if not keys:
+        return
+    source = complete_provenance(join_tables([entry], []), found.completions, found.ends)
+    owners = parse_one("(SELECT DISTINCT u FROM UNNEST(ARRAY[]) AS k(u) WHERE u IS NOT NULL)", dialect="postgres")
+    next(owners.find_all(exp.Array)).set("expressions", keys)
+    owned = source.select(exp.column("u", table="o")).join(
+        exp.Lateral(this=owners, alias=exp.TableAlias(this=exp.to_identifier("o"))), join_type="cross"
+    )
+    text = (
+        f"SELECT coalesce(sum(n - {most}), 0)::bigint FROM "
+        f"(SELECT count(*) AS n FROM ({to_sql(owned)}) r GROUP BY u HAVING count(*) > {most}) d"
+    )
+    message = f"one unit of {relation} owns more than the declared {most} rows: {_COSTS}"
+    yield Probe("error", table.name, message, text.encode())
+
+
+def _exceeding(table: Table, amount: str, most: float, policy: Policy, schema: Schema) -> Iterator[Probe]:
+    """Units that have more than `at_most` says: of rows, or of a column's absolute values as sums count them."""
+    entry, found = alone(table, policy, schema)
+    if found is None or len(found.owners) != 1 or (amount != ROWS and table.column(amount) is None):
+        return
+    try:
+        key = owner_sql(found.owners[0], found.equalities).key
+    except PlannerError:  # the validation says what is wrong with the policy
+        return
+    added: exp.Expr = exp.Literal.number(1)
+    if amount != ROWS:
+        value: exp.Expr = cast_sql(bound_column(entry.alias, amount), "DOUBLE PRECISION")
+        declared = policy.column(table.name, amount).range
+        if declared is not None:
+            low, high = (number_sql(Decimal(repr(end))) for end in declared)
+            beyond = exp.Case().when(exp.LT(this=value, expression=low), low)
+            value = beyond.when(exp.GT(this=copied(value), expression=high), high).else_(copied(value))
+        added = exp.Abs(this=value)
+    source = complete_provenance(join_tables([entry], []), found.completions, found.ends)
+    owned = source.select(exp.alias_(key, "u"), exp.alias_(added, "x"))
+    text = (
+        "SELECT count(*)::bigint FROM "
+        f"(SELECT u FROM ({to_sql(owned)}) r WHERE u IS NOT NULL GROUP BY u HAVING sum(x) > {most!r}) d"
+    )
+    what = "rows" if amount == ROWS else f"of {amount}"
+    message = f"people have more than the {most:,.15g} {what} that at_most says nobody exceeds: {_MISSES}"
+    yield Probe("warning", f"{table.name}.at_most.{amount}", message, text.encode())
+
+
+def _too_deep(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:
+    """Rows that no answer counts although all rows above them are there: a chain above them is longer than its depth.
+
+    A row that some chain leaves without a parent is counted where the declared foreign key is.
+    """
+    entry, found = alone(table, policy, schema)
+    if found is None or not found.ends:
+        return
+    present = [
+        exp.and_(*(exp.column(name, alias).is_(exp.null()).not_() for alias, name in end)) for end in found.ends
+    ]
+    deep = complete_provenance(join_tables([entry], []), found.completions).select(exp.Count(this=exp.Star()))
+    message = "behind a chain of references that is longer than the declared depth: no answer counts them"
+    yield Probe("warning", table.name, message, to_sql(deep.where(exp.or_(*present))).encode())
+
+
+def alone(table: Table, policy: Policy, schema: Schema) -> tuple[BoundTable, Provenance | None]:
+    """The table as the only one of a question, with the owners of its rows; None where the policy is wrong."""
+    entry = BoundTable(generated_alias(table.relation, 0), table.name, table)
+    if not _is_whole(policy, schema):
+        return entry, None
+    try:
+        return entry, provenance(BoundQuery((entry,), (), (), (), ()), schema, policy)
+    except PlannerError:  # the validation says what is wrong with it
+        return entry, None
+
+
+def _is_whole(policy: Policy, schema: Schema) -> bool:
+    """Does the catalog have every column that the policy makes owners of? If not, the validation names it."""
+    ends = [*policy.privacy_units.items(), *(end for key in policy.foreign_keys for end in _ends(key))]
+    return all(name in schema.tables and all(map(schema.tables[name].column, columns)) for name, columns in ends)
+
+
+def _ends(key: DeclaredForeignKey) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Both tables of a foreign key that owns, with their columns."""
+    if key.owning:
+        yield key.table, key.columns
+        yield key.references, key.key
+
+
+def lost_rows(policy: Policy, schema: Schema) -> Iterator[Probe]:
+    """Per foreign key that the database does not enforce over every row, the rows without their parent: of an owning
+    key, and of one that lists groups; parents that share an owning key; per table, the rows that belong to nobody.
+
+    Cost: of each one join, but for the shared keys, which take a sort.
+    """
+    ownership = Ownership(schema, policy)
+    for name, table in schema.tables.items():
+        owning = ownership.owning_keys(name)
+        for key in ownership.foreign_keys(name):
+            parent = schema.tables.get(key.references)
+            if table.enforces(key) or parent is None:
+                continue
+            if not (all(map(table.column, key.columns)) and all(map(parent.column, key.key))):
+                continue
+            if key in owning:
+                yield _orphans(table, parent, key, policy, ownership)
+                if not any(set(unique) <= set(key.key) for unique in parent.keys):
+                    message = "share a key that a foreign key names: joins would multiply"
+                    yield shared_key(parent, key.key, message)
+            elif name in policy.tables and not policy.is_public(name) and policy.is_public(parent.name):
+                yield _outside(table, parent, key)
+    for name in policy.tables:
+        if name in schema.tables and not policy.is_public(name):
+            yield from _nobodys(schema.tables[name], policy, schema)
+
+
+def _orphans(table: Table, parent: Table, key: ForeignKey, policy: Policy, ownership: Ownership) -> Probe:
+    """Rows without their owner's.
+
+    Where the key is the unit's own and nobody owns the unit, a question about the table alone reads the owner from
+    the row (`planner.sensitivity.provenance`): there an orphan counts as a person that no row stands for.
+    """
+    unit = ownership.unit_key(parent.name) or ownership.orphan_key(parent.name)
+    direct = unit is not None and set(unit) == set(key.key) and not ownership.owning_keys(parent.name)
+    counted = (
+        f"answers count them, as people of their own, only where {parent.name} is not joined"
+        if direct
+        else "no answer counts them"
+    )
+    declared = next(
+        (one for one in policy.foreign_keys if one.table == table.name and one.foreign_key.pairs == key.pairs), None
+    )
+    place = f"the [[foreign_keys]] of {table.name} ({', '.join(key.columns)}) to {parent.name}"
+    return Probe(
+        "error",
+        f"{table.name}.{', '.join(key.columns)}",
+        f"without their row in {parent.name}, which owns them{_unproven(table, key)}: {counted}",
+        _without_parent(table, parent, key),
+        None if declared is None else declared.accepted_orphans,
+        f"add `accepted_orphans = {{rows}}` to {place}"
+        if declared is not None
+        else f"write {place}, with `accepted_orphans = {{rows}}`: a draft has it in a comment",
+    )
+
+
+def _outside(table: Table, parent: Table, key: ForeignKey) -> Probe:
+    """Rows whose group the public table does not list."""
+    return Probe(
+        "warning",
+        f"{table.name}.{', '.join(key.columns)}",
+        f"without their row in {parent.name}{_unproven(table, key)}: answers that join it, or are grouped by its "
+        "key, leave the rows out",
+        _without_parent(table, parent, key),
+    )
+
+
+def _unproven(table: Table, key: ForeignKey) -> str:
+    """The reason, where the database has the key and rows that break it."""
+    return ", though the database has the key: not enforced over every row" if key in table.unproven_keys else ""
+
+
+def _without_parent(table: Table, parent: Table, key: ForeignKey) -> sql.Composed:
+    """Their number. A row with a NULL in the key references nothing, and is none of them."""
+    pairs = zip(key.columns, key.key, strict=True)
+    matches = sql.SQL(" AND ").join(
+        sql.SQL("p.{} = t.{}").format(sql.Identifier(theirs), sql.Identifier(ours)) for ours, theirs in pairs
+    )
+    present = sql.SQL(" AND ").join(sql.SQL("t.{} IS NOT NULL").format(sql.Identifier(name)) for name in key.columns)
+    return sql.SQL(
+        "SELECT count(*) FROM {table} t WHERE {present} AND NOT EXISTS (SELECT 1 FROM {parent} p WHERE {matches})"
+    ).format(table=table_name(table), present=present, parent=table_name(parent), matches=matches)
+
+
+def _nobodys(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:
+    """Rows that stand and hold no owner's key; none where a key that says whose a row is can never be NULL."""
+    entry, found = alone(table, policy, schema)
+    if found is None:
+        return
+    columns = [owner.columns for owner in found.owners]
+    if any(owner.orphan_of for owner in found.owners) or any(
+        all(map(found.equalities.known, owner)) for owner in columns
+    ):
+        return
+    absent = [owner_sql(owner, found.equalities).key.is_(exp.null()) for owner in found.owners]
+    source = complete_provenance(join_tables([entry], []), found.completions, found.ends)
+    rows = source.select(exp.Count(this=exp.Star())).where(exp.and_(*absent))
+    yield Probe(
+        "warning",
+        table.name,
+        "belong to nobody, since what says whose they are is NULL: no answer counts them",
+        to_sql(rows).encode(),
+        policy.tables[table.name].accepted_null_owners,
+        f"add `accepted_null_owners = {{rows}}` to {section_of(table.name, policy.schemas)}, or "
+        "`rows_are_units = true` where each is a person's of its own",
+    )
+
 
 _SEVERITIES = ("error", "warning", "accepted")
 

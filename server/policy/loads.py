@@ -1,20 +1,323 @@
-"""A new load of the data: its version, and which closed periods are as they were at the load before."""
+"""A new load of the data: its version, and which closed periods have the same fingerprints as before.
+
+Closed periods of append-only tables: fingerprinted at each load, and compared with what the ledger has of them.
+
+What a policy promises of closed rows is not believed where an answer would rest on it: at a load the rows of every
+period that was closed before are fingerprinted again, with the rows that they lead to. Where nothing has changed,
+answers of earlier versions about the period are answers about the rows as they are. Where something has, the period
+is reopened: answers count from this version on.
+
+That a period is reopened is public, since questions about it are charged anew. It may tell that somebody's old rows
+were added or removed. So no load reopens anything by itself: it is refused, its custodian is told which periods have
+changed, and says whether analysts may learn that (`changed`), or that all closed periods are reopened alike (`all`).
+Before that, nothing is written, and answers stay what they were: about the rows of the last load.
+
+A period that nothing was noted of, or with another key, other columns or another engine, counts from this version on:
+that hangs on no row.
+
+Each load has a random nonce in its digests. Without it, equal digests in two entries of an exported ledger would say
+that a table's month is as it was, and different ones that it is not, whatever was reopened.
+
+A new load of the data: its version, and which closed periods are as they were at the load before.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any, Literal
 
-from planner.policy.declared_keys import with_declared_keys
+from planner.periods.reached_rows import OWN, ways
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy
-from server.backends.custody.custody import Custody
-from server.backends.custody.open_custody import open_policy_custody
+from planner.schema import Schema
+from server.backends.custody import Custody, Print, WayPrints, day_prints, whole_print
+from server.backends.open_custody import open_policy_custody
 from server.ledger.analyst import Act
+from server.ledger.entry import PeriodsNoted
 from server.ledger.ledger import Ledger
-from server.policy.closed_periods import Compared, LoadPrints, Reopen, compared, noted_load, promises, read_prints
-from server.policy.periods_key import periods_key
-from server.policy.secrets import resolve
+from server.periods.calendar import closed_periods, days_of
+from server.policy.secrets import key_name, periods_key, resolve
+
+Reopen = Literal["changed", "all"]
+
+_LOADS = 366
+_REOPENED = 100
+"""How many versions, and reopened periods, are told of."""
+
+
+@dataclass(frozen=True)
+class TablePrints:
+    """What was read of an append-only table.
+
+    Attributes:
+      before: the first day that is not closed.
+      first: of its declared range of days.
+      ways: by name, OWN among them.
+    """
+
+    before: date
+    first: date | None
+    ways: Mapping[str, WayPrints] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class LoadPrints:
+    """What was read of one load.
+
+    Attributes:
+      fingerprint: of the database's structure, and of the state of files.
+      tables: by append-only table.
+      whole: by public table.
+    """
+
+    fingerprint: str
+    tables: Mapping[str, TablePrints] = field(repr=False)
+    whole: Mapping[str, tuple[str, Print]] = field(repr=False)
+
+
+def promises(policy: Policy) -> bool:
+    """Does a policy call any table append-only?"""
+    return any(declared.append_only is not None for declared in policy.tables.values())
+
+
+def read_prints(custody: Custody, schema: Schema, policy: Policy, now: datetime) -> LoadPrints:
+    """Fingerprint the closed rows of every append-only table, what they lead to, and every public table.
+
+    Args:
+      custody: in one snapshot.
+      schema: with the keys that the policy declares, of that snapshot.
+      policy: says which tables only grow.
+      now: when the load was there: before the snapshot, so that what is open then is not called closed.
+    Raises: BackendFailed.
+    Cost: one scan per table, a join along each way; a hash per row for each.
+    """
+    today = now.astimezone(UTC).date()
+    tables = {}
+    for name, declared in policy.tables.items():
+        promise, table = declared.append_only, schema.tables.get(name)
+        if promise is None or table is None:
+            continue
+        before = today - timedelta(days=promise.closed_after_days)
+        read = day_prints(custody, table, promise.column, before, ways(table, schema, policy))
+        dates = policy.column(name, promise.column).dates
+        tables[name] = TablePrints(before, None if dates is None else dates[0], read)
+    public = [name for name, declared in policy.tables.items() if declared.public and name in schema.tables]
+    whole = {name: whole_print(custody, schema.tables[name]) for name in public}
+    return LoadPrints(schema.fingerprint, tables, whole)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A load beside the one that was noted before.
+
+    Attributes:
+      changed: table, way and period of what was closed then and is otherwise now; for the custodian alone until it is
+        called reopened.
+      periods: how many periods were compared.
+      incomparable: was nothing compared: no load noted, or with another key?
+    """
+
+    changed: tuple[tuple[str, str, str], ...]
+    periods: int
+    incomparable: bool
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What has changed, a line each: `visit, 2025-03`; of rows that they lead to where these are the same."""
+        own = {(table, period) for table, way, period in self.changed if way == OWN}
+        return tuple(
+            f"{table}, {period}" + ("" if way == OWN else f": rows of {way.removeprefix('/')}")
+            for table, way, period in self.changed
+            if way == OWN or (table, period) not in own
+        )
+
+
+def compared(prints: LoadPrints, noted: PeriodsNoted | None, key: bytes) -> Compared:
+    """Compare what is closed since an earlier load with what it was.
+
+    Args:
+      prints: of the load as it is.
+      noted: the newest of what the ledger has; None: nothing.
+      key: of the digests.
+    """
+    if noted is None or noted.key != key_name(key):
+        return Compared((), 0, incomparable=True)
+    changed: list[tuple[str, str, str]] = []
+    seen: set[tuple[str, str, str]] = set()
+    for table, way, told, read in _comparable(prints, noted):
+        for period, (_, digest) in told["periods"].items():
+            named = (table, way, _called(period, noted, table))
+            seen.add(named)
+            made = _digest(key, noted.nonce, f"{table} {way} {period}", read.shape, _of_period(read, period))
+            if made != digest:
+                changed.append(named)
+    return Compared(tuple(dict.fromkeys(changed)), len(seen), incomparable=False)
+
+
+def _called(period: str, noted: PeriodsNoted, table: str) -> str:
+    """A period, or the month of a day whose month is closed: nothing finer is compared, told of or reopened."""
+    first, last = days_of(period)
+    month = f"{first:%Y-%m}"
+    over = first == last and days_of(month)[1] < date.fromisoformat(noted.tables[table]["before"])
+    return month if over else period
+
+
+def noted_load(
+    prints: LoadPrints,
+    noted: PeriodsNoted | None,
+    found: Compared,
+    version: int,
+    key: bytes,
+    reopen: Reopen | None,
+    act: Act,
+) -> PeriodsNoted:
+    """What the ledger is told of a load.
+
+    Args:
+      prints: of it.
+      noted: what it has of the load before; None where that is not to be gone on from.
+      found: `compared` of both.
+      version: of the data, that of this load.
+      key: of the digests.
+      reopen: the custodian's word; needed where something has changed.
+      act: who does it, and why.
+    """
+    assert not found.changed or reopen is not None, "what has changed is reopened on the custodian's word only"
+    before = None if noted is None or found.incomparable else noted
+    nonce = secrets.token_hex(16)
+    held = {} if before is None or reopen == "all" else _held(prints, before, found.changed)
+    tables = {
+        name: {
+            "before": read.before.isoformat(),
+            "ways": {
+                way: _noted_way(f"{name} {way}", read, prints_of, held.get((name, way), {}), version, key, nonce)
+                for way, prints_of in read.ways.items()
+            },
+        }
+        for name, read in prints.tables.items()
+    }
+    return PeriodsNoted(
+        version=version,
+        fingerprint=prints.fingerprint,
+        key=key_name(key),
+        nonce=nonce,
+        loads=[*([] if before is None else before.loads), [version, prints.fingerprint]][-_LOADS:],
+        tables=tables,
+        whole={
+            name: _noted_whole(name, shape, one, before, version, key, nonce)
+            for name, (shape, one) in prints.whole.items()
+        },
+        reopened=[*([] if before is None else before.reopened), *_reopened(before, found, version, reopen)][
+            -_REOPENED:
+        ],
+        by=act.by,
+        reason=act.reason,
+    )
+
+
+def _comparable(prints: LoadPrints, noted: PeriodsNoted) -> Iterator[tuple[str, str, Mapping[str, Any], WayPrints]]:
+    """The ways of which both loads have read the same columns, and all periods that were closed are closed."""
+    for table, read in prints.tables.items():
+        for way, one in read.ways.items():
+            told = noted.tables.get(table, {}).get("ways", {}).get(way)
+            if told is not None and told["shape"] == one.shape:
+                closed = date.fromisoformat(noted.tables[table]["before"]) <= read.before
+                still = told["periods"] if closed else _still_closed(told["periods"], read.before)
+                yield table, way, {"periods": still}, one
+
+
+def _still_closed(periods: Mapping[str, Any], before: date) -> Mapping[str, Any]:
+    return {period: told for period, told in periods.items() if days_of(period)[1] < before}
+
+
+def _held(
+    prints: LoadPrints, noted: PeriodsNoted, changed: Sequence[tuple[str, str, str]]
+) -> dict[tuple[str, str], dict[str, int]]:
+    """By table and way, the periods that are held, with the version since which they are as they are.
+
+    What has changed in one table is reopened in all: what stays free then tells which period it was, and not whose.
+    """
+    otherwise = [days_of(period) for _, _, period in changed]
+    return {
+        (table, way): {
+            period: int(since)
+            for period, (since, _) in told["periods"].items()
+            if not _meets(_called(period, noted, table), otherwise)
+        }
+        for table, way, told, _ in _comparable(prints, noted)
+    }
+
+
+def _meets(period: str, others: Sequence[tuple[date, date]]) -> bool:
+    """Has a period a day of one of these stretches?"""
+    first, last = days_of(period)
+    return any(start <= last and first <= end for start, end in others)
+
+
+def _noted_way(
+    name: str, table: TablePrints, read: WayPrints, held: Mapping[str, int], version: int, key: bytes, nonce: str
+) -> dict[str, object]:
+    """Each period with the version since which all of its days are as they are, and its digest."""
+    days = [(days_of(period), since) for period, since in held.items()]
+    periods = {
+        period: [
+            _since(days_of(period), days, version),
+            _digest(key, nonce, f"{name} {period}", read.shape, _of_period(read, period)),
+        ]
+        for period in closed_periods(table.before, table.first)
+    }
+    return {"shape": read.shape, "periods": periods}
+
+
+def _since(period: tuple[date, date], held: Sequence[tuple[tuple[date, date], int]], version: int) -> int:
+    """The newest version of what a period is made of; this one where a day of it was not held before."""
+    within = [(max(days[0], period[0]), min(days[1], period[1]), since) for days, since in held]
+    within = [one for one in within if one[0] <= one[1]]
+    covered = sum(last.toordinal() - first.toordinal() + 1 for first, last, _ in within)
+    whole = period[1].toordinal() - period[0].toordinal() + 1
+    return max((since for _, _, since in within), default=1) if covered == whole else version
+
+
+def _noted_whole(
+    name: str, shape: str, read: Print, noted: PeriodsNoted | None, version: int, key: bytes, nonce: str
+) -> dict[str, object]:
+    told = {} if noted is None else noted.whole.get(name, {})
+    before = "" if noted is None else _digest(key, noted.nonce, name, shape, read)
+    same = (told.get("shape"), told.get("digest")) == (shape, before)
+    since = int(told["since"]) if same else version
+    return {"shape": shape, "since": since, "digest": _digest(key, nonce, name, shape, read)}
+
+
+def _reopened(noted: PeriodsNoted | None, found: Compared, version: int, reopen: Reopen | None) -> list[list[object]]:
+    """Table, period and version: of all tables alike, whichever of them has changed."""
+    if noted is None or (reopen != "all" and not found.changed):
+        return []
+    changed = None if reopen == "all" else [days_of(period) for _, _, period in found.changed]
+    every = [
+        (table, name)
+        for table, told in noted.tables.items()
+        for name in (_called(period, noted, table) for period in told["ways"].get(OWN, {}).get("periods", {}))
+        if changed is None or _meets(name, changed)
+    ]
+    return [[table, period, version] for table, period in dict.fromkeys(every)]
+
+
+def _of_period(read: WayPrints, period: str) -> Print:
+    first, last = (day.toordinal() for day in days_of(period))
+    return sum((one for day, one in read.days.items() if first <= day <= last), Print())
+
+
+def _digest(key: bytes, nonce: str, name: str, shape: str, read: Print) -> str:
+    """Of what was read, within one load: a load without a nonce is of an earlier version of this program."""
+    text = f"{shape} {read.count} {read.sums[0]} {read.sums[1]}"
+    return hmac.new(key, (f"{nonce} {name} {text}" if nonce else text).encode(), hashlib.sha256).hexdigest()[:32]
+
 
 _NO_TIMEOUT_MS = 0  # reading all rows takes as long as the tables are large
 
@@ -50,7 +353,7 @@ def bump_load(
       contract, policy_path: the policy, and where it is.
       ledger: its own.
       act: who does it, and why.
-      reopen: the custodian's word on closed periods that have changed (`server.policy.closed_periods`).
+      reopen: the custodian's word on closed periods that have changed (`server.policy.loads`).
       at: when the load was there, which says what is closed; None: now.
     Raises: BackendUnavailable, BackendFailed, ConfigurationInvalid, LedgerUnavailable; nothing is written then.
     Cost: as `read_prints`, where a table is append-only.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from planner.policy.budgets import BudgetPolicy
 from planner.policy.policy import Policy
+from planner.policy.sections import BudgetPolicy
 from server.errors import LedgerMissing
 from server.ledger.account import DATASET, Accounting, Grant, Renewal
 from server.ledger.analyst import Act
-from server.ledger.integrity.high_water_mark import read_marker
-from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.high_water_mark import read_marker
+from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.store_ledger import StoreLedger
 from server.policy.secrets import resolve
 
@@ -41,7 +41,7 @@ def open_policy_ledger(policy: Policy, policy_path: Path) -> StoreLedger:
     """
     if not policy.ledger_is_shared:
         return open_ledger(*ledger_paths(policy, policy_path))
-    from server.ledger.postgres.open import open_postgres_ledger
+    from server.ledger.postgres import open_postgres_ledger
 
     return open_postgres_ledger(resolve(policy.ledger_path, policy_path.parent), marker_of(policy_path))
 
@@ -80,6 +80,6 @@ def grant_of(budget: BudgetPolicy) -> Grant:
 def _created(policy: Policy, policy_path: Path) -> StoreLedger:
     if not policy.ledger_is_shared:
         return create_ledger(*ledger_paths(policy, policy_path))
-    from server.ledger.postgres.open import create_postgres_ledger
+    from server.ledger.postgres import create_postgres_ledger
 
     return create_postgres_ledger(resolve(policy.ledger_path, policy_path.parent), marker_of(policy_path))

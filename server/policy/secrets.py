@@ -1,11 +1,21 @@
-"""Secrets are named in the policy and live elsewhere: `env:NAME` or `file:PATH`."""
+"""Secrets are named in the policy and live elsewhere; the key of closed rows' digests is a file beside it.
+
+Secrets are named in the policy and live elsewhere: `env:NAME` or `file:PATH`.
+
+The key that digests of closed rows are made with: a file beside the policy, which no ledger and no client sees.
+
+Whoever reads the ledger could otherwise guess a period's rows and see by the digest that the guess is right. A key
+that is lost costs budget alone: closed periods cannot be compared any more, and count as new.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import secrets
 from pathlib import Path
 
-from server.backends.custody.file_urls import FILE_URLS, at_folder
+from server.backends.files import FILE_URLS, at_folder
 from server.errors import ConfigurationInvalid
 
 _PLAIN = ("postgresql://", "postgres://")
@@ -34,3 +44,43 @@ def resolve(reference: str, base: Path = Path()) -> str:
     if not secret:
         raise ConfigurationInvalid(f"the secret {reference} is not set", hint="set it before starting the proxy")
     return secret
+
+
+_BYTES = 32
+_SUFFIX = ".periods-key"
+
+
+def periods_key(policy_path: Path) -> bytes:
+    """The key beside a policy file; it is made where there is none, for its owner's eyes alone.
+
+    Raises: ConfigurationInvalid for a file that is no key, or cannot be made.
+    """
+    path = policy_path.with_name(policy_path.name + _SUFFIX)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return _read(path)
+    except OSError as error:
+        raise ConfigurationInvalid(f"{path.name} cannot be written: {error.strerror}") from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        key = secrets.token_bytes(_BYTES)
+        file.write(key.hex())
+        file.flush()
+        os.fsync(file.fileno())
+    return key
+
+
+def key_name(key: bytes) -> str:
+    """What the ledger calls a key by."""
+    return hashlib.sha256(b"periods key " + key).hexdigest()[:16]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        key = bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except (OSError, ValueError):
+        key = b""
+    if len(key) != _BYTES:
+        hint = "restore it from a backup, or remove it: closed periods then count as new"
+        raise ConfigurationInvalid(f"{path.name} is no key", hint=hint)
+    return key

@@ -1,6 +1,10 @@
-"""Keys that no constraint enforces: counted over all rows, for one version of the data, before anything is answered.
+"""What the custodian's check counts and finds, and the keys that no constraint enforces, counted over all rows.
 
-What the planner proves from a declared key (`planner.policy.declared_keys`) holds for the rows that were counted.
+What the custodian's check counts and what it finds.
+
+Keys that no constraint enforces: counted over all rows, for one version of the data, before anything is answered.
+
+What the planner proves from a declared key (`planner.policy.declared`) holds for the rows that were counted.
 Three things keep it so: the count is recorded in the ledger with the version of the data and the structure of the
 database; no question over private tables is answered where the record is of another version or structure; and whoever
 changes the rows says so (`noisegate data bump`). The last is the custodian's word: a row that is added in between is
@@ -10,16 +14,67 @@ noticed by the next check only. Where that is not good enough, let the database 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 from psycopg import sql
 
-from planner.policy.declared_keys import believed_keys, declared_keys, without_null
+from planner.policy.declared import believed_keys, declared_keys, without_null
 from planner.schema import Schema, Table
-from server.backends.custody.custody import Custody
+from server.backends.custody import Custody
 from server.errors import DataUnchecked
 from server.ledger.analyst import Act
-from server.policy.finding import Probe
+
+Severity = Literal["error", "warning", "accepted"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the custodian should know.
+
+    Attributes:
+      severity: `error`: what the policy declares is not so, and answers rest on it; `warning`: they are sound,
+        but less accurate; `accepted`: so many rows that the custodian has acknowledged.
+      subject: the table, and the column if it is about one.
+      message: what is so, and what follows from it.
+      rows: how many rows, exactly; a private number, so it is in no repr. None for a matter of structure.
+      next_step: what the custodian does about it, to the letter; it may hold the number. None: nothing in general.
+    """
+
+    severity: Severity
+    subject: str
+    message: str
+    rows: int | None = field(default=None, repr=False)
+    next_step: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A statement that counts the rows of one finding; zero rows are no finding.
+
+    Attributes:
+      accepted: up to how many the custodian has acknowledged; None: nothing was said.
+      next_step: what to do about them; `{rows}` stands for their number.
+    """
+
+    severity: Severity
+    subject: str
+    message: str
+    count: sql.Composed | bytes
+    accepted: int | None = None
+    next_step: str | None = None
+
+    def finding(self, rows: int) -> Finding:
+        """What so many rows mean; `rows` is above 0."""
+        step = None if self.next_step is None else self.next_step.replace("{rows}", str(rows))
+        if self.accepted is None:
+            return Finding(self.severity, self.subject, self.message, rows, step)
+        if rows <= self.accepted:
+            return Finding("accepted", self.subject, f"{self.message}; up to {self.accepted} are acknowledged", rows)
+        return Finding(
+            self.severity, self.subject, f"{self.message}; only {self.accepted} are acknowledged", rows, step
+        )
+
 
 _OF_TABLES = "The custodian runs `noisegate policy check`; then ask again."
 _OF_FILES = (

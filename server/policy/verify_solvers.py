@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 from planner.binding.bind import bind
 from planner.errors import UnsupportedSQL
+from planner.expand_views import expanded
 from planner.parsing.parse import private_select, read
 from planner.plan import Plan
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
-from planner.views.expand import expanded
+from privacy.compare_solvers import ComparedThreshold, compare_removals, compare_solvers
 from privacy.join_tuples import JoinTuples
-from privacy.mechanisms.vector.truncated_vector import merged
-from privacy.truncation.compare_solvers import ComparedThreshold, compare_removals, compare_solvers
+from privacy.papers.vector_release import merged
 from privacy.truncation.encode import encode
 from server.backends.backend import Backend
 

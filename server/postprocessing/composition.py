@@ -9,31 +9,33 @@ from datetime import UTC, datetime
 
 from sqlglot import exp
 
-from planner.binding.clock import replace_clock
-from planner.binding.placeholders import number_of, placeholders_in, substitute
+from planner.binding.placeholders import number_of, placeholders_in, replace_clock, substitute
 from planner.binding.scope import table_reference
 from planner.describe import describe, types_around
-from planner.dialect import Dialect
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
-from planner.group_domains.personal_keys import personal_table
+from planner.group_domains.key_sources import personal_table
 from planner.parsing.grammar import check_grammar
 from planner.parsing.parse import Statement
-from planner.parsing.statement_forms import check_row_counts
+from planner.parsing.spellings import check_row_counts
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.postprocessing.allowed_sql import check_allowed
 from planner.postprocessing.composed import Composed, is_relation
 from planner.postprocessing.decompose import decompose
-from planner.postprocessing.divisions import guard_divisions
 from planner.postprocessing.interval_ends import NoisyColumns, ShownIntervals, add_interval_ends, name_columns
-from planner.postprocessing.write_outer import OuterStatement, Relation, relation_columns, write_outer
+from planner.postprocessing.write_outer import (
+    OuterStatement,
+    Relation,
+    guard_divisions,
+    relation_columns,
+    write_outer,
+)
 from planner.public.route import means_cte
 from planner.released_expression import KeyValue, ReleasedValue, RowCount, own_sums
 from planner.rewriting.dialects.dialect_table import DIALECTS
-from planner.schema import Schema
+from planner.schema import Dialect, Schema
 from planner.sql import zones
-from planner.sql.result_names import NUMBERS, ResultType
-from planner.sql.sql_types import Family, SqlType, sql_type
+from planner.sql.sql_types import NUMBERS, Family, ResultType, SqlType, sql_type
 from planner.sql.trees import holds, nodes, tables_of
 from server.query import QueryRequest
 from server.question import Question

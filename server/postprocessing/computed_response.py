@@ -16,7 +16,7 @@ from server.note import kind_of
 from server.postprocessing.composition import Composition, DescribedComposition, keys_of, noisy_places
 from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape, text_bytes
 from server.question import Question
-from server.results.confidence_note import confidence_notes
+from server.results.notes import confidence_notes
 from server.results.public_result import NOTE
 
 Value = TypeVar("Value")

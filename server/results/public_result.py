@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner.planning.nan_notes import nan_columns, nan_note
-from planner.public.query import PublicQuery, PublicStatement
-from planner.sql.result_names import ResultType
+from planner.public.relation import PublicQuery, PublicStatement
+from planner.rewriting.read_nan_as_null import nan_columns, nan_note
+from planner.sql.sql_types import ResultType
 from server.backends.public_rows import Rows
 from server.query import Budget, Explanation, QueryResponse, ResultColumn, text_bytes
 from server.results.result_types import RESULT_TYPES, as_it_is, cells_of

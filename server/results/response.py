@@ -16,8 +16,8 @@ from planner.plan import Centre, Output, Plan, Release, normalised
 from planner.planning.contribution_bounds import amount_of
 from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, KeyValue, ReleasedValue, RowCount
-from planner.sql.datetime_texts import moment_text
-from planner.sql.result_names import NUMBERS, ResultType
+from planner.sql.datetimes import moment_text
+from planner.sql.sql_types import NUMBERS, ResultType
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answer_columns import NOTHING, CellColumn, LazyRows
@@ -27,7 +27,7 @@ from server.results.arithmetic.arithmetic import whole
 from server.results.arithmetic.column import Column
 from server.results.arithmetic.evaluate import Evaluator, releases_used
 from server.results.arithmetic.shown_groups import limited, shown_groups, sorted_groups
-from server.results.order_note import order_note
+from server.results.notes import order_note
 from server.results.result_types import RESULT_TYPES, cells_of
 
 _NOTES = {

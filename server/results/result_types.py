@@ -1,5 +1,13 @@
 """Result types: the one table of their forms for clients, PostgreSQL's wire, CSV and Arrow alike, and as parameters.
 
+PostgreSQL's binary form of numeric: digits to the base of ten thousand.
+
+Source: PostgreSQL, src/backend/utils/adt/numeric.c, numeric_send.
+
+Days and microseconds of moments' texts, as PostgreSQL's binary form and Arrow count them: also far from today.
+
+Result types: the one table of their forms for clients, PostgreSQL's wire, CSV and Arrow alike, and as parameters.
+
 A cell of an answer is what JSON carries (`server.query.Cell`): a number, a truth value or a text; of dates and times
 their ISO 8601 text, with a blank between the two, and `+00` behind a moment of a time zone. JSON thus has every cell
 as it is, but for numbers that are not finite, which are null. All other forms of a type stand in its entry here, and
@@ -22,14 +30,127 @@ from types import MappingProxyType
 from typing import Any
 
 from planner.binding.placeholders import Element, IntervalText
-from planner.expressions.reals import nearest_real
-from planner.sql.datetime_texts import read_moment, zoned_text
+from planner.expressions.coercion import nearest_real
+from planner.sql.datetimes import read_moment, zoned_text
 from planner.sql.literals import written_moment
-from planner.sql.result_names import ResultType
-from planner.sql.sql_types import Family
+from planner.sql.sql_types import Family, ResultType
 from server.query import Cell
-from server.results.moment_numbers import days_after, endless, microseconds_after
-from server.results.numeric import binary_numeric, decimal_of
+
+_BASE_DIGITS = 4
+_NEGATIVE, _NAN, _INFINITY, _MINUS_INFINITY = 0x4000, 0xC000, 0xD000, 0xF000
+
+
+class MalformedNumeric(ValueError):
+    """Bytes that are no binary numeric."""
+
+
+def binary_numeric(value: Decimal) -> bytes:
+    """The binary form.
+
+    >>> binary_numeric(Decimal("-1.5")).hex()
+    '000200004000000100011388'
+    """
+    if not value.is_finite():
+        sign = _NAN if value.is_nan() else _INFINITY if value > 0 else _MINUS_INFINITY
+        return struct.pack("!hhHH", 0, 0, sign, 0)
+    scale = max(0, -int(value.as_tuple().exponent))
+    whole, _, fraction = format(value.copy_abs(), "f").partition(".")
+    whole = whole.lstrip("0")
+    whole = whole.zfill(-(-len(whole) // _BASE_DIGITS) * _BASE_DIGITS)
+    fraction = fraction.ljust(-(-len(fraction) // _BASE_DIGITS) * _BASE_DIGITS, "0")
+    digits = [int((whole + fraction)[at : at + _BASE_DIGITS]) for at in range(0, len(whole + fraction), _BASE_DIGITS)]
+    weight = len(whole) // _BASE_DIGITS - 1
+    while digits and digits[0] == 0:
+        digits.pop(0)
+        weight -= 1
+    while digits and digits[-1] == 0:
+        digits.pop()
+    sign = _NEGATIVE if value < 0 else 0
+    weight = weight if digits else 0
+    return struct.pack(f"!hhHH{len(digits)}h", len(digits), weight, sign, scale, *digits)
+
+
+def decimal_of(raw: bytes) -> Decimal:
+    """The value of a binary form. Raises: MalformedNumeric for bytes that are none."""
+    if len(raw) < 8:
+        raise MalformedNumeric("a binary numeric has at least eight bytes")
+    count, weight, sign, scale = struct.unpack_from("!hhHH", raw)
+    if sign in (_NAN, _INFINITY, _MINUS_INFINITY):
+        return Decimal({_NAN: "nan", _INFINITY: "inf", _MINUS_INFINITY: "-inf"}[sign])
+    if count < 0 or len(raw) != 8 + 2 * count or sign not in (0, _NEGATIVE) or scale > 0x3FFF:
+        raise MalformedNumeric("a binary numeric is malformed")
+    digits = struct.unpack_from(f"!{count}h", raw, 8)
+    if any(not 0 <= digit < 10_000 for digit in digits):
+        raise MalformedNumeric("a binary numeric is malformed")
+    spelled = "".join(f"{digit:04d}" for digit in digits) or "0"
+    exponent = _BASE_DIGITS * (weight + 1 - count) if count else 0
+    return Decimal(("-" if sign else "") + spelled + f"E{exponent}")
+
+
+_MOMENT = re.compile(
+    r"(?P<sign>[+-]?)(?P<year>\d{4,7})-(?P<month>\d\d)-(?P<day>\d\d)"
+    r"(?:[ T](?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:\.(?P<fraction>\d{1,6}))?)?"
+    r"(?:[+-]00(?::?00)?|Z)?(?P<before_christ> \(?BC\)?)?",
+    re.ASCII,
+)
+_ENDLESS = {"infinity": 1, "-infinity": -1}
+_YEARS, _DAYS = 400, 146_097
+"""After so many years, of so many days, the calendar repeats itself."""
+
+_DAY_US = 86_400_000_000
+
+
+def endless(text: str) -> int:
+    """1 for `infinity`, -1 for `-infinity`, else 0.
+
+    >>> [endless(text) for text in ("infinity", "-infinity", "2024-05-17")]
+    [1, -1, 0]
+    """
+    return _ENDLESS.get(text, 0)
+
+
+def days_after(text: str, start: date) -> int:
+    """Days from a date to the one of a text, in the Gregorian calendar carried on to both sides, as PostgreSQL does.
+
+    Args:
+      text: a finite date or moment at UTC as a database writes it: `2024-05-17`, `12024-05-17`, `0044-03-15 BC`.
+      start: where counting begins.
+    Raises: ValueError for other texts.
+
+    >>> days_after("2000-01-02", date(2000, 1, 1)), days_after("0001-12-31 BC", date(1, 1, 1))
+    (1, -1)
+    >>> days_after("10000-01-01", date(9999, 12, 31))
+    1
+    """
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        raise ValueError
+    year = int(found["year"])
+    if found["before_christ"]:
+        year = 1 - year  # the year 1 BC is the year 0 of astronomers and of ISO 8601
+    elif found["sign"] == "-":
+        year = -year
+    turns, rest = divmod(year - 1, _YEARS)
+    day = date(rest + 1, int(found["month"]), int(found["day"]))
+    return turns * _DAYS + day.toordinal() - start.toordinal()
+
+
+def microseconds_after(text: str, start: date) -> int:
+    """Microseconds from the midnight of a date to the moment of a text.
+
+    Args:
+      text, start: as of `days_after`.
+    Raises: ValueError for other texts.
+
+    >>> microseconds_after("2000-01-01 00:00:01.5+00", date(2000, 1, 1))
+    1500000
+    """
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        raise ValueError
+    seconds = 3_600 * int(found["hour"] or 0) + 60 * int(found["minute"] or 0) + int(found["second"] or 0)
+    return days_after(text, start) * _DAY_US + seconds * 1_000_000 + int((found["fraction"] or "0").ljust(6, "0"))
+
 
 _EPOCH = datetime(2000, 1, 1)
 """PostgreSQL's binary forms of dates and times count from here."""

@@ -13,7 +13,7 @@ from privacy.noisy_answer import NoisyAnswer
 from server.backends.columns import Domain
 from server.query import Budget, QueryResponse
 from server.question import Question
-from server.results.confidence_note import confidence_notes
+from server.results.notes import confidence_notes
 from server.results.response import response
 from server.reuse.usable import cut_as_vectors
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from planner.reuse.outline import Outline
 from server.answers.encoding import outline_in
 from server.ledger.charge import ChargeRecord, KeptAnswer
-from server.scheduling.lru_cache import LruCache
+from server.lru_cache import LruCache
 
 _ANALYSTS = 256
 _MOST = 512

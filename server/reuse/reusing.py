@@ -17,13 +17,13 @@ from server.answers.kept_answers import KeptAnswers
 from server.answers.released import Released, alone_if_large
 from server.backends.columns import Domain
 from server.errors import NothingFollows
+from server.lru_cache import LruCache
 from server.question import Question
 from server.reuse.derived import Derived, Width, half_width
 from server.reuse.kept_outlines import KeptOutlines, Owned
 from server.reuse.regroup import OwnGroups, Regrouped, own_groups, regroup
 from server.reuse.sums import added_up, same_everywhere, taken, variance, weighted
 from server.reuse.usable import holds, one_factor, usable
-from server.scheduling.lru_cache import LruCache
 from server.workers.measure import AnyRelease
 
 _MOST_MATCHES = 16

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.mechanisms.noise.noise_sums import sum_interval
+from privacy.mechanisms.noise_sums import sum_interval
 from privacy.noisy_answer import NoisyAnswer
 from server.reuse.regroup import NOWHERE
 

@@ -1,17 +1,22 @@
-"""One measurement per question at a time, within a process: who comes second waits, and finds a kept answer.
+"""One measurement per question at a time, and a circuit breaker that lets one call try a database that is away.
+
+One measurement per question at a time, within a process: who comes second waits, and finds a kept answer.
 
 Between processes the ledger's claims do the same (`server/ledger/writes/reserve.py`).
+
+A circuit breaker before the database: while it is away nothing is reserved, so that the ledger does not grow.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from server.errors import CancelledEarly, TooManyQueries
+from planner.errors import SchemaChanged
+from server.errors import BackendUnavailable, CancelledEarly, TooManyQueries
 
 _LOOK_UP_S = 0.1  # how soon a cancellation is noticed
 
@@ -75,3 +80,75 @@ def check_waiting(end: float, cancelled: threading.Event | None) -> None:
     if time.monotonic() >= end:
         hint = "try again later; nothing was charged"
         raise TooManyQueries("this question is being answered for somebody else already", hint=hint)
+
+
+PROBE_PAUSE_S = 0.25
+"""Between the end of a look that found the database away and the beginning of the next one."""
+
+_WAIT_S = 60.0
+"""The longest wait for a look; one takes at most as long as a connection may."""
+
+
+_AWAY = (BackendUnavailable, SchemaChanged)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A look that found the database away; times by the monotonic clock."""
+
+    begun: float
+    ended: float
+    found: Exception
+
+
+class Outage:
+    """Remembers that the last question found the database away, or its tables changed. Any thread may use it.
+
+    A charge that is given back has left two entries in the ledger for ever. While the last attempt failed, who asks
+    looks first; one looks at a time and not too often, and all who asked before it looked are told what it found. So
+    nobody is refused for what was so before the question came, and the first question after an outage is answered.
+    """
+
+    def __init__(self) -> None:
+        self._away = threading.Event()
+        self._probing = threading.Lock()
+        self._last: _Look | None = None
+
+    @contextmanager
+    def watched(self, probe: Callable[[], None], cancelled: threading.Event | None = None) -> Iterator[None]:
+        """Look before the block where the last one found the database away, and remember what this one finds.
+
+        Args:
+          probe: asks the database for nothing but itself; raises BackendUnavailable or SchemaChanged.
+          cancelled: ends the wait for a look early.
+        Raises: what the probe or the block raises; TooManyQueries and CancelledEarly as other waits.
+        Cost: none while the database is there; else one connection, and a wait of PROBE_PAUSE_S.
+        """
+        if self._away.is_set():
+            self._look(probe, time.monotonic(), cancelled)
+        try:
+            yield
+        except _AWAY:
+            self._away.set()
+            raise
+
+    def _look(self, probe: Callable[[], None], asked: float, cancelled: threading.Event | None) -> None:
+        while not self._probing.acquire(timeout=_LOOK_UP_S):
+            check_waiting(asked + _WAIT_S, cancelled)
+        try:
+            if not self._away.is_set():
+                return
+            if self._last is not None and self._last.begun >= asked:
+                raise self._last.found.with_traceback(None)  # else each raise would lengthen it
+            if self._last is not None:
+                time.sleep(max(0.0, self._last.ended + PROBE_PAUSE_S - time.monotonic()))
+            begun = time.monotonic()
+            try:
+                probe()
+            except _AWAY as error:
+                self._last = _Look(begun, time.monotonic(), error)
+                raise
+            self._last = None
+            self._away.clear()
+        finally:
+            self._probing.release()

@@ -1,4 +1,8 @@
-"""The mirror of a policy: opened, and copied anew with the version of the data that it is of.
+"""The mirror of a policy: opened, copied anew with the version of the data, and again when it is too old.
+
+Copies a mirror anew when it is too old, in a process of its own, which no question waits for.
+
+The mirror of a policy: opened, and copied anew with the version of the data that it is of.
 
 A copy is current where the ledger's newest load names it. So the order is: count the declared keys and copy, in one
 snapshot; have the whole file on the disk; write the load into the ledger; put the file in the old one's place. What
@@ -8,29 +12,122 @@ questions go to the database. Where somebody else writes a load in between, the 
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from planner.policy.declared_keys import believed_keys
-from planner.policy.mirror import MirrorPolicy
+import structlog
+
+from planner.policy.declared import believed_keys
 from planner.policy.policy import Policy
+from planner.policy.sections import MirrorPolicy
 from planner.schema import Schema
-from server.backends.custody.custody import Custody
-from server.backends.custody.open_custody import open_custody
-from server.backends.custody.postgres import PostgresCustody
+from server.backends.custody import Custody
+from server.backends.open_custody import open_custody
+from server.backends.postgres_custody import PostgresCustody
 from server.errors import BackendUnavailable, ConfigurationInvalid
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.policy.secrets import resolve
 from server.policy.verified_keys import key_probes
 
-if TYPE_CHECKING:  # DuckDB is an extra
-    from server.backends.mirror.current_mirror import CurrentMirror
-    from server.backends.mirror.mirror_file import MirrorFile, Stamp
+if TYPE_CHECKING:
+    from server.backends.mirror import CurrentMirror, MirrorFile, Stamp
+
+
+_LOOK_S = 30.0
+_AFTER_FAILURE_S = 300.0
+_REASON = "the mirror's schedule"
+
+_log = structlog.get_logger("noisegate.mirror")
+
+
+def refreshing(policy_path: Path) -> list[str]:
+    """The command that copies the mirror of a policy."""
+    command = ["mirror", "refresh", "--policy", str(policy_path), "--reason", _REASON]
+    return [sys.executable, "-m", "server.cli.main", *command]
+
+
+class Copied(Protocol):
+    """What the schedule asks of a mirror."""
+
+    def why_not(self) -> str | None:
+        """What keeps it from being current; None where it is."""
+        ...
+
+    def copied_at(self) -> float | None:
+        """When it was copied, in seconds since 1970; None where there is none."""
+        ...
+
+
+class MirrorSchedule:
+    """One thread that looks every half minute whether the mirror is due.
+
+    It is due when it is as old as the policy lets it become, and at the start also when it is not current. After a
+    failure five minutes pass.
+
+    Args:
+      policy: in force.
+      mirror: the one that was there at the start.
+      command: what copies it.
+    """
+
+    def __init__(self, policy: Callable[[], Policy], mirror: Copied, command: list[str]) -> None:
+        self._policy = policy
+        self._mirror = mirror
+        self._command = command
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
+        self._copying: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """The thread begins; the first copy, if one is due, does not wait half a minute."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, with a copying that is under way; the copy before stays."""
+        self._stopped.set()
+        if self._copying is not None:
+            self._copying.terminate()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def due(self, now: float) -> bool:
+        """Is the copy too old? Never where the policy says `manual`."""
+        settings = self._policy().mirror
+        if settings is None or settings.refresh_s is None:
+            return False
+        copied_at = self._mirror.copied_at()
+        return copied_at is None or now - copied_at >= settings.refresh_s
+
+    def _run(self) -> None:
+        settings = self._policy().mirror
+        scheduled = settings is not None and settings.refresh_s is not None
+        wanted = scheduled and self._mirror.why_not() is not None
+        while not self._stopped.is_set():
+            copied = self._copy() if wanted or self.due(time.time()) else True
+            wanted = False
+            self._stopped.wait(_LOOK_S if copied else _AFTER_FAILURE_S)
+
+    def _copy(self) -> bool:
+        self._copying = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        if self._stopped.is_set():
+            self._copying.terminate()
+        _, said = self._copying.communicate()
+        done = self._copying.returncode == 0
+        self._copying = None
+        if done:
+            _log.info("mirror copied")
+        elif not self._stopped.is_set():
+            _log.error("mirror not copied", message=said.decode(errors="replace").strip()[-500:])
+        return done
+
 
 _NO_TIMEOUT_MS = 0
 _MEMORY_MB = 1_024
@@ -56,7 +153,7 @@ def open_mirror(policy: Policy, schema: Schema, url: str, folder: Path, ledger: 
         _of_postgres(custody)
     try:
         from server.backends.duckdb import DuckdbLimits
-        from server.backends.mirror.current_mirror import CurrentMirror, copied_tables
+        from server.backends.mirror import CurrentMirror, copied_tables
     except ModuleNotFoundError:
         raise ConfigurationInvalid("a mirror is a file of DuckDB, which is not installed", hint=_EXTRA) from None
     limits = DuckdbLimits.of_policy(policy.database_limits)
@@ -100,9 +197,8 @@ def _copied(mirror: CurrentMirror, policy: Policy, url: str, new: MirrorFile, re
     """Everything in one snapshot: the structure, the declared keys, the rows."""
     import duckdb
 
-    from server.backends.mirror.copy_tables import copy_tables
-    from server.backends.mirror.current_mirror import columns_of
-    from server.backends.mirror.mirror_file import Stamp, write_stamp
+    from server.backends.mirror import Stamp, columns_of, write_stamp
+    from server.backends.mirror_copy import copy_tables
 
     settings = policy.mirror
     assert settings is not None, "as of `refresh_mirror`"
@@ -142,7 +238,7 @@ def _check_size(new: MirrorFile, settings: MirrorPolicy) -> None:
 
 
 def _file(settings: MirrorPolicy, folder: Path) -> MirrorFile:
-    from server.backends.mirror.mirror_file import MirrorFile
+    from server.backends.mirror import MirrorFile
 
     key = "" if settings.key is None else resolve(settings.key, folder)
     return MirrorFile((folder / settings.path).absolute(), key)

@@ -11,13 +11,13 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from planner.errors import PolicyInvalid
-from planner.policy.declared_keys import with_declared_keys
+from planner.examine_views import check_declared_views
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy
 from planner.policy.validate import validate
 from planner.schema import Schema
-from planner.views.declared import check_declared_views
 from server.backends.backend import Backend
-from server.backends.custody.open_custody import open_policy_custody
+from server.backends.open_custody import open_policy_custody
 from server.errors import BackendUnavailable, ConfigurationInvalid
 from server.http.app import create_app
 from server.ledger.account import DATASET
@@ -26,16 +26,14 @@ from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
 from server.ledger.question_texts import QuestionKeys
 from server.pipeline import Pipeline
-from server.policy.accepted_policy import Change, PolicyFile, accept
+from server.policy.accepted_policy import Change, PolicyFile, accept, policy_changes
 from server.policy.dataset_budget import dataset_budget
 from server.policy.loads import note_first
 from server.policy.open_ledger_of_policy import open_policy_ledger
-from server.policy.policy_texts import policy_changes
 from server.policy.secrets import resolve
 from server.policy.verified_keys import verify_keys
 from server.reloadable_pipeline import ReloadablePipeline
-from server.startup.mirror import open_mirror
-from server.startup.mirror_schedule import MirrorSchedule, refreshing
+from server.startup.mirror import MirrorSchedule, open_mirror, refreshing
 from server.workers.kernel_compiler import compile_kernels
 from server.workers.measure import measure
 from server.workers.pool import WorkerLimits, WorkerPool

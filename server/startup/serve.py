@@ -17,14 +17,10 @@ import uvicorn
 from server.errors import ServerError
 from server.http.listener import HttpListener
 from server.ledger.analyst import Act
-from server.pgwire.auth.cancel_keys import CancelKeys
-from server.pgwire.auth.certificate import Certificate
-from server.pgwire.auth.ledger_verifiers import LedgerVerifiers
-from server.pgwire.auth.scram import unknown_secret
-from server.pgwire.connection import Limits, ListenerContext
-from server.pgwire.listener import Listener
+from server.pgwire.connection import CancelKeys, Limits, Listener, ListenerContext
 from server.pgwire.pipeline_gateway import PipelineGateway
-from server.pgwire.shadow.shadow import CONNECTIONS, ShadowDatabase
+from server.pgwire.scram import Certificate, LedgerVerifiers, unknown_secret
+from server.pgwire.shadow import CONNECTIONS, ShadowDatabase
 from server.reloadable_pipeline import ReloadablePipeline
 from server.scheduling.thread_pool import ThreadPool
 from server.startup.open_services import Services

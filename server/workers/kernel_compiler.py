@@ -16,7 +16,7 @@ import structlog
 import privacy
 from privacy.kernel import cache_folder
 from privacy.warm_up import PARTS, run_part
-from server.workers.start_places import processors
+from server.workers.pool import processors
 
 _log = structlog.get_logger("noisegate.compiler")
 

@@ -1,4 +1,8 @@
-"""The private part of the way of a query: sample, select groups, truncate, release; and its public plan.
+"""The private part of a query: sample, select groups, truncate, release; and its public plan.
+
+How many of the groups of an answer one unit of each relation reaches, once the groups are known.
+
+The private part of the way of a query: sample, select groups, truncate, release; and its public plan.
 
     Plan --plan_measurements--> Measuring
     BackendQuery --read--> JoinTuples --thin, keep--> JoinTuples --select--> public groups
@@ -29,21 +33,17 @@ from privacy.entropy import Entropy, OpendpEntropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
 from privacy.ladder import useful_ladder
-from privacy.mechanisms.by_key.key_counts import KeyCounts
-from privacy.mechanisms.clipping.joint_scale import finer
-from privacy.mechanisms.group_measurement import KindMeasurement, ServedGroupMeasurement
-from privacy.mechanisms.groups.group_lp import GroupLp
-from privacy.mechanisms.groups.group_threshold import GroupThreshold
-from privacy.mechanisms.groups.keep_groups import keep_groups
-from privacy.mechanisms.groups.kinds import GroupsOfKinds
-from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
-from privacy.mechanisms.groups.sums import Around, Centre, Counted, Deviation, Products, Sum
-from privacy.mechanisms.groups.vote_threshold import VoteThreshold
-from privacy.mechanisms.measurement import ServedMeasurement
-from privacy.mechanisms.ranks.rank import Rank
-from privacy.mechanisms.ranks.rank_release import RankBatch, RankRelease
-from privacy.mechanisms.ranks.shared_rows import Sharing
+from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold, keep_groups
+from privacy.mechanisms.group_lp import GroupLp
+from privacy.mechanisms.joint_scale import finer
+from privacy.mechanisms.measurement import KindMeasurement, ServedGroupMeasurement, ServedMeasurement
+from privacy.mechanisms.rank import Rank
+from privacy.mechanisms.rank_release import RankBatch, RankRelease
+from privacy.mechanisms.rank_rows import Sharing
+from privacy.mechanisms.shared_threshold import LaplaceOrGaussian
+from privacy.mechanisms.sums import Around, Centre, Counted, Deviation, GroupsOfKinds, Products, Sum
 from privacy.noisy_answer import NoisyAnswer
+from privacy.papers.key_counts import KeyCounts
 from privacy.registry import (
     MECHANISMS,
     JointMechanism,
@@ -58,21 +58,49 @@ from privacy.registry import (
     release_together,
 )
 from privacy.sampling.design import SampleDesign
-from privacy.sampling.draws import SystemDraws
+from privacy.sampling.draws import SystemDraws, thin
 from privacy.sampling.scale_up import scale_up, scale_up_noise
-from privacy.sampling.thin import thin
 from privacy.truncation.control import SolverName
 from privacy.truncation.encode import encode
-from privacy.truncation.loads.length_histogram import LengthHistogram
-from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum
-from privacy.truncation.solver_routes import load_solver
-from privacy.truncation.truncate import truncate
-from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.truncation.histograms import LengthHistogram, LoadHistogram, LoadsOfSum
+from privacy.truncation.programs.solver_routes import load_solver
+from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.units import ONE
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
-from server.workers.groups_of_kinds import groups_of_kinds
+
+
+def groups_of_kinds(kinds: Sequence[KindReach], domain: Domain) -> GroupsOfKinds:
+    """L0 of the units of each relation: the most groups that share values of the keys that follow from a unit.
+
+    Positions of a relation that are different functions add up; there are never more than all groups. A function of
+    the list of groups alone, which is public: declared, read from public tables, or shown by a release.
+
+    Returns: one number, at least 1, for each relation of `kinds`.
+    Cost: a sort of the groups for each position.
+    """
+    every = max(1, len(domain))
+    return tuple(
+        (one.relation, max(1, min(every, sum(_most_alike(domain, places) for places in one.determines))))
+        for one in kinds
+    )
+
+
+def _most_alike(domain: Domain, places: Sequence[int]) -> int:
+    """The most groups that have the same values of some keys."""
+    group = np.zeros(len(domain), np.int64)
+    for place in places:
+        value = _codes(domain.keys[place])[domain.places(place)]
+        _, group = np.unique(group * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
+    return int(np.bincount(group).max(initial=0))
+
+
+def _codes(values: Sequence[object]) -> NDArray[np.int64]:
+    """A number for each value, the same for equal ones and for all that equal nothing, as NaN does."""
+    known: dict[object, int] = {}
+    return np.array([known.setdefault(value if value == value else None, len(known)) for value in values], np.int64)
+
 
 AnyRelease = ServedMeasurement | ServedGroupMeasurement | RankRelease | KeyCounts
 """What may measure one release of a plan."""

@@ -1,5 +1,12 @@
 """Worker processes: private rows are read and solved here, never in the process that talks to clients.
 
+How many workers of this process may start at once: as many as there are processors.
+
+A start is seconds of computing, in which libraries are imported. Where more of them start at once than the machine
+has processors, each takes as many times longer, and none may be ready when the first is waited for.
+
+Worker processes: private rows are read and solved here, never in the process that talks to clients.
+
 A worker runs one call at a time under a memory limit; over its time limit it is killed and replaced. What comes
 back is a NoisyAnswer or one of our own errors: a worker never sends an exception it did not expect.
 """
@@ -7,24 +14,54 @@ back is a NoisyAnswer or one of our own errors: a worker never sends an exceptio
 from __future__ import annotations
 
 import math
+import os
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import structlog
 
-from planner.policy.database_limits import DatabaseLimits
+from planner.policy.sections import DatabaseLimits
 from server.errors import CancelledEarly, TooManyQueries, WorkerFailed
-from server.scheduling.fair_queue import FairQueue, Turn
-from server.workers.start_places import start_place
+from server.scheduling.fair_shares import FairQueue, Turn
 from server.workers.worker import NotTaken, Worker
+
+_LOOK_UP_S = 0.1  # how soon it is noticed that nobody wants the worker any more
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)  # not on every system
+    return max(1, len(allowed(0)) if allowed is not None else os.cpu_count() or 1)
+
+
+_PLACES = threading.BoundedSemaphore(processors())
+
+
+@contextmanager
+def start_place(given_up: threading.Event) -> Iterator[bool]:
+    """A place among the workers that start, from before the process is there until it is ready.
+
+    Args:
+      given_up: set when the worker is wanted no more.
+    Returns: False where that was so before there was a place; then nothing is to be started.
+    """
+    while not _PLACES.acquire(timeout=_LOOK_UP_S):
+        if given_up.is_set():
+            yield False
+            return
+    try:
+        yield not given_up.is_set()
+    finally:
+        _PLACES.release()
+
 
 Result = TypeVar("Result")
 
-_LOOK_UP_S = 0.1  # how soon a cancellation is noticed
 _TRY_AGAIN_S = 1.0  # after a worker could not be started
 _START_S = 300.0  # how long a worker may take to import what it needs: seconds, but for a machine under load
 _MOST_START_S = (

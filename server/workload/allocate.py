@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.marginals.grid import Grid
-from privacy.marginals.strategy import Strategy, best_shares
+from privacy.marginals import Grid, Strategy, best_shares
 from server.workload.counted_grid import CountedGrid, Member, scale_at_one
 
 WORTH = 0.8

@@ -12,7 +12,7 @@ import numpy as np
 from planner.errors import PlannerError
 from planner.planning.answer_times import rounded_up
 from planner.released_expression import KeyValue, ReleasedValue
-from privacy.marginals.strategy import best_shares
+from privacy.marginals import best_shares
 from server.answers.released import Released
 from server.errors import NoProposal
 from server.found import Kept

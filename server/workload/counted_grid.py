@@ -17,7 +17,7 @@ from planner.limits import most_groups
 from planner.policy.policy import Policy
 from planner.workload.marginals import Axis, Marginal, finer, marginal, why_alone
 from planner.workload.whole_axes import ColumnOfTable, made_whole, with_others
-from privacy.marginals.grid import MOST_AXES, Grid
+from privacy.marginals import MOST_AXES, Grid
 from server.backends.columns import Domain
 from server.query import QueryRequest
 from server.question import Question

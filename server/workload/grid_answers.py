@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.marginals.reconstruct import Reconstruction
-from privacy.mechanisms.noise.noise_sums import step_at_most
+from privacy.marginals import Reconstruction
+from privacy.mechanisms.noise_sums import step_at_most
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.released import Released
 from server.errors import QueryFailed

@@ -15,7 +15,7 @@ MOST_QUERIES = 64
 
 MOST_PARTS = 16
 """What is measured for a workload: as many reservations of one analyst as may be open beside a few others, since each
-may still fail (`server.ledger.writes.failure_limit`)."""
+may still fail (`server.ledger.writes.reserve`)."""
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import epsilon_lower_bound
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
+from tests.audit.auditor import Outputs, epsilon_lower_bound
 from tests.audit.pairs import Table, repeated
 from tests.support.simulated_entropy import SimulatedEntropy
 

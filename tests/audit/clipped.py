@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from privacy.audit.outputs import Outputs
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
-from privacy.mechanisms.group_measurement import GroupMeasurement
+from privacy.mechanisms.measurement import GroupMeasurement
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.audit.auditing import loss_bound, plain
+from tests.audit.auditor import Outputs
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 

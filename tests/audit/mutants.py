@@ -11,8 +11,8 @@ from privacy.entropy import Entropy
 from privacy.exact import exact_epsilon
 from privacy.join_tuples import DistinctTuples
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
-from privacy.mechanisms.racing.r2t import R2T
+from privacy.mechanisms.noise import ThresholdNoise, rungs
+from privacy.papers.r2t import R2T
 from privacy.units import ONE
 
 

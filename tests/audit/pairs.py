@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.racing.r2t import R2T
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.papers.r2t import R2T
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 
 Table = NDArray[np.int64]

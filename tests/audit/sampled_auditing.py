@@ -9,16 +9,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import epsilon_lower_bound
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.noisy_answer import NoisyAnswer
-from privacy.published.sampled.sample_and_explore import SampleAndExplore
-from privacy.published.sampled.simple_sampling import SimpleSampling
-from privacy.truncation.tabulated_answer import TabulatedAnswer
-from privacy.truncation.truncated_answer import TruncatedAnswer
+from privacy.papers.sample_and_explore import SampleAndExplore
+from privacy.papers.simple_sampling import SimpleSampling
+from privacy.truncation.truncated_answer import TabulatedAnswer, TruncatedAnswer
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, goes, outputs
+from tests.audit.auditor import epsilon_lower_bound
 from tests.support.seeded_draws import ScriptedDraws, SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 

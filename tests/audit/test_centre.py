@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.outputs import Outputs
-from privacy.published.centre.centre import STEPS, SampledMean, SampledMedian, SimpleRandomSample
-from privacy.published.centre.smooth_median import median_sensitivity
+from privacy.papers.centre import STEPS, SampledMean, SampledMedian, SimpleRandomSample, median_sensitivity
 from tests.audit.auditing import loss_bound, plain, slow
+from tests.audit.auditor import Outputs
 from tests.support.seeded_draws import SeededDraws
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy

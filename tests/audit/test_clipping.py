@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import epsilon_lower_bound
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.clipping.clip import Clip
-from privacy.mechanisms.clipping.unit_vectors import UnitVectors, step_of
-from privacy.mechanisms.selection.lazy_choice import noisy_choice
-from privacy.mechanisms.selection.settings import SelectionSettings
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.mechanisms.clip import Clip
+from privacy.mechanisms.selection import SelectionSettings, noisy_choice
+from privacy.mechanisms.unit_vectors import UnitVectors, step_of
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from tests.audit.auditing import FAILURE_PROBABILITY, loss_bound, plain, slow
+from tests.audit.auditor import Outputs, epsilon_lower_bound
 from tests.audit.clipped import BIG, Vector, side_by_side, vector_audit
 from tests.audit.mutants import WeakerNoise
 from tests.support.seeds import examples

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privacy.audit.outputs import Outputs
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.clipping.clip import Clip
-from privacy.mechanisms.clipping.rounded_noise import RoundedNoise
-from privacy.truncation.loads.length_histogram import SHARE_BITS, LengthHistogram, VectorsOfSum
-from privacy.truncation.loads.load_histogram import LoadHistogram
+from privacy.mechanisms.clip import Clip
+from privacy.mechanisms.unit_vectors import RoundedNoise
+from privacy.truncation.histograms import SHARE_BITS, LengthHistogram, LoadHistogram, VectorsOfSum
 from privacy.units import ONE
 from tests.audit.auditing import loss_bound, plain, slow
+from tests.audit.auditor import Outputs
 from tests.audit.clipped import BIG, RUNS, Vector
 from tests.support.lengths import columns, length_of
 from tests.support.simulated_entropy import SimulatedEntropy

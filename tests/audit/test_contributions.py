@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.mechanisms.contributions import released
 from tests.audit.auditing import RUNS, loss_bound, plain, slow
+from tests.audit.auditor import Outputs
 from tests.audit.mutants import WeakerNoise
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -7,14 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privacy.audit.outputs import Outputs
 from privacy.exact import exact_epsilon
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.clipping.clip import Clip
-from privacy.mechanisms.clipping.counted_clip import CountedClip
-from privacy.mechanisms.noise.integer_noise import IntegerNoise
+from privacy.mechanisms.clip import Clip, CountedClip
+from privacy.mechanisms.noise import IntegerNoise
 from tests.audit.auditing import loss_bound, plain
+from tests.audit.auditor import Outputs
 from tests.audit.clipped import BIG, Vector, side_by_side
 from tests.audit.mutants import WeakerNoise
 from tests.support.seeds import examples

@@ -10,20 +10,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import delta_lower_bound, epsilon_lower_bound
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.group_threshold import GroupThreshold
-from privacy.mechanisms.groups.keep_groups import keep_groups
-from privacy.mechanisms.groups.vote_threshold import VoteThreshold
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
+from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold, keep_groups
+from privacy.mechanisms.noise import ThresholdNoise
 from privacy.truncation.encode import encode
-from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncate import truncate
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, RUNS, plain
+from tests.audit.auditor import Outputs, delta_lower_bound, epsilon_lower_bound
 from tests.audit.mutants import WeakerNoise
 from tests.support.seeds import sampled
 from tests.support.simulated_entropy import SimulatedEntropy

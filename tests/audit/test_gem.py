@@ -7,7 +7,7 @@ import pytest
 from privacy.entropy import OpendpEntropy
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.selection.settings import SelectionSettings
+from privacy.mechanisms.selection import SelectionSettings
 from tests.audit.auditing import FAILURE_PROBABILITY, RUNS, audit, slow
 from tests.audit.mutants import UnsplitGem, WeakerNoise
 from tests.audit.pairs import crowd_and_one_more, empty_and_full_unit, margin_swing, selection_swing

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.selection.settings import SelectionSettings
-from privacy.sampling.bernoulli import bernoulli_places
+from privacy.mechanisms.selection import SelectionSettings
 from privacy.sampling.design import SampleDesign
+from privacy.sampling.draws import bernoulli_places
 from privacy.sampling.join_tree import JoinTree, TreePart
 from tests.audit.auditing import RUNS, slow
 from tests.audit.mutants import WeakerNoise

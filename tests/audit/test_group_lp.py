@@ -7,23 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privacy.audit.auditor import epsilon_lower_bound
-from privacy.audit.outputs import Outputs
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
-from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.groups.group_lp import GroupLp
-from privacy.mechanisms.groups.keep_groups import keep_groups
-from privacy.mechanisms.groups.kinds import capacities_of
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.selection.settings import SelectionSettings
+from privacy.mechanisms.found_groups import keep_groups
+from privacy.mechanisms.gem import ConcentratedGem
+from privacy.mechanisms.group_lp import GroupLp
+from privacy.mechanisms.selection import SelectionSettings
+from privacy.mechanisms.shared_threshold import SharedThreshold
+from privacy.mechanisms.sums import capacities_of
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder.capacities import Capacities
+from privacy.truncation.ladder_instance import Capacities
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, loss_bound, plain, slow
+from tests.audit.auditor import Outputs, epsilon_lower_bound
 from tests.audit.clipped import BIG, Vector, side_by_side
 from tests.audit.pairs import Table, empty_and_full_unit, repeated
 from tests.support.seeds import examples

@@ -10,21 +10,29 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
-from privacy.mechanisms.by_key.count_samples import noisy_sample, row_rate
-from privacy.mechanisms.by_key.fpa import FPA, coefficient_scale, coefficients, reals, sensitivity
-from privacy.mechanisms.by_key.gs import GS
-from privacy.mechanisms.by_key.gs_r import GSR
-from privacy.mechanisms.by_key.gs_s import GSS
-from privacy.mechanisms.by_key.incidence import Incidence
-from privacy.mechanisms.by_key.key_counts import KeyCounts
-from privacy.mechanisms.by_key.lpa import LPA
-from privacy.mechanisms.by_key.noisy_counts import NoisyCounts, equal_groups, noisy, smoothed
-from privacy.mechanisms.by_key.smoothing_bias import SmoothingBias
-from privacy.mechanisms.by_key.smoothing_choice import Smoothing, choose
+from privacy.papers.grouping_smoothing import (
+    FPA,
+    GSR,
+    GSS,
+    LPA,
+    Incidence,
+    NoisyCounts,
+    coefficient_scale,
+    coefficients,
+    equal_groups,
+    noisy,
+    noisy_sample,
+    reals,
+    row_rate,
+    sensitivity,
+    smoothed,
+)
+from privacy.papers.key_counts import KeyCounts, SmoothingBias
+from privacy.papers.smoothing_choice import GS, Smoothing, choose
 from privacy.sampling.draws import Draws
 from tests.audit.auditing import loss_bound, plain, slow
+from tests.audit.auditor import Outputs
 from tests.audit.mutants import WeakerNoise
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import SeededDraws
@@ -163,7 +171,7 @@ def test_sampled_rows_keep_the_claim_and_two_wrong_rates_do_not(monkeypatch: pyt
 
     assert 0.5 < bound(BOTH_KEYS, [1], sample, 12_000) <= 1.0
     for wrong in (0.5, row_rate(1, Fraction(1))):
-        monkeypatch.setattr("privacy.mechanisms.by_key.count_samples.row_rate", lambda *_, wrong=wrong: wrong)
+        monkeypatch.setattr("privacy.papers.grouping_smoothing.row_rate", lambda *_, wrong=wrong: wrong)
         assert bound(BOTH_KEYS, [1], sample, 20_000) > 1.0, wrong
 
 

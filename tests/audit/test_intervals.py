@@ -14,30 +14,25 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from privacy.audit.coverage import coverage_upper_bound
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.fixed import Fixed
-from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.gem import Fixed, Gem
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.racing.r2t import R2T
-from privacy.mechanisms.racing.s4s import S4S
 from privacy.noisy_answer import NoisyAnswer
-from privacy.published.laplace_global import LaplaceGlobal
-from privacy.published.s4s_rdp import S4SRenyi
-from privacy.published.sampled.inner_mechanism import InnerMechanism
-from privacy.published.sampled.population import NoisyPopulation, PublicPopulation
-from privacy.published.sampled.sample_and_explore import SampleAndExplore
-from privacy.published.sampled.simple_sampling import SimpleSampling
+from privacy.papers.dp_s4s import S4S, S4SRenyi
+from privacy.papers.laplace_global import LaplaceGlobal
+from privacy.papers.r2t import R2T
+from privacy.papers.sample_and_explore import SampleAndExplore
+from privacy.papers.simple_sampling import InnerMechanism, NoisyPopulation, PublicPopulation, SimpleSampling
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.scale_up import scale_up
 from privacy.truncation.encode import encode
-from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncate import truncate
-from privacy.truncation.truncated_answer import TruncatedAnswer
+from privacy.truncation.truncated_answer import TabulatedAnswer, TruncatedAnswer
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, goes, slow
+from tests.audit.auditor import coverage_upper_bound
 from tests.audit.mutants import WeakerNoise
 from tests.audit.sampled_auditing import joined, tuples_of
 from tests.support.seeds import examples

@@ -10,18 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import epsilon_lower_bound
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.clipping import joint_scale
-from privacy.mechanisms.clipping.clip import Clip
-from privacy.mechanisms.clipping.joint_scale import FINER, JOINT_CHARGE, ScaledSum, finer, release_at_one_scale
-from privacy.mechanisms.clipping.unit_vectors import UnitVectors, step_of
-from privacy.mechanisms.fixed import Fixed
-from privacy.mechanisms.groups.bound_first import (
+from privacy.mechanisms import joint_scale
+from privacy.mechanisms.bound_first import (
     MEAN_OF_BOUND,
     BoundFirst,
     BoundTest,
@@ -29,9 +22,15 @@ from privacy.mechanisms.groups.bound_first import (
     bound_test,
     left_by_test,
 )
-from privacy.mechanisms.groups.sums import Centre, Deviation, Products
+from privacy.mechanisms.budget import PureBudget
+from privacy.mechanisms.clip import Clip
+from privacy.mechanisms.gem import Fixed
+from privacy.mechanisms.joint_scale import FINER, JOINT_CHARGE, ScaledSum, finer, release_at_one_scale
+from privacy.mechanisms.sums import Centre, Deviation, Products
+from privacy.mechanisms.unit_vectors import UnitVectors, step_of
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, plain, slow
+from tests.audit.auditor import Outputs, epsilon_lower_bound
 from tests.audit.clipped import BIG, Vector, side_by_side
 from tests.audit.mutants import WeakerNoise
 from tests.support.seeds import examples

@@ -9,16 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privacy.audit.auditor import epsilon_lower_bound
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.join_tuples import OwnerColumn, RankedTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.ranks.exponential_rank import uniform
-from privacy.mechanisms.ranks.rank import Rank
-from privacy.mechanisms.ranks.rank_release import RankBatch
-from privacy.mechanisms.ranks.shared_rows import SharedRows, Sharing
+from privacy.mechanisms.rank import Rank, uniform
+from privacy.mechanisms.rank_release import RankBatch
+from privacy.mechanisms.rank_rows import SharedRows, Sharing
 from tests.audit.auditing import FAILURE_PROBABILITY
+from tests.audit.auditor import Outputs, epsilon_lower_bound
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 

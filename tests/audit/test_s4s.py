@@ -15,19 +15,17 @@ import pytest
 from numpy.typing import NDArray
 
 from privacy.accounting.event import ZCDP, PureDP
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.exact import exact_epsilon
 from privacy.mechanisms.budget import ConcentratedBudget
-from privacy.mechanisms.noise.release import released
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
-from privacy.mechanisms.racing.s4s import S4S
-from privacy.published.s4s_rdp import S4SRenyi
-from privacy.published.s4s_zcdp import S4SConcentrated
+from privacy.mechanisms.noise import ThresholdNoise, rungs
+from privacy.mechanisms.release import released
+from privacy.papers.dp_s4s import S4S, S4SConcentrated, S4SRenyi
+from privacy.papers.renyi_sampling import joint_renyi
 from privacy.sampling.design import SampleDesign
-from privacy.sampling.joint_renyi import joint_renyi
-from privacy.sampling.square_loss import gaussian_loss
+from privacy.sampling.loss import gaussian_loss
 from tests.audit.auditing import FAILURE_PROBABILITY, loss_bound, plain, slow
+from tests.audit.auditor import Outputs
 from tests.audit.mutants import WeakerNoise
 from tests.audit.tuple_samples import UnitAtTheBound, sampled_audit
 from tests.support.seeds import examples

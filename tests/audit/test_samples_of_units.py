@@ -9,12 +9,15 @@ import pytest
 
 from privacy.entropy import Entropy
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.noise.integer_noise import IntegerNoise
-from privacy.published.sampled.inner_mechanism import InnerMechanism
-from privacy.published.sampled.population import NoisyPopulation, PublicPopulation, UnitCount
-from privacy.published.sampled.repeated_exploration import RepeatedExploration
-from privacy.published.sampled.sample_and_explore import SampleAndExplore
-from privacy.published.sampled.simple_sampling import SimpleSampling
+from privacy.mechanisms.noise import IntegerNoise
+from privacy.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
+from privacy.papers.simple_sampling import (
+    InnerMechanism,
+    NoisyPopulation,
+    PublicPopulation,
+    SimpleSampling,
+    UnitCount,
+)
 from tests.audit.auditing import slow
 from tests.audit.mutants import WeakerNoise
 from tests.audit.sampled_auditing import Pairs, explored_runs, lower_bound, sampled_runs, tuples_of

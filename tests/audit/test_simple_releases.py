@@ -13,14 +13,12 @@ import pytest
 
 from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.fixed import Fixed
-from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.gem import Fixed, Gem
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.racing.r2t import R2T
-from privacy.published.laplace_global import LaplaceGlobal
+from privacy.papers.laplace_global import LaplaceGlobal
+from privacy.papers.r2t import R2T
 from privacy.truncation.encode import encode
-from privacy.truncation.truncate import truncate
-from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.units import ONE
 from tests.audit.auditing import RUNS, audit, slow
 from tests.audit.mutants import UnsplitR2T, WeakerNoise, plain_distinct_count

@@ -12,20 +12,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.auditor import epsilon_lower_bound
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.vector.pmsja import Pmsja
-from privacy.mechanisms.vector.s4s_vector import S4SVector
-from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
-from privacy.mechanisms.vector.sparse_vector import SparseVector
-from privacy.mechanisms.vector.truncated_vector import TruncatedVector, vector_instance
+from privacy.papers.pmsja import Pmsja
+from privacy.papers.s4s_vector import S4SVector
+from privacy.papers.smooth_sensitivity import GaussianRamp
+from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
+from privacy.papers.vector_release import SparseVector, TruncatedVector, vector_instance
 from privacy.truncation.encode import encode
-from privacy.truncation.vector.certificate.shares import SHARE_BITS, WHOLE
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, LENGTH, loss_bound, slow
+from tests.audit.auditor import Outputs, epsilon_lower_bound
 from tests.audit.mutants import WeakerNoise
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy

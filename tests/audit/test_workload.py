@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.ladder import Ladder
-from privacy.marginals.grid import Grid
-from privacy.marginals.reconstruct import Reconstruction
-from privacy.marginals.strategy import best_shares
+from privacy.marginals import Grid, Reconstruction, best_shares
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.units import ONE
 from tests.audit.auditing import loss_bound, plain, slow
+from tests.audit.auditor import Outputs
 from tests.audit.mutants import WeakerNoise
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.audit.outputs import Outputs
 from privacy.entropy import Entropy
 from privacy.ladder import Ladder
 from privacy.mechanisms.measurement import Measurement
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.audit.auditing import RUNS, loss_bound, outputs_high
+from tests.audit.auditor import Outputs
 from tests.support.simulated_entropy import SimulatedEntropy
 
 

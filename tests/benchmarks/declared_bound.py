@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import useful_ladder
-from privacy.mechanisms.fixed import Fixed
-from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.groups.bound_first import BoundFirst, bound_ladder
+from privacy.mechanisms.bound_first import BoundFirst, bound_ladder
+from privacy.mechanisms.gem import Fixed, Gem
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.units import WEIGHT_BITS

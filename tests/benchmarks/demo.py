@@ -14,8 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from server.demo.asking import Answer, ask, client, true_values
-from server.demo.queries import QUERIES, DemoQuery
+from server.demo.demonstration import QUERIES, Answer, DemoQuery, ask, client, true_values
 from server.demo.workplace import ROOT, add_analyst, new_data, prepare, proxy
 from tests.benchmarks.rows import Row
 

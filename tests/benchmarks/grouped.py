@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.clipping.clip import Clip
-from privacy.mechanisms.clipping.joint_scale import ScaledSum, release_at_one_scale
-from privacy.mechanisms.group_measurement import GroupMeasurement
-from privacy.mechanisms.groups.group_lp import GroupLp, group_lps
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.clip import Clip
+from privacy.mechanisms.group_lp import GroupLp, group_lps
+from privacy.mechanisms.joint_scale import ScaledSum, release_at_one_scale
+from privacy.mechanisms.measurement import GroupMeasurement
+from privacy.mechanisms.shared_threshold import SharedThreshold
+from privacy.mechanisms.sums import Sum
 from privacy.registry import group_measurements
 from privacy.truncation.encode import encode
 from privacy.units import ONE

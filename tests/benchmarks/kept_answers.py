@@ -21,10 +21,9 @@ from statistics import median, quantiles
 from typing import cast
 
 from server.http.app import create_app
-from server.http.limits.key_limits import Rate
-from server.ledger.analyst import Act
-from server.ledger.api_keys import key_hash, new_key
-from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.http.services import Rate
+from server.ledger.analyst import Act, key_hash, new_key
+from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
@@ -145,7 +144,7 @@ def _server(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 def _serve(folder: Path, parent: multiprocessing.connection.Connection) -> None:
-    from server.cli.logs import log_to
+    from server.cli.commands.serve import log_to
 
     with closing(open_ledger(*_paths(folder))) as ledger, (folder / "log").open("w") as log:
         log_to(log)

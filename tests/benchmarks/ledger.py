@@ -20,11 +20,10 @@ import psycopg
 
 from server.backends import embedded
 from server.backends.embedded import EmbeddedPostgres
-from server.ledger.postgres.open import create_postgres_ledger, open_postgres_ledger
-from server.ledger.postgres.triggers import SCHEMA
-from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.postgres import SCHEMA, create_postgres_ledger, open_postgres_ledger
+from server.ledger.sqlite import create_ledger, open_ledger
+from server.ledger.store import TABLES
 from server.ledger.store_ledger import StoreLedger
-from server.ledger.tables.schema import TABLES
 from tests.benchmarks.rows import Row
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.ledger_race import prepare_race, race

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.gem import NESTED_SELECTION, Gem
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.benchmarks.rows import Row
 from tests.support.gem_tuning.degree_distributions import truncated

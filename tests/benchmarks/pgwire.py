@@ -17,7 +17,7 @@ import psycopg
 from rich.progress import Progress
 
 from server.backends import embedded
-from server.cli.logs import log_to
+from server.cli.commands.serve import log_to
 from server.demo.database import load_once
 from server.demo.workplace import add_analyst
 from server.pgwire.connection import Connection as Unopened

@@ -17,10 +17,10 @@ from pathlib import Path
 from planner.plan import BackendQuery
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
-from server.backends.parquet.folder import ParquetFiles
+from server.backends.files import ParquetFiles
 from server.backends.query_tuples import QueryTuples
-from server.backends.spark.backend import SparkBackend, SparkLimits
-from server.backends.spark.local_server import SparkMemory, local_spark, stop_local_sparks
+from server.backends.spark import SparkBackend, SparkLimits
+from server.backends.spark_custody import SparkMemory, local_spark, stop_local_sparks
 from tests.benchmarks.rows import Row
 from tests.support.planning import planned
 from tests.support.spark import why_no_spark

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from privacy.errors import SolverFailed
 from privacy.join_tuples import CompactJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.truncation.compact import compact
-from privacy.truncation.vector.certificate.shares import WHOLE
-from privacy.truncation.vector.core import build_core
-from privacy.truncation.vector.instance import VectorInstance
-from privacy.truncation.vector.norms import squared_norms
-from privacy.truncation.vector.reference import ReferenceVectorSolver
+from privacy.papers.vector_program.certificate import WHOLE
+from privacy.papers.vector_program.norms import squared_norms
+from privacy.papers.vector_program.patterns import build_core
+from privacy.papers.vector_program.reference import ReferenceVectorSolver
+from privacy.papers.vector_program.search import VectorInstance
+from privacy.truncation.encode import compact
 from privacy.units import ONE
 from server.demo.tpch import generate
 from tests.benchmarks.rows import Row

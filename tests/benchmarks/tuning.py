@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.mechanisms.gem import COST, SELECTION
-from privacy.mechanisms.selection.settings import BETA, GROWTH, RARITY
+from privacy.mechanisms.selection import BETA, GROWTH, RARITY
 from tests.benchmarks.rows import Row
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, heavy_tail, truncated
 from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder

@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from server.demo.asking import client
+from server.demo.demonstration import client
 from server.demo.workplace import add_analyst
 from tests.e2e.custodian import Custodian
 from tests.support.seeds import SEED, examples

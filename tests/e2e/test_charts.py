@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from server.console.pages import content_security_policy, files
-from server.http.bodies.answer_body import AnswerBody
+from server.http.answer_body import AnswerBody
 from tests.support.chromium import assert_accessible, chromium, picture
 
 pytestmark = pytest.mark.xdist_group("charts")  # one browser

@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from server.demo.workplace import Demonstration, proxy
 from server.ledger.account import Grant
-from server.ledger.analyst import Role
-from server.ledger.api_keys import credentials_of, new_key
+from server.ledger.analyst import Role, credentials_of, new_key
 from tests.e2e.test_console_stories import PATIENCE_MS, ask, assert_fits, charged, explained, sign_in, write
 from tests.support.chromium import assert_accessible, chromium, picture
 from tests.support.console_clinic import ACT, clinic_demonstration, ledger_of

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres, binaries
-from server.demo.asking import client
+from server.demo.demonstration import client
 from server.demo.workplace import Demonstration, add_analyst
 from tests.support.wire_proxy import wire_proxy
 from tests.unit.test_deploy import COMPOSE, PROXY

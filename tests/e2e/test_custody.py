@@ -13,7 +13,7 @@ import httpx
 import psycopg
 import pytest
 
-from server.demo.asking import client
+from server.demo.demonstration import client
 from server.policy.accepted_policy import PolicyFile
 from tests.e2e.custodian import COUNT, WHY, Custodian
 from tests.support.wire_proxy import WireProxy

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.demo.queries import QUERIES
+from server.demo.demonstration import QUERIES
 
 README = Path(__file__).parents[2] / "README.md"
 

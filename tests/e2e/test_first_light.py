@@ -16,8 +16,7 @@ import httpx
 import numpy as np
 import pytest
 
-from server.demo.asking import ask, true_values
-from server.demo.queries import QUERIES
+from server.demo.demonstration import QUERIES, ask, true_values
 from server.demo.workplace import Demonstration
 from tests.support.wire_proxy import WireProxy
 

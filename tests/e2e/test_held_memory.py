@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg import pq
 
-from server.pgwire.state.session_memory import MOST_OF_ONE
+from server.pgwire.portals import MOST_OF_ONE
 from tests.e2e.test_silent_flood import resident_bytes
 from tests.support.wire_proxy import WireProxy
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from server.demo.queries import QUERIES
+from server.demo.demonstration import QUERIES
 from tests.benchmarks.install import MOST_MB
 from tests.release.distribution import build
 from tests.release.installation import Installation, environment

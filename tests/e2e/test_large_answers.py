@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from server.demo.asking import client
+from server.demo.demonstration import client
 from tests.e2e.custodian import Custodian
 from tests.support.wire_proxy import WireProxy
 

@@ -21,7 +21,7 @@ from functools import partial
 import psycopg
 import pytest
 
-from server.demo.queries import QUERIES
+from server.demo.demonstration import QUERIES
 from server.ledger.analyst import Act
 from server.policy.accepted_policy import read_policy
 from server.policy.open_ledger_of_policy import open_policy_ledger

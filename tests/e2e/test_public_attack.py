@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 
-from server.demo.asking import client
+from server.demo.demonstration import client
 from tests.support.wire_proxy import WireProxy
 
 ENDLESS = "SELECT count(*) FROM " + ", ".join(f"nation n{number}" for number in range(9))

@@ -16,8 +16,8 @@ import pytest
 from planner.policy.policy import parse_policy
 from server.backends.embedded import EmbeddedPostgres
 from server.cli.main import main
-from server.demo.asking import client
 from server.demo.database import ROLE
+from server.demo.demonstration import client
 from server.demo.workplace import Demonstration, add_analyst
 from tests.support.clinic_of_schemas import POLICY, load_hospital
 from tests.support.wire_proxy import WireProxy, wire_proxy

@@ -12,20 +12,18 @@ from sqlglot import exp
 
 from planner.binding.bind import bind
 from planner.binding.bound_query import BoundQuery
-from planner.dialect import Dialect
 from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnknownTable, UnsupportedSQL
 from planner.parsing.parse import Statement, parse, private_select, read
-from planner.parsing.syntax.queries import check_syntax
+from planner.parsing.query_syntax import check_syntax
 from planner.plan import Plan
 from planner.planning.make_plan import make_plan
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy, parse_policy
 from planner.public.bind import bind_public
-from planner.public.grammar import check_public_grammar
-from planner.public.query import PublicQuery
-from planner.public.route import names_private_table
+from planner.public.relation import PublicQuery
+from planner.public.route import check_public_grammar, names_private_table
 from planner.rewriting.rewrite import rewrite
-from planner.schema import Schema
+from planner.schema import Dialect, Schema
 from server.postprocessing.composition import Composer, Composition
 from server.query import QueryRequest
 from server.question import Question

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import duckdb as duckdb_driver
 import psycopg
 
-from planner.dialect import Dialect
-from planner.schema import Schema
-from server.backends.catalog import read_schema
+from planner.schema import Dialect, Schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
+from server.backends.postgres_catalog import read_schema
 from tests.golden.untruncated import Run, postgres
 
 

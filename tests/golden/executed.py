@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from planner.dialect import Dialect
 from planner.plan import BackendQuery, Plan
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy
 from planner.postprocessing.write_outer import Cell
-from planner.rewriting.rewrite import rewrite
-from planner.rewriting.write_public import write_public
-from planner.schema import Schema
+from planner.rewriting.rewrite import rewrite, write_public
+from planner.schema import Dialect, Schema
 from server.postprocessing.composition import Composition, noisy_places
 from tests.golden.benchmark import planned
 from tests.golden.untruncated import Run, untruncated

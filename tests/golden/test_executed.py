@@ -14,15 +14,14 @@ import pytest
 from duckdb import connect
 
 from planner.plan import BackendQuery, Plan
-from planner.policy.mirror import MirrorPolicy
 from planner.policy.policy import Policy
+from planner.policy.sections import MirrorPolicy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
-from server.backends.mirror.current_mirror import CurrentMirror
-from server.backends.mirror.mirror_backend import MirrorBackend
-from server.demo.queries import QUERIES
+from server.backends.mirror import CurrentMirror, MirrorBackend
+from server.backends.postgres_catalog import read_schema
+from server.demo.demonstration import QUERIES
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.startup.mirror import open_mirror, refresh_mirror

@@ -15,9 +15,9 @@ from planner.plan import BackendQuery, Plan
 from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
+from server.backends.postgres_catalog import read_schema
 from tests.golden.databases import in_file, on_server
 from tests.golden.untruncated import Rows, Run, assert_same, duckdb, postgres, untruncated
 from tests.support.planning import planned

@@ -19,15 +19,14 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.plan import BackendQuery
-from planner.rewriting.dialects.spark.statement import spark_sql
+from planner.rewriting.dialects.spark import spark_sql
 from planner.rewriting.rewrite import rewrite
-from planner.rules.sample_rows import bernoulli_percent, sample_rows
+from planner.rewriting.sample_rows import bernoulli_percent, sample_rows
 from planner.schema import Schema
-from planner.sql.columns import bound_column
-from planner.sql.sql_nodes import named_sql, table_sql
-from server.backends.catalog import read_schema
-from server.backends.spark.backend import SparkBackend
-from server.backends.spark.session import SparkSession, opened_session
+from planner.sql.trees import bound_column, named_sql, table_sql
+from server.backends.postgres_catalog import read_schema
+from server.backends.spark import SparkBackend
+from server.backends.spark_session import SparkSession, opened_session
 from tests.golden.sampling.write_cases import RATE, before_files
 from tests.golden.test_executed import EMPTY, policy_of, statements
 from tests.golden.untruncated import Run, postgres

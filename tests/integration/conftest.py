@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from server.backends.duckdb import DuckdbBackend
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.ledger.store_ledger import StoreLedger
 from server.workers.pool import WorkerLimits, WorkerPool
 from tests.support.seeded_noise import DRAWN_FROM, seed_noise

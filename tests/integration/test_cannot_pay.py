@@ -12,7 +12,7 @@ from server.backends.duckdb import DuckdbBackend
 from server.errors import BudgetExhausted, QueryTooExpensive
 from server.ledger.account import Grant
 from server.ledger.analyst import Act
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
 from server.query import QueryRequest

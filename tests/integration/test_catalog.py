@@ -6,7 +6,7 @@ import psycopg
 
 from planner.schema import Column, ForeignKey
 from planner.sql.sql_types import Family, sql_type
-from server.backends.catalog import read_schema
+from server.backends.postgres_catalog import read_schema
 from tests.support.tpch_schema import tpch_schema
 
 

@@ -17,8 +17,8 @@ import psycopg
 import pytest
 
 from planner.policy.policy import parse_policy
-from privacy.truncation.programs.reference_solver import ReferenceSolver
-from privacy.truncation.vector.reference import ReferenceVectorSolver
+from privacy.papers.vector_program.reference import ReferenceVectorSolver
+from privacy.truncation.programs.library_solvers import ReferenceSolver
 from server.cli.main import main
 
 ROLE_URL = "NOISEGATE_DATABASE_URL"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.custody.open_custody import open_policy_custody
+from server.backends.open_custody import open_policy_custody
 from server.policy.loads import compare_load
 from server.query import KeptPeriods, QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool

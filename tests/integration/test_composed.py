@@ -12,9 +12,9 @@ import pytest
 from planner.errors import InvalidSyntax, PlannerError, StatementTooComplex, UnsupportedSQL
 from planner.postprocessing.decompose import MAX_PARTS
 from planner.postprocessing.write_outer import OuterStatement, Relation
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
 from server.errors import BackendFailed, BudgetExhausted
 from server.found import ToCompute
 from server.ledger.ledger import Ledger

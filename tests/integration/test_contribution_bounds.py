@@ -17,10 +17,10 @@ from planner.policy.policy import Policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from server.backends.backend import Backend
-from server.backends.catalog import read_schema
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
 from server.backends.query_tuples import QueryTuples
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
@@ -125,7 +125,7 @@ def test_people_beside_rows_have_thresholds_of_their_own(backend: DuckdbBackend)
 def test_nobody_is_mentioned_where_nobody_may_have_more(
     backend: DuckdbBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("privacy.mechanisms.noise.integer_noise.IntegerNoise.released", lambda *_: np.array([-99]))
+    monkeypatch.setattr("privacy.mechanisms.noise.IntegerNoise.released", lambda *_: np.array([-99]))
     policy = visits_with(clip={"rows": 40})
     answer = answer_visits(backend, policy, plan_visits(backend, policy, COUNT))
     assert not any("more than 40" in note for note in answer.notes)

@@ -14,12 +14,12 @@ from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
-from privacy.truncation.loads.load_histogram import LoadHistogram
-from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.truncation.histograms import LoadHistogram
+from privacy.truncation.truncate import truncate_distinct
 from privacy.units import ONE
-from server.backends.catalog import read_schema
-from server.backends.integer_columns import Column
+from server.backends.columns import Column
 from server.backends.postgres import PostgresBackend, ReadLimits
+from server.backends.postgres_catalog import read_schema
 from server.errors import QueryCancelled
 from server.workers.measure import measure, plan_measurements
 from tests.support.planning import demo_policy, planned

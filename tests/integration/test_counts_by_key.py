@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from planner.errors import InvalidSetting
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import DistinctTuples, JoinTuples
-from privacy.mechanisms.by_key.key_counts import KeyCounts
+from privacy.papers.key_counts import KeyCounts
 from privacy.truncation.encode import encode
 from server.backends.duckdb import DuckdbBackend
 from server.errors import BudgetExhausted
 from server.http.app import create_app
-from server.ledger.api_keys import key_hash, new_key
+from server.ledger.analyst import key_hash, new_key
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse

@@ -15,18 +15,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.errors import FilesChanged, PolicyInvalid, SchemaChanged
-from planner.policy.database_limits import DatabaseLimits
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.draft import draft, likely_people
 from planner.policy.policy import parse_policy
+from planner.policy.sections import DatabaseLimits
 from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.join_tuples import JoinTuples
-from server.backends.custody.custody import Custody
-from server.backends.custody.file_urls import path_of
-from server.backends.custody.open_custody import open_custody
+from server.backends.custody import Custody
 from server.backends.duckdb import DuckdbBackend
+from server.backends.files import path_of
+from server.backends.open_custody import open_custody
 from server.error_table import problem
 from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid
 from server.policy.check_data import check_policy

@@ -1,8 +1,8 @@
 """The limits of a policy's `[database]` are those of its sessions."""
 
-from planner.policy.database_limits import DatabaseLimits
-from server.backends.custody.open_custody import open_custody
+from planner.policy.sections import DatabaseLimits
 from server.backends.duckdb import DuckdbLimits
+from server.backends.open_custody import open_custody
 from server.backends.postgres import PostgresBackend, ReadLimits, connected
 
 

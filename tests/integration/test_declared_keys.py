@@ -10,13 +10,13 @@ import psycopg
 import pytest
 
 from planner.errors import PolicyInvalid
-from planner.policy.declared_keys import believed_keys, with_declared_keys
+from planner.policy.declared import believed_keys, with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.schema import Schema
-from server.backends.catalog import read_schema
-from server.backends.custody.postgres import PostgresCustody
 from server.backends.postgres import connected
+from server.backends.postgres_catalog import read_schema
+from server.backends.postgres_custody import PostgresCustody
 from server.errors import DataUnchecked
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger

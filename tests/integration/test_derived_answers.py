@@ -18,7 +18,7 @@ from server.errors import BudgetExhausted, NothingFollows
 from server.ledger.account import DATASET, Grant
 from server.ledger.analyst import CUSTODIAN
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import open_ledger
+from server.ledger.sqlite import open_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse, Reuse
 from server.workers.pool import WorkerPool

@@ -21,8 +21,8 @@ from planner.parsing.parse import read
 from planner.rewriting.dialects.duckdb import duckdb_sql
 from planner.rewriting.rewrite import to_sql
 from planner.schema import Column, Schema, Table
-from planner.sql.sql_nodes import table_sql
 from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import table_sql
 from server.backends.embedded import EmbeddedPostgres
 from tests.support import hostile
 from tests.support.hostile import HostileNames

@@ -16,18 +16,17 @@ from planner.plan import BackendQuery
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.public.bind import bind_public
-from planner.public.query import PublicStatement
-from planner.rewriting.rewrite import rewrite
-from planner.rewriting.write_public import write_public
+from planner.public.relation import PublicStatement
+from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Column, ForeignKey
 from privacy.join_tuples import JoinTuples
-from privacy.truncation.compact import compact
-from server.backends.catalog import read_schema
+from privacy.truncation.encode import compact
+from server.backends.columns import Integers
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
-from server.backends.integer_columns import Integers
 from server.backends.postgres import PostgresBackend
-from server.backends.room import Room
-from server.demo.queries import QUERIES
+from server.backends.postgres_catalog import read_schema
+from server.backends.query_tuples import Room
+from server.demo.demonstration import QUERIES
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 from tests.support.planning import demo_policy, planned
 from tests.support.tpch_duckdb import NAMESPACE

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from planner.policy.policy import parse_policy
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend, connected
+from server.backends.postgres_catalog import read_schema
 from server.errors import BudgetExhausted, NoGroups, NoProposal
 from server.found import ToCompute, ToMeasure
 from server.ledger.ledger import Ledger

@@ -9,9 +9,9 @@ import psycopg
 from planner.policy.draft import draft
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
-from server.backends.catalog import read_schema
-from server.backends.custody.estimates import read_estimates
 from server.backends.postgres import connected
+from server.backends.postgres_catalog import read_schema
+from server.backends.postgres_custody import read_estimates
 from tests.support.hospital import DRUGS, TESTS, write_hospital
 
 TODAY = date(2026, 11, 22)

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from planner.policy.policy import parse_policy
-from server.backends.catalog import read_schema
-from server.backends.custody.postgres import PostgresCustody
 from server.backends.postgres import connected
+from server.backends.postgres_catalog import read_schema
+from server.backends.postgres_custody import PostgresCustody
 from server.policy.check_data import check_policy
 
 TABLES = """

@@ -18,9 +18,9 @@ from planner.planning.make_plan import make_plan
 from planner.policy.policy import ColumnPolicy
 from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
 from server.query import QueryResponse
 from server.workers.measure import measure, plan_measurements
 from tests.support.planning import demo_policy

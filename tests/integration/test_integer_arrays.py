@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from server.backends.integer_columns import Integers
+from server.backends.columns import Integers
 from server.backends.postgres import PostgresBackend, ReadLimits, connected
-from server.backends.room import Room
+from server.backends.query_tuples import Room
 from server.errors import QueryCancelled
 
 NUMBERS = (

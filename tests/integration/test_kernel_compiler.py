@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from privacy import warm_up
-from privacy.truncation.flow.dinic import augment
+from privacy.truncation.programs.max_flow import augment
 from server.workers import kernel_compiler
 from tests.support.seeds import ALL
 
 COMPILE_ONE = """
 import numpy as np
 from numba.core import event
-from privacy.truncation.ladder.level_index_kernels import add_loads
+from privacy.truncation.level_index import add_loads
 
 class Count(event.Listener):
     compiled = 0

@@ -20,15 +20,14 @@ from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.group_lp import GroupLp
+from privacy.mechanisms.group_lp import GroupLp
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from server.backends.duckdb import DuckdbBackend
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
-from server.workers.groups_of_kinds import groups_of_kinds
-from server.workers.measure import measure, plan_measurements
+from server.workers.measure import groups_of_kinds, measure, plan_measurements
 from server.workers.pool import WorkerPool
 from tests.support.asking import ask
 from tests.support.seeds import examples

@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 
 from server.errors import LedgerInvalid, LedgerUnavailable
+from server.ledger import sqlite_backup
 from server.ledger.account import Grant
-from server.ledger.analyst import Act, Credentials
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import Act, Credentials, key_hash
 from server.ledger.charge import Charge
-from server.ledger.sqlite import backup
-from server.ledger.sqlite.backup import Place, back_up, restore
-from server.ledger.sqlite.open import create_ledger, open_ledger
-from server.ledger.sqlite.undone import undone_by
+from server.ledger.sqlite import create_ledger, open_ledger
+from server.ledger.sqlite_backup import Place, back_up, restore, undone_by
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.cli.commands.test_open_ledger import POLICY
 
@@ -236,7 +234,7 @@ def test_what_is_spent_while_a_copy_is_verified_is_not_given_back(
     copy = Place(tmp_path / "copy" / "ledger.sqlite", tmp_path / "copy" / "policy.ledger.json")
     back_up(place, copy)
     proxies: list[StoreLedger] = []
-    as_ever = backup._missing
+    as_ever = sqlite_backup._missing
 
     def interrupted(copied: Path, identity: str, there: Place) -> int | None:
         found = as_ever(copied, identity, there)
@@ -247,7 +245,7 @@ def test_what_is_spent_while_a_copy_is_verified_is_not_given_back(
                 proxies[0].close()
         return found
 
-    monkeypatch.setattr(backup, "_missing", interrupted)
+    monkeypatch.setattr(sqlite_backup, "_missing", interrupted)
     with pytest.raises(LedgerUnavailable if stays_open else LedgerInvalid, match=r"in use|lacks 6 entries"):
         restore(copy.ledger, place, WHY)
     if stays_open:

@@ -16,12 +16,11 @@ import pytest
 
 from server.backends.embedded import EmbeddedPostgres
 from server.ledger.account import UNLIMITED, Grant
-from server.ledger.analyst import Act
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import Act, key_hash
 from server.ledger.charge import Charge
-from server.ledger.entry_contents import EntryKind
-from server.ledger.postgres.open import create_postgres_ledger, open_postgres_ledger
-from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.entry import EntryKind
+from server.ledger.postgres import create_postgres_ledger, open_postgres_ledger
+from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.store_ledger import StoreLedger
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.ledger_victim import EPSILON
@@ -134,7 +133,7 @@ WAITING = """
 import sys, time
 from pathlib import Path
 from server.ledger.charge import Charge
-from server.ledger.sqlite.open import open_ledger
+from server.ledger.sqlite import open_ledger
 
 ledger = open_ledger(Path(sys.argv[1]), Path(sys.argv[2]))
 print(ledger.reserve(Charge("ada", 0.1, 0.0, "request", "policy", "plan", "gem")).id, flush=True)

@@ -16,8 +16,8 @@ import pytest
 
 from server.error_table import problem
 from server.errors import ChargeUnsettled, LedgerFull, LedgerReadOnly
-from server.ledger.api_keys import key_hash
-from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.analyst import key_hash
+from server.ledger.sqlite import create_ledger, open_ledger
 from tests.unit.server.ledger.charges import charge
 
 NOBODY = 65534
@@ -27,7 +27,7 @@ import json, os, resource, sys
 from pathlib import Path
 from server.errors import ServerError
 from server.ledger.charge import Charge
-from server.ledger.sqlite.open import open_ledger
+from server.ledger.sqlite import open_ledger
 
 path, marker, room, user = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 told = {"promised": 0, "error": None, "budget": None}

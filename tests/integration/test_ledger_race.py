@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
-from server.ledger.postgres.open import create_postgres_ledger, open_postgres_ledger
-from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.postgres import create_postgres_ledger, open_postgres_ledger
+from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.store_ledger import StoreLedger
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.ledger_race import Outcome, prepare_race, race

@@ -20,11 +20,11 @@ from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples
 from privacy.truncation.encode import encode
-from privacy.truncation.loads.length_histogram import LengthHistogram
+from privacy.truncation.histograms import LengthHistogram
 from server.backends.backend import Backend
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend, connected
+from server.backends.postgres_catalog import read_schema
 from server.workers.measure import _values_of_units, measure, plan_measurements
 from tests.support.lengths import lengths_of
 

@@ -13,7 +13,7 @@ from server import libpq
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import connected
 from server.demo.workplace import add_analyst, proxy
-from server.ledger.postgres import connection as postgres_connection
+from server.ledger import postgres as postgres_connection
 from tests.support.proxies import tpch_demonstration
 
 HOSTILE = {

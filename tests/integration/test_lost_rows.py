@@ -9,19 +9,19 @@ from typing import Any
 import psycopg
 import pytest
 
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
+from planner.sensitivity.own_rows import rows_of_nobody
 from planner.sensitivity.provenance import provenance
-from planner.sensitivity.rows_of_nobody import rows_of_nobody
 from privacy.join_tuples import JoinTuples
 from privacy.units import ONE
-from server.backends.catalog import read_schema
-from server.backends.custody.postgres import PostgresCustody
 from server.backends.postgres import PostgresBackend, connected
+from server.backends.postgres_catalog import read_schema
+from server.backends.postgres_custody import PostgresCustody
 from server.policy.check_data import check_policy
-from server.policy.finding import Finding
+from server.policy.verified_keys import Finding
 from tests.support.hospital import Hospital, write_hospital
 from tests.support.hospital_policy import with_settings
 from tests.support.planning import bound, planned

@@ -19,25 +19,21 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from planner.errors import PolicyInvalid
-from planner.policy.mirror import MirrorPolicy
 from planner.policy.policy import Policy, parse_policy
+from planner.policy.sections import MirrorPolicy
 from planner.schema import Schema
-from server.backends.catalog import read_schema
+from server.backends.backend import MirrorFirst
 from server.backends.duckdb import DuckdbLimits
-from server.backends.mirror import mirror_file
-from server.backends.mirror.current_mirror import CurrentMirror
-from server.backends.mirror.mirror import MirrorFirst
-from server.backends.mirror.mirror_backend import MirrorBackend
-from server.backends.mirror.mirror_file import MirrorFile
+from server.backends.mirror import CurrentMirror, MirrorBackend, MirrorFile
 from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
 from server.errors import BackendUnavailable, ConfigurationInvalid
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
-from server.startup.mirror import open_mirror, refresh_mirror
-from server.startup.mirror_schedule import MirrorSchedule
+from server.startup.mirror import MirrorSchedule, open_mirror, refresh_mirror
 from server.workers.pool import WorkerPool
 from tests.support.asking import ask
 
@@ -107,8 +103,8 @@ def _opened(url: str, folder: Path, ledger: Ledger, policy: Policy | None = None
     return mirror
 
 
-@pytest.fixture
-def mirror(url: str, tmp_path: Path, ledger: Ledger) -> CurrentMirror:
+@pytest.fixture(name="mirror")
+def opened(url: str, tmp_path: Path, ledger: Ledger) -> CurrentMirror:
     return _opened(url, tmp_path, ledger)
 
 
@@ -330,7 +326,7 @@ def test_more_columns_or_another_structure_make_it_not_current(
 
 @pytest.mark.slow
 def test_declared_keys_are_counted_in_the_snapshot_that_is_copied(url: str, tmp_path: Path, ledger: Ledger) -> None:
-    from planner.policy.declared_keys import with_declared_keys
+    from planner.policy.declared import with_declared_keys
     from server.policy.verified_keys import refuse_unchecked
 
     policy = parse_policy(POLICY.replace("[tables.patient]", '[tables.patient]\nkeys = ["name"]'))
@@ -357,11 +353,11 @@ def test_an_encrypted_file_says_nothing_without_its_key(
     monkeypatch.setenv("NOISEGATE_TEST_MIRROR_KEY", "it's a secret")
     mirror = _opened(url, tmp_path, ledger, policy)
     assert "secret" not in repr(mirror)
-    monkeypatch.setattr(mirror_file, "_CRYPTOGRAPHY", "LOAD noisegate_has_no_such_extension")
+    monkeypatch.setattr("server.backends.mirror._CRYPTOGRAPHY", "LOAD noisegate_has_no_such_extension")
     with pytest.raises(ConfigurationInvalid, match="cannot be written") as refused:
         _refreshed(mirror, url, ledger, policy)
     assert refused.value.hint is not None and "httpfs" in refused.value.hint and ledger.data_version() == 1
-    monkeypatch.setattr(mirror_file, "_CRYPTOGRAPHY", "SET force_mbedtls_unsafe = 'true'")
+    monkeypatch.setattr("server.backends.mirror._CRYPTOGRAPHY", "SET force_mbedtls_unsafe = 'true'")
     _refreshed(mirror, url, ledger, policy)
     assert b"patient 17" not in mirror.file.path.read_bytes()
     assert _rows(mirror, "SELECT count(*) FROM public.visit") == [(3004,)] and mirror.why_not() is None

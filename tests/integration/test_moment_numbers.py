@@ -6,9 +6,9 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from planner.sql.datetime_texts import zoned_text
-from planner.sql.result_names import ResultType
-from server.pgwire.codec.result_values import encode_cell, field_of
+from planner.sql.datetimes import zoned_text
+from planner.sql.sql_types import ResultType
+from server.pgwire.wire_values import encode_cell, field_of
 from server.results.result_types import RESULT_TYPES
 from tests.support.seeds import examples
 

@@ -9,7 +9,7 @@ from itertools import product
 import psycopg
 import pytest
 
-from planner.sql.datetime_texts import MomentText, read_moment
+from planner.sql.datetimes import MomentText, read_moment
 from server.backends.embedded import EmbeddedPostgres
 
 DAYS = ["2023-06-01", "2023-6-1", "20230601", " 2023-06-01", "2024-02-29", "2023-02-29", "2023-13-01", "0001-01-01",

@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 from sqlglot import exp
 
-from planner.expressions.clamp_column import STEPS, clamp_column
+from planner.expressions.column_ranges import STEPS, clamp_column
 from planner.rewriting.dialects.postgres import postgres_sql
 from planner.sql.sql_types import Family, SqlType
 from tests.support.seeds import examples

@@ -33,11 +33,11 @@ from server.found import Kept, ToExplain, ToList, ToMeasure, ToRead
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.ledger.question_texts import QuestionKeys, add_key
-from server.ledger.writes.failure_limit import MAX_FAILURES
+from server.ledger.writes.reserve import MAX_FAILURES
+from server.lru_cache import LruCache
 from server.pipeline import Pipeline
 from server.proposals.accuracy import Accuracy
 from server.query import QueryRequest
-from server.scheduling.lru_cache import LruCache
 from server.workers.pool import WorkerPool
 from tests.support.asking import ask
 from tests.support.backends import FailingBackend

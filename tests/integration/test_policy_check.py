@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 from planner.policy.policy import Policy, parse_policy
-from server.backends.catalog import read_schema
-from server.backends.custody.postgres import PostgresCustody
 from server.backends.postgres import connected
+from server.backends.postgres_catalog import read_schema
+from server.backends.postgres_custody import PostgresCustody
 from server.errors import BackendFailed
 from server.policy.check_data import check_policy
-from server.policy.finding import Finding
+from server.policy.verified_keys import Finding
 
 TABLES = """
     CREATE TABLE person (id bigint PRIMARY KEY, email text);

@@ -20,9 +20,8 @@ from server.errors import (
     LedgerUnavailable,
     LedgerUncertain,
 )
-from server.ledger.api_keys import key_hash
-from server.ledger.postgres.open import create_postgres_ledger, open_postgres_ledger
-from server.ledger.postgres.triggers import SCHEMA
+from server.ledger.analyst import key_hash
+from server.ledger.postgres import SCHEMA, create_postgres_ledger, open_postgres_ledger
 from server.ledger.store import Writing
 from server.ledger.store_ledger import StoreLedger
 from server.policy.open_ledger_of_policy import open_or_create

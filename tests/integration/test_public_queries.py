@@ -11,18 +11,18 @@ from typing import Any, ClassVar
 import psycopg
 import pytest
 
-from planner.dialect import Dialect
 from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_ROWS
 from planner.plan import BackendQuery
 from planner.policy.policy import parse_policy
 from planner.postprocessing.write_outer import OuterStatement
-from planner.public.query import PublicStatement
+from planner.public.relation import PublicStatement
+from planner.schema import Dialect
 from server.backends.backend import Backend
-from server.backends.catalog import read_schema
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.postgres import PostgresBackend, ReadLimits
+from server.backends.postgres_catalog import read_schema
 from server.backends.public_rows import Computed, Rows
 from server.backends.query_tuples import QueryTuples
 from server.error_table import problem
@@ -35,12 +35,12 @@ from server.errors import (
     ServerError,
     UnknownAnalyst,
 )
-from server.http.bodies.answer_body import AnswerBody
+from server.http.answer_body import AnswerBody
 from server.ledger.ledger import Ledger
-from server.pgwire.codec.result_values import encode_cell, field_of
+from server.pgwire.wire_values import encode_cell, field_of
 from server.pipeline import Pipeline
 from server.query import QueryRequest
-from server.results.csv_text import csv_text
+from server.results.flat_table import csv_text
 from server.workers.pool import WorkerPool
 from tests.support.asking import ask
 from tests.support.peak_memory import measured

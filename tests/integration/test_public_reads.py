@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from planner.plan import BackendQuery
-from planner.public.query import PublicStatement
+from planner.public.relation import PublicStatement
 from server.backends.columns import Domain
 from server.backends.public_rows import Rows
 from server.errors import (
@@ -26,10 +26,9 @@ from server.errors import (
     ServerError,
     TooManyFailures,
 )
-from server.scheduling.unanswered_limit import MAX_UNANSWERED
 from server.workers import public_reads
 from server.workers.pool import WorkerLimits, WorkerPool
-from server.workers.public_reads import PublicReads, public_limits
+from server.workers.public_reads import MAX_UNANSWERED, PublicReads, public_limits
 from tests.support.backends import FailingBackend
 
 STATEMENT = cast(PublicStatement, None)

@@ -9,17 +9,17 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from planner.dialect import Dialect
 from planner.plan import BackendQuery
 from planner.postprocessing.write_outer import OuterStatement
-from planner.public.query import PublicStatement
+from planner.public.relation import PublicStatement
+from planner.schema import Dialect
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import group_measurements
 from privacy.truncation.control import SolverName
-from privacy.truncation.programs.reference_solver import ReferenceSolver
+from privacy.truncation.programs.library_solvers import ReferenceSolver
 from privacy.units import ONE
 from server.backends.columns import Domain
 from server.backends.public_rows import Computed, Rows

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from server.backends.role import refuse_unsafe_role
+from server.backends.postgres_custody import refuse_unsafe_role
 from server.errors import UnsafeRole
 
 _ROLE = "careful"

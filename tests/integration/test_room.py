@@ -11,9 +11,9 @@ import pytest
 
 from planner.plan import BackendQuery
 from server.backends.backend import Backend
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.postgres import PostgresBackend, ReadLimits
+from server.backends.postgres_catalog import read_schema
 from server.errors import QueryCancelled
 from server.workers.pool import WorkerLimits, WorkerPool
 

@@ -14,11 +14,10 @@ from planner.planning.make_plan import make_plan
 from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import JoinTuples
-from privacy.sampling.draws import SystemDraws
-from privacy.sampling.thin import thin
+from privacy.sampling.draws import SystemDraws, thin
 from privacy.units import ONE
-from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
 from server.workers.measure import measure, plan_measurements
 from tests.support.proxies import POLICY
 

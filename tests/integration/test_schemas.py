@@ -20,17 +20,15 @@ from planner.policy.draft import draft, extent
 from planner.policy.policy import Policy, TablePolicy, parse_policy
 from planner.policy.table_lookup import find_table
 from planner.policy.validate import validate
-from planner.rewriting.rewrite import rewrite
-from planner.rewriting.write_public import write_public
+from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema, sql_identifier
-from server.backends.catalog import read_namespaces, read_schema
-from server.backends.custody.left_out import read_left_out
-from server.backends.custody.postgres import PostgresCustody
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend
-from server.pgwire.shadow.create import create_shadow
-from server.pgwire.shadow.shadow import ShadowDatabase
-from server.pgwire.state.search_path import spelled
+from server.backends.postgres_catalog import read_namespaces, read_schema
+from server.backends.postgres_custody import PostgresCustody, read_left_out
+from server.pgwire.settings import spelled
+from server.pgwire.shadow import ShadowDatabase
+from server.pgwire.shadow_setup import create_shadow
 from server.policy.check_data import check_policy
 from tests.golden.untruncated import assert_same, postgres, untruncated
 from tests.support.clinic_of_schemas import POLICY as TEXT

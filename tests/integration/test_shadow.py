@@ -21,9 +21,8 @@ from server.backends import embedded
 from server.backends.embedded import EmbeddedPostgres
 from server.errors import ConfigurationInvalid
 from server.pgwire.errors import CatalogRefused
-from server.pgwire.shadow.create import READER, create_shadow
-from server.pgwire.shadow.open_shadow import open_shadow, renew_shadow
-from server.pgwire.shadow.shadow import MAX_BYTES, ShadowDatabase
+from server.pgwire.shadow import MAX_BYTES, ShadowDatabase
+from server.pgwire.shadow_setup import READER, create_shadow, open_shadow, renew_shadow
 
 NAME = "shadow_of_a_test"
 POLICY = parse_policy(
@@ -78,7 +77,7 @@ def test_a_catalog_that_could_not_be_made_is_made_by_the_next_proxy(
     embedded_postgres: EmbeddedPostgres, shadow: ShadowDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("server.pgwire.shadow.create._ROLE_SETTINGS", {"work_mem": "much"})
+        broken.setattr("server.pgwire.shadow_setup._ROLE_SETTINGS", {"work_mem": "much"})
         with pytest.raises(ConfigurationInvalid, match="cannot be set up"):
             create_shadow(embedded_postgres.url(), SCHEMA, POLICY)
     shadow.renew(SCHEMA, POLICY)
@@ -190,7 +189,7 @@ def test_a_server_that_does_not_answer_holds_nobody_up(
 ) -> None:
     with psycopg.connect(embedded_postgres.url(), autocommit=True) as connection:
         connection.execute(f"ALTER ROLE {READER} IN DATABASE {NAME} SET statement_timeout = 0".encode())
-    monkeypatch.setattr("server.pgwire.shadow.shadow._ANSWER_S", 1.0)  # and else it does not end
+    monkeypatch.setattr("server.pgwire.shadow._ANSWER_S", 1.0)  # and else it does not end
     assert refused(shadow, "SELECT count(*) FROM pg_class a, pg_class b, pg_class c, pg_class d") == "57014"
 
 

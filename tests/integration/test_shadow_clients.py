@@ -12,10 +12,10 @@ import pytest
 
 from server.backends.embedded import EmbeddedPostgres
 from server.pgwire.errors import CatalogRefused
-from server.pgwire.shadow.create import create_shadow
-from server.pgwire.shadow.shadow import ShadowDatabase
+from server.pgwire.shadow import ShadowDatabase
+from server.pgwire.shadow_setup import create_shadow
 from server.pgwire.statements.commands import Question
-from server.pgwire.statements.session_names import as_client
+from server.pgwire.statements.session_functions import as_client
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
 

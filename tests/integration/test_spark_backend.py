@@ -16,15 +16,14 @@ import pytest
 
 from planner.errors import SchemaChanged
 from planner.plan import BackendQuery
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import JoinTuples
-from privacy.truncation.loads.load_histogram import LoadHistogram
-from server.backends.integer_columns import Integers
-from server.backends.spark.arrow_columns import arrow_columns
-from server.backends.spark.backend import SparkBackend, SparkLimits
-from server.backends.spark.session import SETTINGS, SparkAddress, opened_session
+from privacy.truncation.histograms import LoadHistogram
+from server.backends.columns import Integers
+from server.backends.spark import SparkBackend, SparkLimits, arrow_columns
+from server.backends.spark_session import SETTINGS, SparkAddress, opened_session
 from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid, QueryCancelled
 from tests.integration.test_data_files import POLICY
 from tests.support.planning import planned

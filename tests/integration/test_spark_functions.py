@@ -17,12 +17,12 @@ import pytest
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.rewriting.dialects.spark.statement import spark_sql
+from planner.rewriting.dialects.spark import spark_sql
 from planner.rewriting.rewrite import to_sql
 from planner.schema import Column, Schema, Table
 from server.backends.embedded import EmbeddedPostgres
-from server.backends.spark.backend import SparkBackend
-from server.backends.spark.session import SparkSession, opened_session
+from server.backends.spark import SparkBackend
+from server.backends.spark_session import SparkSession, opened_session
 from tests.integration import test_dialects as on_duckdb
 from tests.support.spark import address, folder_of, needs_spark, rows_of
 

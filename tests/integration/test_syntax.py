@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 from planner.errors import PlannerError
+from planner.parsing import lexer
+from planner.parsing.lexer import lex
 from planner.parsing.parse import private_select, read
-from planner.parsing.syntax import keywords
-from planner.parsing.syntax.lexer import lex
-from planner.parsing.syntax.queries import check_syntax
-from planner.public.grammar import check_public_grammar
+from planner.parsing.query_syntax import check_syntax
+from planner.public.route import check_public_grammar
 from server.backends.embedded import EmbeddedPostgres
 from tests.support.seeds import examples
 
@@ -147,6 +147,6 @@ def test_what_postgresql_refuses_is_refused(connection: psycopg.Connection) -> N
 
 def test_keywords_are_postgresqls(connection: psycopg.Connection) -> None:
     rows = connection.execute("SELECT upper(word), catcode, barelabel FROM pg_get_keywords()").fetchall()
-    for code, words in ("R", keywords.RESERVED), ("T", keywords.FUNCTIONS_ONLY), ("C", keywords.COLUMNS_ONLY):
+    for code, words in ("R", lexer.RESERVED), ("T", lexer.FUNCTIONS_ONLY), ("C", lexer.COLUMNS_ONLY):
         assert words == {word for word, catcode, _ in rows if catcode == code}
-    assert {word for word, _, bare in rows if not bare} == keywords.NEED_AS
+    assert {word for word, _, bare in rows if not bare} == lexer.NEED_AS

@@ -8,14 +8,14 @@ import duckdb
 import pytest
 
 from planner.errors import SchemaChanged
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import JoinTuples
-from server.backends.custody.custody import Custody
-from server.backends.custody.open_custody import open_policy_custody
+from server.backends.custody import Custody
 from server.backends.duckdb import DuckdbBackend
+from server.backends.open_custody import open_policy_custody
 from server.errors import BackendUnavailable, ConfigurationInvalid
 from server.policy.check_data import check_policy
 from tests.integration.test_data_files import PATIENTS, VISITS

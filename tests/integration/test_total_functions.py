@@ -24,8 +24,7 @@ from planner.expressions.functions import TABLE
 from planner.expressions.intervals import Bounds
 from planner.parsing.parse import read
 from planner.policy.policy import TablePolicy
-from planner.rewriting.rewrite import to_sql
-from planner.rewriting.write_public import write_public
+from planner.rewriting.rewrite import to_sql, write_public
 from planner.schema import Column, Schema, Table
 from planner.sql.sql_types import Family, sql_type
 from server.backends.embedded import EmbeddedPostgres

@@ -9,12 +9,12 @@ import pytest
 from sqlglot import exp
 
 from planner.expressions import intervals
-from planner.expressions.clamp_column import clamp_column
+from planner.expressions.column_ranges import clamp_column
 from planner.expressions.intervals import Bounds
+from planner.rewriting.guard_weight import UNITS, guard_weight
 from planner.rewriting.rewrite import to_sql
-from planner.rules.guard_weight import UNITS, guard_weight
-from planner.sql.columns import bound_column
 from planner.sql.sql_types import Family, sql_type
+from planner.sql.trees import bound_column
 
 VALUES = {
     "numeric": ["NaN", "Infinity", "-Infinity", "1e-400", "1e400", "-1e300", "1.5e-90", "0.5", "3", None],

@@ -19,18 +19,16 @@ from planner.policy.validate import validate
 from planner.schema import Schema
 from privacy.mechanisms.contributions import LEAST, MOST
 from server.backends.backend import Backend
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend, connected
+from server.backends.postgres_catalog import read_schema
 from server.errors import BackendConnectionLost, BackendUnavailable, QueryFailed
 from server.ledger.account import Grant
-from server.ledger.analyst import Act
-from server.ledger.api_keys import key_hash
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.analyst import Act, key_hash
+from server.ledger.sqlite import create_ledger
 from server.ledger.store_ledger import StoreLedger
 from server.ledger.tuning import TuningRecord
-from server.tuning.measures import TableMeasures, measures
-from server.tuning.tune import histograms, tune
+from server.tuning import TableMeasures, histograms, measures, tune
 from tests.support.replay_entropy import ConstantEntropy
 
 ACT = Act("grace", "a test")

@@ -12,20 +12,20 @@ import psycopg
 import pytest
 
 from planner.errors import SchemaChanged, UnknownTable, UnsupportedSQL
+from planner.expand_views import expanded
 from planner.parsing.parse import read
 from planner.policy.policy import parse_policy
 from planner.public.bind import bind_public
-from planner.views.expand import expanded
-from server.backends.catalog import read_schema
-from server.backends.custody.postgres import PostgresCustody
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend, connected
-from server.http.bodies.schema_body import SchemaBody
+from server.backends.postgres_catalog import read_schema
+from server.backends.postgres_custody import PostgresCustody
+from server.http.schema_body import SchemaBody
 from server.ledger.ledger import Ledger
 from server.pgwire.errors import CatalogRefused
-from server.pgwire.shadow.create import create_shadow
-from server.pgwire.shadow.shadow import ShadowDatabase
+from server.pgwire.shadow import ShadowDatabase
+from server.pgwire.shadow_setup import create_shadow
 from server.pipeline import Pipeline
 from server.policy.check_data import check_policy
 from server.query import QueryRequest

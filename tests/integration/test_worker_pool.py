@@ -20,10 +20,8 @@ import server.workers.pool as pool_module
 import server.workers.worker as worker_module
 from planner.errors import SchemaChanged
 from server.errors import CancelledByClient, CancelledEarly, QueryCancelled, TooManyQueries, WorkerFailed
-from server.workers.pool import WorkerLimits, WorkerPool
-from server.workers.start_places import processors
-from server.workers.worker import Worker
-from server.workers.worker_process import NICENESS
+from server.workers.pool import WorkerLimits, WorkerPool, processors
+from server.workers.worker import NICENESS, Worker
 from tests.support import reluctant_import, worker_calls
 from tests.support.worker_calls import (
     Poison,

@@ -12,8 +12,8 @@ import pytest
 
 from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
 from server.errors import BackendConnectionLost, BudgetExhausted, NoProposal, NothingFollows, QueryFailed
-from server.ledger.accounts.amounts import charged_epsilon
 from server.ledger.analyst import Act
+from server.ledger.currency import charged_epsilon
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse

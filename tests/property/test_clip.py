@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, one_threshold
-from privacy.mechanisms.clipping.counted_clip import CountedClip
-from privacy.mechanisms.clipping.unit_vectors import UnitVectors, step_of
-from privacy.mechanisms.selection.exceedances import ExceedanceScores
-from privacy.mechanisms.selection.scores import GRID, SENSITIVITY
-from privacy.mechanisms.selection.settings import SelectionSettings
+from privacy.mechanisms.clip import CountedClip
+from privacy.mechanisms.scores import GRID, SENSITIVITY, ExceedanceScores
+from privacy.mechanisms.selection import SelectionSettings
+from privacy.mechanisms.unit_vectors import UnitVectors, step_of
 from privacy.truncation.encode import encode
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import ConstantEntropy

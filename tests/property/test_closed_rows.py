@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.policy.policy import parse_policy
-from server.backends.custody.open_custody import open_custody
+from server.backends.open_custody import open_custody
 from server.ledger.analyst import Act
 from server.periods.calendar import days_of
-from server.policy.closed_periods import LoadPrints, compared, noted_load, read_prints
+from server.policy.loads import LoadPrints, compared, noted_load, read_prints
 from tests.support.growing_clinic import POLICY, TABLES
 from tests.support.seeds import examples
 

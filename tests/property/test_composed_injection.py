@@ -12,14 +12,14 @@ from itertools import product
 
 import pytest
 
-from planner.dialect import Dialect
 from planner.errors import PlannerError
+from planner.parsing.lexer import scan
 from planner.parsing.parse import read
-from planner.parsing.syntax.scanner import scan
 from planner.postprocessing import allowed_sql, write_outer
 from planner.postprocessing.allowed_sql import check_allowed
 from planner.postprocessing.decompose import decompose
-from planner.postprocessing.divisions import guard_divisions
+from planner.postprocessing.write_outer import guard_divisions
+from planner.schema import Dialect
 from tests.golden.tpch.queries import policy
 from tests.property.composed_statements import composed_statement
 from tests.support.seeds import sampled

@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
+from privacy.mechanisms.noise import ThresholdNoise
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder.ladder_instance import ladder_instance
+from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.presolve import presolve
-from privacy.truncation.solver_routes import routes
+from privacy.truncation.programs.solver_routes import routes
 from privacy.truncation.truncate import truncate
 from tests.support.dense_graphs import dense_triangles
 from tests.support.graph_joins import counted

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
-from privacy.truncation.distinct.distinct_bounds import distinct_bounds
-from privacy.truncation.distinct.distinct_instance import distinct_instance
-from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.truncation.distinct import distinct_bounds, distinct_instance
+from privacy.truncation.truncate import truncate_distinct
 from privacy.units import ONE
 from tests.unit.privacy.truncation.distinct.distinct_instances import Pair, distinct_tuples, projection_optimum
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.truncation.encode import encode
-from privacy.truncation.flow.exact_flow import exact_flow
-from privacy.truncation.programs.reference_solver import ReferenceSolver
+from privacy.truncation.programs.exact_flow import exact_flow
+from privacy.truncation.programs.library_solvers import ReferenceSolver
 from privacy.truncation.truncate import truncate
 from tests.property.truncation_strategies import LADDER, Tuple, graphs, small_integers
 from tests.support.seeds import examples

@@ -16,11 +16,10 @@ from planner.errors import InvalidSetting, PlannerError, PolicyInvalid
 from planner.limits import MAX_EPSILON, MIN_DELTA, MIN_EPSILON
 from planner.policy.policy import parse_policy
 from privacy.accounting.amounts import Charge as Amount
-from privacy.accounting.amounts import RenyiSpent, ZCDPSpent
-from privacy.accounting.orders import UNBOUNDED
-from privacy.accounting.saved_spending import Spent
+from privacy.accounting.amounts import RenyiSpent, Spent, ZCDPSpent
+from privacy.accounting.event import UNBOUNDED
 from privacy.registry import OFFERED
-from server.ledger.accounts.amounts import charged_delta, charged_epsilon
+from server.ledger.currency import charged_delta, charged_epsilon
 from tests.support.extreme_budgets import MANY_SUMS, QUESTIONS, Budget, policy, prepared, released
 from tests.support.seeds import SEED, examples, sampled
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from privacy.accounting.amounts import Charge
 from privacy.accounting.basic import BudgetFilter
-from privacy.accounting.conversion import divergence_within
-from privacy.accounting.renyi import RenyiAccountant, RenyiFilter
+from privacy.accounting.renyi import RenyiAccountant, RenyiFilter, divergence_within
 from privacy.accounting.zcdp import ZCDPFilter
 from tests.support.adaptive_game import Release, best_excess, excess, leak, response, two_outcomes
 

@@ -17,10 +17,8 @@ from planner.policy.policy import parse_policy
 from planner.rewriting.dialects.duckdb import duckdb_sql
 from planner.rewriting.rewrite import to_sql
 from planner.schema import Column, Schema, Table
-from planner.sensitivity.equality_conditions import equal_columns, fixed_columns
-from planner.sql.columns import ColumnRef, bound_column
-from planner.sql.sql_nodes import table_sql
-from planner.sql.trees import copied
+from planner.sensitivity.column_equalities import equal_columns, fixed_columns
+from planner.sql.trees import ColumnRef, bound_column, copied, table_sql
 from server.backends.embedded import EmbeddedPostgres
 from tests.support.planning import bound
 from tests.support.seeds import sampled

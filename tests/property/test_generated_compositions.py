@@ -14,14 +14,13 @@ import psycopg
 import pytest
 from sqlglot import parse_one
 
-from planner.dialect import Dialect
 from planner.parsing.parse import read
 from planner.postprocessing.allowed_sql import check_allowed
 from planner.postprocessing.decompose import decompose
-from planner.postprocessing.divisions import guard_divisions
 from planner.postprocessing.interval_ends import name_columns
-from planner.postprocessing.write_outer import Relation, write_outer
-from planner.sql.result_names import ResultType
+from planner.postprocessing.write_outer import Relation, guard_divisions, write_outer
+from planner.schema import Dialect
+from planner.sql.sql_types import ResultType
 from server.backends.public_rows import computed_type
 from tests.golden.tpch.queries import policy
 from tests.property.composed_statements import composed_statement

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.join_tuples import JoinTuples
-from privacy.mechanisms.groups.keep_groups import keep_groups
-from privacy.mechanisms.groups.summed_answer import SummedAnswer
+from privacy.mechanisms.found_groups import keep_groups
+from privacy.mechanisms.shared_threshold import SummedAnswer
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer

@@ -10,11 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privacy.mechanisms.by_key.fpa import coefficients, reals, sensitivity
-from privacy.mechanisms.by_key.incidence import Incidence, enforced
-from privacy.mechanisms.by_key.noisy_counts import NoisyCounts, equal_groups
-from privacy.mechanisms.by_key.smoothing_bias import _by_frequencies, _by_groups, _sensitivity
-from privacy.mechanisms.by_key.smoothing_choice import _candidates
+from privacy.papers.grouping_smoothing import (
+    Incidence,
+    NoisyCounts,
+    coefficients,
+    enforced,
+    equal_groups,
+    reals,
+    sensitivity,
+)
+from privacy.papers.key_counts import _by_frequencies, _by_groups, _sensitivity
+from privacy.papers.smoothing_choice import _candidates
 from tests.support.seeded_draws import SeededDraws
 from tests.support.seeds import examples
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.kinds import capacities_of
-from privacy.mechanisms.groups.summed_answer import SummedAnswer
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
+from privacy.mechanisms.noise import ThresholdNoise
+from privacy.mechanisms.shared_threshold import SummedAnswer
+from privacy.mechanisms.sums import capacities_of
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder.capacities import CAPACITY_BITS, Capacities
+from privacy.truncation.ladder_instance import CAPACITY_BITS, Capacities
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE

@@ -20,11 +20,10 @@ from hypothesis.stateful import (
 
 from server.errors import BudgetExhausted, LedgerInvalid
 from server.ledger.account import Grant
-from server.ledger.analyst import Act
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import Act, key_hash
 from server.ledger.charge import Charge, Reservation
-from server.ledger.sqlite.open import create_ledger, open_ledger
-from server.ledger.writes.ledger_clock import TOLERANCE_MS
+from server.ledger.sqlite import create_ledger, open_ledger
+from server.ledger.writes.clock import TOLERANCE_MS
 from tests.support.seeds import examples
 
 WINDOW_S = 100

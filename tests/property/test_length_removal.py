@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.clipping.rounded_noise import RoundedNoise
-from privacy.truncation.loads.length_histogram import FINER_BITS, LengthHistogram, VectorsOfSum
+from privacy.mechanisms.unit_vectors import RoundedNoise
+from privacy.truncation.histograms import FINER_BITS, LengthHistogram, VectorsOfSum
 from privacy.units import MAX_UNITS, ONE
 from tests.support.lengths import Vectors, length_of, lengths_of
 from tests.support.seeds import examples

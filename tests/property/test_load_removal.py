@@ -19,7 +19,7 @@ from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
-from privacy.truncation.loads.load_histogram import LoadHistogram
+from privacy.truncation.histograms import LoadHistogram
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from server.backends.duckdb import DuckdbBackend
 from tests.support.seeds import sampled

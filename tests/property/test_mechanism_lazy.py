@@ -9,16 +9,14 @@ from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.gem import ConcentratedGem, Gem
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.racing.r2t import R2T
-from privacy.mechanisms.racing.s4s import S4S
+from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.noisy_answer import NoisyAnswer
-from privacy.published.s4s_rdp import S4SRenyi
+from privacy.papers.dp_s4s import S4S, S4SRenyi
+from privacy.papers.r2t import R2T
 from privacy.sampling.design import SampleDesign
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import RecordedEntropy, ReplayEntropy
 from tests.support.revealing_answer import RevealingAnswer

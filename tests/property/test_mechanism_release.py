@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.noise.release import released
-from privacy.mechanisms.noise.threshold_noise import rungs
+from privacy.mechanisms.noise import rungs
+from privacy.mechanisms.release import released
 from privacy.units import MAX_UNITS, ONE
 
 LADDER = Ladder(-20, 32)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.selection.scores import SENSITIVITY, Scores
+from privacy.mechanisms.scores import SENSITIVITY, Scores
 from privacy.units import MAX_UNITS
 
 GAPS = st.sampled_from([0.0, 0.01, 0.5])

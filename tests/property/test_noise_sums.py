@@ -9,9 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privacy.mechanisms.noise.gaussian_threshold_noise import GaussianThresholdNoise
-from privacy.mechanisms.noise.noise_sums import sum_interval
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
+from privacy.mechanisms.noise import GaussianThresholdNoise, ThresholdNoise
+from privacy.mechanisms.noise_sums import sum_interval
 from privacy.units import ONE
 from tests.support.simulated_entropy import SimulatedEntropy
 

@@ -20,13 +20,13 @@ from planner.plan import BackendQuery
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
+from planner.rewriting import join_tables
 from planner.rewriting.rewrite import rewrite
-from planner.rules import complete_provenance
 from planner.schema import Schema
 from planner.sensitivity.provenance import _Search
 from privacy.ladder import Ladder
-from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
 from tests.support.seeds import SEED, examples
 from tests.support.truncated import truncated
 
@@ -222,7 +222,7 @@ def test_a_line_whose_order_is_gone_joins_nobody(database: Database, monkeypatch
     there, gone, planned = _hub([(51, 51)]), _hub([]), database.planned(SHOP, sql)
     assert database.values(planned, there)[AT_ONE] == pytest.approx(1.0, abs=0.01)
     assert database.values(planned, gone)[AT_ONE] == 0.0
-    monkeypatch.setattr(complete_provenance, "add_conditions", lambda select, conditions: None)
+    monkeypatch.setattr(join_tables, "add_conditions", lambda select, conditions: None)
     broken = database.planned(SHOP, sql)
     assert database.values(broken, there)[AT_ONE] == pytest.approx(1.0, abs=0.01)
     assert database.values(broken, gone)[AT_ONE] > 49

@@ -20,23 +20,22 @@ from sqlglot import exp
 from planner.binding.bind import bind
 from planner.binding.bound_query import BoundQuery
 from planner.errors import PlannerError
-from planner.parsing.own_database import read_of
-from planner.parsing.parse import private_select
+from planner.examine_views import check_declared_views
+from planner.expand_views import expanded
+from planner.parsing.parse import private_select, read_of
 from planner.plan import BackendQuery, Plan
 from planner.planning import make_plan as planning
 from planner.planning.make_plan import make_plan
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.ownership import Ownership
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.validate import validate
 from planner.public.route import names_private_table
+from planner.rewriting import join_tables
 from planner.rewriting.rewrite import rewrite, to_sql
-from planner.rules import complete_provenance
 from planner.schema import Schema
-from planner.views.declared import check_declared_views
-from planner.views.expand import expanded
-from server.backends.catalog import read_schema
 from server.backends.embedded import EmbeddedPostgres
+from server.backends.postgres_catalog import read_schema
 from tests.golden.released_arithmetic import plain
 from tests.golden.untruncated import untruncated
 from tests.property.placed_questions import Asker, Relation
@@ -283,7 +282,7 @@ def test_a_broken_rule_is_seen(
 ) -> None:
     """The mutants: rows whose parent is gone stay, views of people are joined, LEFT JOINs lose others' rows."""
     if broken == "filter":
-        monkeypatch.setattr(complete_provenance, "add_conditions", lambda select, conditions: None)
+        monkeypatch.setattr(join_tables, "add_conditions", lambda select, conditions: None)
     elif broken == "public views":
         monkeypatch.setattr(Ownership, "may_show_owned", lambda *_: False)
     else:

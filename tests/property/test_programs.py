@@ -8,11 +8,10 @@ import cvxpy
 import numpy as np
 
 from privacy.truncation.programs.certificate import certify
-from privacy.truncation.programs.components import pairs_and_rest
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
-from privacy.truncation.programs.presolve import presolve
+from privacy.truncation.programs.presolve import pairs_and_rest, presolve
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.solver_routes import certified_optimum
+from privacy.truncation.programs.solver_routes import certified_optimum
 from privacy.units import ONE
 from tests.support.seeds import SEED, examples, sampled
 from tests.unit.privacy.truncation.instances import Tuple, optimum, program

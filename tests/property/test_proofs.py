@@ -18,11 +18,10 @@ from planner.errors import PlannerError, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
 from planner.expressions.scalar import Digits
 from planner.rewriting.dialects.duckdb import duckdb_sql
+from planner.rewriting.guard_weight import guard_weight
 from planner.rewriting.rewrite import to_sql
-from planner.rules.guard_weight import guard_weight
 from planner.schema import Column, Schema, Table
-from planner.sql.sql_nodes import table_sql
-from planner.sql.trees import nodes
+from planner.sql.trees import nodes, table_sql
 from server.backends.embedded import EmbeddedPostgres
 from tests.property.denominators import OF_ONE, constant, number
 from tests.support import hostile

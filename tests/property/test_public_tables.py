@@ -7,7 +7,7 @@ import random
 from sqlglot import exp, parse
 
 from planner.errors import PlannerError
-from planner.rewriting.write_public import write_public
+from planner.rewriting.rewrite import write_public
 from tests.property.test_planner_fuzz import Speaker
 from tests.support.planning import demo_policy
 from tests.support.public import public

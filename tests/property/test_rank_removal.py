@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.join_tuples import OwnerColumn, RankedTuples
-from privacy.mechanisms.ranks.own_rows import OwnRows
-from privacy.mechanisms.ranks.rank import Rank
-from privacy.mechanisms.ranks.rank_release import RankBatch
-from privacy.mechanisms.ranks.shared_rows import SharedRows, Sharing
+from privacy.mechanisms.rank import Rank
+from privacy.mechanisms.rank_release import RankBatch
+from privacy.mechanisms.rank_rows import OwnRows, SharedRows, Sharing
 from tests.support.seeds import sampled
 
 N_CODES = 12

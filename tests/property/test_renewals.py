@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from privacy.accounting.amounts import Charge as Amount
 from server.ledger.account import Grant
-from server.ledger.accounts.balance import Balance
-from server.ledger.accounts.periods import period_at
-from server.ledger.accounts.terms import Terms
+from server.ledger.balance import Balance
+from server.ledger.terms import Terms, period_at
 
 DAY_MS = 86_400_000
 EPSILON = 10**9

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder.ladder_instance import ladder_instance
+from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 from tests.support.seeds import sampled

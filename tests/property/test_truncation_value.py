@@ -9,14 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
-from privacy.truncation.compact import compact
-from privacy.truncation.distinct.group_instance import group_instance
-from privacy.truncation.encode import encode
-from privacy.truncation.ladder.cheap_bounds import cheap_bounds
-from privacy.truncation.ladder.ladder_instance import ladder_instance
+from privacy.truncation.distinct import group_instance
+from privacy.truncation.encode import compact, encode
+from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.programs.certificate import certify
+from privacy.truncation.programs.library_solvers import ReferenceSolver
 from privacy.truncation.programs.presolve import presolve
-from privacy.truncation.programs.reference_solver import ReferenceSolver
+from privacy.truncation.small_groups import cheap_bounds
 from privacy.truncation.truncate import truncate
 from tests.property.truncation_strategies import LADDER, Tuple, hypergraphs
 from tests.support.seeds import examples

@@ -13,12 +13,8 @@ from hypothesis import strategies as st
 
 from privacy.join_tuples import CompactJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.sampling.units.explorable import explorable
-from privacy.sampling.units.exploration import Exploration
-from privacy.sampling.units.induced import induced
-from privacy.sampling.units.unit_sampling import unit_sampled_loss
-from privacy.truncation.compact import compact
-from privacy.truncation.encode import encode
+from privacy.papers.unit_samples import Exploration, explorable, induced, unit_sampled_loss
+from privacy.truncation.encode import compact, encode
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 from tests.support.laplace_mixture import Mixture, mixture_loss

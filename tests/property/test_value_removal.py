@@ -14,7 +14,7 @@ from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy, parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import DistinctTuples
-from privacy.truncation.loads.load_histogram import LoadHistogram
+from privacy.truncation.histograms import LoadHistogram
 from server.backends.duckdb import DuckdbBackend
 from tests.property.test_load_removal import AT_ONE, ATTACHED, PEOPLE, POLICY, Clinic, solved
 from tests.support.seeds import sampled

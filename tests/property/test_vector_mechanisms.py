@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
-from privacy.mechanisms.vector.vector_grid import VectorGrid, rounding
-from privacy.truncation.vector.certificate.shares import WHOLE
-from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
+from privacy.papers.vector_program.certificate import WHOLE
+from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
+from privacy.papers.vector_release import VectorGrid, rounding
 from tests.property.truncation_strategies import weights
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted
 

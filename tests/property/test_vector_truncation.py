@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from privacy.errors import SolverFailed
 from privacy.join_tuples import CompactJoinTuples
 from privacy.ladder import Ladder
-from privacy.truncation.vector.certificate.shares import WHOLE
-from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
-from privacy.truncation.vector.reference import ReferenceVectorSolver
+from privacy.papers.vector_program.certificate import WHOLE
+from privacy.papers.vector_program.reference import ReferenceVectorSolver
+from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
 from tests.property.truncation_strategies import weights
 from tests.support.seeds import examples
 from tests.unit.privacy.truncation.vector.vectors import (

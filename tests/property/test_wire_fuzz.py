@@ -11,11 +11,9 @@ import time
 import pytest
 
 from server.errors import WireError
-from server.pgwire.auth.cancel_keys import CancelKeys
-from server.pgwire.auth.scram import Verifier
-from server.pgwire.auth.session_limit import SessionLimit
-from server.pgwire.codec.channel import Channel
-from server.pgwire.connection import Connection, Limits, ListenerContext
+from server.pgwire.channel import Channel
+from server.pgwire.connection import CancelKeys, Connection, Limits, ListenerContext, SessionLimit
+from server.pgwire.scram import Verifier
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.seeds import SEED, examples
 from tests.support.wire_client import SYNC, bind, describe, execute, fields_of, message, parse, query, replies

@@ -17,12 +17,17 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from planner.policy.append_only import AppendOnly
-from planner.policy.budgets import UNLIMITED, BudgetPolicy
-from planner.policy.database_limits import DatabaseLimits
-from planner.policy.mirror import MirrorPolicy
-from planner.policy.policy import ROWS, ROWS_PER, ColumnPolicy, DeclaredForeignKey, Policy, TablePolicy, parse_policy
-from planner.policy.side_channels import SideChannels
+from planner.policy.policy import (
+    ROWS,
+    ROWS_PER,
+    ColumnPolicy,
+    DeclaredForeignKey,
+    Policy,
+    SideChannels,
+    TablePolicy,
+    parse_policy,
+)
+from planner.policy.sections import UNLIMITED, AppendOnly, BudgetPolicy, DatabaseLimits, MirrorPolicy
 from planner.policy.toml_section import CALENDAR_UNITS, TomlSection
 from tests.release.readme import replaced
 

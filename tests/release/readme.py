@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from server.demo.queries import QUERIES
+from server.demo.demonstration import QUERIES
 from tests.benchmarks.comparison.short_table import libraries
 from tests.benchmarks.rows import by_case
 

@@ -24,8 +24,7 @@ import duckdb
 import httpx
 
 from server.demo.workplace import free_port
-from server.ledger.analyst import Act, Role
-from server.ledger.api_keys import credentials_of, new_key
+from server.ledger.analyst import Act, Role, credentials_of, new_key
 from server.ledger.store_ledger import StoreLedger
 from server.policy.accepted_policy import read_policy
 from server.policy.open_ledger_of_policy import open_or_create

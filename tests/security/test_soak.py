@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from server.ledger.charge import Charge
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.ledger.store_ledger import StoreLedger
 from tests.security.soak.__main__ import soak
 from tests.security.soak.clients import Analyst

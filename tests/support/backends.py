@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from planner.dialect import Dialect
 from planner.plan import BackendQuery
 from planner.postprocessing.write_outer import OuterStatement
-from planner.public.query import PublicStatement
+from planner.public.relation import PublicStatement
+from planner.schema import Dialect
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.units import ONE
 from server.backends.columns import Domain

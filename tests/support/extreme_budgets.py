@@ -9,16 +9,15 @@ from typing import ClassVar, get_args
 import numpy as np
 
 from planner.binding.bind import bind
-from planner.dialect import Dialect
 from planner.parsing.parse import parse
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy, parse_policy
 from planner.postprocessing.write_outer import OuterStatement
-from planner.public.query import PublicStatement
+from planner.public.relation import PublicStatement
 from planner.rewriting.rewrite import rewrite
-from planner.schema import Column, ForeignKey, Schema, Table
-from privacy.accounting.saved_spending import Spent
+from planner.schema import Column, Dialect, ForeignKey, Schema, Table
+from privacy.accounting.amounts import Spent
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
 from privacy.noisy_answer import NoisyAnswer
 from privacy.units import ONE
@@ -26,7 +25,7 @@ from server.backends.columns import Domain
 from server.backends.public_rows import Computed, Rows
 from server.backends.query_tuples import QueryTuples
 from server.ledger.account import Accounting
-from server.ledger.accounts.currency import amount_of
+from server.ledger.currency import amount_of
 from server.query import QueryRequest
 from server.question import Question
 from server.workers.group_limits import check_groups

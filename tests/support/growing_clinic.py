@@ -12,16 +12,15 @@ from typing import Literal
 import duckdb
 import psycopg
 
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.validate import validate
-from server.backends.custody.open_custody import open_policy_custody
+from server.backends.open_custody import open_policy_custody
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
-from server.policy.closed_periods import Reopen
-from server.policy.loads import Bumped, bump_load, note_first
+from server.policy.loads import Bumped, Reopen, bump_load, note_first
 from server.policy.verified_keys import verify_keys
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from planner.errors import UnknownColumn
 from planner.policy.policy import ColumnPolicy
-from planner.sql.columns import bound_column
 from planner.sql.sql_types import SqlType, sql_type
+from planner.sql.trees import bound_column
 from planner.sql.zones import UTC
 
 TYPES = {

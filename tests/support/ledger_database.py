@@ -7,7 +7,7 @@ import os
 import psycopg
 
 from server.backends.embedded import EmbeddedPostgres
-from server.ledger.postgres.triggers import SCHEMA
+from server.ledger.postgres import SCHEMA
 
 
 def empty_ledger_database(server: EmbeddedPostgres) -> str:

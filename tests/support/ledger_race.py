@@ -12,8 +12,7 @@ from multiprocessing.synchronize import Barrier
 
 from server.errors import BudgetExhausted
 from server.ledger.account import Grant
-from server.ledger.analyst import Act
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import Act, key_hash
 from server.ledger.charge import Charge
 from server.ledger.store_ledger import StoreLedger
 

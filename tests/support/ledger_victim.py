@@ -18,12 +18,12 @@ from typing import Any
 
 import psycopg
 
+from server.ledger import postgres as postgres_store
+from server.ledger import sqlite
+from server.ledger import sqlite as sqlite_store
 from server.ledger.charge import Charge
-from server.ledger.postgres import store as postgres_store
-from server.ledger.postgres.open import open_postgres_ledger
-from server.ledger.sqlite import connection
-from server.ledger.sqlite import store as sqlite_store
-from server.ledger.sqlite.open import open_ledger
+from server.ledger.postgres import open_postgres_ledger
+from server.ledger.sqlite import open_ledger
 from server.ledger.store_ledger import StoreLedger
 
 QUERIES = 4
@@ -106,8 +106,8 @@ def _answer(ledger: StoreLedger, key: str, points: FaultPoints, tell: Callable[.
 
 def _watch(points: FaultPoints) -> None:
     """Put the fault points around everything that the ledger does to the outside."""
-    connect = connection.connect
-    for module in (sqlite_store, connection):
+    connect = sqlite.connect
+    for module in (sqlite_store, sqlite):
         module.connect = lambda *arguments: Watched(connect(*arguments), points)  # type: ignore[attr-defined]
     psycopg.Connection.execute = points.around(psycopg.Connection.execute)  # type: ignore[method-assign]
     for store in (sqlite_store, postgres_store):

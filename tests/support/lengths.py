@@ -1,4 +1,4 @@
-"""What a database makes of vectors (`planner.rules.scale_loads`), from the vectors themselves, one by one."""
+"""What a database makes of vectors (`planner.rewriting.loads`), from the vectors themselves, one by one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.truncation.loads.length_histogram import LengthHistogram
-from privacy.truncation.loads.load_histogram import LoadHistogram
+from privacy.truncation.histograms import LengthHistogram, LoadHistogram
 from privacy.units import MAX_UNITS
 
 LIMB = (1 << 20) - 1

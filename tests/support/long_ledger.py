@@ -7,16 +7,12 @@ from contextlib import closing
 from pathlib import Path
 
 from server.ledger.account import Grant
-from server.ledger.analyst import Act
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import Act, key_hash
 from server.ledger.charge import Charge
-from server.ledger.entry_contents import Committed
-from server.ledger.sqlite.connection import connect, transaction
-from server.ledger.sqlite.open import create_ledger
-from server.ledger.sqlite.store import SqliteView
+from server.ledger.entry import Committed
+from server.ledger.sqlite import SqliteView, connect, create_ledger, transaction
 from server.ledger.writes.journal import Journal
-from server.ledger.writes.reserve import Short, reserve
-from server.ledger.writes.settle import settle
+from server.ledger.writes.reserve import Short, reserve, settle
 
 ANALYSTS = 100
 BUDGET = 1e6

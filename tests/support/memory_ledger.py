@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, QueryTooExpensive, UnknownAnalyst
 from server.ledger.account import AccountBalance, Grant, analyst_account
-from server.ledger.accounts.amounts import charged_epsilon, epsilon_of, granted_epsilon
 from server.ledger.analyst import Act
+from server.ledger.balance import Outlook
 from server.ledger.charge import Charge, ChargeRecord, ChargeState, KeptAnswer, Reservation
-from server.ledger.outlook import Outlook
+from server.ledger.currency import charged_epsilon, epsilon_of, granted_epsilon
 from server.query import Budget
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from server.backends.embedded import EmbeddedPostgres
-from server.demo.asking import client
+from server.demo.demonstration import client
 from server.demo.workplace import Demonstration, add_analyst, proxy
 
 POLICY = Path(__file__).parents[2] / "server" / "demo" / "policy.toml"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from planner.dialect import Dialect
 from planner.parsing.parse import read
-from planner.parsing.syntax.queries import check_syntax
+from planner.parsing.query_syntax import check_syntax
 from planner.policy.policy import Policy
 from planner.public.bind import bind_public
-from planner.public.grammar import check_public_grammar
-from planner.public.query import PublicQuery
-from planner.rewriting.write_public import write_public
-from planner.schema import Schema
+from planner.public.relation import PublicQuery
+from planner.public.route import check_public_grammar
+from planner.rewriting.rewrite import write_public
+from planner.schema import Dialect, Schema
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
 

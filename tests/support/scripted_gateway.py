@@ -7,20 +7,19 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from planner.errors import RowsNotShown, UnknownTable
-from server.admission import Admission
+from server.admission import Admission, LedgerReads
 from server.answers.kept_answers import Paid
-from server.connections.outgoing_bytes import Outgoing
+from server.connections import Outgoing
 from server.errors import BudgetExhausted, CancelledByClient
 from server.found import Found, Kept, ToExplain
 from server.ledger.account import AccountBalance, Grant, analyst_account
+from server.ledger.balance import Outlook
 from server.ledger.charge import Charge, KeptAnswer
-from server.ledger.outlook import Outlook
-from server.pgwire.codec.result_rows import CatalogResult
-from server.pgwire.codec.result_values import Field
 from server.pgwire.gateway import CatalogShape, Described, SearchPath
+from server.pgwire.result_rows import CatalogResult
+from server.pgwire.wire_values import Field
 from server.query import Budget, Interval, QueryRequest, QueryResponse, ResultColumn
 from server.question import Question
-from server.scheduling.ledger_reads import LedgerReads
 from server.scheduling.thread_pool import ThreadPool
 
 COLUMNS = (ResultColumn("nation", "text"), ResultColumn("count", "int8"))

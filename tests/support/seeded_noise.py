@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from server.backends import sampled_join
+from server.backends import query_tuples
 from server.workers import measure
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -15,7 +15,7 @@ from tests.support.simulated_entropy import SimulatedEntropy
 DRAWN_FROM: tuple[tuple[ModuleType, str], ...] = (
     (measure, "OpendpEntropy"),
     (measure, "SystemDraws"),
-    (sampled_join, "SystemDraws"),
+    (query_tuples, "SystemDraws"),
 )
 """Where, and by which name."""
 

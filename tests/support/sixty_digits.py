@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mpmath import mp, mpf
 
-from privacy.sampling.growth.growth import Piece
+from privacy.sampling.growth import Piece
 
 _TERMS = 20_000
 """Fewer terms are added one by one, so also where they have two peaks."""

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from server.backends.parquet.folder import ParquetFiles
-from server.backends.spark.arrow_columns import arrow_columns
-from server.backends.spark.local_server import SparkMemory, local_spark
-from server.backends.spark.session import SparkAddress, SparkSession
+from server.backends.files import ParquetFiles
+from server.backends.spark import arrow_columns
+from server.backends.spark_custody import SparkMemory, local_spark
+from server.backends.spark_session import SparkAddress, SparkSession
 
 MEMORY = SparkMemory(memory_mb=1_024, threads=2)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from server.demo import tpch
-from server.demo.knows import small_world
+from server.demo.tpch import small_world
 
 NAMESPACE = "public"
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from privacy.join_tuples import DistinctTuples, JoinTuples, RankedTuples
 from privacy.ladder import Ladder
 from privacy.truncation.encode import encode
-from privacy.truncation.loads.length_histogram import LengthHistogram
-from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum
-from privacy.truncation.truncate import truncate
-from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.truncation.histograms import LengthHistogram, LoadHistogram, LoadsOfSum
+from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 

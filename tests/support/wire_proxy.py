@@ -17,7 +17,7 @@ import httpx
 import trustme
 
 from server.backends.embedded import EmbeddedPostgres
-from server.demo.asking import client
+from server.demo.demonstration import client
 from server.demo.workplace import Demonstration, add_analyst, free_port, running_proxy
 from server.ledger.analyst import Role
 from server.policy.accepted_policy import read_policy

@@ -93,7 +93,12 @@ def undescribed(tree: ast.AST, within: str = "", of_class: str = "") -> Iterator
             yield within + node.name
 
 
-SHOWN = ("server/cli/commands", "server/cli/shell/command.py", "server/cli/shell/workload.py", "server/http/routes")
+SHOWN = (
+    "server/cli/commands",
+    "server/cli/commands/shell.py",
+    "server/cli/commands/workload.py",
+    "server/http/routes",
+)
 """Where docstrings are help texts and the API's description, which name exit codes and problems instead."""
 
 

@@ -1,4 +1,4 @@
-"""The errors in privacy/published/README.md are those of the stored figures."""
+"""The errors in privacy/papers/README.md are those of the stored figures."""
 
 from __future__ import annotations
 

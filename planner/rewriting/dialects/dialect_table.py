@@ -7,16 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from planner.dialect import Dialect
 from planner.errors import UnsupportedSQL
-from planner.rewriting.dialects.duckdb import duckdb_sql
-from planner.rewriting.dialects.duckdb_public import duckdb_public_sql
+from planner.rewriting.dialects.duckdb import duckdb_public_sql, duckdb_sql
 from planner.rewriting.dialects.mirror import mirror_sql
 from planner.rewriting.dialects.postgres import postgres_sql
-from planner.rewriting.dialects.spark.statement import spark_loads_sql, spark_public_sql, spark_sql
-from planner.schema import Schema, Table, name_parts
-from planner.sql.result_names import ResultType
-from planner.sql.sql_types import SqlType
+from planner.rewriting.dialects.spark import spark_loads_sql, spark_public_sql, spark_sql
+from planner.schema import Dialect, Schema, Table, name_parts
+from planner.sql.sql_types import ResultType, SqlType
 
 _TYPES: Mapping[ResultType, str] = {
     "int8": "BIGINT",

@@ -1,5 +1,11 @@
 """The rewritten SQL for DuckDB: the same rows and the same whole numbers as on PostgreSQL, or a refusal.
 
+Conditions for DuckDB.
+
+Aggregates for DuckDB, with their FILTER: the same numbers as on PostgreSQL, a sum's digits counted.
+
+The rewritten SQL for DuckDB: the same rows and the same whole numbers as on PostgreSQL, or a refusal.
+
 What the two read differently, and what is written instead:
 
 * `numeric` has 38 digits at most and a literal's type depends on its digits: digits are counted, literals cast;
@@ -10,6 +16,9 @@ What the two read differently, and what is written instead:
 * a date outside the years of timestamps fails to become one: it is unknown instead.
 
 A construct that is not listed here has not been compared on both databases and is refused.
+
+Statements over public tables for DuckDB: what `planner.rewriting.dialects.duckdb` writes, and whole queries around
+it.
 """
 
 from __future__ import annotations
@@ -20,12 +29,118 @@ from dataclasses import dataclass, field, replace
 from sqlglot import ErrorLevel, exp
 
 from planner.errors import UnsupportedSQL
-from planner.rewriting.dialects import duckdb_aggregates, duckdb_conditions, duckdb_numbers, duckdb_values
-from planner.rewriting.dialects.exact_digits import Handler, Typed, literal
+from planner.rewriting.dialects import duckdb_casts, duckdb_numbers
+from planner.rewriting.dialects.duckdb_and_spark import (
+    CONNECTIVES,
+    Handler,
+    Typed,
+    Write,
+    compared,
+    literal,
+    numeric,
+    truth,
+)
 from planner.schema import Schema, Table
-from planner.sql.sql_nodes import DECLARED, ROWS, cast_sql, tables_by_alias
 from planner.sql.sql_types import READ_AS, Family, SqlType, sql_type
-from planner.sql.trees import position_of
+from planner.sql.trees import DECLARED, ROWS, cast_sql, is_type, position_of, tables_by_alias
+
+
+def _compared(node: exp.Expr, write: Write) -> Typed:
+    value, other = write(node.this), node.args["expression"]
+    if isinstance(other, exp.Literal) and other.is_string and value.type.is_number:
+        return _no_nan(node, value)
+    left, right = compared([value, write(other)])
+    return truth(type(node)(this=left, expression=right))
+
+
+def _no_nan(node: exp.Expr, value: Typed) -> Typed:
+    """`x <> 'NaN'`, the only quoted number that rules write; a decimal is never NaN, so it is only not NULL."""
+    assert isinstance(node, exp.NEQ) and node.expression.name == "NaN"
+    if value.type.family is Family.FLOAT:
+        return truth(exp.NEQ(this=value.sql, expression=cast_sql(node.expression.copy(), "DOUBLE")))
+    return truth(exp.Is(this=value.sql, expression=exp.Null(), negate=True))
+
+
+def _between(node: exp.Expr, write: Write) -> Typed:
+    value, low, high = compared([write(node.args[part]) for part in ("this", "low", "high")])
+    return truth(exp.Between(this=value, low=low, high=high))
+
+
+def _listed(node: exp.Expr, write: Write) -> Typed:
+    value, *items = compared([write(node.this), *map(write, node.args["expressions"])])
+    return truth(exp.In(this=value, expressions=items))
+
+
+def _tested(node: exp.Expr, write: Write) -> Typed:
+    test = node.args["expression"].copy()
+    return truth(exp.Is(this=write(node.this).sql, expression=test, negate=node.args.get("negate")))
+
+
+def _like(node: exp.Expr, write: Write) -> Typed:
+    """DuckDB has no escape character unless one is named; PostgreSQL's is the backslash."""
+    like = type(node)(this=write(node.this).sql, expression=node.args["expression"].copy())
+    escaped = exp.Escape(this=like, expression=exp.Literal.string("\\"))
+    return truth(exp.Not(this=escaped) if node.args.get("negate") else escaped)
+
+
+def _found(node: exp.Expr, write: Write) -> Typed:
+    return truth(exp.Exists(this=write(node.this).sql))
+
+
+CONDITIONS: dict[type[exp.Expr], Handler] = {
+    **CONNECTIVES,
+    exp.EQ: _compared,
+    exp.NEQ: _compared,
+    exp.LT: _compared,
+    exp.LTE: _compared,
+    exp.GT: _compared,
+    exp.GTE: _compared,
+    exp.NullSafeEQ: _compared,
+    exp.NullSafeNEQ: _compared,
+    exp.Between: _between,
+    exp.In: _listed,
+    exp.Is: _tested,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.Exists: _found,
+}
+
+
+_MOST_DIGITS = 38
+_ROW_DIGITS = 12
+_OTHER = SqlType(Family.OTHER)
+
+
+def _aggregate(node: exp.Expr, write: Write) -> Typed:
+    """An aggregate with its FILTER."""
+    call = node.this if isinstance(node, exp.Filter) else node
+    argument = call.this
+    distinct = isinstance(argument, exp.Distinct)
+    if isinstance(argument, exp.Star):
+        value = Typed(exp.Star(), _OTHER)
+    else:
+        value = write(argument.expressions[0] if distinct else argument)
+    taken = exp.Distinct(expressions=[value.sql]) if distinct else value.sql
+    sql: exp.Expr = type(call)(this=taken)
+    if isinstance(node, exp.Filter):
+        sql = exp.Filter(this=sql, expression=exp.Where(this=write(node.expression.this).sql))
+    return _typed(call, sql, value)
+
+
+def _typed(call: exp.Expr, sql: exp.Expr, value: Typed) -> Typed:
+    if isinstance(call, exp.Count):
+        return Typed(sql, SqlType(Family.INTEGER))
+    if not isinstance(call, exp.Sum) or value.type.family is Family.FLOAT:
+        return Typed(sql, value.type)
+    whole = min(value.whole + _ROW_DIGITS, _MOST_DIGITS - value.scale)
+    kind = numeric(whole, value.scale)
+    return Typed(cast_sql(sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
+
+
+AGGREGATES: dict[type[exp.Expr], Handler] = dict.fromkeys(
+    (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Filter), _aggregate
+)
+
 
 CLAUSES = (
     exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Order, exp.Ordered, exp.Distinct, exp.Alias,
@@ -33,9 +148,9 @@ CLAUSES = (
 )  # fmt: skip
 
 HANDLERS: dict[type[exp.Expr], Handler] = {
-    **duckdb_conditions.CONDITIONS,
+    **CONDITIONS,
     **duckdb_numbers.HANDLERS,
-    **duckdb_values.HANDLERS,
+    **duckdb_casts.HANDLERS,
 }
 
 
@@ -74,7 +189,7 @@ class Writer:
     clauses: tuple[type[exp.Expr], ...] = CLAUSES
     schema: Schema = field(default_factory=lambda: Schema({}))
     name: str = "DuckDB"
-    aggregates: Mapping[type[exp.Expr], Handler] = field(default_factory=lambda: duckdb_aggregates.AGGREGATES)
+    aggregates: Mapping[type[exp.Expr], Handler] = field(default_factory=lambda: AGGREGATES)
     declared: Callable[[exp.Subquery], exp.Expr] = exp.Subquery.copy
 
     def write(self, node: exp.Expr) -> Typed:
@@ -129,3 +244,67 @@ class Writer:
             else:
                 arguments[name] = self.write(value).sql if isinstance(value, exp.Expr) else value
         return Typed(type(node)(**arguments), SqlType(Family.OTHER))
+
+
+_CLAUSES = (
+    *CLAUSES, exp.Having, exp.Union, exp.Intersect, exp.Except,
+)  # fmt: skip
+
+
+def duckdb_public_sql(tree: exp.Expr, tables: Mapping[str, Table], *, pretty: bool = False) -> str:
+    """Write a statement for DuckDB.
+
+    Args:
+      tree: of a PublicQuery.
+      tables: by alias, for the columns' types.
+    Raises: UnsupportedSQL where DuckDB would answer differently.
+    """
+    written = Writer(tables, HANDLERS | _HANDLERS, _CLAUSES).write(tree).sql
+    return written.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)
+
+
+def _exists(node: exp.Expr, write: Write) -> Typed:
+    return Typed(exp.Exists(this=write(node.this).sql), SqlType(Family.BOOL))
+
+
+def _in(node: exp.Expr, write: Write) -> Typed:
+    query = node.args.get("query")
+    if query is None:
+        return HANDLERS[exp.In](node, write)
+    return Typed(exp.In(this=write(node.this).sql, query=write(query).sql), SqlType(Family.BOOL))
+
+
+def _subquery(node: exp.Expr, write: Write) -> Typed:
+    """In FROM a clause; elsewhere a value, of the type of its one column."""
+    arguments = {name: write(value).sql for name, value in node.args.items() if isinstance(value, exp.Expr)}
+    joins = [write(join).sql for join in node.args.get("joins") or []]
+    sql = exp.Subquery(**arguments, joins=joins) if joins else exp.Subquery(**arguments)
+    inner = node.this
+    value = isinstance(inner, exp.Select) and node.args.get("alias") is None
+    return Typed(sql, write(inner.expressions[0].this).type if value else _OTHER)
+
+
+def _constant(node: exp.Expr, write: Write) -> Typed:
+    """LIMIT and OFFSET: the number stays as it is."""
+    return Typed(node.copy(), _OTHER)
+
+
+def _cast(node: exp.Expr, write: Write) -> Typed:
+    """A sum keeps its own digits, NULL is of any type; any other cast is as everywhere."""
+    if isinstance(node.this, exp.Null):
+        return Typed(node.copy(), sql_type(node.args["to"].sql("postgres").lower()))
+    inner = node.this.this if isinstance(node.this, exp.Filter) else node.this
+    if isinstance(inner, exp.Sum) and is_type(node.args["to"], "decimal"):
+        return write(node.this)
+    return HANDLERS[exp.Cast](node, write)
+
+
+_HANDLERS: dict[type[exp.Expr], Handler] = {
+    **AGGREGATES,
+    exp.Exists: _exists,
+    exp.In: _in,
+    exp.Subquery: _subquery,
+    exp.Limit: _constant,
+    exp.Offset: _constant,
+    exp.Cast: _cast,
+}

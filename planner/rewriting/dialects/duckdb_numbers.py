@@ -7,7 +7,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.rewriting.dialects.exact_digits import (
+from planner.rewriting.dialects.duckdb_and_spark import (
     Handler,
     Typed,
     Write,
@@ -17,8 +17,8 @@ from planner.rewriting.dialects.exact_digits import (
     literal,
     numeric,
 )
-from planner.sql.sql_nodes import cast_sql
 from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import cast_sql
 
 _DOUBLE = SqlType(Family.FLOAT)
 

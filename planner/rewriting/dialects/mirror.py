@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb import HANDLERS, duckdb_sql
-from planner.rewriting.dialects.exact_digits import Handler, Typed, Write
+from planner.rewriting.dialects.duckdb_and_spark import Handler, Typed, Write
 from planner.schema import Column, Schema, Table
 from planner.sql.sql_types import Family, sql_type
 

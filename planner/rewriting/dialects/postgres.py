@@ -9,7 +9,7 @@ from sqlglot import ErrorLevel, exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.generators.postgres import PostgresGenerator
 
-from planner.expressions.clamp_column import STEPS
+from planner.expressions.column_ranges import STEPS
 
 _DIALECT = Postgres()
 

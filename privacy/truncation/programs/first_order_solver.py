@@ -1,4 +1,9 @@
-"""A first-order method: linear memory, a pass over the owners per iteration, and it can be stopped anywhere."""
+"""The first-order method, which always ends with a proof.
+
+The loops of the first-order method: one pass over the owners per iteration.
+
+A first-order method: linear memory, a pass over the owners per iteration, and it can be stopped anywhere.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,166 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.kernel import kernel
 from privacy.truncation.control import QUIET, Control
-from privacy.truncation.programs.first_order_kernels import ITERATIONS, OMEGA, iterate, projected
-from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.programs.solver import Point
+from privacy.truncation.programs.program import Point, PreparedProgram
+
+Floats = NDArray[np.float64]
+Table = NDArray[np.uint32]
+"""(m, K) owners of each tuple, n (nobody) where it has fewer; unsigned, so that no index is tested for its sign."""
+
+Places = tuple[int, ...]
+"""K zeros: the length of a tuple is known to the compiler, which unrolls the loops over the owners."""
+
+OMEGA, SINCE_RESTART, FIRST_RESIDUAL, LAST_RESIDUAL, ITERATIONS = range(5)
+"""Places of the scalars that live between two calls of `iterate`."""
+
+_SUFFICIENT, _NECESSARY, _ARTIFICIAL = 0.2, 0.5, 0.36
+"""Restart rules of PDLP: a residual that fell this far, or this far and rises again, or so long an epoch."""
+
+_LEAST_EPOCH = 8
+_WARM_UP = 200
+
+
+@kernel
+def iterate(
+    table: Table,
+    places: Places,
+    weights: Floats,
+    caps: Floats,
+    step: Floats,
+    x: Floats,
+    x_anchor: Floats,
+    y: Floats,
+    y_anchor: Floats,
+    load: Floats,
+    scalars: Floats,
+    count: int,
+) -> None:
+    """`count` reflected Halpern steps of the primal-dual hybrid gradient, restarts included, all in place.
+
+    Args:
+      table, places, weights (m,), caps (n,): the program.
+      step: (n,) dual step of a unit, one over its number of tuples; the primal step of a tuple is one over K,
+        which makes the preconditioned matrix a contraction.
+      x, x_anchor: (m,) and y, y_anchor: (n + 1,): the iterate and the point of the last restart; y ends with 0.
+      load: (n + 1,) scratch.
+      scalars: (5,) see above.
+    """
+    for _ in range(count):
+        epoch = scalars[SINCE_RESTART]
+        forward, back = (epoch + 1.0) / (epoch + 2.0), 1.0 / (epoch + 2.0)
+        omega = scalars[OMEGA]
+        moved_x = _primal_step(table, places, weights, x, x_anchor, y, load, omega, forward, back)
+        moved_y = 0.0
+        for u in range(len(caps)):
+            old = y[u]
+            new = max(0.0, old + omega * step[u] * (load[u] - caps[u]))
+            moved_y += (new - old) * (new - old) / step[u]
+            y[u] = forward * (2.0 * new - old) + back * y_anchor[u]
+        residual = np.sqrt(omega * moved_x + moved_y / omega)
+        if epoch == 0.0:
+            scalars[FIRST_RESIDUAL] = residual
+            scalars[LAST_RESIDUAL] = np.inf
+        scalars[SINCE_RESTART] += 1.0
+        scalars[ITERATIONS] += 1.0
+        if _restarts(scalars, residual):
+            _restart(len(places), step, x, x_anchor, y, y_anchor, scalars)
+        scalars[LAST_RESIDUAL] = residual
+
+
+@kernel
+def _primal_step(
+    table: Table,
+    places: Places,
+    weights: Floats,
+    x: Floats,
+    x_anchor: Floats,
+    y: Floats,
+    load: Floats,
+    omega: float,
+    forward: float,
+    back: float,
+) -> float:
+    """The half of an iteration that touches the tuples: how far x moved, squared, in the metric of its step."""
+    length = 1.0 / (omega * len(places))
+    load[:] = 0.0
+    moved = 0.0
+    for t in range(len(weights)):
+        reduced = 1.0
+        for j in range(len(places)):
+            reduced -= y[table[t, j]]
+        old = x[t]
+        new = old + length * reduced
+        if new < 0.0:
+            new = 0.0
+        elif new > weights[t]:
+            new = weights[t]
+        ahead = 2.0 * new - old
+        for j in range(len(places)):
+            load[table[t, j]] += ahead
+        moved += (new - old) * (new - old)
+        x[t] = forward * ahead + back * x_anchor[t]
+    return moved * len(places)
+
+
+@kernel
+def _restarts(scalars: Floats, residual: float) -> bool:
+    epoch, total, first = scalars[SINCE_RESTART], scalars[ITERATIONS], scalars[FIRST_RESIDUAL]
+    if epoch < _LEAST_EPOCH:
+        return False
+    if residual <= _SUFFICIENT * first:
+        return True
+    if residual <= _NECESSARY * first and residual > scalars[LAST_RESIDUAL]:
+        return True
+    return bool(epoch >= _ARTIFICIAL * total and total > _WARM_UP)
+
+
+@kernel
+def _restart(
+    width: int, step: Floats, x: Floats, x_anchor: Floats, y: Floats, y_anchor: Floats, scalars: Floats
+) -> None:
+    """Anchor here, and set the primal weight to how far the dual moved for each step of the primal."""
+    far_x = 0.0
+    for t in range(len(x)):
+        far_x += (x[t] - x_anchor[t]) * (x[t] - x_anchor[t])
+        x_anchor[t] = x[t]
+    far_y = 0.0
+    for u in range(len(step)):
+        far_y += (y[u] - y_anchor[u]) * (y[u] - y_anchor[u]) / step[u]
+        y_anchor[u] = y[u]
+    if far_x > 1e-24 and far_y > 1e-24:
+        scalars[OMEGA] = np.sqrt(scalars[OMEGA] * np.sqrt(far_y / (far_x * width)))
+    scalars[SINCE_RESTART] = 0.0
+
+
+@kernel
+def projected(
+    table: Table,
+    places: Places,
+    weights: Floats,
+    caps: Floats,
+    step: Floats,
+    x: Floats,
+    y: Floats,
+    omega: float,
+    x_out: Floats,
+    y_out: Floats,
+) -> None:
+    """The point that one step from (x, y) projects onto the bounds: what is worth certifying."""
+    length = 1.0 / (omega * len(places))
+    y_out[:] = 0.0
+    for t in range(len(weights)):
+        reduced = 1.0
+        for j in range(len(places)):
+            reduced -= y[table[t, j]]
+        new = min(max(x[t] + length * reduced, 0.0), weights[t])
+        x_out[t] = new
+        for j in range(len(places)):
+            y_out[table[t, j]] += 2.0 * new - x[t]
+    for u in range(len(caps)):
+        y_out[u] = max(0.0, y[u] + omega * step[u] * (y_out[u] - caps[u]))
+
 
 _ENTRIES_PER_CALL = 1 << 23
 """How much a kernel chews between two looks at whether to stop: some tens of milliseconds."""

@@ -1,13 +1,142 @@
-"""The truncation program in the form that a solver takes: integers, one group, one threshold."""
+"""One truncation program as arrays, and the Protocol of its solvers.
+
+Which tuple is owned by whom, with the sums and extremes along both directions.
+
+The truncation program in the form that a solver takes: integers, one group, one threshold.
+
+What the truncation asks of a linear-program solver: vectors, no promises.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.truncation.programs.incidence import Incidence
+from privacy.kernel import kernel
+from privacy.truncation.control import QUIET, Control
+from privacy.units import MAX_UNITS, saturating_sums
+
+Number = TypeVar("Number", np.int64, np.float64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Incidence:
+    """The bipartite graph of m tuples and n units.
+
+    Attributes:
+      indptr: (m + 1,) int64 and
+      units: (nnz,) int64: CSR; tuple t is owned by units[indptr[t]:indptr[t + 1]], distinct, at least one.
+      n_units: n.
+    """
+
+    indptr: NDArray[np.int64]
+    units: NDArray[np.int64]
+    n_units: int
+
+    @property
+    def n_rows(self) -> int:
+        """m, the number of tuples, one per row of the incidence matrix."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """(m,) owners per tuple."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """(nnz,) the tuple of each CSR entry."""
+        return np.repeat(np.arange(self.n_rows), self.owners)
+
+    @cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """(n,) tuples per unit."""
+        return np.bincount(self.units, minlength=self.n_units)
+
+    def unit_sums(self, row_values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(n,) total over each unit's tuples of values in [0, MAX_UNITS]; exact, saturating at MAX_UNITS.
+
+        Cost: one pass over the owners when no total can overflow, saturating_sums otherwise.
+        """
+        if int(row_values.max(initial=0)) * int(self.degrees.max(initial=0)) < MAX_UNITS:
+            return _unit_sums(self.indptr, self.units, row_values, self.n_units)
+        return saturating_sums(self.units, row_values[self.rows], self.n_units)
+
+    def row_min(self, unit_values: NDArray[Number]) -> NDArray[Number]:
+        """(m,) the smallest value among each tuple's units."""
+        return _row_min(self.indptr, self.units, unit_values)
+
+    def row_sums(self, unit_values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(m,) total over each tuple's units; the caller rules out overflow."""
+        return _row_sums(self.indptr, self.units, unit_values)
+
+    def __repr__(self) -> str:
+        return "Incidence(<private>)"
+
+
+@kernel
+def _unit_sums(
+    indptr: NDArray[np.int64], units: NDArray[np.int64], row_values: NDArray[np.int64], n_units: int
+) -> NDArray[np.int64]:
+    """See Incidence.unit_sums; the caller rules out overflow."""
+    sums = np.zeros(n_units, np.int64)
+    for row in range(len(indptr) - 1):
+        for entry in range(indptr[row], indptr[row + 1]):
+            sums[units[entry]] += row_values[row]
+    return sums
+
+
+@kernel
+def _row_min(indptr: NDArray[np.int64], units: NDArray[np.int64], unit_values: NDArray[Number]) -> NDArray[Number]:
+    """See Incidence.row_min."""
+    least = np.empty(len(indptr) - 1, unit_values.dtype)
+    for row in range(len(least)):
+        least[row] = unit_values[units[indptr[row]]]
+        for entry in range(indptr[row] + 1, indptr[row + 1]):
+            least[row] = min(least[row], unit_values[units[entry]])
+    return least
+
+
+@kernel
+def _row_sums(
+    indptr: NDArray[np.int64], units: NDArray[np.int64], unit_values: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """See Incidence.row_sums."""
+    sums = np.zeros(len(indptr) - 1, np.int64)
+    for row in range(len(sums)):
+        for entry in range(indptr[row], indptr[row + 1]):
+            sums[row] += unit_values[units[entry]]
+    return sums
+
+
+def fair_share(incidence: Incidence, wanted: NDArray[np.int64], spare: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give tuple t floor(wanted_t * min over its units of min(1, spare_u / asked_u)): feasible by construction.
+
+    Args:
+      wanted: (m,) in [0, MAX_UNITS].
+      spare: (n,) in [0, MAX_UNITS).
+    Returns: (m,) with unit sums at most spare, exactly: ratios are shrunk by more than their rounding.
+    """
+    asked = incidence.unit_sums(wanted)
+    worst = incidence.row_min(shrink_ratio(asked, spare))
+    return np.where(worst < 1.0, np.floor(wanted * worst).astype(np.int64), wanted)
+
+
+_SAFE = 1.0 - 2.0**-48
+"""Shrinks a ratio by more than the rounding of the few float operations around it."""
+
+
+def shrink_ratio(asked: NDArray[np.int64], spare: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What fraction of its demand each unit can grant; nothing when the demand is saturated, so unknown."""
+    ratio = np.minimum(spare / np.maximum(asked, 1) * _SAFE, 1.0)
+    ratio[asked <= spare] = 1.0
+    ratio[asked == MAX_UNITS] = 0.0
+    return ratio
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,3 +164,21 @@ class PreparedProgram:
 
     def __repr__(self) -> str:
         return "PreparedProgram(<private>)"
+
+
+Point = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""x: (m,) in multiples of the program's scale; y: (n,) duals of the unit constraints, dimensionless."""
+
+
+class LinearProgramSolver(Protocol):
+    """A route to a solution. Nothing it says is believed: certificate.py recomputes both bounds."""
+
+    def points(self, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+        """Points nearer and nearer the optimum of `program.scaled()`; the caller stops when one is near enough.
+
+        The same program gives the same points: no clock, no random number, no order of questions enters.
+        A point is valid until the next one is asked for.
+
+        Raises: SolverFailed when there is no point to look at. Cancelled, within a second.
+        """
+        ...

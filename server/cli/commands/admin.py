@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from planner.policy.budgets import UNLIMITED
+from planner.policy.sections import UNLIMITED
+from server.cli.answer_view import privacy_text
 from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, pages
-from server.cli.output.answer_view import privacy_text
-from server.cli.output.listing import Format, Output, show_rows
-from server.cli.output.terminal import printable, tell, write
+from server.cli.terminal import Format, Output, printable, show_rows, tell, write
 
 _ACCOUNTS = (
     "account", "epsilon", "epsilon_left", "delta", "delta_left", "accounting", "epsilon_left_basic", "window_s",
@@ -47,9 +46,7 @@ def accounts(
 
     Example:  noisegate admin accounts --policy policy.toml --low
     """
-    from server.ledger.account import analyst_account
-    from server.ledger.accounts.guarantee import guarantee
-    from server.ledger.accounts.low import is_low
+    from server.ledger.account import analyst_account, guarantee, is_low
 
     with opened(policy) as ledger:
         balances = [one for one in ledger.accounts(_analyst(analyst)) if not low or is_low(one)]
@@ -142,9 +139,7 @@ def grant(
     Example:  noisegate admin grant analyst:ada --epsilon 10 --renew month --most-in-total 60 --policy policy.toml
     --reason "a report each month, for half a year"
     """
-    from server.ledger.account import GrantChange, grant_before
-    from server.ledger.accounts.guarantee import guarantee
-    from server.ledger.accounts.named_account import named_account
+    from server.ledger.account import GrantChange, grant_before, guarantee, named_account
     from server.policy.accepted_policy import read_policy
 
     if accounting not in (None, "basic", "zcdp", "renyi"):
@@ -202,8 +197,7 @@ def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilo
 
     Example:  noisegate admin top-up analyst:ada --delta 1e-6 --policy policy.toml --reason "for found group keys"
     """
-    from server.ledger.accounts.guarantee import guarantee
-    from server.ledger.accounts.named_account import named_account
+    from server.ledger.account import guarantee, named_account
 
     with opened(policy) as ledger:
         account = named_account(ledger, account)

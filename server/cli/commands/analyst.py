@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.policy.budgets import ACCOUNTINGS
+from planner.policy.sections import ACCOUNTINGS
+from server.cli.answer_view import privacy_text
 from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
 from server.cli.failure import CommandFailed
-from server.cli.output.answer_view import privacy_text
-from server.cli.output.listing import Format, Output, show_rows
-from server.cli.output.terminal import tell, write
+from server.cli.terminal import Format, Output, show_rows, tell, write
 
 if TYPE_CHECKING:
     from planner.policy.policy import Policy
@@ -72,8 +71,8 @@ def add(
 
     Exit codes: 0 added, 2 not added.
     """
-    from server.ledger.accounts.terms import Terms
-    from server.ledger.api_keys import credentials_of, new_key
+    from server.ledger.analyst import credentials_of, new_key
+    from server.ledger.terms import Terms
     from server.policy.accepted_policy import read_policy
     from server.policy.open_ledger_of_policy import ledger_name, open_or_create
 
@@ -169,7 +168,7 @@ def rotate_key(name: Name, policy: PolicyFile, reason: Reason, output: Output = 
 
     Example:  noisegate analyst rotate-key ada --policy policy.toml --reason "the laptop was stolen"
     """
-    from server.ledger.api_keys import credentials_of, new_key
+    from server.ledger.analyst import credentials_of, new_key
 
     key = new_key()
     with opened(policy) as ledger:

@@ -1,10 +1,18 @@
-"""`noisegate query` and `noisegate explain`: ask a running proxy."""
+"""`noisegate query`, `explain` and `budget`: ask a running proxy.
+
+Showing a proposal, and asking whether it is worth it.
+
+`noisegate query` and `noisegate explain`: ask a running proxy.
+
+`noisegate budget`: what an analyst has left.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,17 +21,44 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from privacy.registry import OFFERED, why_not_served
-from server.cli.client.await_answer import answered
-from server.cli.client.client import ask, not_ours
-from server.cli.client.key import read_key
-from server.cli.client.proposal import proposed_epsilon
-from server.cli.failure import CommandFailed
-from server.cli.output.answer_view import answer_table, summary
-from server.cli.output.explanation_view import explanation_view
-from server.cli.output.listing import Format
-from server.cli.output.terminal import show, tell, write
-from server.http.bodies.answer_body import AnswerBody
+from server.cli.answer_view import answer_table, explanation_view, privacy_text, summary
+from server.cli.client import answered, ask, fetch, not_ours, read_key
+from server.cli.failure import CommandFailed, ExitCode
+from server.cli.terminal import Format, Output, printable, show, show_rows, tell, write
+from server.http.answer_body import AnswerBody
+from server.http.budget_body import OutlookBody
+from server.proposals.accuracy import Proposal
 from server.query import Explanation
+
+
+def proposed_epsilon(url: str, key: str, body: Mapping[str, object], sql: str, *, yes: bool) -> float:
+    """The epsilon that an accuracy needs, once the person at the terminal agrees.
+
+    Args:
+      yes: agree without asking.
+    Raises: CommandFailed when there is no proposal, or it is declined.
+    """
+    try:
+        proposal = TypeAdapter(Proposal).validate_json(ask(url, "/v1/propose", key, body, sql=sql))
+    except ValidationError as error:
+        raise not_ours(url) from error
+    width = f"{proposal.interval_width:,.4g}"
+    tell(f"An interval of width {width} needs {_price(proposal)} ({printable(proposal.reason)}).")
+    if proposal.charge > proposal.epsilon_left:
+        raise CommandFailed(
+            f"only epsilon {proposal.epsilon_left:g} is left",
+            hint="ask for less accuracy",
+            exit_code=ExitCode.BUDGET_EXHAUSTED,
+        )
+    if not yes and not typer.confirm("Ask?", err=True):
+        raise CommandFailed("not asked; nothing was charged", exit_code=ExitCode.REFUSED)
+    return proposal.epsilon
+
+
+def _price(proposal: Proposal) -> str:
+    price = privacy_text(proposal.epsilon, proposal.delta)
+    return f"{price}, which is free" if proposal.charge == 0 else f"{price} of the {proposal.epsilon_left:g} left"
+
 
 DEFAULT_URL = "http://127.0.0.1:8432"
 
@@ -197,7 +232,7 @@ def query(
     if output is Format.TABLE:
         show(answer_table(response))
         return
-    from server.results.csv_text import csv_text  # with the parser of SQL, for which nobody else waits
+    from server.results.flat_table import csv_text  # with the parser of SQL, for which nobody else waits
 
     write(csv_text(response, end="\n"))
     for line in summary(response):
@@ -260,3 +295,28 @@ def _indented(text: str, url: str) -> str:
         return json.dumps(json.loads(text), indent=2)
     except json.JSONDecodeError as error:
         raise not_ours(url) from error
+
+
+_COLUMNS = ("epsilon", "epsilon_left", "delta", "delta_left", "questions_left", "limited_by", "tuning", "protects")
+
+
+def budget(url: URL = DEFAULT_URL, output: Output = Format.TABLE, key_file: KeyFile = None) -> None:
+    """Show your budget, what is left of it, and at what it protects people, per period and in total.
+
+    `tuning`: what `noisegate tune` has told everybody of the people in the data; it adds to what you have spent.
+    `questions_left`: how many more questions like your last ten fit, and whose account is short first.
+
+    Your key is read from the variable NOISEGATE_KEY or from --key-file, never from an argument.
+
+    Example:  noisegate budget
+
+    Exit codes: 0 shown, 2 usage, configuration or connection.
+    """
+    try:
+        body = OutlookBody.model_validate_json(fetch(url, "/v1/budget", read_key(key_file)))
+    except ValidationError as error:
+        raise not_ours(url) from error
+    amounts = (body.epsilon, body.epsilon_left, body.delta, body.delta_left)
+    show_rows(
+        _COLUMNS, [(*amounts, body.questions_left, body.limited_by, body.tuning_epsilon, body.guarantee)], output
+    )

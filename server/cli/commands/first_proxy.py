@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 from rich.console import RenderableType
 
+from server.cli.answer_view import answer_table
 from server.cli.commands.open_ledger import act
 from server.cli.commands.policy import dataset_name, no_table
 from server.cli.failure import CommandFailed
-from server.cli.output.answer_view import answer_table
-from server.cli.output.terminal import printable, show, tell, tell_failure, write
+from server.cli.terminal import printable, show, tell, tell_failure, write
 
 if TYPE_CHECKING:
     from planner.schema import Schema, Table
@@ -143,8 +143,8 @@ def _answered(given: str | None, option: str, asks: str, default: str | None, re
 
 def _database(said: str, base: Path, *, typed: bool) -> _Database:
     """Connect, refuse a role that may do more than SELECT, and read the structure."""
-    from server.backends.custody.file_urls import FILE_URLS
-    from server.backends.custody.open_custody import open_custody
+    from server.backends.files import FILE_URLS
+    from server.backends.open_custody import open_custody
     from server.policy.secrets import resolve
 
     is_reference = said.startswith(("env:", "file:", *FILE_URLS))
@@ -197,8 +197,8 @@ def _spellings(table: Table) -> tuple[str, ...]:
 
 def _tables_there(name: str, tables: Mapping[str, Table]) -> str:
     """The likeliest table first, then others, as SQL names them."""
+    from planner.errors import nearest
     from planner.schema import sql_name
-    from planner.suggestions import nearest
 
     likely = nearest(name, tables)
     listed = [sql_name(one) for one in sorted(tables, key=lambda one: (one != likely, one))]
@@ -215,7 +215,7 @@ def _analyst(name: str) -> str:
 
 
 def _budget(said: str) -> float:
-    from server.ledger.accounts.amounts import granted_epsilon
+    from server.ledger.currency import granted_epsilon
 
     try:
         budget = float(said)
@@ -246,7 +246,7 @@ def _policy(database: _Database, unit: tuple[str, tuple[str, ...]], budget: floa
 
 def _set_up(text: str, output: Path, database: _Database, analyst: str, budget: float) -> str:
     """Write the secret and the policy, make the ledger, add the analyst; returns the key."""
-    from server.ledger.api_keys import credentials_of, new_key
+    from server.ledger.analyst import credentials_of, new_key
     from server.policy.accepted_policy import read_policy
     from server.policy.open_ledger_of_policy import open_or_create
 
@@ -350,8 +350,8 @@ def _forward(process: subprocess.Popen[str], addresses: queue.Queue[str | None])
 def _first_answer(address: str, key: str, table: str, epsilon: float) -> RenderableType:
     """How many people there are, asked as an analyst would."""
     from planner.schema import name_parts
-    from server.cli.client.await_answer import answered
-    from server.http.bodies.answer_body import AnswerBody
+    from server.cli.client import answered
+    from server.http.answer_body import AnswerBody
 
     quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name_parts(table))
     sql = f"SELECT count(*) FROM {quoted}"

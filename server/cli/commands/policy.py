@@ -1,4 +1,9 @@
-"""`noisegate policy init` and `noisegate policy check`: the custodian's contract, from draft to verified."""
+"""`noisegate policy init`, `check` and `accept`: the custodian's contract, from draft to verified.
+
+`noisegate policy init` and `noisegate policy check`: the custodian's contract, from draft to verified.
+
+`noisegate policy accept`: confirm a policy that protects less than the one in force.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +23,17 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from server.cli.commands.open_ledger import act
+from server.cli.commands.open_ledger import Reason, act, opened
 from server.cli.failure import CommandFailed, ExitCode
-from server.cli.output.listing import Format, Output, show_rows
-from server.cli.output.terminal import console, printable, show, tell
+from server.cli.terminal import Format, Output, console, printable, show, show_rows, tell
 
 if TYPE_CHECKING:
     from planner.policy.policy import Policy
     from planner.schema import Schema
-    from server.backends.custody.custody import Custody
+    from server.backends.custody import Custody
     from server.ledger.store_ledger import StoreLedger
-    from server.policy.finding import Finding
+    from server.policy.verified_keys import Finding
+
 
 _DRAFTED_URL = "env:NOISEGATE_DATABASE_URL"  # what a draft names
 _STYLES = {"error": "bold red", "warning": "yellow", "accepted": "dim"}
@@ -73,8 +78,8 @@ def init(
     Exit codes: 0 written, 2 not written.
     """
     from planner.policy.draft import Estimates, draft, extent
-    from server.backends.custody.file_urls import FILE_URLS
-    from server.backends.custody.open_custody import open_custody
+    from server.backends.files import FILE_URLS
+    from server.backends.open_custody import open_custody
     from server.policy.secrets import resolve
 
     if not url.startswith(("env:", "file:", *FILE_URLS)):
@@ -140,12 +145,11 @@ def check(
 
     Exit codes: 0 no error (there may be warnings), 1 an error was found, 2 the check could not be made.
     """
-    from planner.policy.declared_keys import with_declared_keys
-    from server.backends.custody.open_custody import open_policy_custody
+    from planner.policy.declared import with_declared_keys
+    from server.backends.open_custody import open_policy_custody
     from server.policy.accepted_policy import read_policy
     from server.policy.check_data import check_policy, probes
-    from server.policy.dataset_budget import dataset_budget
-    from server.policy.missing_deltas import missing_deltas
+    from server.policy.dataset_budget import dataset_budget, missing_deltas
     from server.policy.secrets import resolve
 
     contract = read_policy(policy)
@@ -188,7 +192,7 @@ def check(
 def _question_keys(contract: Policy, path: Path) -> list[Finding]:
     """A warning where the file that seals the words of questions cannot be used: no proxy starts without it."""
     from server.errors import ConfigurationInvalid
-    from server.policy.finding import Finding
+    from server.policy.verified_keys import Finding
     from server.startup.open_services import question_keys
 
     try:
@@ -212,7 +216,7 @@ def _ledger_at_hand(contract: Policy, path: Path) -> StoreLedger | None:
 
 def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: StoreLedger, version: int) -> None:
     """Note in the ledger that the declared keys are held once each, if they are: the proxy answers only then."""
-    from planner.policy.declared_keys import believed_keys
+    from planner.policy.declared import believed_keys
     from server.policy.verified_keys import key_probes
 
     believed, counted = believed_keys(schema), {probe.subject for probe in key_probes(schema)}
@@ -224,8 +228,8 @@ def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: StoreLedge
 
 def _periods(contract: Policy, path: Path, custody: Custody, ledger: StoreLedger) -> list[Finding]:
     """Closed rows that have changed since the last load; where nothing was noted of it, that is done now."""
-    from server.policy.finding import Finding
     from server.policy.loads import compare_load, note_first
+    from server.policy.verified_keys import Finding
 
     found = compare_load(contract, path, custody, ledger)
     if note_first(contract, path, ledger, act("policy check")):
@@ -256,3 +260,35 @@ def _findings_table(findings: Sequence[Finding]) -> Table:
             Text(finding.severity, style=style), *map(Text, map(printable, (finding.subject, rows, finding.message)))
         )
     return table
+
+
+def accept(
+    policy: Annotated[Path, typer.Argument(help="The policy file.", exists=True, dir_okay=False, metavar="POLICY")],
+    reason: Reason,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
+) -> None:
+    """Put a policy in force that protects less, after showing in what. The ledger keeps who did it, and why.
+
+    A running proxy takes it over at the next SIGHUP or reload, one that refused to start can start now. A policy that
+    protects as much as the one before needs no confirmation. Less is protected, too, when the database has lost a
+    foreign key through which rows were owned.
+
+    Example:  noisegate policy accept policy.toml --reason "the board raised the limit"
+
+    Exit codes: 0 accepted, 1 not confirmed, 2 invalid, or there is no ledger or no database.
+    """
+    from server.policy.accepted_policy import Change
+    from server.policy.accepted_policy import accept as put_in_force
+    from server.startup.open_services import prepare
+
+    prepared = prepare(policy)
+    with opened(policy) as ledger:
+        change = Change.to(prepared.file, prepared.schema, ledger)
+        for line in change.weaker:
+            tell(f"weaker: {printable(line)}", style="yellow")
+        if change.weaker and not yes and not typer.confirm("Put it in force?", err=True):
+            raise CommandFailed("not confirmed; the policy before stays in force", exit_code=ExitCode.REFUSED)
+        put_in_force(change, ledger, act(reason), confirmed=change.hash)
+    tell(
+        f"The policy {prepared.file.policy.hash} is accepted; a proxy that runs takes it over at SIGHUP or a reload."
+    )

@@ -1,20 +1,97 @@
-"""`noisegate serve`: start the proxy and stay until it is told to stop."""
+"""`noisegate serve`: open the sockets, say where the log goes, start the proxy and stay until it is told to stop.
+
+Where the running proxy's log goes: stderr, one JSON object per line, or readable lines on a terminal.
+
+Sockets that listen, and the words that say where.
+
+`noisegate serve`: start the proxy and stay until it is told to stop.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import signal
+import socket
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Thread
-from typing import Annotated
+from typing import Annotated, TextIO, cast
 
+import structlog
 import typer
 
-from server.cli.commands.listening import LOOPBACK, address, listen, reachable
 from server.cli.failure import CommandFailed
-from server.cli.output.terminal import tell
+from server.cli.terminal import SpareStream, tell
+
+
+def log_to(stream: TextIO | None) -> None:
+    """Send the log to a stream, from level info on; a line that cannot be written is lost.
+
+    Times are whole seconds: how long an answer took depends on the data, and a finer time would tell.
+    """
+    spare = SpareStream(stream)
+    renderer: structlog.typing.Processor
+    renderer = structlog.dev.ConsoleRenderer() if spare.isatty() else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="%Y-%m-%dT%H:%M:%SZ", utc=True),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, spare)),  # it writes and flushes, no more
+    )
+
+
+def keep_standard_streams() -> None:
+    """Open what is closed of descriptors 0 to 2, so that no socket and no file is ever taken for one of them."""
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor <= 2:
+        descriptor = os.dup(descriptor)
+    os.close(descriptor)
+
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+_EVERYWHERE = ("0.0.0.0", "::")
+_BACKLOG = 128
+
+
+def listen(host: str, port: int, option: str) -> socket.socket:
+    """A listening socket; taken before anything slow happens, so that a busy port is reported at once.
+
+    The protocol is named, since asyncio turns off Nagle's delay (40 ms an answer) only where it sees TCP.
+
+    Args:
+      option: which option chooses another port.
+    Raises: CommandFailed.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or "the address is not usable"
+        hint = f"choose another {option} or --host"
+        raise CommandFailed(f"cannot listen on {host}:{port}: {reason}", hint=hint) from error
+    return listener
+
+
+def reachable(host: str) -> str:
+    """The name under which others reach what listens on a host: this machine's where it listens everywhere."""
+    return socket.gethostname() if host in _EVERYWHERE else host
+
+
+def address(listener: socket.socket, host: str) -> str:
+    """HOST:PORT as a URL has it."""
+    name = f"[{host}]" if ":" in host else host
+    return f"{name}:{listener.getsockname()[1]}"
 
 
 def serve(
@@ -54,10 +131,9 @@ def serve(
     Exit codes: 0 stopped on request, 2 could not start.
     """
     # Heavy imports (solvers, noise) wait until they are needed: `--help` and `query` stay quick.
-    from server.cli.logs import keep_standard_streams, log_to
     from server.libpq import forget_environment
-    from server.pgwire.auth.certificate import read_certificate
-    from server.pgwire.shadow.open_shadow import open_shadow, renew_shadow
+    from server.pgwire.scram import read_certificate
+    from server.pgwire.shadow_setup import open_shadow, renew_shadow
     from server.policy.secrets import resolve
     from server.startup.open_services import open_services
     from server.startup.serve import (

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from server.cli.failure import ExitCode
-from server.cli.output.terminal import printable, show, tell
+from server.cli.terminal import printable, show, tell
 
 if TYPE_CHECKING:
     from server.policy.verify_solvers import Compared
@@ -37,9 +37,9 @@ def verify(
 
     Exit codes: 0 they agree within the certificate's gap at every threshold, 1 they do not, 2 not verified.
     """
-    from planner.policy.declared_keys import with_declared_keys
+    from planner.policy.declared import with_declared_keys
     from planner.policy.validate import validate
-    from server.backends.custody.open_custody import open_policy_custody
+    from server.backends.open_custody import open_policy_custody
     from server.policy.accepted_policy import read_policy
     from server.policy.secrets import resolve
     from server.policy.verify_solvers import verify_solvers

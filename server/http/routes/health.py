@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
 from server.http.authentication import Reader, services_of
-from server.http.ledger_metrics import ledger_metrics
-from server.http.metrics import MEDIA_TYPE
+from server.http.metrics import MEDIA_TYPE, ledger_metrics
 from server.http.openapi import problems
 from server.http.services import Services
 

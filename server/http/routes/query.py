@@ -1,21 +1,214 @@
-"""POST /v1/query: ask and be charged."""
+"""POST /v1/query, /v1/explain, /v1/propose and /v1/workload, and the jobs of those that take long.
+
+/v1/jobs: questions that go on while their client does something else.
+
+POST /v1/explain: what a query would do and cost; free.
+
+POST /v1/propose: which epsilon an accuracy needs; free.
+
+POST /v1/query: ask and be charged.
+
+POST /v1/workload: many questions under one budget; POST /v1/workload/explain: what they would cost, free.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import re
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Header, Path, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.responses import JSONResponse
 
+from planner.binding.placeholders import MAX_PARAMETERS
+from server.errors import JobNotDone
+from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, services_of
-from server.http.bodies.answer_body import AnswerBody
-from server.http.bodies.query_body import QueryBody
-from server.http.bodies.representations import ARROW, CSV, accepted, written
 from server.http.exchange import exchange_of
 from server.http.openapi import problems
-from server.http.routes.jobs import JobBody, preferred_wait
+from server.http.query_body import ExplanationBody, ParameterValue, QueryBody
+from server.http.representations import ARROW, CSV, JSON, SHORT_CELLS, AnswerStream, accepted, written
+from server.http.workload_body import WorkloadAnswerBody, WorkloadBody, WorkloadExplanationBody, workload_pieces
+from server.proposals.accuracy import Accuracy, Basis, Proposal
+from server.query import QueryRequest
+from server.scheduling.jobs import Job, Jobs, JobState
 
 router = APIRouter()
+
+MAX_WAIT_S = 30.0
+
+_WAIT = re.compile(r"\bwait\s*=\s*([0-9]{1,3})\b")
+JobId = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+
+
+class JobBody(BaseModel):
+    """A job: a question that outlasts its request, and how far it has come."""
+
+    id: str
+    state: JobState = Field(description="`done` is said of failures, too: the result says which.")
+    elapsed_s: float
+
+    @classmethod
+    def of(cls, job: Job, jobs: Jobs) -> JobBody:
+        """The body of a job; how long it took is rounded up to seconds, since it depends on the data."""
+        return cls(id=job.id, state=job.state, elapsed_s=float(-int(-jobs.elapsed_s(job) // 1)))
+
+
+def preferred_wait(prefer: str | None) -> float | None:
+    """How many seconds a client waits before it wants a job; None: it waits for the answer (RFC 7240).
+
+    >>> preferred_wait("respond-async, wait=2"), preferred_wait("respond-async"), preferred_wait(None)
+    (2.0, 0.0, None)
+    """
+    if prefer is None or "respond-async" not in prefer:
+        return None
+    found = _WAIT.search(prefer)
+    return min(MAX_WAIT_S, float(found[1])) if found else 0.0
+
+
+@router.get("/v1/jobs/{job_id}", responses=problems(401, 403, 404, 422, 429, 500, 503))
+async def job(request: Request, job_id: JobId, analyst: Analyst) -> JobBody:
+    """How far a job is."""
+    jobs = services_of(request).jobs
+    return JobBody.of(jobs.get(analyst, job_id), jobs)
+
+
+_FORMS: dict[int | str, dict[str, Any]] = {200: {"content": {CSV: {}, ARROW: {}}}}
+
+
+@router.get(
+    "/v1/jobs/{job_id}/result",
+    response_model=AnswerBody,
+    responses=_FORMS | problems(401, 403, 404, 406, 409, 422, 500, 429, 503, 504),
+)
+async def result(
+    request: Request, job_id: JobId, analyst: Analyst, accept: Annotated[str | None, Header(max_length=512)] = None
+) -> Response:
+    """The answer of a job that is done, once; asking the same question again is free."""
+    services = services_of(request)
+    found = services.jobs.get(analyst, job_id)
+    if found.state != "done":
+        raise JobNotDone("The job is not done yet.", hint="Look at it again later.")
+    form = accepted(accept)
+    return await written(services.jobs.take(found), form, analyst, services.outgoing)
+
+
+@router.delete("/v1/jobs/{job_id}", status_code=204, responses=problems(401, 403, 404, 422, 429, 500, 503))
+async def cancel(request: Request, job_id: JobId, analyst: Analyst) -> Response:
+    """Cancel a job. If it has begun to read, its charge stands."""
+    services_of(request).jobs.get(analyst, job_id).cancelled.set()
+    return Response(status_code=204)
+
+
+@router.post("/v1/explain", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
+async def explain(request: Request, body: QueryBody, analyst: Analyst) -> ExplanationBody:
+    """Show the rewritten SQL, the mechanism, the charge and the noise to expect. Reads no row, charges nothing."""
+    services = services_of(request)
+    question = body.request(analyst, exchange_of(request.scope).request_id)
+    return ExplanationBody.of(
+        await services.explanations.call_for(analyst, services.pipeline.current.explain, question)
+    )
+
+
+class AccuracyBody(BaseModel):
+    """One SELECT, and how well its answer should be known: one of the three."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "examples": [
+                {"sql": "SELECT count(*) FROM orders", "interval_width": 500.0},
+                {"sql": "SELECT count(*) FROM orders", "max_relative_error": 0.01},
+            ]
+        },
+    )
+
+    sql: Annotated[str, Field(min_length=1, description="One SELECT.")]
+    interval_width: Annotated[
+        float | None,
+        Field(gt=0, allow_inf_nan=False, description="The widest interval from end to end, in the answer's unit."),
+    ] = None
+    max_relative_error: Annotated[
+        float | None,
+        Field(gt=0, allow_inf_nan=False, description="How far an interval's end may be from its value: 0.05 is 5%."),
+    ] = None
+    max_absolute_error: Annotated[
+        float | None, Field(gt=0, allow_inf_nan=False, description="The same in the answer's own unit.")
+    ] = None
+    delta: Annotated[float | None, Field(ge=0, lt=1, allow_inf_nan=False)] = None
+    parameters: Annotated[list[ParameterValue], Field(max_length=MAX_PARAMETERS)] = []
+    nobody_adds_more_than: Annotated[
+        float | None,
+        Field(gt=0, allow_inf_nan=False, description="As of a question: intervals are for the truth then."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if [self.interval_width, self.max_relative_error, self.max_absolute_error].count(None) != 2:
+            raise ValueError("give one of interval_width, max_relative_error and max_absolute_error")
+        return self
+
+    def request(self, analyst: str, request_id: str) -> QueryRequest:
+        """The question as the pipeline takes it."""
+        return QueryRequest(
+            analyst,
+            self.sql,
+            delta=self.delta,
+            request_id=request_id,
+            parameters=tuple(self.parameters),
+            nobody_adds_more_than=self.nobody_adds_more_than,
+        )
+
+    def accuracy(self) -> Accuracy:
+        """The accuracy that is asked for: an interval width or an error."""
+        return Accuracy(self.interval_width, self.max_relative_error, self.max_absolute_error)
+
+
+class ProposalBody(BaseModel):
+    """What to ask with: send the same statement to /v1/query with this epsilon, if it is worth it to you."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "epsilon": 0.314,
+                    "delta": 0.0,
+                    "charge": 0.314,
+                    "epsilon_left": 9.0,
+                    "interval_width": 499.1,
+                    "relative_error": 0.0017,
+                    "basis": "released",
+                    "reason": "expected from your answer of charge 12",
+                }
+            ]
+        }
+    )
+
+    epsilon: float = Field(description="The smallest that is expected to do.")
+    delta: float
+    charge: float = Field(description="What asking costs now; 0 where you have paid for such an answer.")
+    epsilon_left: float
+    interval_width: float = Field(description="The widest interval to expect.")
+    relative_error: float | None = Field(description="The largest to expect; null where no value is known.")
+    basis: Basis = Field(description="`public` holds whatever the data; the others follow your own answers.")
+    reason: str
+
+    @classmethod
+    def of(cls, proposal: Proposal) -> ProposalBody:
+        """The body of a proposal."""
+        return cls.model_validate(asdict(proposal))
+
+
+@router.post("/v1/propose", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
+async def propose(request: Request, body: AccuracyBody, analyst: Analyst) -> ProposalBody:
+    """Propose the smallest epsilon for an accuracy. Reads no private row, charges nothing, asks nothing."""
+    services = services_of(request)
+    question = body.request(analyst, exchange_of(request.scope).request_id)
+    proposing = services.explanations.call_for(analyst, services.pipeline.current.propose, question, body.accuracy())
+    return ProposalBody.of(await proposing)
 
 
 IdempotencyKey = Annotated[
@@ -71,3 +264,38 @@ async def query(
         return await written(services.jobs.take(job), form, analyst, services.outgoing)
     body_of_job = JobBody.of(job, services.jobs).model_dump(mode="json")
     return JSONResponse(body_of_job, 202, {"Location": f"/v1/jobs/{job.id}", "Preference-Applied": "respond-async"})
+
+
+@router.post(
+    "/v1/workload",
+    response_model=WorkloadAnswerBody,
+    responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503, 504),
+)
+async def workload(
+    request: Request, body: WorkloadBody, analyst: Analyst, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Answer many SELECTs with noise, under one epsilon for all of them, or none.
+
+    Questions that count the same rows by different keys are estimated together from what serves most of them; the
+    rest is divided so that each gains alike. All of it is reserved before the first row is read. The same workload
+    gets the same answers, free, until the custodian says that the data is new.
+    """
+    services = services_of(request)
+    asked = body.request(analyst, exchange_of(request.scope).request_id, idempotency_key or "")
+    answered = await services.admission.in_turn(analyst, services.pipeline.current.workload, asked)
+    pieces = workload_pieces(answered)
+    if sum(answer.n_cells for answer in answered.answers) <= SHORT_CELLS:
+        return Response(b"".join(pieces), media_type=JSON)
+    with ExitStack() as held:
+        for answer in answered.answers:
+            held.callback(services.outgoing.hold(analyst, answer).close)
+        return AnswerStream(pieces, held.pop_all(), JSON, {})
+
+
+@router.post("/v1/workload/explain", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
+async def explain_workload(request: Request, body: WorkloadBody, analyst: Analyst) -> WorkloadExplanationBody:
+    """Show what would be measured, how wide intervals would be, and the charge. Reads no row, charges nothing."""
+    services = services_of(request)
+    asked = body.request(analyst, exchange_of(request.scope).request_id)
+    explaining = services.explanations.call_for(analyst, services.pipeline.current.explain_workload, asked)
+    return WorkloadExplanationBody.of(await explaining)

@@ -10,10 +10,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from server.errors import AnalystExists, InvalidRequest, UnknownAccount
 from server.ledger.account import DATASET, Grant, analyst_account, group_account
-from server.ledger.accounts.balance import Balance
-from server.ledger.accounts.terms import Terms
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
-from server.ledger.entry_contents import (
+from server.ledger.balance import Balance
+from server.ledger.entry import (
     AnalystAdded,
     DataBumped,
     Disabled,
@@ -27,10 +26,10 @@ from server.ledger.entry_contents import (
     Restored,
     RoleChanged,
 )
-from server.ledger.store import Reading
-from server.ledger.tables import account_rows
-from server.ledger.tables.account_rows import analyst
-from server.ledger.tables.schema import ACTS_OF_KIND
+from server.ledger.store import ACTS_OF_KIND, Reading
+from server.ledger.terms import Terms
+from server.ledger.writes import account_rows
+from server.ledger.writes.account_rows import analyst
 from server.ledger.writes.journal import Journal
 
 P = ParamSpec("P")

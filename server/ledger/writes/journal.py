@@ -1,12 +1,135 @@
-"""Appending entries within one write."""
+"""Entries as rows of a hash chain: appended within a write, read back, counted for who watches the proxy.
+
+The hash chain: an entry cannot be changed, left out or moved without changing the hash of every later one.
+
+Entries as rows.
+
+Appending entries within one write.
+
+How a ledger does, for whoever watches the proxy: counts, and no question.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from server.ledger.entry_contents import EntryContent, entry_content
-from server.ledger.store import Head, Writing
-from server.ledger.tables.hash_chain import canonical, chained
+from server.errors import LedgerInvalid
+from server.ledger.charge import SHOWN_MS, shown_ms
+from server.ledger.entry import Entry, EntryContent, EntryKind, entry_content
+from server.ledger.store import CHARGE_KINDS, FAILURES, Head, Reading, Writing
+
+
+def canonical(content: Mapping[str, object]) -> str:
+    """The one text of a content: JSON in ASCII, sorted, without spaces; no floats, whose spelling could change."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def chained(
+    previous: bytes, number: int, at_ms: int, kind: str, instance: str, operation: int, content: str
+) -> bytes:
+    """SHA-256 over the previous entry's hash and everything of this one, 32 bytes.
+
+    Args:
+      previous: 32 bytes.
+      content: canonical. The other texts go through JSON, too, so no two entries give the same bytes.
+    """
+    heading = json.dumps([number, at_ms, kind, instance, operation], separators=(",", ":"))
+    return hashlib.sha256(b"%b%b\n%b" % (previous, heading.encode(), content.encode())).digest()
+
+
+_HEAD = "SELECT number, at_ms, hash FROM entries ORDER BY number DESC LIMIT 1"
+_PAGE = 500
+_COLUMNS = "number, at_ms, kind, instance, operation, content, hash"
+
+
+@dataclass(frozen=True)
+class StoredEntry:
+    """A row of `entries` as it stands there; nothing in it is trusted yet."""
+
+    number: int
+    at_ms: int
+    kind: str
+    instance: str
+    operation: int
+    content: str
+    hash: bytes
+
+    def follows(self, previous: Head) -> bool:
+        """Whether it is the entry after `previous`: by its number, its time and its hash."""
+        if self.number != previous.number + 1 or self.at_ms < previous.at_ms:
+            return False
+        fields = (self.number, self.at_ms, self.kind, self.instance, self.operation, self.content)
+        return chained(previous.hash, *fields) == self.hash
+
+    @property
+    def says(self) -> EntryContent:
+        """Its content. Raises: ValueError, KeyError or TypeError for a foreign one."""
+        return entry_content(self.kind, json.loads(self.content))
+
+    @property
+    def head(self) -> Head:
+        """What the next entry builds on."""
+        return Head(self.number, self.at_ms, self.hash)
+
+
+def head(reading: Reading) -> Head:
+    """The last entry's number, time and hash, onto which the next is chained; zeros in an empty ledger."""
+    row = reading.row(_HEAD)
+    return Head() if row is None else Head(int(row[0]), int(row[1]), bytes(row[2]))
+
+
+def hash_of(reading: Reading, number: int) -> bytes | None:
+    """The hash of an entry, or None when there is none of that number."""
+    row = reading.row("SELECT hash FROM entries WHERE number = ?", number)
+    return None if row is None else bytes(row[0])
+
+
+def ledger_time(reading: Reading) -> int:
+    """As `Journal.at_ms`, for who only reads."""
+    return max(reading.now_ms + reading.offset_ms, head(reading).at_ms)
+
+
+def stored_entries(reading: Reading, after: int = 0) -> Iterator[StoredEntry]:
+    """All rows after a number, in order, read a page at a time."""
+    while rows := reading.rows(
+        f"SELECT {_COLUMNS} FROM entries WHERE number > ? ORDER BY number LIMIT {_PAGE}", after
+    ):
+        for number, at_ms, kind, instance, operation, content, link in rows:
+            yield StoredEntry(number, at_ms, kind, instance, operation, content, bytes(link))
+        after = rows[-1][0]
+
+
+def read_entries(reading: Reading, after: int, limit: int, acts_only: bool) -> tuple[Entry, ...]:
+    """Up to `limit` entries with numbers above `after`, in order.
+
+    Args:
+      reading: the read transaction.
+      after: an entry's number.
+      limit: the most entries.
+      acts_only: leave charges and what follows from them out.
+    Raises: LedgerInvalid for one of a foreign kind.
+    """
+    acts = f" AND kind NOT IN {CHARGE_KINDS}" if acts_only else ""
+    rows = reading.rows(
+        f"SELECT number, at_ms, kind, content, hash FROM entries WHERE number > ?{acts} ORDER BY number LIMIT ?",
+        *(after, limit),
+    )
+    return tuple(
+        Entry(number, at_ms, _kind(number, kind), json.loads(content), bytes(link))
+        for number, at_ms, kind, content, link in rows
+    )
+
+
+def _kind(number: int, kind: str) -> EntryKind:
+    try:
+        return EntryKind(kind)
+    except ValueError:
+        hint = "verify the ledger; open it with the version that wrote it"
+        raise LedgerInvalid(f"The entry {number} is of no kind that this version knows.", hint=hint) from None
+
 
 INSERT = "INSERT INTO entries (number, at_ms, kind, instance, operation, content, hash) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
@@ -59,3 +182,29 @@ class Journal:
             self.operation,
         )
         return [entry_content(kind, json.loads(content)) for kind, content in rows]
+
+
+@dataclass(frozen=True)
+class Vitals:
+    """Counts of a ledger.
+
+    Attributes:
+      entries: how many there are.
+      crashed, failed: charges that a crash cut off, and that failed and count against the limits.
+      head_age_hours: how long ago the last entry was written, in whole hours, since when a question ends depends on
+        the data.
+    """
+
+    entries: int
+    crashed: int
+    failed: int
+    head_age_hours: int
+
+
+def vitals(reading: Reading) -> Vitals:
+    """As the ledger is now. Cost: one scan of the failures by their index."""
+    last = head(reading)
+    by_kind = dict(reading.rows(f"SELECT kind, count(*) FROM entries WHERE {FAILURES} GROUP BY kind"))
+    age_ms = shown_ms(ledger_time(reading)) - shown_ms(last.at_ms)
+    crashed, failed = (int(by_kind.get(kind.value, 0)) for kind in (EntryKind.CRASHED, EntryKind.FAILED))
+    return Vitals(last.number, crashed, failed, age_ms // SHOWN_MS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from privacy.accounting import amounts
 from server.errors import BudgetExhausted, QueryTooExpensive
 from server.ledger.account import DATASET, analyst_account
-from server.ledger.accounts.amounts import charged_delta, charged_epsilon, epsilon_of
-from server.ledger.accounts.balance import Balance
-from server.ledger.accounts.periods import day_of
+from server.ledger.balance import Balance
 from server.ledger.charge import Charge
+from server.ledger.currency import charged_delta, charged_epsilon, epsilon_of
+from server.ledger.terms import day_of
 
 OF_DATASET = " for the dataset as a whole"
 """Whose budget is short, where it is that of all analysts together."""

@@ -1,30 +1,215 @@
-"""Taking a charge from all its accounts, or from none.
+"""A charge, from its reservation in all its accounts or none to its end: answered, failed or given back.
+
+The limit on failures: how often queries may fail after private rows could have been read.
+
+Whether a query fails is an output that no epsilon covers (privacy.md section 7): all failures look the same, are
+charged, and are few; and a query that has failed once is not asked again, whatever the rows have become. They are
+counted from the ledger in the write that reserves, so the limit holds on every proxy of a ledger and over restarts.
+
+The limit on what is given back: a charge that is released costs nothing and stays in the ledger for ever.
+
+Settling what was reserved: answered, failed, given back, or cut off by a crash.
+
+Taking a charge from all its accounts, or from none.
 
 Claiming takes it only where nobody else has the question: one measurement, however many proxies share the ledger.
+
+What would become of charges if they were reserved now, by a read alone: said before a question is asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from privacy.accounting.amounts import Charge as Amount
-from server.errors import DuplicateRequest, LedgerInvalid, UnknownAnalyst
+from server.errors import (
+    DuplicateRequest,
+    LedgerInvalid,
+    QueryTooExpensive,
+    RateLimited,
+    SettledBefore,
+    TooManyFailures,
+    TooManyOwnQueries,
+    TooManyQueries,
+    UnknownAnalyst,
+)
 from server.ledger.account import DATASET, analyst_account, group_account
-from server.ledger.accounts.amounts import charged_delta, charged_epsilon
-from server.ledger.accounts.balance import Balance
-from server.ledger.accounts.currency import amount_of
 from server.ledger.analyst import Analyst
+from server.ledger.balance import Balance
 from server.ledger.charge import Charge, Reservation
-from server.ledger.entry_contents import EntryContent, Reserved
-from server.ledger.store import Reading, Store
-from server.ledger.tables import account_rows, charge_rows
-from server.ledger.tables.account_rows import analyst
-from server.ledger.writes.failure_limit import CLAIM_MS, asked_failures
+from server.ledger.currency import amount_of, charged_delta, charged_epsilon
+from server.ledger.entry import Committed, Crashed, EntryContent, EntryKind, Failed, Released, Reserved, Settlement
+from server.ledger.store import FAILURES, Reading, Store
+from server.ledger.writes import account_rows, charge_rows
+from server.ledger.writes.account_rows import analyst
+from server.ledger.writes.charge_rows import basic_in, charge_in, payments_in, reserved_in
+from server.ledger.writes.clock import check_renewed
 from server.ledger.writes.journal import Journal
 from server.ledger.writes.refusal import check_caps
-from server.ledger.writes.release_limit import asked_given_back
-from server.ledger.writes.renewal import check_renewed
+
+MAX_FAILURES = 20
+"""Of one analyst within WINDOW_MS, those under way included."""
+
+MAX_DATASET_FAILURES = 200
+"""Of all analysts together within WINDOW_MS, those under way included."""
+
+WINDOW_MS = 24 * 3_600_000
+"""A failure counts so long."""
+
+CLAIM_MS = 600_000
+"""A reservation that is older is under way no more: no question takes so long, so its proxy could not settle it."""
+
+_FAILED = (
+    f"SELECT kind, content FROM entries WHERE {FAILURES} AND at_ms > ?"
+    f" ORDER BY at_ms DESC, number DESC LIMIT {MAX_DATASET_FAILURES}"
+)
+
+_UNDER_WAY = (
+    "SELECT c.analyst FROM charges c JOIN entries e ON e.number = c.entry"
+    " WHERE c.state = 'reserved' AND c.repeats IS NULL AND e.at_ms > ?"
+)
+
+_HINT = "nothing was charged; ask the custodian, whose log says why"
+
+
+def asked_failures(journal: Journal, charge: Charge) -> Callable[[], None]:
+    """What refuses a charge that would be one failure too many; asked for beside other questions.
+
+    A crash counts as a failure, but the same query may be asked again after one; what the client cancelled does not
+    count.
+    Raises: the returned function: TooManyFailures when too many queries failed within a day, or this one did;
+      TooManyOwnQueries or TooManyQueries when as many are under way as may still fail. Nothing is charged then.
+    Cost: one scan of at most MAX_DATASET_FAILURES entries by an index, and one of the charges that are open.
+    """
+    failed = journal.writing.asked(_FAILED, journal.at_ms - WINDOW_MS)
+    under_way = journal.writing.asked(_UNDER_WAY, journal.at_ms - CLAIM_MS)
+
+    def check() -> None:
+        failures = [(kind, json.loads(content)) for kind, content in failed()]
+        open_by = Counter(analyst for (analyst,) in under_way())
+        mine = [(kind, said["plan_hash"]) for kind, said in failures if said["analyst"] == charge.analyst]
+        if len(mine) >= MAX_FAILURES:
+            raise TooManyFailures(f"{MAX_FAILURES} of your queries failed within a day", hint=_HINT)
+        if (EntryKind.FAILED, charge.plan_hash) in mine:
+            raise TooManyFailures("this query failed already within a day", hint=_HINT)
+        if len(failures) >= MAX_DATASET_FAILURES:
+            raise TooManyFailures(f"{MAX_DATASET_FAILURES} queries over this data failed within a day", hint=_HINT)
+        if len(mine) + open_by[charge.analyst] >= MAX_FAILURES:
+            hint = "nothing was charged; wait for one of them to end"
+            raise TooManyOwnQueries(f"{open_by[charge.analyst]} of your queries are under way", hint=hint)
+        if len(failures) + open_by.total() >= MAX_DATASET_FAILURES:
+            raise TooManyQueries("as many queries are under way as may fail", hint="try again; nothing was charged")
+
+    return check
+
+
+MAX_GIVEN_BACK = 40
+"""So many charges of an analyst one after another, none of which stood, are made as quickly as they are asked for."""
+
+PAUSE_MS = 10_000
+"""Between two further ones. A reservation with its release takes some 1.4 KB, so that an analyst who is never charged
+makes the ledger grow by half a megabyte an hour at most."""
+
+_NEWEST = (
+    "SELECT c.state, e.at_ms FROM charges c JOIN entries e ON e.number = c.entry WHERE c.analyst = ?"
+    f" ORDER BY c.number DESC LIMIT {MAX_GIVEN_BACK}"
+)
+
+
+def asked_given_back(journal: Journal, charge: Charge) -> Callable[[], None]:
+    """What refuses a charge after too many that were given back; asked for beside other questions.
+
+    Raises: the returned function: RateLimited, with the seconds until the next one is taken; nothing is charged.
+    Cost: MAX_GIVEN_BACK rows by an index.
+    """
+    newest = journal.writing.asked(_NEWEST, charge.analyst)
+
+    def check() -> None:
+        rows = newest()
+        if len(rows) < MAX_GIVEN_BACK or any(state not in ("reserved", "released") for state, _ in rows):
+            return
+        wait_ms = rows[0][1] + PAUSE_MS - journal.at_ms
+        if wait_ms > 0:
+            raise RateLimited(f"none of your last {MAX_GIVEN_BACK} questions could be begun", -(-wait_ms // 1000))
+
+    return check
+
+
+Settled: TypeAlias = type[Committed] | type[Failed] | type[Released]
+"""What a proxy makes of its own reservation."""
+
+
+def settle(
+    journal: Journal, reservation: Reservation, settled: Settled, answer: bytes | None = None, *, counts: bool = False
+) -> Balance:
+    """Write what became of a reservation of this instance, and keep its answer.
+
+    Args:
+      counts: is it a failure that counts against the limit?
+    Returns: the balance of the analyst's own account afterwards.
+    Raises: LedgerInvalid when it is not reserved any more, or was never by this instance.
+    """
+    own = analyst_account(reservation.charge.analyst)
+    balance = account_rows.asked_balance(journal.writing, own)  # only what is given back changes it
+    if journal.done_before() is None:
+        answer_key, entry, analyst, plan_hash = _reservation_of(journal, reservation.id, settled)
+        kept = answer if answer_key and settled is Committed and reservation.charge.repeats is None else None
+        digest = None if kept is None else charge_rows.digest(kept)
+        whose = {"analyst": analyst, "plan_hash": plan_hash} if counts else {}
+        _mark(journal, settled(charge=reservation.id, answer=digest, **whose))
+        if kept is not None:
+            charge_rows.keep(journal.writing, reservation.id, answer_key, kept)
+        if settled is Released:
+            _give_back(journal, entry)
+            balance = account_rows.asked_balance(journal.writing, own)
+    return balance().as_of(journal.at_ms, journal.utc_ms)
+
+
+def recover(journal: Journal, store: Store) -> tuple[Reservation, ...]:
+    """Mark as crashed what dead instances left reserved; every charge stands. Returns it, by number."""
+    rows = journal.writing.rows(
+        "SELECT c.number, c.instance, c.analyst, c.plan_hash, e.content FROM charges c"
+        " JOIN entries e ON e.number = c.entry"
+        " WHERE c.state = 'reserved' ORDER BY c.number"
+    )
+    others = {instance for _, instance, *_ in rows if instance != journal.instance}
+    dead = {instance for instance in others if store.is_dead(journal.writing, instance)}
+    left = [row for row in rows if row[1] in dead]
+    for number, _, whose, plan_hash, _ in left:
+        _mark(journal, Crashed(charge=number, answer=None, analyst=whose, plan_hash=plan_hash))
+    return tuple(Reservation(number, charge_in(reserved_in(text))) for number, *_, text in left)
+
+
+def _reservation_of(journal: Journal, number: int, settled: Settled) -> tuple[str, int, str, str]:
+    """The answer key, the entry, the analyst and the plan of a charge that this instance may settle."""
+    row = journal.writing.row(
+        "SELECT answer_key, entry, analyst, plan_hash FROM charges"
+        " WHERE number = ? AND state = 'reserved' AND instance = ?",
+        *(number, journal.instance),
+    )
+    if row is None:
+        raise SettledBefore(f"Charge {number} is not reserved, so it cannot be {settled.kind}.")
+    answer_key, entry, analyst, plan_hash = row
+    return answer_key, entry, analyst, plan_hash
+
+
+def _mark(journal: Journal, said: Settlement) -> None:
+    values = said.kind.value, journal.append(said), said.charge
+    journal.writing.run("UPDATE charges SET state = ?, settled_by = ? WHERE number = ?", *values)
+
+
+def _give_back(journal: Journal, entry: int) -> None:
+    row = journal.writing.row("SELECT content FROM entries WHERE number = ?", entry)
+    assert row is not None, "a charge refers to its entry"
+    reserved = reserved_in(row[0])
+    payments, basic = payments_in(reserved), basic_in(reserved)
+    for one in account_rows.balances(journal.writing, tuple(payments)):
+        amount, started_ms = payments[one.name]
+        account_rows.update_spent(journal.writing, one.at(journal.at_ms).refunded(amount, basic, started_ms))
 
 
 @dataclass(frozen=True)
@@ -210,3 +395,39 @@ def _is_under_way(journal: Journal, store: Store, charge: Charge) -> bool:
         which, values = " AND c.repeats = ? AND c.analyst = ?", [charge.repeats, charge.analyst]
     rows = journal.writing.rows(_OPEN + which, charge.answer_key, journal.instance, since, *values)
     return any(not store.is_dead(journal.writing, instance) for (instance,) in rows)
+
+
+def foreseen(
+    charges: Sequence[Charge], now: tuple[int, int], reading: Reading
+) -> tuple[Charge, Short] | QueryTooExpensive | None:
+    """The first of several charges that would not fit, taken one after the other, and by what; None: all would.
+
+    The dataset pays in it for every charge, also for what is kept of another analyst's: whether it is, EXPLAIN would
+    tell for nothing.
+
+    Args:
+      charges: of one analyst, as they would be reserved together.
+      now: the ledger's time and the clock's, in milliseconds since the epoch.
+      reading: of the ledger.
+    Returns: an error of a cap on single queries as it would be raised.
+    Raises: UnknownAnalyst.
+    Cost: a read of the accounts that pay; writes nothing, and waits for no writer.
+    """
+    known: dict[str, Balance] = {}
+    for charge in charges:
+        payer = account_rows.analyst(reading, charge.analyst)
+        names = paying_accounts(payer)
+        if missing := tuple(name for name in names if name not in known):
+            known |= {one.name: one.as_of(*now) for one in account_rows.balances(reading, missing)}
+        paying = tuple(known[name] for name in names if name in known)
+        try:
+            check_caps(charge, paying)
+        except QueryTooExpensive as refusal:
+            return refusal
+        amounts = {one.terms.accounting: amount_of(one.terms.accounting, charge) for one in paying}
+        short = tuple(one for one in paying if not one.admits(amounts[one.terms.accounting]))
+        if short:
+            return charge, Short(short, paying)
+        basic = Amount(charged_epsilon(charge.epsilon), charged_delta(charge.delta))
+        known |= {one.name: one.charged(amounts[one.terms.accounting], basic) for one in paying}
+    return None

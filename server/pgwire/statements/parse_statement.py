@@ -1,20 +1,432 @@
-"""A session's texts cut into statements and each read as a command, without holding up other sessions."""
+"""A session's text to commands: questions, and the transactions, settings, cursors and COPY that drivers send around
+them.
+
+PREPARE and EXECUTE, the statements: what the protocol's own messages do for most drivers.
+
+What drivers and tools send around questions: transactions, settings, cursors, COPY. One reader per first word.
+
+A session's texts cut into statements and each read as a command, without holding up other sessions.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
-from planner.errors import UnsupportedSQL
+from planner.errors import InvalidSetting, ReadOnly, UnsupportedSQL
 from planner.limits import check_length
-from planner.parsing.reading_only import check_reads
-from planner.parsing.syntax.lexer import check_blanks
-from server.pgwire.statements.backend_functions import backend_call_of
-from server.pgwire.statements.commands import Command
-from server.pgwire.statements.configuration_functions import configure_of
-from server.pgwire.statements.route_to_catalog import question_of
-from server.pgwire.statements.split_statements import Words, split
-from server.pgwire.statements.utility_statements import READERS
-from server.pgwire.statements.word_cursor import WordCursor
+from planner.parsing.lexer import Kind, check_blanks, scan
+from planner.parsing.parse import check_reads
+from server.pgwire.settings import spelled
+from server.pgwire.statements.commands import (
+    CloseCursor,
+    Command,
+    Copy,
+    Deallocate,
+    Declare,
+    Discard,
+    ExecutePrepared,
+    Fetch,
+    Nothing,
+    Prepare,
+    Question,
+    SetSetting,
+    Show,
+    Transaction,
+)
+from server.pgwire.statements.session_functions import backend_call_of, configure_of, question_of
+from server.pgwire.statements.split_statements import WordCursor, Words, split, unquoted
+
+_TYPES = {
+    "UNKNOWN": 0,
+    "BOOL": 16, "BOOLEAN": 16,
+    "INT8": 20, "BIGINT": 20,
+    "INT2": 21, "SMALLINT": 21,
+    "INT": 23, "INT4": 23, "INTEGER": 23,
+    "TEXT": 25,
+    "REAL": 700, "FLOAT4": 700,
+    "FLOAT8": 701, "DOUBLE PRECISION": 701,
+    "CHAR": 1042, "CHARACTER": 1042,
+    "VARCHAR": 1043, "CHARACTER VARYING": 1043,
+    "DATE": 1082,
+    "TIMESTAMP": 1114, "TIMESTAMP WITHOUT TIME ZONE": 1114,
+    "TIMESTAMPTZ": 1184, "TIMESTAMP WITH TIME ZONE": 1184,
+    "INTERVAL": 1186,
+    "NUMERIC": 1700, "DECIMAL": 1700,
+    "UUID": 2950,
+}  # fmt: skip
+"""OIDs, as in every PostgreSQL."""
+
+_WORDS = {"TRUE": b"true", "FALSE": b"false", "NULL": None}
+
+
+def parameter_types(words: WordCursor) -> tuple[int, ...]:
+    """The OIDs of `(int, text)`, if that comes next. Raises: UnsupportedSQL for a type that no parameter has."""
+    return tuple(_type(words, part) for part in _listed(words))
+
+
+def _type(words: WordCursor, part: list[str]) -> int:
+    size = part.index("(") if "(" in part else len(part)  # a size counts for nothing, as in PostgreSQL
+    name = " ".join(part[:size])
+    if name not in _TYPES:
+        hint = "leave the types out: PREPARE name AS SELECT ..."
+        position = words.statement.start + 1
+        raise UnsupportedSQL(f"a parameter of the type {name.lower()} is not supported", hint=hint, position=position)
+    return _TYPES[name]
+
+
+def literal_values(words: WordCursor) -> tuple[bytes | None, ...]:
+    """The texts of `(1, 'a', NULL)`, if that comes next. Raises: UnsupportedSQL for what is no literal."""
+    return tuple(_literal(words, part) for part in _listed(words))
+
+
+def _literal(words: WordCursor, part: list[str]) -> bytes | None:
+    sign, rest = ("-", part[1:]) if part[:1] == ["-"] else ("", part)
+    (word,) = rest if len(rest) == 1 else ("",)
+    if word.startswith("'") and not sign:
+        return word[1:-1].replace("''", "'").encode()
+    if word[:1].isdecimal() or word[:1] == ".":
+        return (sign + word).encode()
+    if word in _WORDS and not sign:
+        return _WORDS[word]
+    hint = "write a literal, which takes its parameter's type: EXECUTE name (1, 'text', NULL)"
+    raise UnsupportedSQL("EXECUTE takes literals only", hint=hint, position=words.statement.start + 1)
+
+
+def _listed(words: WordCursor) -> list[list[str]]:
+    """What stands between commas in brackets, if those come next."""
+    if not words.skip("("):
+        return []
+    parts: list[list[str]] = [[]]
+    depth = 1
+    while depth:
+        word = words.take()
+        if not word:
+            raise words.unreadable()
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if word == "," and depth == 1:
+            parts.append([])
+        elif depth:
+            parts[-1].append(word)
+    return parts
+
+
+_OFFSET = re.compile(r"\s*([+-]?[0-9]{1,2})(?::00){0,2}\s*", re.ASCII)
+"""Whole hours, as an interval from hours to minutes says them."""
+
+
+def _begin(words: WordCursor) -> Command:
+    tag = "START TRANSACTION" if words.take() == "START" else "BEGIN"
+    if tag == "START TRANSACTION":
+        words.expect("TRANSACTION")
+    modes = words.rest()
+    if _writes(modes):
+        raise ReadOnly("a transaction that writes is not opened here", position=words.statement.start + 1)
+    return Transaction("begin", tag)
+
+
+def _writes(modes: tuple[str, ...]) -> bool:
+    """READ WRITE asked for by name; drivers that want it would be surprised later."""
+    return ("READ", "WRITE") in itertools.pairwise(modes)
+
+
+def _commit(words: WordCursor) -> Command:
+    words.take()
+    words.skip("WORK", "TRANSACTION")
+    if words.skip("PREPARED"):
+        raise UnsupportedSQL("prepared transactions are not supported", position=words.statement.start + 1)
+    words.end()
+    return Transaction("commit", "COMMIT")
+
+
+def _rollback(words: WordCursor) -> Command:
+    words.take()
+    words.skip("WORK", "TRANSACTION")
+    if words.skip("TO"):
+        words.skip("SAVEPOINT")
+        name = words.name()
+        words.end()
+        return Transaction("rollback to", "ROLLBACK", name)
+    words.end()
+    return Transaction("rollback", "ROLLBACK")
+
+
+def _savepoint(words: WordCursor) -> Command:
+    words.take()
+    name = words.name()
+    words.end()
+    return Transaction("savepoint", "SAVEPOINT", name)
+
+
+def _release(words: WordCursor) -> Command:
+    words.take()
+    words.skip("SAVEPOINT")
+    name = words.name()
+    words.end()
+    return Transaction("release", "RELEASE", name)
+
+
+def _set(words: WordCursor) -> Command:
+    words.take()
+    local = words.skip("LOCAL")
+    if not local:
+        words.skip("SESSION")
+    if words.skip("TRANSACTION", "CHARACTERISTICS"):
+        if _writes(words.rest()):
+            raise ReadOnly("transactions that write are not opened here", position=words.statement.start + 1)
+        return Nothing("SET")
+    if words.skip("TIME"):
+        words.expect("ZONE")
+        return SetSetting("timezone", _zone(words), local)
+    if words.skip("SCHEMA"):
+        return SetSetting("search_path", _value(words), local)
+    if words.skip("CONSTRAINTS"):
+        return Nothing("SET CONSTRAINTS")
+    if words.skip("NAMES"):
+        return SetSetting("client_encoding", _value(words), local)
+    if words.skip("ROLE", "AUTHORIZATION"):
+        words.skip("TO", "=")
+        if words.take() in ("DEFAULT", "NONE") and not words.word:  # as poolers reset a session
+            return Nothing("SET")
+        hint = "connect as the analyst who asks"
+        raise UnsupportedSQL("nobody becomes somebody else here", hint=hint, position=words.statement.start + 1)
+    name = _setting(words)
+    if not words.skip("TO", "="):
+        raise words.unreadable()
+    return SetSetting(name, _schemas(words) if name == "search_path" else _value(words), local)
+
+
+def _zone(words: WordCursor) -> str | None:
+    """A time zone, `INTERVAL '+00:00' HOUR TO MINUTE`, LOCAL or DEFAULT."""
+    if words.skip("INTERVAL"):
+        zone = _OFFSET.fullmatch(_plain(words.take()))
+        words.rest()
+        if zone is None:
+            hint = "write SET TIME ZONE 'Europe/Zurich'"
+            raise InvalidSetting("the interval of the time zone is no number of hours", hint=hint)
+        return zone[1]
+    return None if words.skip("LOCAL") else _value(words)
+
+
+def _setting(words: WordCursor) -> str:
+    """The name of a setting, perhaps with a dot."""
+    name = words.name()
+    while words.skip("."):
+        name += "." + words.name()
+    return name
+
+
+def _value(words: WordCursor) -> str | None:
+    """A value: a quoted string, a word, a number, or a list; None for DEFAULT."""
+    written = words.rest()
+    if not written:
+        raise words.unreadable()
+    if written == ("DEFAULT",):
+        return None
+    return "".join(", " if part == "," else _plain(part) for part in written)
+
+
+def _schemas(words: WordCursor) -> str | None:
+    """A list of schemas, each a word or a string, which is one name; None for DEFAULT."""
+    written = words.rest()
+    if not written:
+        raise words.unreadable()
+    if written == ("DEFAULT",):
+        return None
+    names, commas = written[::2], written[1::2]
+    if len(names) == len(commas) or any(comma != "," for comma in commas):
+        raise words.unreadable()
+    return spelled([_plain(name) for name in names])
+
+
+def _plain(part: str) -> str:
+    if part.startswith("'"):
+        return part[1:-1].replace("''", "'")
+    if part.startswith('"'):
+        return unquoted(part)
+    return part.lower()
+
+
+def _reset(words: WordCursor) -> Command:
+    words.take()
+    if words.skip("ROLE") or (words.skip("SESSION") and words.skip("AUTHORIZATION")):
+        words.end()
+        return Nothing("RESET")
+    name = "timezone" if words.skip("TIME") and words.take() == "ZONE" else _setting(words)
+    words.end()
+    return SetSetting(name, None, tag="RESET")
+
+
+def _show(words: WordCursor) -> Command:
+    words.take()
+    if words.skip("TIME"):
+        words.expect("ZONE")
+        return Show("timezone")
+    if words.skip("TRANSACTION"):
+        words.expect("ISOLATION", "LEVEL")
+        return Show("transaction_isolation")
+    if words.skip("SESSION"):
+        words.expect("AUTHORIZATION")
+        return Show("session_authorization")
+    name = _setting(words)
+    words.end()
+    return Show(name)
+
+
+def _discard(words: WordCursor) -> Command:
+    words.take()
+    what = words.take()
+    words.end()
+    if what not in ("ALL", "PLANS", "SEQUENCES", "TEMP", "TEMPORARY"):
+        raise words.unreadable()
+    return Discard(what)
+
+
+def _prepare(words: WordCursor) -> Command:
+    words.take()
+    if words.word == "TRANSACTION":
+        raise UnsupportedSQL("prepared transactions are not supported", position=words.statement.start + 1)
+    name, types = words.name(), parameter_types(words)
+    words.expect("AS")
+    return Prepare(name, types, _inner(words, *_behind(words.statement.text, "AS")))
+
+
+def _execute(words: WordCursor) -> Command:
+    words.take()
+    name, values = words.name(), literal_values(words)
+    words.end()
+    return ExecutePrepared(name, values)
+
+
+def _behind(text: str, keyword: str) -> tuple[str, int]:
+    """What stands behind the first place of a keyword, and where that is."""
+    place = next(end for kind, start, end in scan(text) if kind is Kind.WORD and text[start:end].upper() == keyword)
+    return text[place:], place
+
+
+def _deallocate(words: WordCursor) -> Command:
+    words.take()
+    words.skip("PREPARE")
+    everything = words.word == "ALL"
+    name = words.name()
+    words.end()
+    return Deallocate(None if everything else name)
+
+
+def _declare(words: WordCursor) -> Command:
+    words.take()
+    name = words.name()
+    while words.skip("BINARY", "ASENSITIVE", "INSENSITIVE", "NO", "SCROLL"):
+        pass
+    words.expect("CURSOR")
+    hold = words.skip("WITH")
+    if hold or words.skip("WITHOUT"):
+        words.expect("HOLD")
+    words.expect("FOR")
+    return Declare(name, _inner(words, *_behind(words.statement.text, "FOR")), hold)
+
+
+def _inner(words: WordCursor, sql: str, offset: int) -> Question:
+    """The question inside another statement, which remembers where it stands."""
+    inner = split(sql)
+    if len(inner) != 1 or inner[0].words[0] not in ("SELECT", "WITH", "VALUES", "TABLE", "("):
+        raise words.unreadable()
+    if configure_of(inner[0]) is not None:
+        raise UnsupportedSQL(
+            "settings have no cursor, no copy and no PREPARE",
+            hint="ask for them by SHOW",
+            position=words.statement.start + 1,
+        )
+    if backend_call_of(inner[0]) is not None:  # the catalog would tell the number of a session of its own
+        hint = "ask for it by itself"
+        raise UnsupportedSQL(
+            "sessions have no cursor, no copy and no PREPARE", hint=hint, position=words.statement.start + 1
+        )
+    question = question_of(inner[0])
+    return Question(question.sql, words.statement.start + offset + question.start, question.catalog)
+
+
+def _fetch(words: WordCursor) -> Command:
+    move = words.take() == "MOVE"
+    words.skip("FORWARD", "NEXT")
+    count: int | None = 1
+    if words.skip("ALL"):
+        count = None
+    elif words.word in ("BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"):
+        hint = "read forwards, or ask again: the same question is free"
+        raise UnsupportedSQL("cursors only move forwards", hint=hint, position=words.statement.start + 1)
+    elif words.word[:1].isdecimal() or words.word == "-":
+        count = words.count()
+        if count < 0:
+            raise UnsupportedSQL("cursors only move forwards", position=words.statement.start + 1)
+    words.skip("FROM", "IN")
+    name = words.name()
+    words.end()
+    return Fetch(name, count, move)
+
+
+def _close(words: WordCursor) -> Command:
+    words.take()
+    everything = words.word == "ALL"
+    name = words.name()
+    words.end()
+    return CloseCursor(None if everything else name)
+
+
+def _copy(words: WordCursor) -> Command:
+    text = words.statement.text
+    pieces = list(scan(text))
+    closing = _closing([text[start:end] for _, start, end in pieces])
+    after = pieces[closing + 1 : closing + 3]
+    if not closing or [text[start:end].upper() for _, start, end in after] != ["TO", "STDOUT"]:
+        check_reads("COPY", text, words.statement.start + 1)
+        raise AssertionError("every other COPY is refused")
+    begins, ends = pieces[1][2], pieces[closing][1]
+    return Copy(_inner(words, text[begins:ends], begins), text[after[1][2] :])
+
+
+def _closing(words: list[str]) -> int:
+    """The index of the bracket that closes the one that is the second word; 0 where there is none."""
+    if words[1:2] != ["("]:
+        return 0
+    depths = itertools.accumulate({"(": 1, ")": -1}.get(word, 0) for word in words)
+    return next((index for index, depth in enumerate(depths) if index > 1 and depth == 0), 0)
+
+
+def _unlisten(words: WordCursor) -> Command:
+    return Nothing("UNLISTEN")
+
+
+READERS: Mapping[str, Callable[[WordCursor], Command]] = MappingProxyType(
+    {
+        "BEGIN": _begin,
+        "START": _begin,
+        "COMMIT": _commit,
+        "END": _commit,
+        "ROLLBACK": _rollback,
+        "ABORT": _rollback,
+        "SAVEPOINT": _savepoint,
+        "RELEASE": _release,
+        "SET": _set,
+        "RESET": _reset,
+        "SHOW": _show,
+        "DISCARD": _discard,
+        "PREPARE": _prepare,
+        "EXECUTE": _execute,
+        "DEALLOCATE": _deallocate,
+        "DECLARE": _declare,
+        "FETCH": _fetch,
+        "MOVE": _fetch,
+        "CLOSE": _close,
+        "COPY": _copy,
+        "UNLISTEN": _unlisten,
+    }
+)
+"""By the first word of a statement."""
+
 
 _ASKS = frozenset({"SELECT", "WITH", "EXPLAIN", "VALUES", "TABLE", "("})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from server.ledger.account import Grant
-from server.ledger.accounts.amounts import charged_epsilon, granted_epsilon
+from server.ledger.currency import charged_epsilon, granted_epsilon
 from server.ledger.store_ledger import StoreLedger
 
 _PAGE = 1000

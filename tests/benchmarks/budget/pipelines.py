@@ -6,10 +6,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
-from server.backends.custody.open_custody import open_policy_custody
+from server.backends.open_custody import open_policy_custody
 from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
 from server.workers.pool import WorkerPool

@@ -7,10 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 from server.ledger.account import DATASET, Grant
-from server.ledger.accounts.amounts import charged_epsilon
-from server.ledger.analyst import Act
-from server.ledger.api_keys import key_hash, new_key
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.analyst import Act, key_hash, new_key
+from server.ledger.currency import charged_epsilon
+from server.ledger.sqlite import create_ledger
 from server.workers.pool import WorkerPool
 from tests.benchmarks.budget.dashboards import asked, recorded
 from tests.benchmarks.budget.growing_data import shop

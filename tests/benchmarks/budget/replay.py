@@ -18,9 +18,8 @@ from planner.errors import PlannerError
 from planner.policy.policy import parse_policy
 from privacy.errors import PrivacyError
 from server.errors import ServerError
-from server.ledger.analyst import Act
-from server.ledger.api_keys import key_hash, new_key
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.analyst import Act, key_hash, new_key
+from server.ledger.sqlite import create_ledger
 from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
 from server.policy.loads import bump_load, note_first

@@ -25,7 +25,7 @@ from server.answers.released import Released
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
 from server.found import ToMeasure
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.workers.pool import WorkerPool

@@ -11,10 +11,9 @@ import httpx
 from planner.errors import PlannerError
 from privacy.errors import PrivacyError
 from server.errors import InvalidRequest, ServerError
+from server.http.answer_body import AnswerBody
 from server.http.app import create_app
-from server.http.bodies.answer_body import AnswerBody
-from server.http.limits.key_limits import Rate
-from server.http.services import Custody
+from server.http.services import Custody, Rate
 from server.pipeline import Pipeline
 from server.query import QueryResponse
 from server.reloadable_pipeline import ReloadablePipeline

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.validate import validate
 from planner.schema import Schema

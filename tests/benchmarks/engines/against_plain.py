@@ -16,11 +16,11 @@ from typing import Any, cast
 from planner.binding.bind import bind
 from planner.parsing.parse import parse
 from planner.planning.make_plan import make_plan
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
-from server.backends.custody.open_custody import open_custody
-from server.demo.queries import QUERIES, REVENUE
+from server.backends.open_custody import open_custody
+from server.demo.demonstration import QUERIES, REVENUE
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline

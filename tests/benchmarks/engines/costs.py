@@ -11,15 +11,14 @@ from typing import Any, cast
 from sqlglot import exp, parse_one
 
 from planner.binding.bind import bind
-from planner.dialect import Dialect
 from planner.parsing.parse import parse
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
+from planner.rewriting.compact_tuples import compact_provenance
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.rewriting.rewrite import rewrite
-from planner.rules.compact_provenance import compact_provenance
-from planner.schema import Schema
+from planner.schema import Dialect, Schema
 from privacy.join_tuples import JoinTuples
 from privacy.truncation.encode import encode
 from server.workers.measure import Measuring, measure, plan_measurements

@@ -16,9 +16,9 @@ from planner.policy.policy import DeclaredForeignKey, Policy
 from planner.schema import Schema
 from server.backends import embedded
 from server.backends.backend import Backend
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.postgres import PostgresBackend, ReadLimits
+from server.backends.postgres_catalog import read_schema
 from server.demo.database import load_once
 from tests.support.planning import demo_policy
 from tests.support.tpch_duckdb import NAMESPACE, load_tpch

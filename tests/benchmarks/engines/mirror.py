@@ -13,14 +13,14 @@ from statistics import median
 import duckdb
 import psycopg
 
-from planner.policy.mirror import MirrorPolicy
 from planner.policy.policy import Policy, parse_policy
+from planner.policy.sections import MirrorPolicy
 from server.backends import embedded
-from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
 from server.demo.database import ROLE, load_labelled
 from server.ledger.analyst import Act
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.startup.mirror import open_mirror, refresh_mirror

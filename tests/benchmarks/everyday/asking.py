@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import BackendQuery
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from server.answers.encoding import encoded

@@ -1,4 +1,4 @@
-"""`make readme`: errors of the published systems beside our default, written into privacy/published/README.md.
+"""`make readme`: errors of the published systems beside our default, written into privacy/papers/README.md.
 
 Everything in it follows from `results/published.json`, `scalar.json` and `vector.json`;
 `tests/unit/test_published_table.py` fails where the README says anything else.

@@ -15,9 +15,9 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.published.laplace_global import LaplaceGlobal
-from privacy.published.sampled.population import PublicPopulation
-from privacy.published.sampled.repeated_exploration import RepeatedExploration
+from privacy.papers.laplace_global import LaplaceGlobal
+from privacy.papers.sample_and_explore import RepeatedExploration
+from privacy.papers.simple_sampling import PublicPopulation
 from tests.benchmarks.published.graph_references import Pattern, naive_truncation, recursive, smooth_distance
 from tests.benchmarks.published.picture import draw
 from tests.benchmarks.published.side_by_side import side_by_side

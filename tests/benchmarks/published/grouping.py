@@ -14,14 +14,10 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.by_key.fpa import FPA
-from privacy.mechanisms.by_key.gs import GS
-from privacy.mechanisms.by_key.gs_r import GSR
-from privacy.mechanisms.by_key.gs_s import GSS
-from privacy.mechanisms.by_key.incidence import enforced
-from privacy.mechanisms.by_key.lpa import LPA
-from privacy.mechanisms.groups.keep_groups import keep_groups
-from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.found_groups import keep_groups
+from privacy.mechanisms.sums import Sum
+from privacy.papers.grouping_smoothing import FPA, GSR, GSS, LPA, enforced
+from privacy.papers.smoothing_choice import GS
 from privacy.registry import group_measurements
 from privacy.truncation.encode import encode
 from privacy.units import ONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from privacy.published.stability.stability import Bernoulli, FractionOf, Sampling, WithoutReplacement
+from privacy.papers.stability import Bernoulli, FractionOf, Sampling, WithoutReplacement
 from tests.benchmarks.published.picture import draw
 from tests.benchmarks.rows import Row
 

@@ -22,21 +22,19 @@ from planner.policy.policy import Policy, parse_policy
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.join_tuples import JoinTuples
-from privacy.mechanisms.clipping.clip import Clip
+from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.groups.group_lp import GroupLp
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.groups.summed_answer import SummedAnswer
-from privacy.mechanisms.noise.release import release_noise, released
-from privacy.mechanisms.selection.settings import SelectionSettings
+from privacy.mechanisms.group_lp import GroupLp
+from privacy.mechanisms.release import release_noise, released
+from privacy.mechanisms.selection import SelectionSettings
+from privacy.mechanisms.shared_threshold import SharedThreshold, SummedAnswer
 from privacy.truncation.encode import encode
-from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncate import truncate
-from privacy.truncation.truncated_answer import CountedAnswer
+from privacy.truncation.truncated_answer import CountedAnswer, TabulatedAnswer
 from privacy.units import ONE
-from server.backends.catalog import read_schema
 from server.backends.postgres import PostgresBackend
-from server.demo.queries import QUERIES, DemoQuery
+from server.backends.postgres_catalog import read_schema
+from server.demo.demonstration import QUERIES, DemoQuery
 from server.demo.workplace import ROOT, prepare
 from server.workers.measure import plan_measurements
 from tests.benchmarks.rows import Row

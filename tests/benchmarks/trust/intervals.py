@@ -8,8 +8,8 @@ import numpy as np
 
 from privacy.exact import group_epsilon
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.groups.group_lp import GroupLp
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.group_lp import GroupLp
+from privacy.mechanisms.shared_threshold import SharedThreshold
 from tests.benchmarks.rows import Row
 from tests.benchmarks.trust.questions import Asked, DataSet, Question
 

@@ -15,7 +15,7 @@ from planner.binding.bind import bind
 from planner.parsing.parse import parse
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy
 from planner.rewriting.rewrite import rewrite
 from privacy.noisy_answer import NoisyAnswer

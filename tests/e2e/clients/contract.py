@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from server.demo.queries import QUERIES
+from server.demo.demonstration import QUERIES
 from tests.support.wire_proxy import WireProxy
 
 COUNT = "SELECT count(*) FROM orders"

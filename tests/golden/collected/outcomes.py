@@ -10,9 +10,8 @@ from pathlib import Path
 from planner.errors import PlannerError
 from planner.policy.policy import Policy, parse_policy
 from planner.schema import Schema
-from server.backends.backend import Backend
+from server.backends.backend import NUMBERS, Backend, with_nan
 from server.backends.duckdb import DuckdbBackend
-from server.backends.nan_columns import NUMBERS, with_nan
 from server.backends.postgres import PostgresBackend
 from server.found import Found
 from server.pipeline import Pipeline

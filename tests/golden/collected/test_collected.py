@@ -13,10 +13,10 @@ import pytest
 
 from planner.policy.validate import validate
 from server.backends.backend import Backend
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
 from server.pipeline import Pipeline
 from tests.golden.collected.before_noise import answered, differences
 from tests.golden.collected.outcomes import NAMESPACE, Outcome, found, outcome, pipeline, policy, schema, write_file

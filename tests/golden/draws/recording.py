@@ -20,40 +20,26 @@ from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
-from privacy.mechanisms.by_key.fpa import FPA
-from privacy.mechanisms.by_key.gs import GS
-from privacy.mechanisms.by_key.gs_r import GSR
-from privacy.mechanisms.by_key.gs_s import GSS
-from privacy.mechanisms.by_key.incidence import enforced
-from privacy.mechanisms.by_key.key_counts import KeyCounts
-from privacy.mechanisms.by_key.lpa import LPA
-from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.group_measurement import KindMeasurement, ServedGroupMeasurement
-from privacy.mechanisms.groups.group_threshold import GroupThreshold
-from privacy.mechanisms.groups.sums import Sum
-from privacy.mechanisms.groups.vote_threshold import VoteThreshold
-from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.racing.s4s import S4S
+from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold
+from privacy.mechanisms.gem import ConcentratedGem
+from privacy.mechanisms.measurement import KindMeasurement, Measurement, ServedGroupMeasurement
+from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
-from privacy.published.centre.centre import SampledMean, SampledMedian, SimpleRandomSample
-from privacy.published.laplace_global import LaplaceGlobal
-from privacy.published.pmsja_published import PmsjaAsPublished
-from privacy.published.s4s_rdp import S4SRenyi
-from privacy.published.s4s_vector_published import S4SVectorAsPublished
-from privacy.published.s4s_zcdp import S4SConcentrated
-from privacy.published.sampled.inner_mechanism import InnerMechanism
-from privacy.published.sampled.population import PublicPopulation
-from privacy.published.sampled.repeated_exploration import RepeatedExploration
-from privacy.published.sampled.s4s_fresh import FreshS4S
-from privacy.published.sampled.sample_and_explore import SampleAndExplore
-from privacy.published.sampled.sampled_measurement import SampledMeasurement
-from privacy.published.sampled.simple_sampling import SimpleSampling
+from privacy.papers.centre import SampledMean, SampledMedian, SimpleRandomSample
+from privacy.papers.dp_s4s import S4S, FreshS4S, S4SConcentrated, S4SRenyi
+from privacy.papers.grouping_smoothing import FPA, GSR, GSS, LPA, enforced
+from privacy.papers.key_counts import KeyCounts
+from privacy.papers.laplace_global import LaplaceGlobal
+from privacy.papers.pmsja import PmsjaAsPublished
+from privacy.papers.s4s_vector import S4SVectorAsPublished
+from privacy.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
+from privacy.papers.simple_sampling import InnerMechanism, PublicPopulation, SampledMeasurement, SimpleSampling
+from privacy.papers.smoothing_choice import GS
 from privacy.registry import UnitsByKey, group_measurements, key_counts, measurement, release_lengths
 from privacy.sampling.design import SampleDesign
-from privacy.sampling.thin import thin
+from privacy.sampling.draws import thin
 from privacy.truncation.encode import encode
-from privacy.truncation.truncate import truncate
-from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.units import ONE
 from tests.support.lengths import lengths_of
 from tests.support.seeded_draws import SeededDraws

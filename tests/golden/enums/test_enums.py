@@ -16,14 +16,13 @@ from planner.parsing.parse import parse, read
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.public.bind import bind_public
-from planner.rewriting.rewrite import rewrite
-from planner.rewriting.write_public import write_public
+from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
 from server.backends.backend import Backend
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
 from server.pipeline import Pipeline
 from server.query import Budget, QueryRequest
 from server.results.response import response

@@ -10,8 +10,7 @@ from planner.parsing.parse import read
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.public.bind import bind_public
-from planner.rewriting.rewrite import rewrite
-from planner.rewriting.write_public import write_public
+from planner.rewriting.rewrite import rewrite, write_public
 from server.backends.embedded import EmbeddedPostgres
 from tests.golden.databases import Engine, engines, in_file, on_server
 from tests.golden.untruncated import Run, assert_same, postgres, untruncated

@@ -12,8 +12,7 @@ from planner.errors import UnsupportedSQL
 from planner.parsing.parse import read
 from planner.policy.policy import parse_policy
 from planner.public.bind import bind_public
-from planner.rewriting.rewrite import rewrite
-from planner.rewriting.write_public import write_public
+from planner.rewriting.rewrite import rewrite, write_public
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend

@@ -12,17 +12,16 @@ import psycopg
 import pytest
 
 from planner.parsing.parse import read
-from planner.parsing.syntax.queries import check_syntax
+from planner.parsing.query_syntax import check_syntax
 from planner.public.bind import bind_public
-from planner.public.grammar import check_public_grammar
-from planner.public.query import PublicQuery
-from planner.public.route import names_private_table
-from planner.rewriting.write_public import write_public
+from planner.public.relation import PublicQuery
+from planner.public.route import check_public_grammar, names_private_table
+from planner.rewriting.rewrite import write_public
 from planner.schema import Schema
-from planner.sql.result_names import ResultType
-from server.backends.catalog import read_schema
+from planner.sql.sql_types import ResultType
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
+from server.backends.postgres_catalog import read_schema
 from server.backends.public_rows import Rows
 from tests.golden.public.cases import CASES
 from tests.support.planning import demo_policy

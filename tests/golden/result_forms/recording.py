@@ -15,11 +15,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from planner.errors import PlannerError
-from planner.sql.result_names import ResultType
+from planner.sql.sql_types import ResultType
 from server.errors import WireError
-from server.http.bodies.representations import ARROW, CSV, JSON, pieces
-from server.pgwire.codec.bind_values import bound_values
-from server.pgwire.codec.result_values import encode_cell, field_of
+from server.http.representations import ARROW, CSV, JSON, pieces
+from server.pgwire.wire_values import bound_values, encode_cell, field_of
 from server.query import Budget, Cell, QueryResponse, ResultColumn
 from server.results.result_types import cells_of
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import get_args
 
-from planner.sql.result_names import ResultType
+from planner.sql.sql_types import ResultType
 from tests.golden.result_forms.recording import CELLS, RECORD, forms, parameters
 
 WRITTEN = json.loads(RECORD.read_text())

@@ -17,10 +17,9 @@ from planner.plan import BackendQuery, Plan
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.units import ONE
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
-from server.backends.room import Room
-from server.backends.sampled_join import sampled_columns
+from server.backends.postgres_catalog import read_schema
+from server.backends.query_tuples import Room, sampled_columns
 from tests.golden.sampling.write_cases import RATE, before_files
 from tests.golden.untruncated import Rows, Run, duckdb, postgres
 from tests.support.planning import planned

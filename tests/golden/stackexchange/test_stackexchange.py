@@ -12,8 +12,8 @@ from planner.errors import PolicyInvalid
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
-from server.backends.catalog import read_schema
 from server.backends.embedded import EmbeddedPostgres
+from server.backends.postgres_catalog import read_schema
 from tests.golden.stackexchange.load import NAMESPACE, folder, load_file, load_once
 from tests.golden.stackexchange.tables import schema
 from tests.golden.stackexchange.write_cases import CASES, NAMES, after_file, after_text, before, plan, policy, truth

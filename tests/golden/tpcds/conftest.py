@@ -10,9 +10,9 @@ import duckdb
 import psycopg
 import pytest
 
-from server.backends.catalog import read_schema
 from server.backends.duckdb import DuckdbBackend
 from server.backends.embedded import EmbeddedPostgres
+from server.backends.postgres_catalog import read_schema
 from server.demo.database import load_labelled
 from tests.golden.executed import Database
 from tests.support.tpcds_data import VERSION

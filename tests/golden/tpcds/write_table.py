@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.public.query import PublicQuery
+from planner.public.relation import PublicQuery
 from tests.golden import benchmark_table
 from tests.golden.benchmark import Outcome
 from tests.golden.benchmark_table import owners, reasons

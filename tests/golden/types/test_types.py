@@ -9,14 +9,13 @@ import pytest
 from planner.binding.bind import bind
 from planner.describe import describe
 from planner.errors import PolicyInvalid, UndefinedOperator, UnreadableValue, UnsupportedSQL
+from planner.expand_views import expanded
 from planner.parsing.parse import parse, private_select, read
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.public.bind import bind_public
-from planner.rewriting.rewrite import rewrite
-from planner.rewriting.write_public import write_public
-from planner.views.expand import expanded
+from planner.rewriting.rewrite import rewrite, write_public
 from server.backends.embedded import EmbeddedPostgres
 from tests.golden.databases import Engine, engines, in_file, on_server
 from tests.golden.untruncated import untruncated

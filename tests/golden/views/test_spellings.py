@@ -13,11 +13,11 @@ import psycopg
 import pytest
 
 from planner.errors import PlannerError
+from planner.expand_views import read_definition
 from planner.expressions.bind_scalar import bind_scalar
 from planner.expressions.functions import TABLE
 from planner.parsing.parse import private_select
 from planner.rewriting.rewrite import to_sql
-from planner.views.definition import read_definition
 from server.backends.embedded import EmbeddedPostgres
 from tests.support.hostile import TYPES, HostileNames, create_table, insert_row
 

@@ -13,22 +13,20 @@ from sqlglot import exp, parse_one
 
 from planner.binding.bind import bind
 from planner.errors import PlannerError, PolicyInvalid, UnknownColumn, UnknownTable, UnsupportedSQL
+from planner.examine_views import RefusedView, ShownView, check_declared_views, examined_views
+from planner.expand_views import expanded
 from planner.parsing.parse import private_select, read
 from planner.plan import Plan
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.validate import validate
 from planner.public.bind import bind_public
-from planner.public.grammar import check_public_grammar
-from planner.rewriting.rewrite import rewrite
-from planner.rewriting.write_public import write_public
+from planner.public.route import check_public_grammar
+from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
-from planner.views.declared import check_declared_views
-from planner.views.examine import RefusedView, ShownView, examined_views
-from planner.views.expand import expanded
-from server.backends.catalog import read_schema
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import connected
+from server.backends.postgres_catalog import read_schema
 from tests.golden.databases import on_server
 from tests.golden.untruncated import Run, assert_same, postgres, untruncated
 from tests.golden.views.clinic import (

@@ -15,8 +15,7 @@ from planner.plan import Plan
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import parse_policy
 from planner.public.bind import bind_public
-from planner.rewriting.rewrite import rewrite
-from planner.rewriting.write_public import write_public
+from planner.rewriting.rewrite import rewrite, write_public
 from planner.sql import zones
 from server.backends.embedded import EmbeddedPostgres
 from tests.golden.databases import Engine, engines, in_file, on_server

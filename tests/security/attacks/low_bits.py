@@ -18,7 +18,7 @@ _AROUND = 24
 """Uniform numbers on either side of the inverse, which is a double, too."""
 
 _MOST_COST, _STEP_BITS = 100, 20
-"""The public range of a cost; steps are of a millionth of tau (`privacy/mechanisms/noise/threshold_noise.py`)."""
+"""The public range of a cost; steps are of a millionth of tau (`privacy/mechanisms/noise.py`)."""
 
 _GRAIN = 2.0**-53
 """Of uniform numbers."""

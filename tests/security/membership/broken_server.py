@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from privacy.entropy import MIN_SCALE, OpendpEntropy
-from privacy.mechanisms.noise.integer_noise import IntegerNoise
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
+from privacy.mechanisms.noise import IntegerNoise, ThresholdNoise
 from server.cli import main as command_line
 
 VARIABLE = "BROKEN"

@@ -19,7 +19,7 @@ from pathlib import Path
 from scipy.stats import beta
 
 from server.ledger.account import Grant
-from server.ledger.api_keys import credentials_of, new_key
+from server.ledger.analyst import credentials_of, new_key
 from tests.security.game import Desk
 from tests.security.membership.adversary import CONCENTRATED, STRATEGIES, Player, Strategy
 from tests.security.membership.broken_server import VARIABLE

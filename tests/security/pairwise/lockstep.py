@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from privacy.noisy_answer import NoisyAnswer
@@ -26,12 +26,12 @@ from server.backends.columns import Domain
 from server.error_table import problem
 from server.errors import QueryFailed
 from server.found import Found
-from server.http.bodies.answer_body import json_pieces
+from server.http.answer_body import json_pieces
+from server.lru_cache import LruCache
 from server.pipeline import Pipeline
 from server.postprocessing.composition import Composition
 from server.query import QueryRequest
 from server.question import Asked, Question
-from server.scheduling.lru_cache import LruCache
 from server.workers.measure import measure
 from server.workers.pool import WorkerPool
 from tests.security.pairwise.kept_connections import KeptConnections

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import httpx
 import psycopg
 
-from server.demo.asking import client
+from server.demo.demonstration import client
 from tests.support.wire_proxy import WireProxy
 
 CHARGED = "it was charged"

@@ -26,7 +26,7 @@ class Knobs:
       c: how many noise scales count.
       base: of the ladder.
       selection: one-sided noise on scores (which has the distribution of permute-and-flip; in integers it is what
-        `privacy.mechanisms.selection.scores` draws), or the exponential mechanism by Gumbel noise.
+        `privacy.mechanisms.scores` draws), or the exponential mechanism by Gumbel noise.
       divisor: of scores: the larger of two sensitivities, or their sum as published.
     """
 

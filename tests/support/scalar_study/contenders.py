@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
-from privacy.published.sampled.inner_mechanism import InnerMechanism
-from privacy.published.sampled.population import PublicPopulation
-from privacy.published.sampled.sample_and_explore import SampleAndExplore
-from privacy.published.sampled.simple_sampling import SimpleSampling
+from privacy.papers.sample_and_explore import SampleAndExplore
+from privacy.papers.simple_sampling import InnerMechanism, PublicPopulation, SimpleSampling
 from privacy.registry import measurement
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import Draws

@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
-from privacy.sampling.calibrate import largest_factor
-from privacy.sampling.design import SampleDesign
+from privacy.mechanisms.noise import ThresholdNoise
+from privacy.sampling.design import SampleDesign, largest_factor
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
 from tests.support.scalar_study.case import ScalarCase

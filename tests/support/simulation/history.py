@@ -18,11 +18,11 @@ from server.errors import LedgerInvalid, ServerError
 from server.ledger.analyst import Act
 from server.ledger.charge import ChargeRecord
 from server.ledger.entry import Verification
-from server.ledger.integrity.startup_checks import check_entries, check_marker
-from server.ledger.postgres.store import PostgresStore
+from server.ledger.postgres import PostgresStore
 from server.ledger.store import Writing
 from server.ledger.store_ledger import StoreLedger
-from server.ledger.tables.account_rows import all_balances
+from server.ledger.verify import check_entries, check_marker
+from server.ledger.writes.account_rows import all_balances
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from tests.support.simulation.ledger_database import SimulatedDatabase

@@ -18,9 +18,8 @@ from typing import Any
 from server.errors import LedgerFull, LedgerInvalid, LedgerUnavailable
 from server.ledger.account import Grant
 from server.ledger.analyst import Act
-from server.ledger.postgres.connection import Conflict, ConnectionLost
-from server.ledger.sqlite.open import create_ledger
-from server.ledger.sqlite.store import SqliteView
+from server.ledger.postgres import Conflict, ConnectionLost
+from server.ledger.sqlite import SqliteView, create_ledger
 from tests.support.simulation.scheduler import Scheduler
 
 EPOCH_S = 1_800_000_000.0

@@ -12,10 +12,9 @@ from unittest import mock
 
 import numpy as np
 
-from planner.dialect import Dialect
 from planner.errors import SchemaChanged
 from planner.policy.policy import Policy
-from planner.schema import Schema
+from planner.schema import Dialect, Schema
 from privacy.noisy_answer import NoisyAnswer
 from server.answers import kept_answers, served
 from server.backends.columns import Domain
@@ -29,12 +28,12 @@ from server.errors import (
     TooManyQueries,
     WorkerFailed,
 )
+from server.ledger import postgres as postgres_store
 from server.ledger.charge import Charge, Reservation
-from server.ledger.postgres import store as postgres_store
 from server.ledger.store_ledger import StoreLedger
+from server.lru_cache import LruCache
 from server.question import Asked, Question
-from server.scheduling import circuit_breaker, single_flight
-from server.scheduling.lru_cache import LruCache
+from server.scheduling import single_flight
 from tests.support.planning import demo_policy
 from tests.support.simulation.ledger_database import Session, SimulatedDatabase
 from tests.support.simulation.scheduler import Scheduler, SimulatedThreading, SimulatedTime, Task
@@ -178,8 +177,8 @@ def patched(scheduler: Scheduler, database: SimulatedDatabase, process: Callable
     changed: list[tuple[Any, str, object]] = [
         (served, "shown_answers", LruCache(64, 1 << 20)),  # by question and charge: other histories have theirs
         (kept_answers, "time", time),
-        (circuit_breaker, "time", time),
-        (circuit_breaker, "threading", locks),
+        (single_flight, "time", time),
+        (single_flight, "threading", locks),
         (single_flight, "time", time),
         (single_flight, "threading", locks),
         (postgres_store, "time", time),

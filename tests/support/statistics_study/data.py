@@ -12,7 +12,7 @@ from typing import cast
 import duckdb
 import numpy as np
 
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.validate import validate
 from server.backends.duckdb import DuckdbBackend

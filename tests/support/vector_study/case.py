@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.kinds import GroupsOfKinds
+from privacy.mechanisms.sums import GroupsOfKinds
 from privacy.units import ONE
 from tests.support.vector_study.path_groups import EDGES, PATTERNS, is_there, path_tuples
 from tests.support.vector_study.tpch_groups import QUERIES, grouped_tuples

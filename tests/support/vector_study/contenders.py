@@ -12,21 +12,16 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples, JoinTuples
 from privacy.mechanisms.budget import ConcentratedBudget
-from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.groups.group_lp import GroupLp
-from privacy.mechanisms.groups.kinds import GroupsOfKinds
-from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.groups.sums import Sum
-from privacy.mechanisms.vector.pmsja import Pmsja
-from privacy.mechanisms.vector.s4s_vector import S4SVector
-from privacy.mechanisms.vector.truncated_vector import vector_instance
-from privacy.published.pmsja_published import PmsjaAsPublished
-from privacy.published.s4s_vector_published import S4SVectorAsPublished
+from privacy.mechanisms.gem import ConcentratedGem, Gem
+from privacy.mechanisms.group_lp import GroupLp
+from privacy.mechanisms.shared_threshold import LaplaceOrGaussian, SharedThreshold
+from privacy.mechanisms.sums import GroupsOfKinds, Sum
+from privacy.papers.pmsja import Pmsja, PmsjaAsPublished
+from privacy.papers.s4s_vector import S4SVector, S4SVectorAsPublished
+from privacy.papers.vector_release import vector_instance
 from privacy.registry import group_measurements
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder.capacities import ALIKE, Capacities
+from privacy.truncation.ladder_instance import ALIKE, Capacities
 from privacy.truncation.truncate import truncate
 from tests.support.vector_study.case import VectorCase
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from privacy.accounting.orders import ORDERS
-from privacy.mechanisms.vector.smooth_sensitivity_design import least_noise_order, smooth_gaussian
-from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
-from privacy.published.smooth_sensitivity_published import NissimGaussian, PublishedSmoothGaussian
-from privacy.sampling.renyi_order import divergence_budget
+from privacy.accounting.event import ORDERS
+from privacy.papers.renyi_sampling import divergence_budget
+from privacy.papers.smooth_sensitivity import (
+    GaussianRamp,
+    NissimGaussian,
+    PublishedSmoothGaussian,
+    least_noise_order,
+    smooth_gaussian,
+)
 from tests.benchmarks.rows import Row
 
 DIMENSIONS = tuple(2**k for k in range(17))

@@ -10,10 +10,9 @@ import duckdb
 import pytest
 
 from server.ledger.account import DATASET, Grant
-from server.ledger.analyst import Act
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import Act, key_hash
 from server.ledger.charge import Charge
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.query import Interval
 from tests.benchmarks.budget import growing_data
 from tests.benchmarks.budget.dashboards import Asked, Chart

@@ -12,8 +12,8 @@ from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
 from privacy.truncation.encode import encode
-from privacy.truncation.tabulated_answer import TabulatedAnswer
 from privacy.truncation.truncate import truncate
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.graph_joins import counted
 from tests.support.scalar_study.case import ScalarCase

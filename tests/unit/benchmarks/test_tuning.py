@@ -10,8 +10,8 @@ import pytest
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import COST, SELECTION, Gem
-from privacy.mechanisms.selection.settings import BETA, GROWTH, RARITY
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.mechanisms.selection import BETA, GROWTH, RARITY
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.benchmarks.tuning import DEFAULT, held, regrets
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated

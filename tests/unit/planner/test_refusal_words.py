@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from planner.dialect import Dialect
 from planner.errors import PlannerError
 from planner.plan import Plan
 from planner.rewriting.rewrite import rewrite
+from planner.schema import Dialect
 from tests.golden.benchmark import planned
 from tests.golden.collected.outcomes import policy, schema
 from tests.golden.refusal_lines import assert_plain_words

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 
 

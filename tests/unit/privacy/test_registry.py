@@ -17,12 +17,10 @@ from privacy.entropy import OpendpEntropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.fixed import Fixed
-from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.group_measurement import ServedGroupMeasurement
-from privacy.mechanisms.groups.sums import Sum
-from privacy.mechanisms.measurement import ServedMeasurement
-from privacy.mechanisms.racing.r2t import R2T
+from privacy.mechanisms.gem import Fixed, Gem
+from privacy.mechanisms.measurement import ServedGroupMeasurement, ServedMeasurement
+from privacy.mechanisms.sums import Sum
+from privacy.papers.r2t import R2T
 from privacy.registry import (
     COMPARISON,
     MECHANISMS,

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from planner.policy.policy import Policy
-from server.admission import Admission
+from server.admission import Admission, LedgerReads
 from server.errors import TooManyQueries
 from server.found import Found, Kept, ToMeasure
 from server.ledger.analyst import Act
@@ -20,7 +20,6 @@ from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
 from server.question import Question
 from server.reloadable_pipeline import ReloadablePipeline
-from server.scheduling.ledger_reads import LedgerReads
 from server.scheduling.thread_pool import ThreadPool
 from tests.support.memory_ledger import MemoryLedger
 from tests.support.planning import demo_policy

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from planner.dialect import Dialect
 from planner.errors import InvalidSetting
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy
 from planner.postprocessing.write_outer import OuterStatement
-from planner.public.query import PublicStatement
+from planner.public.relation import PublicStatement
 from planner.rewriting.rewrite import rewrite
+from planner.schema import Dialect
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
 from privacy.registry import COMPARISON, MECHANISMS, OFFERED, KeyMechanism
 from privacy.units import ONE
@@ -25,8 +25,8 @@ from server.backends.public_rows import Computed, Rows
 from server.backends.query_tuples import QueryTuples
 from server.cli.main import app
 from server.explain.mechanism_reasons import release_mechanisms
-from server.http.bodies.query_body import QueryBody
-from server.pgwire.state.settings import Settings
+from server.http.query_body import QueryBody
+from server.pgwire.settings import Settings
 from server.workers.measure import measure, plan_measurements
 from tests.support.planning import bound, demo_policy
 from tests.support.tpch_schema import tpch_schema

@@ -7,7 +7,7 @@ import json
 import pickle
 from dataclasses import replace
 
-from server.http.bodies.answer_body import AnswerBody, json_pieces
+from server.http.answer_body import AnswerBody, json_pieces
 from server.note import Note, NoteKind, kind_of
 from server.query import QueryRequest
 from tests.unit.server.http.fakes import answer

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from server.demo.queries import QUERIES
+from server.demo.demonstration import QUERIES
 from tests.e2e.clients.contract import COUNT_ABOVE, NEVER_ENDS, RUNNING_S, Client, Contract, installed
 from tests.support.wire_proxy import WireProxy
 

@@ -9,7 +9,7 @@ import pytest
 
 from planner.binding.bind import bind
 from planner.parsing.parse import parse
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from server.backends.duckdb import DuckdbBackend

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from planner.binding.bind import bind
-from planner.binding.clock import snapped
+from planner.binding.placeholders import snapped
 from planner.errors import PolicyInvalid, UnsupportedSQL
 from planner.parsing.parse import parse
 from planner.policy.policy import GRAINS, parse_policy

@@ -8,7 +8,7 @@ from sqlglot import exp
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
 from planner.expressions.intervals import Bounds
-from planner.parsing.function_hints import why_refused
+from planner.parsing.grammar import why_refused
 from planner.parsing.parse import read
 from planner.policy.policy import ColumnPolicy
 from tests.support.hostile import HostileNames

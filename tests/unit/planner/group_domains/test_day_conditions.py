@@ -7,8 +7,8 @@ from datetime import date
 from sqlglot import exp, parse_one
 
 from planner.binding.bind import bind
+from planner.group_domains.column_values import finest_step
 from planner.group_domains.day_conditions import days_left
-from planner.group_domains.time_resolution import finest_step
 from planner.parsing.parse import parse
 from planner.policy.policy import parse_policy
 from planner.schema import Column, Schema, Table

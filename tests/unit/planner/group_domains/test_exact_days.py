@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
-from planner.group_domains.exact_days import ALL_DAYS, DayColumn, Run, common_runs, split_days, without_runs
+from planner.group_domains.day_conditions import ALL_DAYS, DayColumn, Run, common_runs, split_days, without_runs
 
 _MOMENT, _DATE = DayColumn("a", "at", False, False), DayColumn("a", "at", True, False)
 

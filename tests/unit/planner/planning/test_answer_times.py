@@ -11,7 +11,7 @@ import pytest
 from planner.errors import InvalidSetting
 from planner.plan import JoinSize
 from planner.planning.answer_times import LONGEST_S, AnswerTimes, answer_times, least_epsilon, moment_s
-from planner.policy.side_channels import SideChannels
+from planner.policy.policy import SideChannels
 from tests.support.planning import demo_policy, planned
 
 DEFAULTS = SideChannels()

@@ -8,7 +8,7 @@ import pytest
 
 from planner.errors import InvalidSetting, SensitivityUnbounded
 from planner.plan import GroupDomain
-from planner.planning.group_selection import group_selection, is_selected
+from planner.planning.mechanism_choice import group_selection, is_selected
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.rewriting.rewrite import rewrite
 from tests.support.planning import demo_policy, planned

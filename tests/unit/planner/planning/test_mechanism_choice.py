@@ -10,7 +10,7 @@ from planner.errors import InvalidSetting
 from planner.limits import MIN_DELTA
 from planner.plan import Release
 from planner.planning.mechanism_choice import MOST_BOUND, Circumstances, choose_mechanism, granted_delta
-from planner.rules.guard_weight import whole_weight
+from planner.rewriting.guard_weight import whole_weight
 from privacy.registry import MECHANISMS, OFFERED, KeyMechanism
 from tests.support.planning import bound, demo_policy, planned
 

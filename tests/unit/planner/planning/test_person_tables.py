@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
+from planner.examine_views import ShownView, examined_views
 from planner.parsing.parse import read
 from planner.policy.policy import ColumnPolicy, DeclaredForeignKey, Policy
 from planner.postprocessing.decompose import decompose
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Column, Table, View
-from planner.views.examine import ShownView, examined_views
 from tests.support.planning import demo_policy, planned
 from tests.support.tpch_schema import tpch_schema
 

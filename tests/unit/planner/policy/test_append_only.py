@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import PolicyInvalid
-from planner.policy.append_only import AppendOnly
 from planner.policy.policy import parse_policy
+from planner.policy.sections import AppendOnly
 from planner.policy.validate import validate
 from planner.policy.weakening import weakenings
 from tests.support.growing_clinic import POLICY

@@ -3,9 +3,9 @@
 import pytest
 
 from planner.errors import PolicyInvalid
-from planner.policy.database_limits import DatabaseLimits
 from planner.policy.draft import draft
 from planner.policy.policy import parse_policy
+from planner.policy.sections import DatabaseLimits
 from planner.policy.weakening import weakenings
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema

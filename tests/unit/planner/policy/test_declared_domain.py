@@ -10,7 +10,7 @@ import pytest
 
 from planner.errors import PlannerError, PolicyInvalid
 from planner.limits import MAX_GROUPS
-from planner.policy.declared_domain import declared_domain, whole_numbers, whole_steps
+from planner.policy.declared import declared_domain, whole_numbers, whole_steps
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.policy.validate import validate
 from planner.sql.sql_types import sql_type

@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from planner.policy.draft import Estimates, draft, suggested_keys
-from planner.policy.lint import is_draft
 from planner.policy.policy import parse_policy
-from planner.policy.validate import validate
+from planner.policy.validate import is_draft, validate
 from planner.schema import Column, ForeignKey, Schema, Table
 
 

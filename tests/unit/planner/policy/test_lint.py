@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.policy.budgets import BudgetPolicy, Budgets
 from planner.policy.draft import draft
-from planner.policy.lint import advice, is_draft
 from planner.policy.policy import ColumnPolicy, Policy, TablePolicy, parse_policy
+from planner.policy.sections import BudgetPolicy, Budgets
+from planner.policy.validate import advice, is_draft
 from planner.schema import Schema
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema

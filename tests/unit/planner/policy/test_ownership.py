@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.ownership import Ownership, ownership
 from planner.policy.policy import parse_policy
 from planner.schema import Column, ForeignKey, Schema, Table, View

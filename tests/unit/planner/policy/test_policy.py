@@ -5,8 +5,7 @@ import math
 import pytest
 
 from planner.errors import PolicyInvalid
-from planner.policy.policy import ColumnPolicy, Policy, parse_policy
-from planner.policy.side_channels import SideChannels
+from planner.policy.policy import ColumnPolicy, Policy, SideChannels, parse_policy
 from tests.support.planning import DEMO_POLICY, demo_policy
 
 MINIMAL = """

@@ -4,8 +4,7 @@ import pytest
 
 from planner.errors import PolicyInvalid
 from planner.policy.draft import draft
-from planner.policy.policy import parse_policy
-from planner.policy.side_channels import SideChannels
+from planner.policy.policy import SideChannels, parse_policy
 from planner.policy.validate import validate
 from planner.schema import Column, ForeignKey, Schema, Table
 from tests.support.planning import DEMO_POLICY, demo_policy

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from planner.policy.policy import DeclaredForeignKey, Policy, parse_policy
-from planner.policy.side_channels import SideChannels
+from planner.policy.policy import DeclaredForeignKey, Policy, SideChannels, parse_policy
 from planner.policy.weakening import weakenings
 from tests.support.planning import DEMO_POLICY
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import pkgutil
 
-import planner.rules
-import planner.sql.sql_nodes
-
-MODULES = [f"planner.rules.{module.name}" for module in pkgutil.iter_modules(planner.rules.__path__)]
+RULES = (
+    "attach_late",
+    "compact_tuples",
+    "guard_weight",
+    "join_tables",
+    "loads",
+    "read_nan_as_null",
+    "sample_rows",
+)
+MODULES = [f"planner.rewriting.{name}" for name in RULES]
 
 
 def test_the_examples_of_every_rule_hold() -> None:
-    for name in (*MODULES, "planner.sql.sql_nodes"):
+    for name in (*MODULES, "planner.sql.trees"):
         result = doctest.testmod(importlib.import_module(name))
         assert result.attempted > 0
         assert result.failed == 0

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import StatementTooComplex
-from planner.sensitivity.row_work import MOST_STEPS, row_work
+from planner.planning.answer_times import MOST_STEPS, row_work
 from tests.support.planning import bound, planned
 
 LONG = "Q" * 12_000

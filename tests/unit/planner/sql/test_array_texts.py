@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from planner.binding.placeholders import MAX_ELEMENTS
-from planner.sql import array_texts
-from planner.sql.array_texts import array_elements
-from server.results.array_parameters import ARRAY_PARAMETERS
+from planner.sql import literals
+from planner.sql.literals import array_elements
+from server.pgwire.wire_values import ARRAY_PARAMETERS
 
 NUMERIC_ARRAY = 1231
 
@@ -19,7 +19,7 @@ def test_one_element_more_than_permitted_is_read() -> None:
 
 def test_a_bound_array_is_read_as_far_as_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     matched = 0
-    pattern = array_texts._ELEMENT
+    pattern = literals._ELEMENT
 
     class Counting:
         def match(self, text: str, place: int) -> object:
@@ -27,6 +27,6 @@ def test_a_bound_array_is_read_as_far_as_it_may_be(monkeypatch: pytest.MonkeyPat
             matched += 1
             return pattern.match(text, place)
 
-    monkeypatch.setattr(array_texts, "_ELEMENT", Counting())
+    monkeypatch.setattr(literals, "_ELEMENT", Counting())
     found = ARRAY_PARAMETERS[NUMERIC_ARRAY].text(b"{" + b"1," * 500_000 + b"1}")
     assert len(found) == matched == MAX_ELEMENTS + 1, "what is refused for its length, with its place"

@@ -9,9 +9,7 @@ from sqlglot import exp, parse_one
 from planner.expressions.coercion import SLOT, Slot
 from planner.parsing.parse import parse
 from planner.schema import Table
-from planner.sql.columns import bound_column
-from planner.sql.sql_nodes import table_sql
-from planner.sql.trees import LEAVES, children, columns_of, copied, holds, nodes, preorder
+from planner.sql.trees import LEAVES, bound_column, children, columns_of, copied, holds, nodes, preorder, table_sql
 from tests.golden.tpch.queries import NUMBERS, published
 
 

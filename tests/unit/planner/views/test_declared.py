@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import PolicyInvalid, SensitivityUnbounded, UnsupportedSQL
+from planner.examine_views import check_declared_views
 from planner.parsing.parse import read
-from planner.policy.declared_keys import with_declared_keys
+from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.public.bind import bind_public
 from planner.schema import Column, ForeignKey, Schema, Table, View
-from planner.views.declared import check_declared_views
 from tests.support.planning import planned, rewritten
 
 TEXT = """

@@ -10,12 +10,11 @@ from sqlglot import exp
 from planner.binding.bind import bind
 from planner.describe import describe
 from planner.errors import StatementTooComplex, UnknownTable, UnsupportedSQL
+from planner.expand_views import expanded, read_definition
 from planner.parsing.parse import private_select, read
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Column, Schema, Table, View
 from planner.sql.trees import nodes
-from planner.views.definition import read_definition
-from planner.views.expand import expanded
 from tests.support.planning import demo_policy, planned
 from tests.support.tpch_schema import tpch_schema
 

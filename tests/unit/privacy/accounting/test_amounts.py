@@ -10,12 +10,20 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privacy.accounting.amounts import Charge, RenyiSpent, ZCDPSpent, atto_delta, nano_epsilon
+from privacy.accounting.amounts import (
+    Charge,
+    RenyiSpent,
+    Saved,
+    Spent,
+    ZCDPSpent,
+    atto_delta,
+    load,
+    nano_epsilon,
+    save,
+)
 from privacy.accounting.basic import BudgetFilter, compose
-from privacy.accounting.event import Composed, PureDP
-from privacy.accounting.orders import UNBOUNDED
+from privacy.accounting.event import UNBOUNDED, Composed, PureDP
 from privacy.accounting.renyi import RenyiAccountant
-from privacy.accounting.saved_spending import Saved, Spent, load, save
 from tests.unit.privacy.refusals import refuses_calls, refuses_each
 
 

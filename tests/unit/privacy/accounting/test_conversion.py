@@ -13,12 +13,9 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from privacy.accounting.amounts import Charge, ZCDPSpent
-from privacy.accounting.approximate import approximate
-from privacy.accounting.conversion import divergence_within, epsilon_at, least_epsilon
-from privacy.accounting.event import ZCDP, ApproxDP, Composed, DiscreteGaussian, PureDP
-from privacy.accounting.largest_rho import largest_rho
-from privacy.accounting.orders import ORDERS, UNBOUNDED, femto
-from privacy.accounting.zcdp import curve
+from privacy.accounting.event import ORDERS, UNBOUNDED, ZCDP, ApproxDP, Composed, DiscreteGaussian, PureDP, femto
+from privacy.accounting.renyi import approximate, divergence_within, epsilon_at, least_epsilon
+from privacy.accounting.zcdp import curve, largest_rho
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.budget import ConcentratedBudget
 from tests.support.seeds import sampled

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from privacy.accounting.divergence import divergence
 from privacy.accounting.event import (
+    ORDERS,
     ZCDP,
     ApproxDP,
     BoundedRange,
@@ -22,7 +22,7 @@ from privacy.accounting.event import (
     RenyiCurve,
     leaves,
 )
-from privacy.accounting.orders import ORDERS
+from privacy.accounting.renyi import divergence
 from privacy.accounting.zcdp import concentration
 from privacy.errors import InvalidParameter
 from tests.unit.privacy.accounting.currencies import Tarot

@@ -1,10 +1,9 @@
-"""What holds for every accountant, every filter and every odometer."""
+"""What holds for every accountant and every filter."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from privacy.accounting.accountant import PrivacyFilter
 from privacy.accounting.amounts import Charge, RenyiSpent, ZCDPSpent
 from privacy.accounting.basic import BudgetFilter
 from privacy.accounting.event import (
+    ORDERS,
     ZCDP,
     ApproxDP,
     Composed,
@@ -25,15 +24,13 @@ from privacy.accounting.event import (
     RenyiCurve,
     leaves,
 )
-from privacy.accounting.filters import build_filter, largest_epsilon
-from privacy.accounting.odometer import BasicOdometer, LadderOdometer, renyi_odometer, zcdp_odometer
-from privacy.accounting.orders import ORDERS
-from privacy.accounting.pld_report import PLDReport
+from privacy.accounting.filters import PrivacyFilter, build_filter, largest_epsilon
 from privacy.accounting.renyi import RenyiAccountant, RenyiFilter
-from privacy.accounting.zcdp import ZCDPAccountant, ZCDPFilter
+from privacy.accounting.zcdp import ZCDPFilter
 from privacy.errors import InvalidParameter
 from tests.support.seeds import examples
 from tests.unit.privacy.accounting.currencies import ACCOUNTANTS, Tarot, events, filters
+from tests.unit.privacy.accounting.pld_report import PLDReport
 from tests.unit.privacy.accounting.precisely import converted, randomised_response
 from tests.unit.privacy.refusals import refuses_calls, refuses_each
 
@@ -229,53 +226,3 @@ def test_many_small_requests_cost_less_than_their_sum() -> None:
     for budget in (ZCDPFilter.of(4.0, 1e-7), RenyiFilter.of(4.0, 1e-7)):
         assert len(spend(budget, [PureDP(0.1)] * 100)[1]) >= 50
     assert len(spend(BudgetFilter.of(4.0, 1e-7), [PureDP(0.1)] * 100)[1]) == 40
-
-
-DELTA = 1e-7
-
-
-@cache
-def zcdp() -> LadderOdometer[Any]:
-    return zcdp_odometer(DELTA)
-
-
-@cache
-def renyi() -> LadderOdometer[Any]:
-    return renyi_odometer(DELTA)
-
-
-def test_basic_reports_the_exact_sum_within_delta_and_nothing_is_reported_for_nothing() -> None:
-    odometer = BasicOdometer(DELTA)
-    assert odometer.epsilon(Charge(0)) == 0.0
-    assert odometer.epsilon(Charge.of(0.3, 1e-7)) == 0.3
-    assert odometer.epsilon(Charge.of(0.3, 1.1e-7)) == math.inf
-    assert zcdp().epsilon(ZCDPAccountant().nothing) == 0.0
-    assert renyi().epsilon(RenyiAccountant().nothing) == 0.0
-
-
-@settings(max_examples=30)
-@given(st.lists(st.floats(0.01, 0.5), min_size=1, max_size=30))
-def test_reports_rise_and_exceed_the_fixed_accounting_by_little(requests: list[float]) -> None:
-    accountant, last = ZCDPAccountant(), 0.0
-    spent = accountant.nothing
-    for request in requests:
-        spent += accountant.charge(PureDP(request))
-        report = zcdp().epsilon(spent)
-        assert report >= max(last, accountant.epsilon(spent, DELTA))
-        last = report
-    assert last <= 1.5 * accountant.epsilon(spent, DELTA)
-
-
-def test_the_ladders_share_delta() -> None:
-    for odometer in (zcdp(), renyi()):
-        assert math.fsum(rung.granted.delta for rung in odometer.filters) <= DELTA
-        epsilons = [rung.granted.epsilon for rung in odometer.filters]
-        assert epsilons == sorted(epsilons)
-    # beyond the ladder nothing is claimed
-    by_orders, by_rho = RenyiAccountant(), ZCDPAccountant()
-    assert renyi().epsilon(by_orders.charge(PureDP(600.0))) == math.inf
-    assert zcdp().epsilon(by_rho.charge(PureDP(600.0))) == math.inf
-    assert zcdp().epsilon(by_rho.charge(ApproxDP(0.1, 1e-9))) == math.inf
-    # renyi reports a pure release on a rung as it is
-    for epsilon in [0.5, 1.0, 2.0]:
-        assert renyi().epsilon(RenyiAccountant().charge(PureDP(epsilon))) == epsilon

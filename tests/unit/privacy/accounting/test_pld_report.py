@@ -8,10 +8,10 @@ import pytest
 from mpmath import mp, mpf
 
 from privacy.accounting.event import ZCDP, ApproxDP, BoundedRange, Composed, DiscreteGaussian, PureDP, RenyiCurve
-from privacy.accounting.pld_report import PLDReport
 from privacy.accounting.zcdp import ZCDPAccountant
 from privacy.errors import InvalidParameter
 from tests.unit.privacy.accounting.currencies import Tarot
+from tests.unit.privacy.accounting.pld_report import PLDReport
 
 
 def discrete_delta(scale: float, shift: int, epsilon: float) -> float:
@@ -75,6 +75,6 @@ def test_refuses_by_name_what_has_no_distribution() -> None:
 
 
 def test_the_library_is_imported_at_the_first_question() -> None:
-    code = "import sys, privacy.accounting.pld_report as _; print('dp_accounting' in sys.modules)"
+    code = "import sys, tests.unit.privacy.accounting.pld_report as _; print('dp_accounting' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

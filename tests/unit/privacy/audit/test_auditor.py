@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from privacy.audit.auditor import delta_lower_bound, epsilon_lower_bound
-from privacy.audit.coverage import coverage_upper_bound
-from privacy.audit.events import EventFamily
-from privacy.audit.outputs import Outputs
 from privacy.errors import InvalidParameter
+from tests.audit.auditor import EventFamily, Outputs, coverage_upper_bound, delta_lower_bound, epsilon_lower_bound
 from tests.support.seeds import examples
 from tests.unit.privacy.refusals import refuses_calls
 

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.marginals.grid import MOST_AXES, Grid
-from privacy.marginals.reconstruct import Reconstruction
-from privacy.marginals.strategy import PARTS, best_shares
+from privacy.marginals import MOST_AXES, PARTS, Grid, Reconstruction, best_shares
 from tests.support.seeds import examples
 
 

@@ -11,20 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privacy.accounting.approximate import approximate
 from privacy.accounting.event import ZCDP, PureDP
+from privacy.accounting.renyi import approximate
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.checks import check_answer
-from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.fixed import Fixed
-from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.selection.settings import SelectionSettings
-from privacy.published.laplace_global import LaplaceGlobal
+from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, ConcentratedGem, Fixed, Gem
+from privacy.mechanisms.release import check_answer
+from privacy.mechanisms.selection import SelectionSettings
+from privacy.mechanisms.shared_threshold import SharedThreshold
+from privacy.papers.laplace_global import LaplaceGlobal
 from privacy.registry import measurement
-from privacy.truncation.tabulated_answer import TabulatedAnswer, answer_of_loads
+from privacy.truncation.truncated_answer import TabulatedAnswer, answer_of_loads
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.revealing_answer import RevealingAnswer

@@ -12,10 +12,9 @@ from privacy.errors import InvalidParameter
 from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import measurement
-from privacy.sampling.advise import Advice, advice, advise, covering_noise
 from privacy.sampling.design import SampleDesign
-from privacy.sampling.scale_up import MISS, scale_up
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.sampling.scale_up import MISS, Advice, advice, advise, covering_noise, scale_up
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.simulated_entropy import SimulatedEntropy
 

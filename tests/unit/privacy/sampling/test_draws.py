@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.sampling.bernoulli import MAX_THINGS, _table, bernoulli_places
-from privacy.sampling.draws import MAX_COUNT, Draws, SystemDraws
-from privacy.sampling.thin import thin
+from privacy.sampling.draws import MAX_COUNT, MAX_THINGS, Draws, SystemDraws, _table, bernoulli_places, thin
 from privacy.units import MAX_UNITS, ONE
 from tests.support.seeded_draws import SeededDraws
 from tests.unit.privacy.refusals import refuses_calls, refuses_each

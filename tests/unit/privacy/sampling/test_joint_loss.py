@@ -16,19 +16,20 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy import integrate, stats
 
-from privacy.accounting.conversion import epsilon_at
+from privacy.accounting.renyi import epsilon_at
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
-from privacy.sampling.calibrate import choice_budget, largest_factor, release_budget
-from privacy.sampling.design import SampleDesign
-from privacy.sampling.joint_loss import joint_loss
-from privacy.sampling.joint_renyi import joint_renyi
-from privacy.sampling.loss import Loss, choice_loss, laplace_loss
-from privacy.sampling.renyi_calibrate import affordable_factor, least_noise
-from privacy.sampling.renyi_order import divergence_budget, least_epsilon
-from privacy.sampling.square_loss import SquareLoss, gaussian_loss
+from privacy.mechanisms.noise import ThresholdNoise
+from privacy.papers.renyi_sampling import (
+    affordable_factor,
+    divergence_budget,
+    joint_renyi,
+    least_epsilon,
+    least_noise,
+)
+from privacy.sampling.design import SampleDesign, choice_budget, joint_loss, largest_factor, release_budget
+from privacy.sampling.loss import Loss, SquareLoss, choice_loss, gaussian_loss, laplace_loss
 from tests.support.seeds import ALL, examples
 from tests.unit.privacy.refusals import refuses_calls
 

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from privacy.join_tuples import CompactJoinTuples, JoinTuples, OwnerColumn
-from privacy.truncation.programs.incidence import Incidence
-from privacy.truncation.programs.program import PreparedProgram
+from privacy.truncation.programs.program import Incidence, PreparedProgram
 from privacy.units import ONE
 
 Tuple = tuple[frozenset[int], int]

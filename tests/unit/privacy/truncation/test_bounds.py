@@ -8,12 +8,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
-from privacy.truncation.concavity import tighten
-from privacy.truncation.core_bounds import core_bounds
-from privacy.truncation.exact_sums import exact_sum, from_halves, saturating_add
-from privacy.truncation.programs.certificate_kernels import add_products
-from privacy.truncation.starting_bounds import StartingBounds
-from privacy.units import MAX_UNITS, ONE
+from privacy.truncation.lazy_answer import core_bounds, tighten
+from privacy.truncation.programs.certificate import add_products
+from privacy.truncation.truncated_answer import StartingBounds
+from privacy.units import MAX_UNITS, ONE, exact_sum, from_halves, saturating_add
 from tests.unit.privacy.truncation.instances import optimum, program
 
 TAUS = Ladder(-20, 32).units

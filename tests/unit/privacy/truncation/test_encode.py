@@ -16,11 +16,8 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.truncation.codes.owner_codes import NOBODY, owner_codes
-from privacy.truncation.codes.provenance_keys import KeyFormat
-from privacy.truncation.codes.radix_sort import radix_sort, row_type
-from privacy.truncation.compact import compact
-from privacy.truncation.encode import encode
+from privacy.truncation.codes import NOBODY, KeyFormat, owner_codes, radix_sort, row_type
+from privacy.truncation.encode import compact, encode
 from privacy.truncation.truncate import truncate
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.refusals import refuses, refuses_each

@@ -6,12 +6,12 @@ import pytest
 from privacy.errors import InvalidParameter, SolverFailed
 from privacy.ladder import Ladder
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder.cheap_bounds import cheap_bounds
-from privacy.truncation.ladder.ladder_instance import ladder_instance
+from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.programs.certificate import Certificate
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.solver_routes import certified_optimum
+from privacy.truncation.programs.solver_routes import certified_optimum
+from privacy.truncation.small_groups import cheap_bounds
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.instances import Tuple, from_sets, ones, optimum_of
 

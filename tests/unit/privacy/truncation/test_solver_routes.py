@@ -12,23 +12,19 @@ from functools import partial
 import numpy as np
 import pytest
 
+from privacy import compare_solvers as compared_solvers
+from privacy.compare_solvers import compare_removals, compare_solvers
 from privacy.errors import Cancelled, SolverFailed, TooLarge
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.truncation import compare_solvers as compared_solvers
-from privacy.truncation import solver_routes
-from privacy.truncation.compact import compact
-from privacy.truncation.compare_solvers import compare_removals, compare_solvers
 from privacy.truncation.control import QUIET, Control
-from privacy.truncation.encode import encode
+from privacy.truncation.encode import compact, encode
+from privacy.truncation.programs import solver_routes
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
-from privacy.truncation.programs.highs_solver import HighsSolver
-from privacy.truncation.programs.incidence import Incidence
-from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.programs.reference_solver import ReferenceSolver
-from privacy.truncation.programs.solver import LinearProgramSolver, Point
-from privacy.truncation.solver_routes import REFERENCE_ENTRIES, CertifiedOptimum, certified_optimum, routes
+from privacy.truncation.programs.library_solvers import HighsSolver, ReferenceSolver
+from privacy.truncation.programs.program import Incidence, LinearProgramSolver, Point, PreparedProgram
+from privacy.truncation.programs.solver_routes import REFERENCE_ENTRIES, CertifiedOptimum, certified_optimum, routes
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 from tests.support.seeds import examples

@@ -12,14 +12,11 @@ from privacy.errors import Cancelled, InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.registry import measurement
-from privacy.truncation.compact import compact
 from privacy.truncation.control import Control
-from privacy.truncation.encode import encode
+from privacy.truncation.encode import compact, encode
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.single_owner import single_owner
-from privacy.truncation.tabulated_answer import TabulatedAnswer
-from privacy.truncation.truncate import truncate
-from privacy.truncation.truncate_distinct import truncate_distinct
+from privacy.truncation.truncate import single_owner, truncate, truncate_distinct
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, ONE
 from tests.support.seeds import examples
 from tests.unit.privacy.refusals import refuses_each

@@ -18,8 +18,8 @@ from server.answers.served import Served
 from server.backends.columns import Domain
 from server.errors import BudgetExhausted, DuplicateRequest, KeyReused, QueryFailed
 from server.ledger.charge import Charge, KeptAnswer
+from server.lru_cache import LruCache
 from server.query import Budget
-from server.scheduling.lru_cache import LruCache
 from tests.support.memory_ledger import MemoryLedger
 from tests.support.released_plan import noisy_answer
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.custody.file_urls import at_folder, connect_and_folder, is_folder, is_spark, path_of
-from server.backends.spark.file_tables import FileTable, file_schema
+from server.backends.files import at_folder, connect_and_folder, is_folder, is_spark, path_of
+from server.backends.spark_session import FileTable, file_schema
 from server.errors import ConfigurationInvalid
 
 

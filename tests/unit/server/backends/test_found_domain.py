@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.plan import BackendQuery
 from server.backends.columns import Domain, join_tuples
-from server.backends.found_domain import found_domain
+from server.backends.query_tuples import found_domain
 
 OWNERS = (1, 2, 3, 4, 5)
 WEIGHTS = (1, 1, 1, 1, 1)

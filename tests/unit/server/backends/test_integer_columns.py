@@ -6,8 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from server.backends.columns import key_index
-from server.backends.integer_columns import Integers, from_array, from_arrays, whole
+from server.backends.columns import Integers, from_array, from_arrays, key_index, whole
 
 
 def column(*values: int | None) -> Integers:

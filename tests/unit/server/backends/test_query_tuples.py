@@ -7,10 +7,8 @@ from dataclasses import replace
 from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples
 from privacy.units import ONE
-from server.backends.columns import Domain
-from server.backends.integer_columns import Column
-from server.backends.query_tuples import query_tuples
-from server.backends.room import Room
+from server.backends.columns import Column, Domain
+from server.backends.query_tuples import Room, query_tuples
 
 QUERY = BackendQuery(
     join="sums",

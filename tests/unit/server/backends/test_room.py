@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from server.backends.room import OBJECT, RESERVED, ROW_OF_OBJECTS, Blocks, Room
+from server.backends.query_tuples import OBJECT, RESERVED, ROW_OF_OBJECTS, Blocks, Room
 from server.errors import QueryCancelled
 
 
@@ -64,7 +64,7 @@ def test_no_rows_are_columns_without_values() -> None:
 
 def test_a_process_has_what_its_limit_leaves_beside_libraries_and_database(monkeypatch: pytest.MonkeyPatch) -> None:
     def limited(to: int) -> None:
-        monkeypatch.setattr("server.backends.room.resource.getrlimit", lambda _: (to, to))
+        monkeypatch.setattr("server.backends.query_tuples.resource.getrlimit", lambda _: (to, to))
 
     limited(8 << 30)
     assert Room.of_process(7) == Room(7, (8 << 30) - RESERVED)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from planner.plan import CONSTANT, BackendQuery, TreeShape
-from server.backends.integer_columns import Column, Integers
-from server.backends.room import Room
-from server.backends.sampled_join import sampled_columns
+from server.backends.columns import Column, Integers
+from server.backends.query_tuples import Room, sampled_columns
 from server.errors import QueryCancelled
 from tests.support.seeded_draws import SeededDraws
 from tests.support.seeds import examples

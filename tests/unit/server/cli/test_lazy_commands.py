@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 import pytest
 
-from server.cli.lazy_commands import LazyGroup
+from server.cli.main import LazyGroup
 
 HEAVY = ("cryptography", "numpy", "opendp", "psycopg", "scipy", "sqlglot")
 COMMANDS = [

@@ -13,9 +13,9 @@ from typing import TextIO
 import pytest
 import structlog
 
+from server.cli.commands.serve import log_to
 from server.cli.failure import CommandFailed
-from server.cli.logs import log_to
-from server.cli.output.terminal import tell, tell_failure
+from server.cli.terminal import tell, tell_failure
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def tell_to(stream: TextIO | None) -> None:
 def test_no_socket_takes_the_place_of_a_closed_standard_stream() -> None:
     program = (
         "import os, socket\n"
-        "from server.cli.logs import keep_standard_streams\n"
+        "from server.cli.commands.serve import keep_standard_streams\n"
         "keep_standard_streams()\n"
         "with socket.socket() as one: assert one.fileno() > 2\n"
         "assert os.write(2, b'lost') == 4\n"

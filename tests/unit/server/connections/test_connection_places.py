@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.connections.connection_places import Place, Places, Standing, origin
+from server.connections import Place, Places, Standing, origin
 
 
 class Port:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from server.answer_columns import CellColumn, LazyRows
-from server.connections.outgoing_bytes import SMALL_BYTES, Held, Outgoing
+from server.connections import SMALL_BYTES, Held, Outgoing
 from server.errors import AnswersTooLarge, OwnAnswersTooLarge
+from server.lru_cache import LruCache
 from server.query import Budget, Interval, QueryResponse, ResultColumn
 from server.scheduling.fair_shares import Refusal
-from server.scheduling.lru_cache import LruCache
 
 N = 1 << 17
 SIZE = 8 * N

@@ -11,7 +11,7 @@ from planner.sensitivity.provenance import provenance
 from server.explain.explanation import explanation
 from server.explain.explanation_text import explanation_facts
 from server.explain.mechanism_reasons import selection_rule
-from server.http.bodies.explanation_body import ExplanationBody
+from server.http.query_body import ExplanationBody
 from server.query import Explanation
 from server.workers.measure import plan_measurements
 from tests.support.planning import bound, demo_policy

@@ -16,13 +16,12 @@ from server.found import Found, ToExplain
 from server.http.app import create_app
 from server.http.services import Custody
 from server.ledger.account import AccountBalance, Grant, analyst_account
-from server.ledger.analyst import Act, Analyst, Role
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import Act, Analyst, Role, key_hash
+from server.ledger.balance import Outlook
 from server.ledger.charge import ChargeRecord
-from server.ledger.outlook import Outlook
 from server.ledger.question_texts import AskedText
-from server.ledger.vitals import Vitals
-from server.policy.policy_texts import PolicyChanges
+from server.ledger.writes.journal import Vitals
+from server.policy.accepted_policy import PolicyChanges
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, Interval, QueryRequest, QueryResponse, ResultColumn
 from server.reloadable_pipeline import PolicyInForce

@@ -7,8 +7,8 @@ from pathlib import Path
 from starlette.routing import Route
 
 from server.http.app import create_app
-from server.ledger.api_keys import key_hash, new_key
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.analyst import key_hash, new_key
+from server.ledger.sqlite import create_ledger
 from server.query import QueryRequest, QueryResponse
 from tests.unit.server.http.fakes import AUTHORIZED, FakeKeys, FakePipeline, answer, assert_problem, client, send
 

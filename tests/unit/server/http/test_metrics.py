@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from server.http.ledger_metrics import MAX_ACCOUNTS, ledger_metrics
-from server.http.metrics import Metrics
+from server.http.metrics import MAX_ACCOUNTS, Metrics, ledger_metrics
 from server.ledger.account import AccountBalance, Grant
 from server.ledger.analyst import Role
-from server.ledger.vitals import Vitals
+from server.ledger.writes.journal import Vitals
 from tests.unit.server.http.fakes import assert_problem, send
 
 

@@ -96,12 +96,11 @@ def test_bodies_have_examples_and_forbid_what_they_do_not_know(description: dict
 
 
 def test_the_examples_are_valid() -> None:
-    from server.http.bodies.answer_body import AnswerBody, BudgetBody
-    from server.http.bodies.explanation_body import ExplanationBody
-    from server.http.bodies.problem_body import ProblemBody
-    from server.http.bodies.query_body import QueryBody
+    from server.http.answer_body import AnswerBody, BudgetBody
+    from server.http.exchange import ProblemBody
+    from server.http.query_body import ExplanationBody, QueryBody
     from server.http.routes.health import HealthBody
-    from server.http.routes.propose import AccuracyBody, ProposalBody
+    from server.http.routes.query import AccuracyBody, ProposalBody
 
     for model in (
         AccuracyBody,

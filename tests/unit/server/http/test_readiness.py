@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from server.errors import BackendUnavailable, LedgerUnavailable
-from server.http.readiness import Readiness
+from server.http.services import Readiness
 
 
 class World:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from server.ledger.api_keys import key_hash
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.analyst import key_hash
+from server.ledger.sqlite import create_ledger
 from server.ledger.store_ledger import StoreLedger
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.ledger.account import Grant
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import key_hash
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge
 

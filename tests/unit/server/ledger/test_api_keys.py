@@ -4,7 +4,7 @@ import base64
 import hashlib
 import hmac
 
-from server.ledger.api_keys import PREFIX, credentials_of, key_hash, new_key, scram_verifier
+from server.ledger.analyst import PREFIX, credentials_of, key_hash, new_key, scram_verifier
 
 
 def test_a_key_carries_256_random_bits() -> None:

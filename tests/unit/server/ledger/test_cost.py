@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from server.ledger.api_keys import key_hash
-from server.ledger.sqlite import store
-from server.ledger.sqlite.connection import connect
-from server.ledger.sqlite.open import open_ledger
+from server.ledger import sqlite
+from server.ledger.analyst import key_hash
+from server.ledger.sqlite import connect, open_ledger
 from server.ledger.store_ledger import StoreLedger
 from tests.support.long_ledger import charge_of, long_ledger, name_of
 from tests.unit.server.ledger.charges import ACT, charge
@@ -70,7 +69,7 @@ def _instructions(folder: Path, read: Callable[[StoreLedger], object], monkeypat
         connection.set_progress_handler(count, 1)
         return connection
 
-    monkeypatch.setattr(store, "connect", counting)
+    monkeypatch.setattr(sqlite, "connect", counting)
     (path,) = folder.glob("ledger-*.sqlite")
     with closing(open_ledger(path, path.with_suffix(".json"))) as ledger:
         run = 0

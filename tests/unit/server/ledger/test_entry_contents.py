@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from typing import get_args
 
+from server.ledger import store
 from server.ledger.charge import ChargeState
-from server.ledger.entry_contents import EntryContent, EntryKind
-from server.ledger.tables import schema
+from server.ledger.entry import EntryContent, EntryKind
 
 
 def test_every_kind_has_one_class() -> None:
@@ -16,5 +16,5 @@ def test_a_charge_is_in_the_state_of_its_last_entry() -> None:
 
 
 def test_the_conditions_of_indexes_are_word_for_word_what_ledgers_were_made_with() -> None:
-    assert schema.CHARGE_KINDS == "('reserved', 'committed', 'failed', 'released', 'crashed')"
-    assert schema.FAILURES == """kind IN ('failed', 'crashed') AND substr(content, 1, 11) = '{"analyst":'"""
+    assert store.CHARGE_KINDS == "('reserved', 'committed', 'failed', 'released', 'crashed')"
+    assert store.FAILURES == """kind IN ('failed', 'crashed') AND substr(content, 1, 11) = '{"analyst":'"""

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.errors import BudgetExhausted
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import key_hash
 from server.ledger.charge import Reservation
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.ledger.store_ledger import StoreLedger
 from tests.support.seeds import examples
 from tests.unit.server.ledger.charges import charge

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.group_domains.exact_days import Run, common_runs, without_runs
+from planner.group_domains.day_conditions import Run, common_runs, without_runs
 from planner.reuse.day_match import DayMatch
 from server.answers.released import Released
 from server.backends.columns import Domain

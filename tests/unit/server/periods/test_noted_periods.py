@@ -8,9 +8,9 @@ from datetime import date, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.group_domains.exact_days import Run
+from planner.group_domains.day_conditions import Run
 from planner.periods.period_scope import PeriodScope
-from server.ledger.entry_contents import PeriodsNoted
+from server.ledger.entry import PeriodsNoted
 from server.periods.calendar import closed_periods, days_of
 from server.periods.noted_periods import NotedPeriods
 

@@ -11,11 +11,9 @@ from contextlib import closing
 import pytest
 
 from planner.errors import UnsupportedSQL
-from server.pgwire.auth.cancel_keys import CancelKeys
-from server.pgwire.connection import Limits, ListenerContext
-from server.pgwire.listener import Listener
-from server.pgwire.statements.backend_functions import backend_call_of
+from server.pgwire.connection import CancelKeys, Limits, Listener, ListenerContext
 from server.pgwire.statements.parse_statement import command_of
+from server.pgwire.statements.session_functions import backend_call_of
 from server.pgwire.statements.split_statements import split
 from tests.property.test_wire_fuzz import Doors, Opened
 from tests.support.scripted_gateway import ScriptedGateway
@@ -56,7 +54,7 @@ class Peer:
 
 def together(monkeypatch: pytest.MonkeyPatch, work: Callable[[Peer, Peer, Peer], Awaitable[None]]) -> None:
     """Two sessions of ann and one of bob before one listener."""
-    monkeypatch.setattr("server.pgwire.listener.Connection", Opened)
+    monkeypatch.setattr("server.pgwire.connection.Connection", Opened)
 
     def hello(user: str) -> bytes:
         body = struct.pack("!i", 196608) + f"user\0{user}\0database\0demo\0\0".encode()

@@ -12,10 +12,8 @@ from typing import Any, cast
 import pytest
 
 from server.errors import TooManyQueries
-from server.pgwire.auth.cancel_keys import CancelKeys
-from server.pgwire.auth.scram import Verifier, unknown_verifier
-from server.pgwire.connection import Connection, Limits, ListenerContext
-from server.pgwire.listener import Listener
+from server.pgwire.connection import CancelKeys, Connection, Limits, Listener, ListenerContext
+from server.pgwire.scram import Verifier, unknown_verifier
 from server.startup.serve import wire_listener
 from tests.property.test_wire_fuzz import Doors, Opened, conversation
 from tests.support.scripted_gateway import ScriptedGateway
@@ -76,7 +74,7 @@ def test_who_has_not_said_who_it_is_makes_room(monkeypatch: pytest.MonkeyPatch) 
 def _who_has_not_said_who_it_is_makes_room(
     monkeypatch: pytest.MonkeyPatch, kind: type[Connection], hello: bytes
 ) -> None:
-    monkeypatch.setattr("server.pgwire.listener.Connection", kind)
+    monkeypatch.setattr("server.pgwire.connection.Connection", kind)
     stays = kind is Opened and hello == startup()
 
     async def two() -> list[bool]:

@@ -7,15 +7,14 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
-from server.admission import Admission
-from server.connections.outgoing_bytes import Outgoing
-from server.ledger.outlook import Outlook
+from server.admission import Admission, LedgerReads
+from server.connections import Outgoing
+from server.ledger.balance import Outlook
 from server.pgwire.gateway import CatalogShape, SearchPath
 from server.pgwire.pipeline_gateway import PipelineGateway
-from server.pgwire.shadow.shadow import ShadowDatabase
+from server.pgwire.shadow import ShadowDatabase
 from server.query import Budget, StatementShape
 from server.reloadable_pipeline import ReloadablePipeline
-from server.scheduling.ledger_reads import LedgerReads
 from server.scheduling.thread_pool import ThreadPool
 
 Ask = Callable[[PipelineGateway, str], Awaitable[object]]

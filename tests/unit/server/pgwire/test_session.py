@@ -10,13 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from server.connections.outgoing_bytes import Outgoing
+from server.connections import Outgoing
 from server.explain.explanation_text import EXPLANATION
-from server.pgwire.codec.decode import Decoder
-from server.pgwire.codec.messages import Query
-from server.pgwire.codec.result_values import Field
+from server.pgwire.client_messages import Decoder, Query
 from server.pgwire.session import Session
-from server.pgwire.state.settings import Settings
+from server.pgwire.settings import Settings
+from server.pgwire.wire_values import Field
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_client import (
     SYNC,

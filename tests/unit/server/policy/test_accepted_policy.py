@@ -11,8 +11,15 @@ import pytest
 from planner.schema import Schema
 from server.errors import ConfigurationInvalid, PolicyWeakened
 from server.ledger.analyst import Act
-from server.policy.accepted_policy import Change, PolicyFile, accept
-from server.policy.policy_texts import PolicyChanges, accepted_copy, copy_before, policy_changes
+from server.policy.accepted_policy import (
+    Change,
+    PolicyChanges,
+    PolicyFile,
+    accept,
+    accepted_copy,
+    copy_before,
+    policy_changes,
+)
 from tests.support.planning import DEMO_POLICY
 from tests.support.tpch_schema import tpch_schema
 

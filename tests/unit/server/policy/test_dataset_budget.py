@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.policy.budgets import BudgetPolicy, Budgets
+from planner.policy.sections import BudgetPolicy, Budgets
 from server.ledger.account import AccountBalance, Grant
 from server.policy.dataset_budget import dataset_budget
 from tests.support.planning import demo_policy

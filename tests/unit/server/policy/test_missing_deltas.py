@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from server.ledger.account import AccountBalance, Grant
 from server.ledger.analyst import Analyst
-from server.policy.missing_deltas import missing_deltas
+from server.policy.dataset_budget import missing_deltas
 from tests.support.planning import demo_policy
 
 ANALYSTS = (

@@ -7,11 +7,11 @@ import hmac
 from datetime import date
 
 from planner.periods.reached_rows import OWN
-from server.backends.custody.row_prints import Print, WayPrints
+from server.backends.custody import Print, WayPrints
 from server.ledger.analyst import Act
-from server.ledger.entry_contents import PeriodsNoted
-from server.policy.closed_periods import LoadPrints, Reopen, TablePrints, compared, noted_load
-from server.policy.periods_key import key_name
+from server.ledger.entry import PeriodsNoted
+from server.policy.loads import LoadPrints, Reopen, TablePrints, compared, noted_load
+from server.policy.secrets import key_name
 
 KEY = b"k" * 32
 BEFORE, FIRST = date(2026, 3, 10), date(2025, 11, 1)

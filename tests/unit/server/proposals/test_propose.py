@@ -13,7 +13,7 @@ from planner.plan import BackendQuery
 from planner.policy.policy import Policy, parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.entropy import OpendpEntropy
-from privacy.mechanisms.groups.bound_first import BoundFirst
+from privacy.mechanisms.bound_first import BoundFirst
 from privacy.noisy_answer import CUT_SIGNAL
 from privacy.truncation.encode import encode
 from server.answers.encoding import encoded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.note import kind_of
-from server.results.confidence_note import confidence_notes
+from server.results.notes import confidence_notes
 
 
 def test_less_than_the_usual_confidence_is_explained() -> None:

@@ -9,9 +9,9 @@ import pytest
 from sqlglot import exp
 
 from planner.postprocessing.interval_ends import ShownIntervals
-from planner.public.query import PublicQuery
+from planner.public.relation import PublicQuery
 from server.backends.public_rows import Computed
-from server.connections.outgoing_bytes import Outgoing
+from server.connections import Outgoing
 from server.errors import OwnAnswersTooLarge
 from server.postprocessing.computed_response import computed_response
 from server.query import Budget, QueryResponse

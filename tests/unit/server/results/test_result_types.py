@@ -8,9 +8,8 @@ from typing import get_args
 from psycopg.postgres import types as postgres_types
 
 from planner.sql import result_types as planned
-from planner.sql.result_names import ResultType
-from planner.sql.sql_types import Family
-from server.pgwire.codec.result_values import field_of
+from planner.sql.sql_types import Family, ResultType
+from server.pgwire.wire_values import field_of
 from server.results.result_types import PARAMETERS, RESULT_TYPES
 
 

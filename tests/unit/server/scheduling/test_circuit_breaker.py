@@ -10,8 +10,8 @@ import pytest
 
 from planner.errors import SchemaChanged
 from server.errors import BackendFailed, BackendUnavailable, CancelledEarly
-from server.scheduling import circuit_breaker
-from server.scheduling.circuit_breaker import Outage
+from server.scheduling import single_flight
+from server.scheduling.single_flight import Outage
 
 
 class Database:
@@ -61,7 +61,7 @@ def test_what_fails_otherwise_is_no_outage() -> None:
 
 def test_many_who_ask_at_once_look_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
     pause_s = 0.05
-    monkeypatch.setattr(circuit_breaker, "PROBE_PAUSE_S", pause_s)
+    monkeypatch.setattr(single_flight, "PROBE_PAUSE_S", pause_s)
     outage, database, together = Outage(), Database(), Barrier(16)
     database.away = BackendUnavailable("gone")
     with pytest.raises(BackendUnavailable):

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from server.errors import CancelledEarly, TooManyQueries
-from server.scheduling.fair_queue import FairQueue
+from server.scheduling.fair_shares import FairQueue
 
 
 def test_next_comes_who_has_least() -> None:

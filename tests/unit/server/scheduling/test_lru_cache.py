@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from server.scheduling.lru_cache import LruCache
-from server.scheduling.memory_size import kept_bytes
+from server.lru_cache import LruCache, kept_bytes
 from tests.support.planning import planned
 
 

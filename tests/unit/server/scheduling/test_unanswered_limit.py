@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from server.errors import TooManyFailures
-from server.scheduling.unanswered_limit import MAX_UNANSWERED, WINDOW_S, UnansweredLimit
+from server.workers.public_reads import MAX_UNANSWERED, WINDOW_S, UnansweredLimit
 
 
 def test_an_hour_has_so_many() -> None:

@@ -10,8 +10,8 @@ from planner.errors import InvalidSetting, StatementTooComplex
 from planner.limits import MAX_CELLS, MIN_EPSILON, check_cells, most_groups
 from planner.plan import BackendQuery, Plan
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.sums import Sum
-from privacy.mechanisms.groups.vote_threshold import VoteThreshold
+from privacy.mechanisms.found_groups import VoteThreshold
+from privacy.mechanisms.sums import Sum
 from privacy.registry import group_measurements
 from server.backends.columns import Domain
 from server.workers.group_limits import check_explained, check_groups, is_in_range

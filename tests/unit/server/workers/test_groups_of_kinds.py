@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.plan import KindReach
 from server.backends.columns import Domain
-from server.workers.groups_of_kinds import groups_of_kinds
+from server.workers.measure import groups_of_kinds
 
 NATIONS, YEARS = ("FRANCE", "GERMANY", "PERU"), (1995, 1996)
 EVERY = Domain((NATIONS, YEARS))

@@ -9,26 +9,26 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from planner.dialect import Dialect
 from planner.limits import MAX_CELLS
 from planner.plan import BackendQuery, KindReach
 from planner.policy.policy import SOLVERS, ColumnPolicy
 from planner.postprocessing.write_outer import OuterStatement
-from planner.public.query import PublicStatement
+from planner.public.relation import PublicStatement
 from planner.rewriting.rewrite import rewrite
+from planner.schema import Dialect
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
+from privacy.mechanisms import group_lp
+from privacy.mechanisms.found_groups import GroupThreshold
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.group_measurement import ServedGroupMeasurement
-from privacy.mechanisms.groups import group_lp
-from privacy.mechanisms.groups.group_threshold import GroupThreshold
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.measurement import ServedGroupMeasurement
+from privacy.mechanisms.shared_threshold import SharedThreshold
+from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS, JointMechanism, group_measurements
-from privacy.truncation.loads import truncated_sum
+from privacy.truncation import truncate
 from privacy.units import ONE
 from server.backends.columns import Domain
 from server.backends.public_rows import Computed, Rows
@@ -130,7 +130,7 @@ def test_of_found_groups_none_are_said_to_be_withheld() -> None:
 def test_the_policy_s_solver_truncates_whatever_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scalar, the joint and the distinct release, and the selection of groups: all four ask it."""
     asked: list[str] = []
-    for entry in (measuring, truncated_sum):
+    for entry in (measuring, truncate):
         for name in ("truncate", "truncate_distinct"):
             solve = getattr(entry, name, None)
 

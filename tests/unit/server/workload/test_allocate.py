@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy.marginals.grid import Grid
-from privacy.marginals.strategy import Strategy
+from privacy.marginals import Grid, Strategy
 from server.workload.allocate import COARSER, ENOUGH, WORTH, GridStrategy, allocate, floored, gentlest
 from server.workload.counted_grid import CountedGrid
 from tests.support.seeds import examples

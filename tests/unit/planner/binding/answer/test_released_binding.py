@@ -6,7 +6,7 @@ import pytest
 
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
-from planner.sql.result_names import ResultType
+from planner.sql.sql_types import ResultType
 from tests.support.planning import planned
 from tests.support.refused import assert_refused
 

@@ -7,8 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from planner.errors import PlannerError
-from planner.parsing.syntax.lexer import lex
-from planner.parsing.syntax.scanner import Kind, scan
+from planner.parsing.lexer import Kind, lex, scan
 from server.pgwire.statements.split_statements import is_complete, split
 
 

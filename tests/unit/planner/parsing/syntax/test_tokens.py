@@ -7,9 +7,9 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.tokenizer_core import Token, TokenType
 
 from planner.errors import UnsupportedSQL
+from planner.parsing.lexer import lex
 from planner.parsing.parse import parse
-from planner.parsing.syntax.lexer import lex
-from planner.parsing.syntax.tokens import tokens_of
+from planner.parsing.postgres_parser import tokens_of
 from tests.golden.graphs.patterns import PATTERNS
 from tests.golden.stackexchange import write_cases as site
 from tests.golden.tpch.queries import NUMBERS, published

@@ -14,11 +14,8 @@ from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.exact import exact
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
-from privacy.mechanisms.by_key.fpa import coefficient_scale, reconstructed
-from privacy.mechanisms.by_key.incidence import Incidence, enforced
-from privacy.mechanisms.by_key.key_counts import KeyCounts, _reach_of_sum, frequencies
-from privacy.mechanisms.by_key.noisy_counts import NoisyCounts
-from privacy.mechanisms.by_key.smoothing_bias import SmoothingBias, quantile
+from privacy.papers.grouping_smoothing import Incidence, NoisyCounts, coefficient_scale, enforced, reconstructed
+from privacy.papers.key_counts import KeyCounts, SmoothingBias, _reach_of_sum, frequencies, quantile
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy

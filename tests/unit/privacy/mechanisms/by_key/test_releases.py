@@ -7,15 +7,22 @@ import pytest
 
 from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
-from privacy.mechanisms.by_key.count_samples import noisy_sample, row_rate
-from privacy.mechanisms.by_key.fpa import FPA, coefficients, column, reconstructed
-from privacy.mechanisms.by_key.gs import GS
-from privacy.mechanisms.by_key.gs_r import GSR
-from privacy.mechanisms.by_key.gs_s import GSS
-from privacy.mechanisms.by_key.incidence import Incidence, enforced
-from privacy.mechanisms.by_key.lpa import LPA
-from privacy.mechanisms.by_key.noisy_counts import equal_groups, smoothed
-from privacy.mechanisms.by_key.smoothing_choice import _candidates
+from privacy.papers.grouping_smoothing import (
+    FPA,
+    GSR,
+    GSS,
+    LPA,
+    Incidence,
+    coefficients,
+    column,
+    enforced,
+    equal_groups,
+    noisy_sample,
+    reconstructed,
+    row_rate,
+    smoothed,
+)
+from privacy.papers.smoothing_choice import GS, _candidates
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy

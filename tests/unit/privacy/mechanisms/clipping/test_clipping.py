@@ -14,12 +14,12 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
-from privacy.mechanisms.clipping.clip import Clip
-from privacy.mechanisms.clipping.unit_vectors import UnitVectors, step_of
-from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.groups.group_lp import GroupLp, group_lps
-from privacy.mechanisms.groups.sums import Sum
-from privacy.mechanisms.selection.settings import SelectionSettings
+from privacy.mechanisms.clip import Clip
+from privacy.mechanisms.gem import ConcentratedGem
+from privacy.mechanisms.group_lp import GroupLp, group_lps
+from privacy.mechanisms.selection import SelectionSettings
+from privacy.mechanisms.sums import Sum
+from privacy.mechanisms.unit_vectors import UnitVectors, step_of
 from privacy.truncation.control import Control
 from privacy.truncation.encode import encode
 from privacy.units import ONE

@@ -11,13 +11,12 @@ from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, one_threshold
-from privacy.mechanisms.clipping.counted_clip import CountedClip
-from privacy.mechanisms.groups.sums import Counted, Sum
+from privacy.mechanisms.clip import CountedClip
+from privacy.mechanisms.sums import Counted, Sum
 from privacy.noisy_answer import Exceeding
 from privacy.registry import group_measurements, release_together
 from privacy.truncation.encode import encode
-from privacy.truncation.loads.length_histogram import LengthHistogram, VectorsOfSum
-from privacy.truncation.loads.load_histogram import LoadHistogram
+from privacy.truncation.histograms import LengthHistogram, LoadHistogram, VectorsOfSum
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.simulated_entropy import SimulatedEntropy

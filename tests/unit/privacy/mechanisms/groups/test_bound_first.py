@@ -14,12 +14,12 @@ from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
+from privacy.mechanisms.bound_first import BoundFirst, BoundTest, bound_ladder, bound_test
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.groups.bound_first import BoundFirst, BoundTest, bound_ladder, bound_test
-from privacy.mechanisms.groups.keep_groups import keep_groups
-from privacy.mechanisms.groups.sums import allocate
+from privacy.mechanisms.found_groups import keep_groups
+from privacy.mechanisms.sums import allocate
 from privacy.truncation.encode import encode
-from privacy.truncation.loads.truncated_sum import TuplesOfSum, positive_in_groups
+from privacy.truncation.truncate import TuplesOfSum, positive_in_groups
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -15,21 +15,17 @@ from privacy.accounting.event import ZCDP, ApproxDP, PureDP
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, one_threshold
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.concentrated_gem import ConcentratedGem
-from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.group_measurement import GroupMeasurement
-from privacy.mechanisms.groups.group_lp import GroupLp, group_lps
-from privacy.mechanisms.groups.kinds import capacities_of
-from privacy.mechanisms.groups.laplace_or_gaussian import LaplaceOrGaussian
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
-from privacy.mechanisms.groups.summed_answer import SummedAnswer
-from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.gem import ConcentratedGem, Gem
+from privacy.mechanisms.group_lp import GroupLp, group_lps
+from privacy.mechanisms.measurement import GroupMeasurement
+from privacy.mechanisms.shared_threshold import LaplaceOrGaussian, SharedThreshold, SummedAnswer
+from privacy.mechanisms.sums import Sum, capacities_of
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder.capacities import ALIKE, CAPACITY_BITS
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.ladder_instance import ALIKE, CAPACITY_BITS
 from privacy.truncation.truncate import truncate
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import RecordedEntropy
 from tests.support.revealing_answer import RevealingAnswer

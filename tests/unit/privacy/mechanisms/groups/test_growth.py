@@ -10,10 +10,10 @@ import pytest
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.clipping.clip import Clip
-from privacy.mechanisms.group_measurement import GroupMeasurement
-from privacy.mechanisms.groups.group_lp import GroupLp
-from privacy.mechanisms.groups.shared_threshold import SharedThreshold
+from privacy.mechanisms.clip import Clip
+from privacy.mechanisms.group_lp import GroupLp
+from privacy.mechanisms.measurement import GroupMeasurement
+from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.support.peak_memory import measured

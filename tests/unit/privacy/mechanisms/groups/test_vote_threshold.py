@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privacy.accounting.approximate import approximate
 from privacy.accounting.event import ZCDP, ApproxDP, PureDP
+from privacy.accounting.renyi import approximate
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.groups.group_threshold import GroupThreshold
-from privacy.mechanisms.groups.vote_threshold import MOST_VOTED, VoteThreshold
+from privacy.mechanisms.found_groups import MOST_VOTED, GroupThreshold, VoteThreshold
 from privacy.truncation.encode import encode
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.refusals import refuses, refuses_calls

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from privacy.entropy import MAX_DRAW, MAX_SCALE
 from privacy.errors import EntropyFailed
 from privacy.ladder import Ladder
-from privacy.mechanisms.noise.integer_noise import IntegerNoise
-from privacy.mechanisms.noise.release import release_noise, released
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise, rungs
+from privacy.mechanisms.noise import IntegerNoise, ThresholdNoise, rungs
+from privacy.mechanisms.release import release_noise, released
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy, ReplayEntropy
 from tests.support.simulated_entropy import SimulatedEntropy

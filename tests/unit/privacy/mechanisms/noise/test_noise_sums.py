@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special
 
-from privacy.mechanisms.noise.noise_sums import NoiseSum, step_at_most, sum_interval
-from privacy.mechanisms.noise.threshold_noise import ThresholdNoise
+from privacy.mechanisms.noise import ThresholdNoise
+from privacy.mechanisms.noise_sums import NoiseSum, step_at_most, sum_interval
 from privacy.units import ONE
 from tests.unit.privacy.refusals import refuses_calls, refuses_each
 

@@ -13,15 +13,12 @@ from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.racing.r2t import R2T
-from privacy.mechanisms.racing.s4s import S4S
-from privacy.mechanisms.racing.s4s_budgets import published_budgets
-from privacy.published.s4s_rdp import S4SRenyi
-from privacy.published.sampled.s4s_fresh import FreshS4S
+from privacy.papers.dp_s4s import S4S, FreshS4S, S4SRenyi, published_budgets
+from privacy.papers.r2t import R2T
+from privacy.papers.renyi_sampling import least_epsilon
 from privacy.registry import measurement
 from privacy.sampling.design import SampleDesign
-from privacy.sampling.renyi_order import least_epsilon
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.revealing_answer import RevealingAnswer

@@ -12,11 +12,18 @@ from numpy.typing import NDArray
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.join_tuples import OwnerColumn, RankedTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.ranks.default_beyond import default_beyond
-from privacy.mechanisms.ranks.exponential_rank import MOST_CODES, Ranks, check_codes, draw_code, uniform
-from privacy.mechanisms.ranks.rank import Rank
-from privacy.mechanisms.ranks.rank_release import RankBatch, RankRelease
-from privacy.mechanisms.ranks.width_search import STEP, WidthSearch
+from privacy.mechanisms.rank import (
+    MOST_CODES,
+    STEP,
+    Rank,
+    Ranks,
+    WidthSearch,
+    check_codes,
+    default_beyond,
+    draw_code,
+    uniform,
+)
+from privacy.mechanisms.rank_release import RankBatch, RankRelease
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.refusals import refuses, refuses_calls, refuses_each

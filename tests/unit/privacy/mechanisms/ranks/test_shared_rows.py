@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from privacy.join_tuples import OwnerColumn, RankedTuples
-from privacy.mechanisms.ranks.exponential_rank import uniform
-from privacy.mechanisms.ranks.own_rows import OwnRows
-from privacy.mechanisms.ranks.rank import PARTS, Rank
-from privacy.mechanisms.ranks.shared_rows import GroupRows, SharedRows, Sharing
+from privacy.mechanisms.rank import PARTS, Rank, uniform
+from privacy.mechanisms.rank_rows import GroupRows, OwnRows, SharedRows, Sharing
 from privacy.units import ONE
 from tests.support.seeds import ALL
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -12,11 +12,9 @@ from scipy import stats
 
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.ladder import Ladder
-from privacy.mechanisms.selection.exponential_choice import exponential_choice
-from privacy.mechanisms.selection.lazy_choice import choose
-from privacy.mechanisms.selection.scores import GRID, MAX_PRICE, MAX_SCORE, SENSITIVITY, Scores, selection_noise
-from privacy.mechanisms.selection.settings import SelectionSettings
-from privacy.truncation.tabulated_answer import TabulatedAnswer
+from privacy.mechanisms.scores import GRID, MAX_PRICE, MAX_SCORE, SENSITIVITY, Scores, selection_noise
+from privacy.mechanisms.selection import SelectionSettings, choose, exponential_choice
+from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.revealing_answer import RevealingAnswer

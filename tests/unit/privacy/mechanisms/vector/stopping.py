@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.mechanisms.vector.sparse_vector import SparseVector
-from privacy.truncation.vector.certificate.shares import WHOLE
+from privacy.papers.vector_program.certificate import WHOLE
+from privacy.papers.vector_release import SparseVector
 
 _RUNGS = 40
 _POINTS = 40_001

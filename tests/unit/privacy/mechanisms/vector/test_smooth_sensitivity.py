@@ -10,16 +10,20 @@ import numpy as np
 import pytest
 
 from privacy.errors import InvalidParameter
-from privacy.mechanisms.vector.smooth_sensitivity import SmoothGaussian, log_x_at, shrinking_divergence, smooth_bound
-from privacy.mechanisms.vector.smooth_sensitivity_design import least_noise_order, smooth_gaussian
-from privacy.mechanisms.vector.smooth_sensitivity_ramp import GaussianRamp
-from privacy.published.smooth_sensitivity_published import (
+from privacy.papers.renyi_sampling import divergence_budget
+from privacy.papers.smooth_sensitivity import (
+    GaussianRamp,
     NissimGaussian,
     PublishedSmoothGaussian,
+    SmoothGaussian,
+    least_noise_order,
+    log_x_at,
     nissim_cauchy,
     nissim_laplace,
+    shrinking_divergence,
+    smooth_bound,
+    smooth_gaussian,
 )
-from privacy.sampling.renyi_order import divergence_budget
 from tests.unit.privacy.mechanisms.vector.gaussian_divergence import divergence, integrated
 from tests.unit.privacy.refusals import refuses_calls
 

@@ -12,21 +12,27 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from privacy.accounting.approximate import approximate
+from privacy.accounting.renyi import approximate
 from privacy.errors import EntropyFailed
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.mechanisms.vector.pmsja import Pmsja
-from privacy.mechanisms.vector.s4s_vector import S4SVector
-from privacy.mechanisms.vector.sparse_vector import SparseVector
-from privacy.mechanisms.vector.truncated_vector import TruncatedVector, merged, truncated_vector, vector_instance
-from privacy.mechanisms.vector.vector_grid import VectorGrid, check_least, rounding, step_bits
-from privacy.published.pmsja_published import PmsjaAsPublished
-from privacy.published.s4s_vector_published import S4SVectorAsPublished
+from privacy.papers.pmsja import Pmsja, PmsjaAsPublished
+from privacy.papers.s4s_vector import S4SVector, S4SVectorAsPublished
+from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
+from privacy.papers.vector_program.search import DEFAULT_GAP
+from privacy.papers.vector_release import (
+    SparseVector,
+    TruncatedVector,
+    VectorGrid,
+    check_least,
+    merged,
+    rounding,
+    step_bits,
+    truncated_vector,
+    vector_instance,
+)
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.encode import encode
-from privacy.truncation.vector.certificate.shares import SHARE_BITS, WHOLE
-from privacy.truncation.vector.instance import DEFAULT_GAP
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy, ReplayEntropy
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -9,8 +9,14 @@ import pytest
 
 from privacy.accounting.event import ApproxDP, PureDP
 from privacy.errors import InvalidParameter
-from privacy.published.centre.centre import STEPS, SampledMean, SampledMedian, SimpleRandomSample, smoothness
-from privacy.published.centre.smooth_median import median_sensitivity
+from privacy.papers.centre import (
+    STEPS,
+    SampledMean,
+    SampledMedian,
+    SimpleRandomSample,
+    median_sensitivity,
+    smoothness,
+)
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.seeded_draws import ScriptedDraws, SeededDraws
 from tests.unit.privacy.refusals import refuses_calls, refuses_each

@@ -10,16 +10,17 @@ import pytest
 
 from privacy.accounting.event import ApproxDP, PureDP
 from privacy.join_tuples import JoinTuples
-from privacy.published.sampled.inner_mechanism import InnerMechanism
-from privacy.published.sampled.population import NoisyPopulation, PublicPopulation, UnitCount
-from privacy.published.sampled.repeated_exploration import RepeatedExploration
-from privacy.published.sampled.sample_and_explore import SampleAndExplore
-from privacy.published.sampled.sampled_measurement import SampledMeasurement
-from privacy.published.sampled.simple_sampling import SimpleSampling
+from privacy.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
+from privacy.papers.simple_sampling import (
+    InnerMechanism,
+    NoisyPopulation,
+    PublicPopulation,
+    SampledMeasurement,
+    SimpleSampling,
+    UnitCount,
+)
+from privacy.papers.unit_samples import Exploration, advanced_composition, unit_sampled_loss
 from privacy.sampling.draws import MAX_COUNT
-from privacy.sampling.units.exploration import Exploration
-from privacy.sampling.units.repetition import advanced_composition
-from privacy.sampling.units.unit_sampling import unit_sampled_loss
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import ScriptedDraws, SeededDraws

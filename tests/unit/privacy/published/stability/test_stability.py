@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 from privacy.errors import InvalidParameter
-from privacy.published.stability.stability import (
+from privacy.papers.stability import (
     Bernoulli,
     FractionOf,
     Sampling,

@@ -9,13 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from privacy.sampling.growth.binomial import log_mass
-from privacy.sampling.growth.block_rule import LARGEST, NODES, SMALLEST, block_rules
-from privacy.sampling.growth.growth import Piece, log_moment
-from privacy.sampling.joint_loss import _pieces as linear_pieces
-from privacy.sampling.joint_renyi import _pieces as square_pieces
-from privacy.sampling.loss import choice_loss, laplace_loss
-from privacy.sampling.square_loss import gaussian_loss
+from privacy.papers.renyi_sampling import _pieces as square_pieces
+from privacy.sampling.design import _pieces as linear_pieces
+from privacy.sampling.growth import LARGEST, NODES, SMALLEST, Piece, block_rules, log_mass, log_moment
+from privacy.sampling.loss import choice_loss, gaussian_loss, laplace_loss
 from tests.support import sixty_digits
 from tests.support.seeds import ALL, examples
 from tests.unit.privacy.refusals import refuses_calls

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from privacy.join_tuples import JoinTuples
-from privacy.sampling.units.explorable import explorable
-from privacy.sampling.units.induced import induced
+from privacy.papers.unit_samples import explorable, induced
 from privacy.truncation.encode import encode
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.refusals import refuses_calls, refuses_each

@@ -8,9 +8,14 @@ import pytest
 from mpmath import binomial, mp, mpf
 
 from privacy.errors import InvalidParameter
-from privacy.sampling.units.exploration import Exploration
-from privacy.sampling.units.repetition import advanced_composition, repeated_budget
-from privacy.sampling.units.unit_sampling import MOST, unit_sampled_budget, unit_sampled_loss
+from privacy.papers.unit_samples import (
+    MOST,
+    Exploration,
+    advanced_composition,
+    repeated_budget,
+    unit_sampled_budget,
+    unit_sampled_loss,
+)
 from tests.support.laplace_mixture import mixture_loss
 from tests.unit.privacy.refusals import refuses_calls
 

@@ -8,12 +8,9 @@ import pytest
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import DistinctTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.truncation.compact import compact
-from privacy.truncation.distinct.distinct_bounds import distinct_bounds
-from privacy.truncation.distinct.distinct_instance import distinct_instance
-from privacy.truncation.distinct.group_instance import GroupInstance, group_instance
-from privacy.truncation.distinct.segments import Segments
-from privacy.truncation.starting_bounds import StartingBounds
+from privacy.truncation.distinct import GroupInstance, Segments, distinct_bounds, distinct_instance, group_instance
+from privacy.truncation.encode import compact
+from privacy.truncation.truncated_answer import StartingBounds
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.distinct.distinct_instances import Pair, distinct_tuples, projection_optimum
 from tests.unit.privacy.truncation.instances import Tuple, from_sets, owner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from privacy.truncation.flow.pairs import Pairs
+from privacy.truncation.programs.exact_flow import Pairs
 from privacy.truncation.programs.program import PreparedProgram
 from tests.unit.privacy.truncation.instances import Tuple, program
 

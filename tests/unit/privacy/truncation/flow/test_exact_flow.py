@@ -9,13 +9,9 @@ from scipy.sparse.csgraph import maximum_flow
 
 from privacy.errors import Cancelled, SolverFailed
 from privacy.truncation.control import Control
-from privacy.truncation.flow.cover import Cover, double_cover
-from privacy.truncation.flow.dinic import abandon, augment, layers
-from privacy.truncation.flow.exact_flow import exact_flow
-from privacy.truncation.flow.neighbours import Neighbours, neighbours
-from privacy.truncation.flow.pairs import Pairs, pairs_of
-from privacy.truncation.programs.incidence import Incidence
-from privacy.truncation.programs.program import PreparedProgram
+from privacy.truncation.programs.exact_flow import Pairs, exact_flow, pairs_of
+from privacy.truncation.programs.max_flow import Cover, Neighbours, abandon, augment, double_cover, layers, neighbours
+from privacy.truncation.programs.program import Incidence, PreparedProgram
 from privacy.units import MAX_UNITS, ONE
 from tests.support.seeds import examples
 from tests.unit.privacy.truncation.flow.graphs import pairs, random_graph

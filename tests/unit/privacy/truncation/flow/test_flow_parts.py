@@ -8,11 +8,28 @@ import numpy as np
 import pytest
 
 from privacy.errors import SolverFailed
-from privacy.truncation.flow.cover import BOTH, LEFT, RIGHT, double_cover, read_flow, sides
-from privacy.truncation.flow.neighbours import Neighbours, neighbours
-from privacy.truncation.flow.pairs import Pairs, pairs_of
-from privacy.truncation.flow.peeling import FULL, OPEN, SLACK, Peeling, guess, peel
-from privacy.truncation.flow.proof import FlowAndCut, proved
+from privacy.truncation.programs.exact_flow import (
+    FULL,
+    OPEN,
+    SLACK,
+    FlowAndCut,
+    Pairs,
+    Peeling,
+    guess,
+    pairs_of,
+    peel,
+    proved,
+)
+from privacy.truncation.programs.max_flow import (
+    BOTH,
+    LEFT,
+    RIGHT,
+    Neighbours,
+    double_cover,
+    neighbours,
+    read_flow,
+    sides,
+)
 from privacy.units import MAX_UNITS
 from tests.support.seeds import examples
 from tests.unit.privacy.truncation.flow.graphs import pairs, random_graph

@@ -11,16 +11,12 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import CodedJoinTuples, JoinTuples
 from privacy.ladder import Ladder
-from privacy.truncation.compact import compact
-from privacy.truncation.distinct.group_instance import group_instance
-from privacy.truncation.encode import encode
-from privacy.truncation.flow.exact_flow import exact_optimum
-from privacy.truncation.ladder.capacities import ALIKE, Capacities, member_capacities
-from privacy.truncation.ladder.cheap_bounds import cheap_bounds
-from privacy.truncation.ladder.ladder_instance import ladder_instance
-from privacy.truncation.ladder.small_flow import FEW, small_optimum
-from privacy.truncation.ladder.small_groups import settle_small_groups
+from privacy.truncation.distinct import group_instance
+from privacy.truncation.encode import compact, encode
+from privacy.truncation.ladder_instance import ALIKE, Capacities, ladder_instance, member_capacities
 from privacy.truncation.lazy_answer import LazyAnswer
+from privacy.truncation.programs.exact_flow import exact_optimum
+from privacy.truncation.small_groups import FEW, cheap_bounds, settle_small_groups, small_optimum
 from privacy.truncation.truncate import truncate
 from privacy.units import MAX_UNITS, ONE
 from tests.support.seeds import examples

@@ -11,11 +11,11 @@ import pytest
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.clipping.clip import Clip
-from privacy.mechanisms.clipping.rounded_noise import RoundedNoise
-from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.clip import Clip
+from privacy.mechanisms.sums import Sum
+from privacy.mechanisms.unit_vectors import RoundedNoise
 from privacy.registry import group_measurements, release_lengths
-from privacy.truncation.loads.length_histogram import VectorsOfSum
+from privacy.truncation.histograms import VectorsOfSum
 from privacy.units import ONE
 from tests.support.lengths import lengths_of
 from tests.support.replay_entropy import ConstantEntropy

@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, useful_ladder
-from privacy.mechanisms.groups.bound_first import bound_ladder
-from privacy.mechanisms.groups.sums import Sum
+from privacy.mechanisms.bound_first import bound_ladder
+from privacy.mechanisms.sums import Sum
 from privacy.registry import group_measurements, measurement, release_loads, release_together
-from privacy.truncation.loads.load_histogram import LoadHistogram, LoadsOfSum, histogram_thresholds
-from privacy.truncation.loads.truncated_sum import TuplesOfSum
-from privacy.truncation.single_owner import single_owner
-from privacy.truncation.truncate import truncate
+from privacy.truncation.histograms import LoadHistogram, LoadsOfSum, histogram_thresholds
+from privacy.truncation.truncate import TuplesOfSum, single_owner, truncate
 from privacy.units import MAX_UNITS, ONE, saturating_sums
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.refusals import refuses, refuses_calls

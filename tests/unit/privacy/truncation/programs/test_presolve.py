@@ -11,10 +11,8 @@ import pytest
 
 from privacy.truncation.programs import presolve as module
 from privacy.truncation.programs.certificate import Certificate, certify
-from privacy.truncation.programs.incidence import fair_share
-from privacy.truncation.programs.presolve import presolve
-from privacy.truncation.programs.presolve_kernels import ascends
-from privacy.truncation.programs.program import PreparedProgram
+from privacy.truncation.programs.presolve import ascends, presolve
+from privacy.truncation.programs.program import PreparedProgram, fair_share
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.truncation.instances import Tuple, program
 

@@ -10,15 +10,11 @@ import pytest
 
 from privacy.errors import SolverFailed
 from privacy.truncation.programs.certificate import certify
-from privacy.truncation.programs.coordinate_kernels import gather, spread
-from privacy.truncation.programs.coordinate_solver import CoordinateSolver, golden_step
+from privacy.truncation.programs.coordinate_solver import CoordinateSolver, gather, golden_step, spread
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
-from privacy.truncation.programs.highs_solver import HighsSolver
-from privacy.truncation.programs.incidence import Incidence
-from privacy.truncation.programs.program import PreparedProgram
-from privacy.truncation.programs.reference_solver import ReferenceSolver
-from privacy.truncation.programs.solver import LinearProgramSolver, Point
-from privacy.truncation.solver_routes import certified_optimum
+from privacy.truncation.programs.library_solvers import HighsSolver, ReferenceSolver
+from privacy.truncation.programs.program import Incidence, LinearProgramSolver, Point, PreparedProgram
+from privacy.truncation.programs.solver_routes import certified_optimum
 from privacy.units import MAX_UNITS, ONE
 from tests.support.seeds import examples
 from tests.unit.privacy.truncation.instances import optimum, program

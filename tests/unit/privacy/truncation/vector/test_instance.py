@@ -7,8 +7,8 @@ import pytest
 
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
-from privacy.truncation.vector.certificate.shares import WHOLE
-from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
+from privacy.papers.vector_program.certificate import WHOLE
+from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.refusals import refuses_each
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible, persons, sums_of

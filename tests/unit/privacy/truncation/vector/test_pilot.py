@@ -10,15 +10,13 @@ import pytest
 
 from privacy.errors import Cancelled
 from privacy.ladder import Ladder
+from privacy.papers.vector_program import certificate, cutting_planes, search
+from privacy.papers.vector_program.certificate import WHOLE, on_grid
+from privacy.papers.vector_program.cutting_planes import cuts_at
+from privacy.papers.vector_program.norms import Removal, squared_norms
+from privacy.papers.vector_program.patterns import build_core, loads_at
+from privacy.papers.vector_program.search import DEFAULT_GAP, Search, VectorInstance
 from privacy.truncation.control import Control
-from privacy.truncation.vector import cuts, pilot, slices
-from privacy.truncation.vector.certificate.shares import WHOLE, on_grid
-from privacy.truncation.vector.core import build_core, loads_at
-from privacy.truncation.vector.cuts import cuts_at
-from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
-from privacy.truncation.vector.norms import squared_norms
-from privacy.truncation.vector.removal import Removal
-from privacy.truncation.vector.search import Search
 from privacy.units import MAX_UNITS, ONE
 from tests.support.seeds import ALL, examples
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible
@@ -62,7 +60,7 @@ def crowd(seed: int) -> list[Grouped]:
 def without_a_pilot(seed: int, taus: tuple[int, ...]) -> list[Removal]:
     """What is removed at each threshold where no pilot pays: the same for every sample that is compared with it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pilot, "_WORTHWHILE", 1 << 62)
+        patch.setattr(search, "_WORTHWHILE", 1 << 62)
         plain = VectorInstance(compacted(crowd(seed)))
         return [plain.removal(tau) for tau in taus]
 
@@ -73,8 +71,8 @@ def test_a_bad_sample_costs_rounds_and_no_certificate_and_selection_equals_a_sca
     for seed, sample in itertools.product(range(examples(1, 4)), (10, 60, 300) if ALL else (10,)):
         tuples, whole = compacted(crowd(seed)), without_a_pilot(seed, tuple(ladder.units.tolist()))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pilot, "_SAMPLE", sample)
-            patch.setattr(pilot, "_WORTHWHILE", 4)
+            patch.setattr(search, "_SAMPLE", sample)
+            patch.setattr(search, "_WORTHWHILE", 4)
             for tau, plain in zip(ladder.units.tolist(), whole, strict=True):
                 removal = VectorInstance(tuples).removal(tau)
                 assert feasible(tuples, removal, tau), (seed, sample, tau)
@@ -110,8 +108,8 @@ def test_rows_are_the_same_however_they_are_summed() -> None:
         assert len(broken) > 3, seed
         whole = cuts_at(core, point, loads, broken)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cuts, "_BLOCK", block)
-            patch.setattr(cuts, "_PASSES", 1000 if block > 1 else 0)
+            patch.setattr(cutting_planes, "_BLOCK", block)
+            patch.setattr(cutting_planes, "_PASSES", 1000 if block > 1 else 0)
             other = cuts_at(core, point, loads, broken)
         for name in ("indptr", "columns", "values", "bound", "direction"):
             np.testing.assert_array_equal(getattr(whole, name), getattr(other, name))
@@ -136,7 +134,7 @@ def test_passes_in_pieces_are_the_same_passes(monkeypatch: pytest.MonkeyPatch) -
     tuples = compacted(crowd(1))
     whole = VectorInstance(tuples).removal(10 * ONE)
     for entries in (1, 4000) if not ALL else (1, 7, 4000):
-        monkeypatch.setattr(slices, "_ENTRIES", entries)
+        monkeypatch.setattr(certificate, "_ENTRIES", entries)
         pieces = VectorInstance(tuples).removal(10 * ONE)
         assert (pieces.removed, pieces.lower) == (whole.removed, whole.lower), entries
         assert np.array_equal(pieces.shares, whole.shares), entries
@@ -152,7 +150,7 @@ def _stopping_at(stage: str) -> Control:
 
 
 def test_stopped_at_any_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "_ENTRIES", 1000)
+    monkeypatch.setattr(certificate, "_ENTRIES", 1000)
     tuples = compacted(crowd(2))
     for stage in ("merging", "cutting", "proving"):
         search = Search(tuples, 0, squared_norms(tuples, 0), 10 * ONE, 1 << 18, _stopping_at(stage))

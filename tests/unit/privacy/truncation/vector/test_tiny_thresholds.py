@@ -13,11 +13,10 @@ from scipy.sparse import csr_array
 
 from privacy.errors import Cancelled
 from privacy.join_tuples import CompactJoinTuples
+from privacy.papers.vector_program.certificate import GRID, all_but, in_steps, raised
+from privacy.papers.vector_program.cutting_planes import Master, interior_point
+from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
 from privacy.truncation.control import Control
-from privacy.truncation.vector.certificate.shares import GRID, all_but, in_steps, raised
-from privacy.truncation.vector.instance import DEFAULT_GAP, VectorInstance
-from privacy.truncation.vector.interior_point import interior_point
-from privacy.truncation.vector.master import Master
 from privacy.units import MAX_UNITS, ONE
 from tests.support.seeds import examples
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible

@@ -9,9 +9,9 @@ from math import ceil
 import numpy as np
 
 from privacy.join_tuples import CompactJoinTuples
-from privacy.truncation.compact import compact
-from privacy.truncation.vector.certificate.shares import GRID, SHARE_BITS, WHOLE
-from privacy.truncation.vector.removal import Removal
+from privacy.papers.vector_program.certificate import GRID, SHARE_BITS, WHOLE
+from privacy.papers.vector_program.norms import Removal
+from privacy.truncation.encode import compact
 from tests.unit.privacy.truncation.instances import from_sets
 
 Grouped = tuple[frozenset[int], int, int]

@@ -6,10 +6,10 @@ import pyarrow as pa
 
 from planner.plan import BackendQuery
 from privacy.ladder import Ladder
-from privacy.truncation.loads.load_histogram import LoadsOfSum
+from privacy.truncation.histograms import LoadsOfSum
 from server.backends.columns import Domain, load_histogram
-from server.backends.found_domain import found_domain
-from server.backends.spark.arrow_columns import arrow_columns, shown_text
+from server.backends.query_tuples import found_domain
+from server.backends.spark import arrow_columns, shown_text
 
 ONE = 1 << 30
 SPELLED = "\\xff" * 3

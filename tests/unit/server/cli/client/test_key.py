@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from server.cli.client.key import VARIABLE, read_key
+from server.cli.client import VARIABLE, read_key
 from server.cli.failure import CommandFailed, ExitCode
 
 

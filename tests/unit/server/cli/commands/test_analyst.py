@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from server.ledger.api_keys import key_hash
-from server.ledger.sqlite.open import open_ledger
+from server.ledger.analyst import key_hash
+from server.ledger.sqlite import open_ledger
 
 Run = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

@@ -19,10 +19,10 @@ import pytest
 from planner.schema import Column, Schema, Table
 from privacy.accounting.event import ZCDP
 from server.ledger.account import Grant
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge
 from server.ledger.question_texts import AskedText, QuestionKeys
-from server.ledger.sqlite.open import open_ledger
+from server.ledger.sqlite import open_ledger
 from server.ledger.store_ledger import StoreLedger
 from server.policy.accepted_policy import PolicyFile
 

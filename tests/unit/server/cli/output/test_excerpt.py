@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from server.cli.output.excerpt import WIDTH, excerpt
+from server.cli.terminal import WIDTH, excerpt
 
 
 def test_caret_below_the_position() -> None:

@@ -1,6 +1,6 @@
 """Numbers as people read them."""
 
-from server.cli.output.figures import cell_text, epsilon_text, interval_text
+from server.cli.answer_view import cell_text, epsilon_text, interval_text
 from server.query import Cell, Interval
 
 

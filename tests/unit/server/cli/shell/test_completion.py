@@ -5,8 +5,8 @@ from __future__ import annotations
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from server.cli.shell.completion import SqlCompleter
-from server.http.bodies.schema_body import SchemaBody
+from server.cli.shell_editor import SqlCompleter
+from server.http.schema_body import SchemaBody
 from tests.unit.server.cli.shell.schemas import SCHEMA
 
 

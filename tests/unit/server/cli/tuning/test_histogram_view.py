@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from privacy.mechanisms.contributions import ContributionHistogram
-from server.cli.tuning.histogram_view import bounds_words, histogram_view, number
-from server.tuning.tune import Tuned
+from server.cli.tuning import bounds_words, histogram_view, number
+from server.tuning import Tuned
 
 SHOWN = Path(__file__).parent / "shown.txt"
 """Written anew by `python -m tests.unit.server.cli.tuning.test_histogram_view`; read the difference."""

@@ -9,7 +9,7 @@ import pytest
 
 from planner.policy.policy import parse_policy
 from server.cli.failure import CommandFailed
-from server.cli.tuning.policy_diff import Proposal, difference, with_bounds, write_policy
+from server.cli.tuning import Proposal, difference, with_bounds, write_policy
 
 HEAD = """\
 # Ours.

@@ -11,9 +11,8 @@ import duckdb
 import pytest
 
 from server.ledger.account import Grant
-from server.ledger.analyst import Act
-from server.ledger.api_keys import key_hash
-from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.analyst import Act, key_hash
+from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.tuning import TuningRecord
 from server.policy.accepted_policy import PolicyFile
 from server.policy.open_ledger_of_policy import ledger_paths

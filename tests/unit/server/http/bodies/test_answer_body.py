@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from server.http.bodies.answer_body import AnswerBody
+from server.http.answer_body import AnswerBody
 from server.query import Interval, QueryRequest
 from tests.unit.server.http.fakes import answer
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from starlette.types import Message
 
-from server.connections.outgoing_bytes import Outgoing
-from server.http.bodies.answer_stream import AnswerStream
+from server.connections import Outgoing
+from server.http.representations import AnswerStream
 from tests.unit.server.connections.test_outgoing_bytes import SIZE, large
 
 

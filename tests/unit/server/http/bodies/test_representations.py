@@ -13,11 +13,20 @@ import pyarrow as pa
 import pytest
 from starlette.responses import Response
 
-from server.connections.outgoing_bytes import Outgoing
+from server.connections import Outgoing
 from server.errors import NotAcceptable
-from server.http.bodies.answer_body import AnswerBody
-from server.http.bodies.answer_stream import AnswerStream
-from server.http.bodies.representations import ARROW, CSV, JSON, SHORT_CELLS, accepted, pieces, represented, written
+from server.http.answer_body import AnswerBody
+from server.http.representations import (
+    ARROW,
+    CSV,
+    JSON,
+    SHORT_CELLS,
+    AnswerStream,
+    accepted,
+    pieces,
+    represented,
+    written,
+)
 from server.query import Cell, Interval, QueryRequest, QueryResponse, ResultColumn
 from tests.unit.server.http.fakes import answer
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 
-from server.http.limits.body_limit import BODY_LIMIT_BYTES
+from server.http.exchange import BODY_LIMIT_BYTES
 from tests.unit.server.http.fakes import FakePipeline, assert_problem, send
 
 JSON = {"Content-Type": "application/json"}

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import pytest
 
-from server.connections import accept
-from server.http.limits import connection_limits
-from server.http.limits.connection_limits import HEAD_BYTES
+from server import connections
+from server.http import listener
+from server.http.listener import HEAD_BYTES
 from server.startup.serve import http_server
 
 ASK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -97,8 +97,8 @@ def test_nothing_before_a_body_is_without_end(port: int) -> None:
 
 @pytest.mark.slow  # half a second may be too short on a busy machine
 def test_who_says_nothing_is_not_waited_for_and_who_asks_is(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_limits, "REQUEST_S", 0.5)
-    monkeypatch.setattr(accept, "SILENT_S", 0.5)
+    monkeypatch.setattr(listener, "REQUEST_S", 0.5)
+    monkeypatch.setattr(connections, "SILENT_S", 0.5)
     with ExitStack() as closed:
         silent = [closed.enter_context(closing(connected(port))) for _ in range(4)]
         parts = (b"", ASK[:20], b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab", b"\r\n")
@@ -147,8 +147,8 @@ def test_who_was_answered_stays_and_strangers_go(port: int) -> None:
 @pytest.mark.slow
 def test_who_does_not_take_its_answer_is_not_waited_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """And makes room meanwhile; so does who wants the connection closed after it."""
-    monkeypatch.setattr(connection_limits, "STALL_S", 0.5)
-    monkeypatch.setattr(connection_limits, "REQUEST_S", 0.5)
+    monkeypatch.setattr(listener, "STALL_S", 0.5)
+    monkeypatch.setattr(listener, "REQUEST_S", 0.5)
     with ExitStack() as closed:
         clients = [closed.enter_context(socket.socket()) for _ in range(2)]
         asks = (LONG, LONG.replace(b"Host: x", b"Host: x\r\nConnection: close"))

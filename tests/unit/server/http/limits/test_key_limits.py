@@ -8,7 +8,7 @@ import pytest
 
 from server.errors import RateLimited
 from server.http.app import create_app
-from server.http.limits.key_limits import KeyLimits, Rate
+from server.http.services import KeyLimits, Rate
 from server.query import QueryRequest, QueryResponse
 from tests.unit.server.http.fakes import AUTHORIZED, FakeKeys, FakePipeline, answer, assert_problem, client
 

@@ -14,10 +14,9 @@ import httpx
 import pytest
 
 from server.errors import InvalidRequest
-from server.ledger.analyst import Act
-from server.ledger.api_keys import PREFIX, key_hash
+from server.ledger.analyst import PREFIX, Act, key_hash
 from server.ledger.charge import Charge
-from server.ledger.sqlite.open import create_ledger
+from server.ledger.sqlite import create_ledger
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.http.fakes import FakePipeline, assert_problem, send
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from server.http.bodies.budget_body import OutlookBody
+from server.http.budget_body import OutlookBody
 from server.ledger.account import UNLIMITED, AccountBalance, BasicLeft, Grant, PeriodsSoFar
-from server.ledger.outlook import Outlook
+from server.ledger.balance import Outlook
 from tests.unit.server.http.fakes import assert_problem, send
 
 

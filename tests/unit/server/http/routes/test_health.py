@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from server.http.app import create_app
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import key_hash
 from server.query import Explanation, QueryRequest, QueryResponse
 from tests.unit.server.http.fakes import (
     AUTHORIZED,

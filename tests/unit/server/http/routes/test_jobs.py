@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 from server.errors import BudgetExhausted, CancelledByClient
 from server.found import Found
 from server.http.app import create_app
-from server.http.routes.jobs import preferred_wait
-from server.ledger.api_keys import key_hash
+from server.http.routes.query import preferred_wait
+from server.ledger.analyst import key_hash
 from server.query import QueryRequest, QueryResponse
 from tests.unit.server.http.fakes import (
     AUTHORIZED,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 
-from planner.policy.side_channels import SideChannels
+from planner.policy.policy import SideChannels
 from server.explain.catalog import Catalog, catalog
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema

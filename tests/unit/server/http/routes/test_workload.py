@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.errors import UnknownTable
-from server.http.bodies.workload_body import WorkloadAnswerBody
+from server.http.workload_body import WorkloadAnswerBody
 from tests.unit.server.http.fakes import FakePipeline, assert_problem, raising, send
 
 COUNT = "SELECT count(*) FROM orders"

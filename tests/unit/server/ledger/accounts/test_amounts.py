@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import InvalidSetting
-from server.ledger.accounts.amounts import (
+from server.ledger.currency import (
     MAX_EPSILON,
     charged_delta,
     charged_epsilon,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.ledger.account import Renewal
-from server.ledger.accounts.periods import Periods, day_of, period_at, period_name, period_start_ms
+from server.ledger.terms import Periods, day_of, period_at, period_name, period_start_ms
 
 RENEWALS: tuple[Renewal, ...] = get_args(Renewal)
 TIMES = st.integers(-62_135_596_800_000, 253_370_764_799_999)

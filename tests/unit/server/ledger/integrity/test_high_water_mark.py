@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from server.errors import LedgerUnavailable
-from server.ledger.integrity.high_water_mark import HighWaterMark, read_marker, sync_marker, write_marker
+from server.ledger.high_water_mark import HighWaterMark, read_marker, sync_marker, write_marker
 
 
 def test_a_written_mark_reads_back(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from server.errors import LedgerInvalid
-from server.ledger.api_keys import key_hash
-from server.ledger.entry_contents import EntryKind, Restored
-from server.ledger.sqlite.open import open_ledger
+from server.ledger.analyst import key_hash
+from server.ledger.entry import EntryKind, Restored
+from server.ledger.sqlite import open_ledger
 from server.ledger.store import ORIGIN
 from server.ledger.store_ledger import StoreLedger
-from server.ledger.tables.hash_chain import canonical, chained
+from server.ledger.writes.journal import canonical, chained
 
 LEDGER = "fbbe5d29-75aa-41ea-969d-6f6ee07135f7"
 LATER = {EntryKind.CHECKED, EntryKind.PERIODS, EntryKind.RENEWED, EntryKind.TUNING, EntryKind.TUNED}
@@ -45,7 +45,7 @@ def test_a_recorded_ledger_of_every_kind_holds(recorded: StoreLedger) -> None:
 
 
 def test_every_stored_content_is_read_and_written_back_byte_by_byte(recorded: StoreLedger, path: Path) -> None:
-    from server.ledger.tables.entry_rows import StoredEntry
+    from server.ledger.writes.journal import StoredEntry
 
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute(

@@ -3,7 +3,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from server.ledger.sqlite.open import open_ledger
+from server.ledger.sqlite import open_ledger
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.tampering import EDITS, fill
 

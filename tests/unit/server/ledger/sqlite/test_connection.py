@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server.errors import LedgerUnavailable, TooManyQueries
-from server.ledger.sqlite.connection import connect, transaction
+from server.ledger.sqlite import connect, transaction
 from server.ledger.store_ledger import StoreLedger
 
 

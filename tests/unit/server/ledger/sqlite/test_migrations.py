@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from server.errors import LedgerInvalid
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge
-from server.ledger.sqlite.open import open_ledger
+from server.ledger.sqlite import open_ledger
 from server.query import Budget
 from tests.unit.server.ledger.charges import charge
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from server.errors import LedgerInvalid, LedgerMissing
-from server.ledger.api_keys import key_hash
-from server.ledger.sqlite.open import create_ledger, open_ledger
+from server.ledger.analyst import key_hash
+from server.ledger.sqlite import create_ledger, open_ledger
+from server.ledger.store import SCHEMA_VERSION
 from server.ledger.store_ledger import StoreLedger
-from server.ledger.tables.schema import SCHEMA_VERSION
 from tests.unit.server.ledger.charges import charge
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server.ledger.sqlite.process_lock import ProcessLock
+from server.ledger.sqlite import ProcessLock
 
 
 @pytest.fixture

@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from server.errors import LedgerUnavailable
-from server.ledger.api_keys import key_hash
-from server.ledger.sqlite.connection import BUSY_TIMEOUT_S, LOG_BYTES
-from server.ledger.sqlite.open import create_ledger, open_ledger
-from server.ledger.sqlite.store import SqliteStore
+from server.ledger.analyst import key_hash
+from server.ledger.sqlite import BUSY_TIMEOUT_S, LOG_BYTES, SqliteStore, create_ledger, open_ledger
 from server.ledger.store import Reading
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import charge

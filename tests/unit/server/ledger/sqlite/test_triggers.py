@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from server.ledger.api_keys import key_hash
-from server.ledger.sqlite.open import create_ledger
-from server.ledger.tables.schema import TABLES
+from server.ledger.analyst import key_hash
+from server.ledger.sqlite import create_ledger
+from server.ledger.store import TABLES
 from tests.unit.server.ledger.charges import charge
 
 

@@ -8,7 +8,7 @@ from planner.errors import InvalidSetting
 from privacy.accounting.event import ZCDP, BoundedRange
 from server.errors import BudgetExhausted
 from server.ledger.account import Grant
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import key_hash
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, left

@@ -8,8 +8,7 @@ import pytest
 
 from planner.errors import InvalidSetting
 from server.errors import AnalystExists, InvalidRequest, UnknownAnalyst
-from server.ledger.analyst import Analyst, Credentials
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import Analyst, Credentials, key_hash
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase

@@ -14,7 +14,7 @@ from server.answers.released import Released
 from server.answers.served import Served
 from server.backends.columns import Domain
 from server.errors import BudgetExhausted
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import key_hash
 from server.ledger.store_ledger import StoreLedger
 from server.query import Budget
 from tests.support.released_plan import noisy_answer

@@ -6,9 +6,9 @@ import pytest
 
 from server.errors import BudgetExhausted
 from server.ledger.account import Grant
-from server.ledger.entry_contents import EntryKind
+from server.ledger.entry import EntryKind
 from server.ledger.store_ledger import StoreLedger
-from server.ledger.writes.ledger_clock import TOLERANCE_MS
+from server.ledger.writes.clock import TOLERANCE_MS
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen
 

@@ -8,11 +8,10 @@ from threading import Barrier
 import pytest
 
 from server.errors import RateLimited, TooManyFailures, TooManyOwnQueries, TooManyQueries
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge, Reservation
 from server.ledger.store_ledger import StoreLedger
-from server.ledger.writes.failure_limit import MAX_DATASET_FAILURES, MAX_FAILURES, WINDOW_MS
-from server.ledger.writes.release_limit import MAX_GIVEN_BACK, PAUSE_MS
+from server.ledger.writes.reserve import MAX_DATASET_FAILURES, MAX_FAILURES, MAX_GIVEN_BACK, PAUSE_MS, WINDOW_MS
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen, recovered
 
 

@@ -7,7 +7,7 @@ import pytest
 from privacy.accounting.event import ZCDP
 from server.errors import LedgerInvalid
 from server.ledger.account import Grant
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge

@@ -8,8 +8,8 @@ import pytest
 
 from server.errors import InvalidRequest, LedgerUnavailable
 from server.ledger.account import Grant
-from server.ledger.api_keys import key_hash
-from server.ledger.entry_contents import PeriodsNoted
+from server.ledger.analyst import key_hash
+from server.ledger.entry import PeriodsNoted
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase

@@ -9,10 +9,9 @@ import pytest
 from planner.errors import InvalidSetting
 from privacy.accounting.event import ZCDP
 from server.errors import BudgetExhausted
-from server.ledger.account import UNLIMITED, AccountBalance, Grant
-from server.ledger.accounts.guarantee import guarantee
-from server.ledger.api_keys import key_hash
-from server.ledger.entry_contents import EntryKind
+from server.ledger.account import UNLIMITED, AccountBalance, Grant, guarantee
+from server.ledger.analyst import key_hash
+from server.ledger.entry import EntryKind
 from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen

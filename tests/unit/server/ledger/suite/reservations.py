@@ -7,7 +7,7 @@ import pytest
 from planner.errors import InvalidSetting
 from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, QueryTooExpensive, UnknownAnalyst
 from server.ledger.account import Grant
-from server.ledger.api_keys import key_hash
+from server.ledger.analyst import key_hash
 from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
 from server.ledger.store_ledger import StoreLedger

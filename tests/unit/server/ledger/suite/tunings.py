@@ -9,9 +9,8 @@ import pytest
 
 from planner.errors import InvalidSetting
 from server.errors import BudgetExhausted, LedgerInvalid
-from server.ledger.account import Grant
-from server.ledger.accounts.guarantee import guarantee
-from server.ledger.api_keys import key_hash
+from server.ledger.account import Grant, guarantee
+from server.ledger.analyst import key_hash
 from server.ledger.charge import shown_ms
 from server.ledger.export import charges_csv
 from server.ledger.store_ledger import StoreLedger

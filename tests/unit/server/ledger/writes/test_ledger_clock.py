@@ -9,7 +9,7 @@ import pytest
 
 from server.ledger.account import Grant
 from server.ledger.store_ledger import StoreLedger
-from server.ledger.writes.ledger_clock import Steady
+from server.ledger.writes.clock import Steady
 from tests.unit.server.ledger.charges import ACT, charge
 
 

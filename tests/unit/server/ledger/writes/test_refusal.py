@@ -5,8 +5,8 @@ import pytest
 from privacy.accounting.amounts import Charge as Amount
 from server.errors import QueryTooExpensive
 from server.ledger.account import Grant
-from server.ledger.accounts.balance import Balance
-from server.ledger.accounts.terms import Terms
+from server.ledger.balance import Balance
+from server.ledger.terms import Terms
 from server.ledger.writes.refusal import check_caps, exhausted
 from tests.unit.server.ledger.charges import charge
 

@@ -9,8 +9,8 @@ import hmac
 import pytest
 
 from server.errors import AuthenticationFailed
-from server.ledger.api_keys import scram_verifier
-from server.pgwire.auth.scram import BOUND, PLAIN, Exchange, Verifier, unknown_verifier
+from server.ledger.analyst import scram_verifier
+from server.pgwire.scram import BOUND, PLAIN, Exchange, Verifier, unknown_verifier
 
 SALT = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
 CLIENT_NONCE, SERVER_NONCE = "rOprNGfwEbeRWgbNEkqO", "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from psycopg.adapt import PyFormat, Transformer
 
 from planner.errors import InvalidSetting, PlannerError, UnreadableValue
-from server.pgwire.codec.bind_values import bound_values
+from server.pgwire.wire_values import bound_values
 
 
 def sent(value: Any, format_: PyFormat) -> tuple[bytes, int, int]:

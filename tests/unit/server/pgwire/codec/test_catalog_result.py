@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import UnsupportedSQL
-from server.pgwire.codec.result_rows import CatalogResult
-from server.pgwire.codec.result_values import Field
 from server.pgwire.errors import CatalogRefused
+from server.pgwire.result_rows import CatalogResult
+from server.pgwire.wire_values import Field
 
 FIELDS = (Field("oid", 26, 4), Field("relname", 19, 64))
 TEXT = CatalogResult(FIELDS, (0, 0), ((b"7", b"orders"), (b"8", None)))

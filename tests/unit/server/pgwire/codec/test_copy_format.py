@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import PlannerError
-from server.pgwire.codec.copy_format import CopyFormat, copy_format
+from server.pgwire.copy_format import CopyFormat, copy_format
 
 CELLS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=1, max_size=4)
 

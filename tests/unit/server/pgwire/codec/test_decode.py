@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.pgwire.codec import messages as m
-from server.pgwire.codec.decode import MAX_STARTUP_BYTES, Decoder
+from server.pgwire import client_messages as m
+from server.pgwire.client_messages import MAX_STARTUP_BYTES, Decoder
 from server.pgwire.errors import ProtocolViolation
 
 STARTUP = b"user\0ann\0database\0demo\0\0"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from psycopg import pq
 from psycopg.adapt import Transformer
 
-from planner.sql.result_names import ResultType
-from server.pgwire.codec.result_values import encode_cell, field_of, oid_of
+from planner.sql.sql_types import ResultType
+from server.pgwire.wire_values import encode_cell, field_of, oid_of
 from server.query import Cell
 
 FORMATS = (pq.Format.TEXT, pq.Format.BINARY)

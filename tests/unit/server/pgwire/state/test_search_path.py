@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import InvalidSetting
-from server.pgwire.state.search_path import read_path, spelled
-from server.pgwire.state.settings import Settings
+from server.pgwire.settings import Settings, read_path, spelled
 from tests.support.wire_client import query
 from tests.unit.server.pgwire.test_session import Talk, rows
 

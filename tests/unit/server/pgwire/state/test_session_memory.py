@@ -9,11 +9,11 @@ import tracemalloc
 import pytest
 
 from server.errors import WireError
+from server.lru_cache import kept_bytes
+from server.pgwire.portals import Holdings
 from server.pgwire.session import Session
-from server.pgwire.state.session_memory import Holdings
-from server.pgwire.state.settings import Settings
+from server.pgwire.settings import Settings
 from server.pgwire.statements.commands import Question
-from server.scheduling.memory_size import kept_bytes
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_client import SYNC, bind, execute, message, parse, query
 from tests.unit.server.pgwire.test_session import Talk, error

@@ -4,7 +4,7 @@ import pytest
 
 from planner.errors import InvalidSetting, PlannerError
 from server.errors import WireError
-from server.pgwire.state.settings import Settings
+from server.pgwire.settings import Settings
 
 
 def settings(**startup: str) -> Settings:

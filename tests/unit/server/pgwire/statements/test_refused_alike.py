@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import PlannerError
-from planner.parsing.parse import read
-from planner.parsing.reading_only import WRITES, WRITES_IN_WITH
+from planner.parsing.parse import WRITES, WRITES_IN_WITH, read
 from server.error_table import problem
-from server.pgwire.statements.parse_statement import command_of
+from server.pgwire.statements.parse_statement import READERS, command_of
 from server.pgwire.statements.split_statements import split
-from server.pgwire.statements.utility_statements import READERS
 
 # The first words of PostgreSQL's commands (its manual, part VI).
 COMMANDS = frozenset(

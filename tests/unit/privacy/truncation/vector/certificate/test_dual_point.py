@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privacy.truncation.vector.certificate.certificate_pass import certificate_pass
-from privacy.truncation.vector.certificate.dual_point import DualPoint
-from privacy.truncation.vector.instance import VectorInstance
-from privacy.truncation.vector.norms import squared_norms
+from privacy.papers.vector_program.certificate import DualPoint, certificate_pass
+from privacy.papers.vector_program.norms import squared_norms
+from privacy.papers.vector_program.search import VectorInstance
 from privacy.units import ONE
 from tests.support.seeds import examples
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted

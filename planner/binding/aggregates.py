@@ -1,0 +1,539 @@
+"""Aggregate calls: what each adds up over the join tuples, from COUNT to regressions, quantiles and extremes.
+
+Averages, variances, correlations and regressions: quotients of sums that are measured together.
+
+    avg(x)          c + S(x) / n
+    var_pop(x)      S(x x) / n - (S(x) / n)^2, at least 0
+    covar_pop(y, x) (S(x y) - S(x) S(y) / n) / n
+    corr(y, x)      S_xy / sqrt(S_xx S_yy), from -1 to 1, with S_xy = S(x y) - S(x) S(y) / n
+
+where n counts the rows in which everything is known, and S(x) adds up x - c for a public constant c. Variances and
+correlations are the same for every c. Far from 0, sums around 0 are large numbers that cancel: of temperatures from
+35 to 42 the noise of the squares would drown a variance of 0.3. So c is the middle of the range there (`centre`).
+Noise can make a variance negative, where it is 0, and a correlation larger than 1, where it is 1: post-processing.
+
+Quantiles and extremes: percentile_cont, percentile_disc, median, MAX and MIN, of values on a public grid.
+
+Aggregate calls: what each of them adds up over the join tuples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Protocol
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundAggregate
+from planner.binding.conditions import is_null
+from planner.binding.scope import Scope
+from planner.errors import AmbiguousFunction, InvalidSyntax, SensitivityUnbounded, UnsupportedSQL
+from planner.expressions.bind_scalar import bind_measure, bind_predicate, bind_scalar
+from planner.expressions.canonical_value import distinct_value, joint_value
+from planner.expressions.coercion import sample
+from planner.expressions.intervals import Bounds
+from planner.expressions.scalar import Scalar
+from planner.parsing.postgres_parser import LABEL
+from planner.released_expression import Apply, Given, ReleasedExpression, ReleasedValue
+from planner.sql.literals import constant, constant_text, number_sql
+from planner.sql.rank_grid import AskedRank, Grid
+from planner.sql.sql_types import Family, ResultType, SqlType
+from planner.sql.trees import cast_sql, columns_of, conjunction, copied, nodes, position_of, summed_column
+
+SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+"""Of one argument."""
+
+PAIRED = (
+    exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2, exp.RegrCount,
+    exp.RegrAvgx, exp.RegrAvgy,
+)  # fmt: skip
+"""Of two, the dependent one first, as PostgreSQL has them."""
+
+_SAMPLED = (exp.Stddev, exp.StddevSamp, exp.Variance, exp.CovarSamp)
+_ROOTED = (exp.Stddev, exp.StddevSamp, exp.StddevPop)
+
+_FAR = 4.0
+"""A range that is not wider than so many times its distance from 0 is far from it."""
+
+
+def centre(bounds: Bounds | None) -> float:
+    """The public constant c: the middle of a range that is far from 0, else 0.
+
+    Where the range begins near 0, most values are far below its end as a rule (costs, durations, counts), and sums
+    around 0 are cut at what people really add.
+
+    >>> centre(Bounds(35.0, 42.0, 0.1, False)), centre(Bounds(0.0, 120.0, 1.0, True)), centre(None)
+    (38.5, 0.0, 0.0)
+    """
+    if bounds is None or bounds.lo == bounds.hi:
+        return 0.0
+    low, high = (bounds.lo, bounds.hi) if bounds.lo > 0 else (-bounds.hi, -bounds.lo)
+    return (bounds.lo + bounds.hi) / 2 if low > 0 and low * _FAR >= high - low else 0.0
+
+
+@dataclass(frozen=True)
+class Centred:
+    """An argument, and the constant that is taken off it.
+
+    Attributes:
+      value: SQL with its columns bound, NULL where any argument of the aggregate is.
+      constant: c.
+      bounds: the declared range that values lie in; None where none is known.
+    """
+
+    value: exp.Expr
+    constant: float
+    bounds: Bounds | None = None
+
+    @property
+    def tree(self) -> exp.Expr:
+        """The argument around its centre, x - c, as SQL; the argument itself where c is 0."""
+        if not self.constant:
+            return copied(self.value)
+        taken: exp.Expr = exp.Literal.number(repr(abs(self.constant)))
+        kind = exp.Sub if self.constant > 0 else exp.Add
+        return exp.Paren(this=kind(this=exp.Paren(this=copied(self.value)), expression=taken))
+
+
+Count = Callable[[], ReleasedValue]
+
+
+class Total(Protocol):
+    """The released sum of an expression over the rows."""
+
+    def __call__(self, tree: exp.Expr, over: ReleasedValue | None = None) -> ReleasedValue:
+        """The sum; `over`: the count of rows, where the sum only serves an average."""
+        ...
+
+
+Product = Callable[[exp.Expr, tuple[ReleasedValue, ReleasedValue, ReleasedValue]], ReleasedValue]
+"""The released sum of a product, given S(x), S(y) and n, around whose quotients it may be measured."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The released sums of one aggregate's arguments.
+
+    Attributes:
+      count: n.
+      total: S.
+      product: S of a product.
+    """
+
+    count: Count
+    total: Total
+    product: Product
+
+    def average(self, x: Centred) -> ReleasedExpression:
+        """c + S(x) / n, which lies in the range of x: what noise moved out of it is moved back."""
+        count = self.count()
+        mean: ReleasedExpression = Apply("mean", (self.total(x.tree, count), count))
+        mean = Apply("+", (Given(x.constant), mean)) if x.constant else mean
+        return mean if x.bounds is None else Apply("within", (mean, Given(x.bounds.lo), Given(x.bounds.hi)))
+
+    def spread(self, call: exp.Expr, x: Centred) -> ReleasedExpression:
+        """A variance or standard deviation."""
+        squares = _at_least_zero(self._around(x, x))
+        found = _enough(self._divisor(call), squares)
+        return Apply("sqrt", (found,)) if isinstance(call, _ROOTED) else found
+
+    def paired(self, call: exp.Expr, y: Centred, x: Centred) -> ReleasedExpression:
+        """A covariance, correlation or part of a regression line."""
+        if isinstance(call, exp.RegrCount):
+            return self.count()
+        if isinstance(call, (exp.RegrAvgx, exp.RegrAvgy)):
+            return self.average(x if isinstance(call, exp.RegrAvgx) else y)
+        if isinstance(call, (exp.CovarPop, exp.CovarSamp)):
+            return _enough(self._divisor(call), self._around(x, y))
+        within = _at_least_zero(self._around(x, x))
+        if isinstance(call, (exp.RegrSlope, exp.RegrIntercept)):
+            slope: ReleasedExpression = Apply("/", (self._around(x, y), within))
+            if isinstance(call, exp.RegrSlope):
+                return slope
+            return Apply("-", (self.average(y), Apply("*", (slope, self.average(x)))))
+        roots = Apply("*", (Apply("sqrt", (within,)), Apply("sqrt", (_at_least_zero(self._around(y, y)),))))
+        least: ReleasedExpression = Apply("greatest", (Given(-1.0), Apply("/", (self._around(x, y), roots))))
+        # GREATEST and LEAST pass over NULL, which says that there is no correlation.
+        within_one: ReleasedExpression = Apply("least", (Given(1.0), least))
+        corr = Apply("case", (Apply("is null", (Apply("/", (Given(1.0), roots)),)), Given(None), within_one))
+        return Apply("*", (corr, corr)) if isinstance(call, exp.RegrR2) else corr
+
+    def _around(self, x: Centred, y: Centred) -> ReleasedExpression:
+        """S_xy = S(x y) - S(x) S(y) / n, the sum of products around the means."""
+        beside = self.total(x.tree), self.total(y.tree), self.count()
+        return Apply("around", (self.product(exp.Mul(this=x.tree, expression=y.tree), beside), *beside))
+
+    def _divisor(self, call: exp.Expr) -> ReleasedExpression:
+        """n, or n - 1 of a sample."""
+        return Apply("-", (self.count(), Given(1))) if isinstance(call, _SAMPLED) else self.count()
+
+
+def _at_least_zero(value: ReleasedExpression) -> ReleasedExpression:
+    """GREATEST passes over NULL, which has to stay: of no rows there is no variance."""
+    return Apply("case", (Apply("is null", (value,)), Given(None), Apply("greatest", (Given(0.0), value))))
+
+
+def _enough(divisor: ReleasedExpression, value: ReleasedExpression) -> ReleasedExpression:
+    """The quotient where there are rows enough, by the noisy count; else NULL."""
+    return Apply("case", (Apply(">", (divisor, Given(0))), Apply("/", (value, divisor)), Given(None)))
+
+
+RANKED = (exp.WithinGroup, exp.PercentileCont, exp.PercentileDisc, exp.Median, exp.Max, exp.Min)
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_FINEST_S = 60.0
+"""Timestamps are told to the minute."""
+
+_MOST_BEYOND = 1_000_000_000
+
+_QUANTILE = re.compile(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
+
+
+def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
+    """Which rank a call asks for, and of what.
+
+    Args:
+      call: one of RANKED.
+    Raises: UnsupportedSQL.
+    """
+    if isinstance(call, exp.Median):
+        return AskedRank(0.5), _plain(call, call.this)
+    if isinstance(call, (exp.Max, exp.Min)):
+        return AskedRank(beyond=_beyond(call), highest=isinstance(call, exp.Max)), _plain(call, call.this)
+    function = call.this if isinstance(call, exp.WithinGroup) else call
+    name = function.sql_name().lower() if isinstance(function, exp.Func) else "this function"
+    if not isinstance(call, exp.WithinGroup) or not isinstance(function, (exp.PercentileCont, exp.PercentileDisc)):
+        hint = f"write {name}(0.5) WITHIN GROUP (ORDER BY x)"
+        raise UnsupportedSQL(f"this form of {name} is not supported", hint=hint, position=position_of(call))
+    ordered = call.expression.expressions
+    if len(ordered) != 1:
+        raise UnsupportedSQL(f"{name} of several columns is not supported", position=position_of(call))
+    q = _quantile(function, name)
+    return AskedRank(1 - q if ordered[0].args.get("desc") else q), _plain(call, ordered[0].this)
+
+
+def _plain(call: exp.Expr, argument: exp.Expr) -> exp.Expr:
+    if isinstance(argument, exp.Star):
+        hint = "name the column whose values are ranked: median(x)"
+        raise UnsupportedSQL("a rank of * is not supported", hint=hint, position=position_of(call))
+    if isinstance(argument, exp.Distinct):
+        hint = "leave DISTINCT out; GROUP BY x counts how common each value is"
+        raise UnsupportedSQL("a rank among distinct values is not supported", hint=hint, position=position_of(call))
+    return argument
+
+
+def _quantile(function: exp.Expr, name: str) -> float:
+    written = constant(function.this)
+    if isinstance(written, exp.Parameter):
+        written = sample(written, SqlType(Family.FLOAT))
+    text = constant_text(written)
+    if text is not None and _QUANTILE.fullmatch(text):
+        value = float(text)
+        if 0 <= value <= 1:
+            return value
+    hint = "write a number from 0 to 1, as in percentile_cont(0.5)"
+    raise UnsupportedSQL(f"this quantile of {name} is not supported", hint=hint, position=position_of(function))
+
+
+def _beyond(call: exp.Expr) -> int | None:
+    """k of `max(x, k)`: the value that about k privacy units lie beyond; None where it is left out."""
+    more = call.expressions
+    if not more:
+        return None
+    written = more[0]
+    if len(more) == 1 and isinstance(written, exp.Literal) and written.name.isdigit():
+        k = int(written.name)
+        if k <= _MOST_BEYOND:
+            return k
+    name = type(call).__name__.lower()
+    hint = f"{name}(x, 20) is the value that about 20 people lie beyond; of two columns write greatest(x, y)"
+    raise UnsupportedSQL(f"this form of {name.upper()} is not supported", hint=hint, position=position_of(call))
+
+
+def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr, Grid]:
+    """The place of each value on its public grid: SQL of a bigint in [0, n_codes), NULL for NULL; and the grid.
+
+    A number is rounded to the nearest place; of whole numbers and of numeric(p, s) the grid has every value unless
+    that is more than MOST_STEPS. Days are told to the day, timestamps to the minute, or to the hour of ranges longer
+    than eight years.
+
+    Raises: UnsupportedSQL for what has no order here; SensitivityUnbounded for a column without a declared range.
+    """
+    scalar = bind_scalar(argument, scope)
+    family = None if scalar.type is None else scalar.type.family
+    if family in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ):
+        return _moment_on_grid(argument, scalar, scope)
+    if not scalar.is_number or scalar.is_null:
+        ranked = call.this if isinstance(call, exp.WithinGroup) else call
+        name = ranked.sql_name().lower() if isinstance(ranked, exp.Func) else "a rank"
+        hint = "ranks are of numbers, dates and timestamps with a declared range"
+        raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, position=position_of(argument))
+    sql, bounds = bind_measure(argument, scope)
+    shown: ResultType = "int8" if bounds.integral and isinstance(call, _OF_A_ROW) else "float8"
+    if isinstance(call, exp.WithinGroup) and isinstance(call.this, exp.PercentileDisc) and bounds.integral:
+        shown = "int8"
+    step = 1.0 if bounds.whole else _decimal_step(scalar)
+    grid = Grid.over(bounds.lo, bounds.hi, step, shown)
+    declared = any(scope.declared(column)[1].range is not None for column in columns_of(sql))
+    if step is not None and grid.step > step and not declared:  # a text's length, say: all would be at one place
+        hint = "say how far it goes, as in LEAST(x, 1000)"
+        raise SensitivityUnbounded(
+            "nothing says how large the ranked values are", hint=hint, position=position_of(argument)
+        )
+    return _place(sql, grid), grid
+
+
+_OF_A_ROW = (exp.Max, exp.Min)
+"""What PostgreSQL gives in the type of the column."""
+
+
+def _decimal_step(scalar: Scalar) -> float | None:
+    """Of numeric(p, s) the last decimal place; None for doubles."""
+    digits = scalar.digits
+    return None if digits is None else float(10.0**-digits.scale)
+
+
+def _moment_on_grid(argument: exp.Expr, scalar: Scalar, scope: Scope) -> tuple[exp.Expr, Grid]:
+    span = scalar.span or scalar.declared
+    if span is None:
+        hint = "ask the custodian to declare `range = [first day, last day]` for it in the policy"
+        raise UnsupportedSQL("a rank of dates needs their declared range", hint=hint, position=position_of(argument))
+    first, last = (day.toordinal() - _EPOCH for day in span)
+    assert scalar.type is not None, "asked before"
+    if scalar.type.family is Family.DATE:
+        day = cast_sql(exp.Literal.string(span[0].isoformat()), "DATE")
+        number = exp.Sub(this=exp.Paren(this=copied(argument)), expression=day)
+        sql, _ = bind_measure(number, scope)
+        grid = Grid.over(float(first), float(last), 1.0, "date")
+        return _place(sql, Grid.over(0.0, float(last - first), 1.0, "date")), grid
+    seconds = exp.Extract(this=exp.Var(this="EPOCH"), expression=exp.Paren(this=copied(argument)))
+    sql, _ = bind_measure(seconds, scope)
+    start = datetime(span[0].year, span[0].month, span[0].day, tzinfo=UTC).timestamp()
+    width = (last - first + 1) * 86400.0
+    step = _FINEST_S if width / _FINEST_S < 1 << 22 else 3600.0
+    grid = Grid(start, step, int(width / step) + 1, "timestamptz" if scalar.zoned else "timestamp")
+    return _place(sql, grid), grid
+
+
+def _place(sql: exp.Expr, grid: Grid) -> exp.Expr:
+    """floor((x - low) / step + 1/2): the clamped x makes it a place of the grid."""
+    number: exp.Expr = sql if isinstance(sql, (exp.Cast, exp.Column)) else exp.Paren(this=sql)
+    if grid.low:
+        number = exp.Paren(this=exp.Sub(this=number, expression=_double(grid.low)))
+    if grid.step != 1.0:
+        once = 1 / grid.step
+        if abs(once - round(once)) < 1e-6 * once and once > 1:
+            number = exp.Mul(this=number, expression=_double(float(round(once))))
+        else:
+            number = exp.Div(this=number, expression=_double(grid.step), typed=True)
+    half = exp.Add(this=number, expression=_double(0.5))
+    return cast_sql(exp.Floor(this=half), "BIGINT")
+
+
+def _double(value: float) -> exp.Expr:
+    return cast_sql(number_sql(Decimal(repr(value))), "DOUBLE")
+
+
+def check_typed(call: exp.Expr, argument: exp.Expr) -> None:
+    """Refuse SUM and AVG of NULL or of a quoted literal, whose type nothing says. Raises: AmbiguousFunction."""
+    written = argument.unnest()
+    if isinstance(written, exp.Null) or (isinstance(written, exp.Literal) and written.is_string):
+        message = f"function {call.key}(unknown) is not unique"
+        raise AmbiguousFunction(message, hint="write the type: NULL::numeric", position=position_of(written))
+
+
+_MOST_JOINTLY = 16
+"""Columns whose rows of values are counted."""
+
+_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, *SPREADS, *PAIRED, *RANKED)
+
+
+def nested_aggregate(node: exp.Expr) -> UnsupportedSQL:
+    """The refusal of `avg(count(*))`, with the way to ask for numbers per person."""
+    table = "(SELECT id, count(*) AS n FROM t GROUP BY id) p"
+    hint = f"aggregate per person first, by their key: SELECT avg(n) FROM {table}"
+    return UnsupportedSQL("an aggregate inside an aggregate is not supported", hint=hint, position=position_of(node))
+
+
+class Aggregates:
+    """The aggregates of one statement, each once.
+
+    Attributes:
+      found: so far.
+      arguments: of the calls, as they are bound: columns, expressions, stars.
+    """
+
+    def __init__(self, scope: Scope, given: Sequence[exp.Expr] = (), *, exactly: bool = False) -> None:
+        """The aggregates of a SELECT over a scope.
+
+        Args:
+          given: the bound conditions that every tuple passes, which narrow what a sum can reach.
+          exactly: are they computed without noise, so that sums need not stay near 0?
+        """
+        self._exactly = exactly
+        self._scope = scope
+        self._given = given
+        self.found: list[BoundAggregate] = []
+        self.arguments: list[exp.Expr] = []
+
+    def bind(self, node: exp.Expr) -> ReleasedExpression | None:
+        """What an aggregate call is of the statement's aggregates; None for anything else.
+
+        Args:
+          node: its columns bound.
+        Raises: UnsupportedSQL.
+        """
+        where = node.expression.this if isinstance(node, exp.Filter) else None
+        call = node.this if isinstance(node, exp.Filter) else node
+        if not isinstance(call, _AGGREGATES):
+            return None
+        within = nodes(call.expression if isinstance(call, exp.WithinGroup) else call)
+        nested = next((part for part in within if part is not call and isinstance(part, exp.AggFunc)), None)
+        if nested is not None:
+            raise nested_aggregate(nested)
+        self.arguments += [call.this] if call.this is not None else []
+        self.arguments += [call.expression] if isinstance(call, PAIRED) else []
+        label = str(node.meta.get(LABEL, "") or call.meta.get(LABEL, ""))
+        condition = None if where is None else bind_predicate(where, self._scope)
+        if isinstance(call, exp.Count):
+            return self._count(call, condition, label)
+        if isinstance(call, RANKED):
+            return self._rank(call, condition, label)
+        if isinstance(call.this, exp.Distinct):
+            hint = "each value is everybody's who has it; write {}(x), or GROUP BY x and add up what is common"
+            hint = hint.format(type(call).__name__.lower())
+            name = type(call).__name__.upper()
+            raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, position=position_of(call.this))
+        check_typed(call, call.this)
+        if isinstance(call, exp.Sum):
+            return self._sum(call.this, where, label)
+        return self._quotient(call, where, condition, label)
+
+    def _quotient(
+        self, call: exp.Expr, where: exp.Expr | None, condition: exp.Expr | None, label: str
+    ) -> ReleasedExpression:
+        """What is computed from counts and sums that are measured together (`planner.binding.aggregates`)."""
+        arguments = [call.this, call.expression] if isinstance(call, PAIRED) else [call.this]
+        for argument in arguments:
+            check_typed(call, argument)
+        for argument in arguments:
+            condition = self._where_known(argument, condition)
+
+        def total(tree: exp.Expr, over: ReleasedValue | None = None) -> ReleasedValue:
+            written = label if isinstance(call, exp.Avg) else f"{label}, sum"
+            return self._sum(tree, where, written, moment=1, over=None if over is None else over.release)
+
+        def product(tree: exp.Expr, beside: Sequence[ReleasedValue]) -> ReleasedValue:
+            x, y, n = (one.release for one in beside)
+            what = "squares" if x == y else "products"
+            return self._sum(tree, where, f"{label}, sum of {what}", moment=2, around=(x, y, n))
+
+        def count() -> ReleasedValue:
+            return self._add(BoundAggregate("count", None, condition, f"{label}, how many", moment=0))
+
+        moments = Moments(count, total, product)
+        if isinstance(call, PAIRED):
+            y, x = (self._centred(one, other) for one, other in (arguments, arguments[::-1]))
+            return moments.paired(call, y, x)
+        if isinstance(call, exp.Avg):
+            return moments.average(self._centred(call.this))
+        return moments.spread(call, self._centred(call.this))
+
+    def _rank(self, call: exp.Expr, condition: exp.Expr | None, label: str) -> ReleasedValue:
+        """A quantile or an extreme: NULL has no rank."""
+        if isinstance(call, exp.WithinGroup):
+            label = str(call.this.meta.get(LABEL, "")) or label
+        rank, argument = asked_rank(call)
+        self.arguments[-1:] = [argument]
+        place, grid = on_grid(call, argument, self._scope)
+        known = self._where_known(argument, condition)
+        return self._add(BoundAggregate("rank", place, known, label, grid=grid, rank=rank))
+
+    def type_of(self, value: ReleasedValue) -> ResultType:
+        """The type of an aggregate in an answer: a count is a whole number, and so is a sum of such."""
+        found = self.found[value.release]
+        if found.grid is not None:
+            return found.grid.type
+        return "int8" if found.bounds is None or found.bounds.integral else "float8"
+
+    def _centred(self, argument: exp.Expr, beside: exp.Expr | None = None) -> Centred:
+        """An argument around its centre, NULL where the one beside it is."""
+        _, bounds = (None, None) if self._exactly else bind_measure(argument, self._scope, self._given)
+        unknown = None if beside is None else is_null(beside, self._scope)
+        if unknown is not None:
+            argument = exp.Case(ifs=[exp.If(this=exp.Not(this=exp.Paren(this=unknown)), true=copied(argument))])
+        return Centred(argument, centre(bounds), bounds)
+
+    def _sum(
+        self,
+        argument: exp.Expr,
+        where: exp.Expr | None,
+        label: str,
+        moment: int | None = None,
+        around: tuple[int, int, int] | None = None,
+        over: int | None = None,
+    ) -> ReleasedValue:
+        if where is not None:
+            argument = exp.Case(ifs=[exp.If(this=copied(where), true=argument)])
+        sql, bounds = bind_measure(argument, self._scope, self._given)
+        column = summed_column(argument)
+        return self._add(BoundAggregate("sum", sql, None, label, bounds, moment, around, over, column=column))
+
+    def _count(self, call: exp.Count, condition: exp.Expr | None, label: str) -> ReleasedExpression:
+        argument = call.this
+        if argument is None:
+            raise InvalidSyntax("COUNT lacks its argument", hint="write COUNT(*)", position=position_of(call))
+        if isinstance(argument, exp.Star):
+            return self._add(BoundAggregate("count", None, condition, label))
+        if isinstance(argument, exp.Distinct):
+            return self._distinct(argument, condition, label)
+        if call.expressions:
+            raise UnsupportedSQL("COUNT of several columns is not supported", position=position_of(call))
+        return self._known(argument, condition, label)
+
+    def _known(self, argument: exp.Expr, condition: exp.Expr | None, label: str) -> ReleasedExpression:
+        """How many tuples have a value: equal to COUNT(*) where it cannot be NULL."""
+        return self._add(BoundAggregate("count", None, self._where_known(argument, condition), label))
+
+    def _where_known(self, argument: exp.Expr, condition: exp.Expr | None) -> exp.Expr | None:
+        null = is_null(argument, self._scope)
+        if null is None:
+            return condition
+        known = exp.Not(this=exp.Paren(this=bind_predicate(null, self._scope)))
+        return known if condition is None else conjunction([condition, known])
+
+    def _distinct(self, distinct: exp.Distinct, condition: exp.Expr | None, label: str) -> ReleasedExpression:
+        """How many values, or rows of values: of (a, b) NULL counts as one, of a, b a row with NULL is left out."""
+        position = position_of(distinct)
+        written = distinct.expressions
+        row = written[0] if len(written) == 1 and isinstance(written[0], exp.Tuple) else None
+        arguments = written if row is None else row.expressions
+        if len(arguments) > _MOST_JOINTLY or any(isinstance(part, (exp.Star, exp.Tuple)) for part in arguments):
+            hint = f"name the columns, at most {_MOST_JOINTLY}"
+            raise UnsupportedSQL("this COUNT(DISTINCT ...) is not supported", hint=hint, position=position)
+        values = [self._distinct_value(part, position) for part in arguments]
+        for part in arguments if row is None else ():
+            condition = self._where_known(part, condition)
+        alone = len(values) == 1 and (row is None or is_null(arguments[0], self._scope) is None)
+        value = values[0] if alone else joint_value(values)
+        return self._add(BoundAggregate("distinct", value, condition, label))
+
+    def _distinct_value(self, argument: exp.Expr, position: int | None) -> exp.Expr:
+        scalar = bind_scalar(argument, self._scope)
+        value = None if scalar.type is None else distinct_value(scalar.sql, scalar.type)
+        if value is None:
+            message = f"COUNT(DISTINCT ...) over {scalar.kind} is not supported"
+            hint = "count distinct columns of numeric(p, s), whole numbers, texts, dates, timestamps or uuids"
+            raise UnsupportedSQL(message, hint=hint, position=position)
+        return value
+
+    def _add(self, aggregate: BoundAggregate) -> ReleasedValue:
+        for index, other in enumerate(self.found):
+            if replace(other, label=aggregate.label) == aggregate:
+                return ReleasedValue(index)
+        self.found.append(aggregate)
+        return ReleasedValue(len(self.found) - 1)

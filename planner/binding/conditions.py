@@ -1,0 +1,153 @@
+"""Conditions in one form, and when a scalar expression is NULL.
+
+One form for the conditions that differ in spelling only, so that one question has one plan.
+
+When is a scalar expression NULL? What COUNT(expression) and the denominator of AVG leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from operator import itemgetter
+
+from sqlglot import exp
+
+from planner.binding.scope import Scope
+from planner.sql.trees import Age, children, column_ref, copied
+
+_MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
+    exp.EQ: exp.EQ,
+    exp.NEQ: exp.NEQ,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+}
+
+_Key = tuple[bool, tuple[str, ...]]
+
+
+def normal_form(conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
+    """The conditions of a conjunction without repetition and TRUE, in an order of their own; columns before literals.
+
+    A condition raises for no row, so neither their order nor that of their sides means anything.
+
+    >>> from sqlglot import parse_one
+    >>> [condition.sql() for condition in normal_form(map(parse_one, ["b.y > a.x", "3 < a.x", "a.x > 3"]))]
+    ['a.x > 3', 'a.x < b.y']
+    """
+    keyed = [_oriented(condition) for condition in conditions if condition != exp.true()]
+    keyed.sort(key=itemgetter(0))
+    repeated = [False, *(one == other for one, other in pairwise(keyed))]  # trees are compared where keys are equal
+    return tuple(condition for (_, condition), again in zip(keyed, repeated, strict=False) if not again)
+
+
+def _oriented(condition: exp.Expr) -> tuple[_Key, exp.Expr]:
+    """The condition with the smaller side on the left, and its key."""
+    mirrored = _MIRRORED.get(type(condition))
+    if mirrored is None:
+        return _key(condition), condition
+    left, right = _key(condition.this), _key(condition.expression)
+    if right < left:
+        left, right = right, left
+        condition = mirrored(this=condition.expression, expression=condition.this)
+    return (left[0] and right[0], (type(condition).__name__, *left[1], *right[1])), condition
+
+
+def _key(node: exp.Expr) -> _Key:
+    """What is written, in the order of the tree; without a column last. Good for an order, too weak for equality."""
+    if isinstance(node, exp.Column):
+        return False, column_ref(node)
+    words: list[str] = []
+    constant = True
+    stack: list[exp.Expr] = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, exp.Column):
+            constant = False
+            words += column_ref(current)
+            continue
+        words.append(type(current).__name__)
+        words += [str(value) for value in current.args.values() if value is not None and not _is_tree(value)]
+        stack += reversed(children(current))
+    return constant, tuple(words)
+
+
+def _is_tree(value: object) -> bool:
+    return isinstance(value, (exp.Expr, list))
+
+
+_STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.Extract, exp.Abs, Age)
+
+_OF_ONE = (exp.TimestampTrunc, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.DPipe, exp.Floor, exp.Ceil, exp.Left)
+
+
+def is_null(node: exp.Expr, scope: Scope) -> exp.Expr | None:
+    """A condition that is true where the expression is NULL and never NULL itself; None where it never is.
+
+    Args:
+      node: its columns bound.
+    Returns: a condition as an analyst might write it; `planner.expressions.predicates` makes it total.
+    """
+    if isinstance(node, exp.Null):
+        return exp.true()
+    if isinstance(node, (exp.Literal, exp.Boolean, exp.Interval, exp.DataType, exp.Var)):
+        return None
+    if isinstance(node, exp.Column):
+        return _null(node) if scope.may_be_null(node) else None
+    if isinstance(node, _STRICT):
+        return _any([is_null(part, scope) for part in node.iter_expressions()])
+    if isinstance(node, exp.Case) and node.args.get("this") is None:
+        return _case(node, scope)
+    if isinstance(node, exp.Coalesce):
+        parts = [is_null(part, scope) for part in (node.this, *node.expressions)]
+        return None if None in parts else exp.and_(*(part for part in parts if part is not None), copy=False)
+    return _null(node)
+
+
+def is_strict(node: exp.Expr, alias: str | None = None) -> bool:
+    """Is it NULL whenever its columns are, as of a row that a LEFT JOIN does not find?
+
+    Args:
+      alias: of the table whose columns are meant; None: all of them, of which it has one.
+
+    >>> from sqlglot import parse_one
+    >>> texts = ("a", "date_trunc('month', a)", "lower(a || 'x')", "2 * a + 1", "coalesce(a, 0)", "1", "a IS NULL")
+    >>> [is_strict(parse_one(text, dialect="postgres")) for text in texts]
+    [True, True, True, True, False, False, False]
+    """
+    if isinstance(node, exp.Column):
+        return alias is None or node.table == alias
+    if isinstance(node, (*_STRICT, *_OF_ONE)):
+        return any(is_strict(part, alias) for part in node.iter_expressions())
+    return False
+
+
+def _null(node: exp.Expr) -> exp.Is:
+    return exp.Is(this=exp.Paren(this=copied(node)), expression=exp.Null())
+
+
+def _any(conditions: list[exp.Expr | None]) -> exp.Expr | None:
+    known = [condition for condition in conditions if condition is not None]
+    return exp.or_(*known, copy=False) if known else None
+
+
+def _case(node: exp.Case, scope: Scope) -> exp.Expr | None:
+    """The first branch whose condition is true decides."""
+    default = node.args.get("default")
+    null: exp.Expr | None = exp.true() if default is None else is_null(default, scope)
+    for branch in reversed(node.args["ifs"]):
+        chosen = is_null(branch.args["true"], scope)
+        holds = exp.Is(this=exp.Paren(this=copied(branch.this)), expression=exp.true())
+        fails = exp.Is(this=exp.Paren(this=copied(branch.this)), expression=exp.true(), negate=True)
+        otherwise = null if null is None or isinstance(null, exp.Boolean) else exp.Paren(this=null)
+        null = _any([_both(holds, chosen), _both(fails, otherwise)])
+    return null
+
+
+def _both(left: exp.Expr, right: exp.Expr | None) -> exp.Expr | None:
+    """left AND right, `right` None for never and TRUE for always."""
+    if right is None or isinstance(right, exp.Boolean):
+        return None if right is None else left
+    return exp.and_(left, right, copy=False)

@@ -1,0 +1,315 @@
+"""A SELECT around an answer, `SELECT ... FROM (SELECT ... GROUP BY ...) AS t`: it reads released rows only.
+
+What names and aggregates mean in a SELECT around an answer, each of whose groups is one row of it.
+
+A SELECT around an answer, `SELECT ... FROM (SELECT ... GROUP BY ...) AS t`: it reads released rows only.
+
+Tools for charts and notebooks write it around a question to rename, sort, filter or cut its rows, or to group them by
+all their keys once more, which leaves each row as it is. All of that is post-processing, so the inner question is the
+one that is asked: written with or without, it is the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundOutput, BoundQuery
+from planner.binding.group_keys import distinct_as_groups, position_in
+from planner.binding.limit_offset import output_name, row_count
+from planner.binding.released_select import Released, ReleasedArithmetic, ReleasedClauses
+from planner.errors import StatementTooComplex, UnknownColumn, UnsupportedSQL, did_you_mean
+from planner.limits import MAX_OUTPUTS
+from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, RowCount, is_never_true
+from planner.sql.sql_types import ResultType
+from planner.sql.trees import fold, holds, position_of
+
+_SUMS = (exp.Sum, exp.Avg)
+
+
+class AnswerColumns(ReleasedArithmetic):
+    """Binds expressions over the columns of an answer.
+
+    Args:
+      name: the subquery's alias, or None.
+      outputs: its columns.
+      groups: what GROUP BY names, all keys of the answer among it; None where there are no groups.
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        outputs: tuple[BoundOutput, ...],
+        groups: frozenset[ReleasedExpression] | None = None,
+    ) -> None:
+        self._name = name
+        self._outputs = outputs
+        self._groups = groups
+
+    def bind(self, node: exp.Expr) -> Released:
+        """Bind an expression. Raises: UnknownColumn, UnsupportedSQL."""
+        if isinstance(node, exp.Paren):
+            return self.bind(node.this)
+        if self._groups is not None:
+            found = self._of_group(node, self._groups)
+            if found is not None:
+                return found
+        return self._column(node) if isinstance(node, exp.Column) else self._operation(node)
+
+    def check_table(self, column: exp.Column) -> None:
+        """What stands before a dot must be the subquery's name. Raises: UnknownColumn."""
+        table = column.args.get("table")
+        if table is not None and (column.args.get("db") is not None or fold(table) != self._name):
+            message = f"there is no table {table.name!r} around this subquery"
+            raise UnknownColumn(message, hint="name the subquery's alias", position=position_of(column))
+
+    def _of_group(self, node: exp.Expr, groups: frozenset[ReleasedExpression]) -> Released | None:
+        """An aggregate over the one row of a group, or what GROUP BY names; None for what is made of such."""
+        row = AnswerColumns(self._name, self._outputs)
+        if isinstance(node, exp.AggFunc):
+            return _over_one_row(node, row)
+        if holds(node, exp.AggFunc):
+            return None
+        found = row.bind(node)
+        if found.expression in groups:
+            return found
+        if isinstance(node, exp.Column):
+            hint = "group by it, or aggregate it"
+            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, position=position_of(node))
+        return None
+
+    def _column(self, column: exp.Column) -> Released:
+        self.check_table(column)
+        name = fold(column.this)
+        found = [output for output in self._outputs if output.name == name]
+        if not found:
+            hint = did_you_mean(name, (output.name for output in self._outputs))
+            raise UnknownColumn(f"the subquery has no column {name!r}", hint=hint, position=position_of(column))
+        if len({output.expression for output in found}) > 1:
+            message = f"the subquery has several columns {name!r}"
+            raise UnsupportedSQL(message, hint="give each an alias of its own", position=position_of(column))
+        return Released(found[0].expression, found[0].type, found[0].enum)
+
+
+def _over_one_row(call: exp.AggFunc, row: AnswerColumns) -> Released:
+    """COUNT, SUM or AVG of what one row has."""
+    argument = call.this
+    if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
+        (argument,) = argument.expressions
+    if isinstance(call, exp.Count) and isinstance(argument, exp.Star):
+        return Released(Given(1), "int8")
+    if not isinstance(call, (exp.Count, *_SUMS)) or not isinstance(argument, exp.Expr):
+        message = f"{type(call).__name__.upper()} over an answer is not supported"
+        raise UnsupportedSQL(message, hint="aggregate once", position=position_of(call))
+    value = row.bind(argument)
+    if isinstance(call, exp.Count):
+        return Released(Apply("case", (Apply("is null", (value.expression,)), Given(0), Given(1))), "int8")
+    if not value.is_number:
+        raise UnsupportedSQL("a sum of something that is no number", position=position_of(call))
+    kind: ResultType | None = "float8" if isinstance(call, exp.Avg) else value.type
+    return Released(value.expression, kind)
+
+
+_CLAUSES = ("where", "order")
+
+
+def inner_answer(select: exp.Select) -> exp.Select | None:
+    """The question inside, where a SELECT reads nothing but one; what it does to its rows `OuterSelect` says.
+
+    >>> from sqlglot import parse_one
+    >>> inner_answer(parse_one("SELECT n AS customers FROM (SELECT count(*) AS n FROM customer) AS t LIMIT 10")).sql()
+    'SELECT COUNT(*) AS n FROM customer'
+    """
+    source = _only_source(select)
+    return None if source is None else answer_within(source[1])
+
+
+def answer_within(body: exp.Expr) -> exp.Select | None:
+    """The SELECT of a subquery, where its rows are an answer's, and no join tuples."""
+    while isinstance(body, (exp.Subquery, exp.Paren)) and not (body.args.get("alias") or body.args.get("joins")):
+        body = body.this
+    if not isinstance(body, exp.Select):
+        return None
+    return body if groups_itself(body) or inner_answer(body) is not None else None
+
+
+def _only_source(select: exp.Select) -> tuple[str | None, exp.Expr] | None:
+    """The name and the body of the one subquery, or of the one CTE, that a SELECT reads."""
+    clause, entries = select.args.get("from_"), select.args.get("with_")
+    if clause is None or select.args.get("joins"):
+        return None
+    item = clause.this
+    alias = item.args.get("alias")
+    if item.args.get("joins") or (alias is not None and alias.args.get("columns")):
+        return None
+    name = fold(alias.this) if alias is not None and alias.this is not None else None
+    if isinstance(item, exp.Subquery) and entries is None:
+        return name, item.this
+    if not (isinstance(item, exp.Table) and entries is not None and len(entries.expressions) == 1):
+        return None
+    entry = entries.expressions[0]
+    plain = isinstance(item.this, exp.Identifier) and not (item.args.get("db") or item.args.get("sample"))
+    if not plain or entry.args["alias"].args.get("columns") or fold(entry.args["alias"].this) != fold(item.this):
+        return None
+    return name or fold(item.this), entry.this
+
+
+def groups_itself(select: exp.Select) -> bool:
+    """Has it GROUP BY, HAVING, DISTINCT or an aggregate of its own?"""
+    if any(select.args.get(part) for part in ("group", "having", "distinct")):
+        return True
+    clauses = [clause for part in _CLAUSES if (clause := select.args.get(part)) is not None]
+    return any(holds(part, exp.AggFunc) for part in [*select.expressions, *clauses])
+
+
+def _counts_all(node: exp.Expr) -> bool:
+    """COUNT(*), or COUNT(1)."""
+    if not isinstance(node, exp.Count):
+        return False
+    return isinstance(node.this, exp.Star) or (isinstance(node.this, exp.Literal) and not node.this.is_string)
+
+
+class OuterSelect(ReleasedClauses):
+    """The clauses of such a SELECT.
+
+    Args:
+      select: the statement, of which `inner_answer` is not None.
+      inner: that question, bound.
+    """
+
+    def __init__(self, select: exp.Select, inner: BoundQuery) -> None:
+        super().__init__(distinct_as_groups(select))
+        source = _only_source(select)
+        assert source is not None, "inner_answer found one"
+        self._inner = inner
+        self._row = AnswerColumns(source[0], inner.outputs)
+        self._grouped = groups_itself(self._select)
+        self._binder = AnswerColumns(source[0], inner.outputs, self._groups()) if self._grouped else self._row
+
+    def keeps_rows(self) -> bool:
+        """Is every row of the answer a group of its own? Only so does an aggregate over it need no computation."""
+        if not self._grouped:
+            return True
+        if self._select.args.get("distinct"):
+            return False
+        keys = {KeyValue(index) for index in range(len(self._inner.keys))}
+        if keys or self._select.args.get("group"):
+            return keys <= self._groups()
+        cut = self._inner.having is not None or self._inner.limit is not None or self._inner.offset
+        counted = any(holds(item, exp.Count) for item in self._select.expressions)  # a charge to learn that 1 is 1
+        return not (cut or counted) and self._select.args.get("where") is None  # the one row is there
+
+    def _groups(self) -> frozenset[ReleasedExpression]:
+        """What GROUP BY names: columns, expressions, aliases or positions of the select list."""
+        clause = self._select.args.get("group")
+        items = clause.expressions if clause is not None else []
+        return frozenset(self._row.bind(self._meant(item)).expression for item in items)
+
+    def _meant(self, item: exp.Expr) -> exp.Expr:
+        """As PostgreSQL has it: a position, a column of the subquery, or an alias of the select list."""
+        items = self._select.expressions
+        if isinstance(item, exp.Literal) and not item.is_string:
+            chosen: exp.Expr = items[position_in(len(items), item, "GROUP BY")].unalias()
+            return chosen
+        known = {output.name for output in self._inner.outputs}
+        if isinstance(item, exp.Column) and item.args.get("table") is None and fold(item.this) not in known:
+            return next(
+                (each.unalias() for each in items if each.alias and output_name(each) == fold(item.this)), item
+            )
+        return item
+
+    def counts_rows(self) -> bool:
+        """Is it COUNT(*) over the whole answer, as tools ask before they fetch it?
+
+        Not of an answer without numbers: that names groups that may be empty, and who counts them means
+        COUNT(DISTINCT key).
+        """
+        if not self._inner.aggregates:
+            return False
+        items = self._select.expressions
+        plain = not any(self._select.args.get(part) for part in ("group", "having", "distinct", "order"))
+        return plain and len(items) == 1 and _counts_all(items[0].unalias())
+
+    def count(self) -> BoundQuery:
+        """The inner question, of whose answer only the number of rows is shown. Raises: as `query`."""
+        where = self.condition("where", "WHERE", self._row)
+        if where is not None and (self._inner.limit is not None or self._inner.offset):
+            self._check_only_cuts()
+        conditions = tuple(part for part in (self._inner.having, where) if part is not None)
+        name = output_name(self._select.expressions[0])
+        limit, offset = row_count(self._select, "limit"), row_count(self._select, "offset")
+        cut, known = limit == 0 or bool(offset), self._known_count(conditions)
+        if cut or known is not None:
+            return BoundQuery(
+                tables=self._inner.tables,
+                predicates=self._inner.predicates,
+                keys=(),
+                aggregates=(),
+                outputs=(BoundOutput(name, "int8", Given(known or 0)),),
+                limit=0 if cut else None,
+            )
+        return replace(
+            self._inner,
+            outputs=(BoundOutput(name, "int8", RowCount()),),
+            having=Apply("and", conditions) if len(conditions) > 1 else next(iter(conditions), None),
+        )
+
+    def _known_count(self, conditions: Sequence[ReleasedExpression]) -> int | None:
+        """The rows of an answer that has so many whatever is released: of none, or without keys, which is one row."""
+        if self._inner.limit == 0 or any(map(is_never_true, conditions)):
+            return 0
+        return None if self._inner.keys or conditions else int(not self._inner.offset)
+
+    def query(self) -> BoundQuery:
+        """The inner question with the rows and columns that are left of its answer.
+
+        Raises: UnknownColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
+        """
+        outputs = [output for item in self._select.expressions for output in self._outputs(item)]
+        if len(outputs) > MAX_OUTPUTS:
+            place = position_of(self._select.expressions[-1])
+            raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=place)
+        where, having = self.condition("where", "WHERE", self._row), self.condition("having", "HAVING")
+        order = self.order(outputs)
+        if self._inner.limit is not None or self._inner.offset:
+            self._check_only_cuts()
+        conditions = tuple(part for part in (self._inner.having, where, having) if part is not None)
+        limit, offset = self._cut()
+        return replace(
+            self._inner,
+            outputs=tuple(outputs),
+            having=Apply("and", conditions) if len(conditions) > 1 else next(iter(conditions), None),
+            order=order or self._inner.order,
+            limit=limit,
+            offset=offset,
+        )
+
+    def _check_only_cuts(self) -> None:
+        """What LIMIT has cut may be cut again; HAVING and ORDER BY of the inner question come before its LIMIT."""
+        for part in ("where", "having", "order"):
+            clause = self._select.args.get(part)
+            if clause is not None:
+                message = "filtering or sorting what LIMIT has cut is not supported"
+                hint = "filter and sort inside, where LIMIT stands"
+                raise UnsupportedSQL(message, hint=hint, position=position_of(clause))
+
+    def _bind(self, node: exp.Expr) -> Released:
+        return self._binder.bind(node)
+
+    def _outputs(self, item: exp.Expr) -> list[BoundOutput]:
+        if isinstance(item, exp.Star) and not self._grouped:
+            return list(self._inner.outputs)
+        if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) and not self._grouped:
+            self._row.check_table(item)
+            return list(self._inner.outputs)
+        return [self.output(item)]
+
+    def _cut(self) -> tuple[int | None, int]:
+        """The rows that are left of those that are left."""
+        limit, offset = row_count(self._select, "limit"), row_count(self._select, "offset") or 0
+        if self._inner.limit is not None:
+            left = max(0, self._inner.limit - offset)
+            limit = left if limit is None else min(limit, left)
+        return limit, self._inner.offset + offset

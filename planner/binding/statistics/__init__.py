@@ -1,1 +1,0 @@
-"""Aggregate calls: what is counted, added up or ranked, and what follows from it."""

@@ -1,0 +1,390 @@
+"""Views written out: each reference to one becomes the subquery that its definition stands for.
+
+Views: each is the subquery that it stands for, in a statement and therefore in its plan. No database is asked for
+one.
+
+In: a statement, and a schema with the definitions of its views as the database spells them.
+Out: a statement that names tables only; which views can be asked, and why the others cannot.
+
+A view that is declared public and may read people's rows whenever it is asked (`Ownership.may_show_owned`) is
+answered by itself and nowhere else: one person could change any of its rows, so joined with private tables, or as the
+groups of a question, it would let one person move everybody's tuples. What a materialized view or a foreign table
+holds does not change when a person's rows go.
+
+A view that reads what the policy does not name is not there, as its tables are not. A definition is part of the
+schema's fingerprint: one that changes is a change of the schema. A view of DuckDB is never written out, since its
+text is DuckDB's SQL; it can be declared public.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from planner.binding.derived_columns import ANSWERS, NAMESPACE, VIEW, refused_view
+from planner.binding.outer_select import answer_within
+from planner.binding.scope import table_reference
+from planner.errors import PlannerError, StatementTooComplex, UnsupportedSQL
+from planner.limits import check_depth
+from planner.parsing.grammar import check_grammar
+from planner.parsing.lexer import scan
+from planner.parsing.parse import Statement, private_select, read
+from planner.policy.policy import Policy
+from planner.postprocessing.allowed_sql import check_allowed
+from planner.postprocessing.decompose import decompose
+from planner.public.route import check_public_grammar, means_cte, names_private_table
+from planner.schema import Schema, View, table_name
+from planner.sql.trees import children, copied, holds, nodes, position_of, tables_of
+
+_LIKE = {"~~": ("LIKE",), "!~~": ("NOT", "LIKE"), "~~*": ("ILIKE",), "!~~*": ("NOT", "ILIKE")}
+_LIKE_ESCAPE = ["like_escape", "(", "''", "::", "text", ",", "''", "::", "text", ")"]
+_QUOTED_FUNCTIONS = frozenset({'"left"', '"right"', '"substring"', '"position"', '"overlay"'})
+_LISTS = {("=", "ANY"): ("IN",), ("<>", "ALL"): ("NOT", "IN")}
+_OF_ONE_TYPE = (
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif,
+    exp.Coalesce, exp.Least, exp.Greatest, exp.Pow, exp.Mod, exp.Add, exp.Sub, exp.Mul, exp.Div,
+)  # fmt: skip
+"""What PostgreSQL applies to values of one type alone, so that a literal has the type of what stands beside it."""
+
+_TEXTS = frozenset({"TEXT", "VARCHAR", "BPCHAR"})
+_WHOLE = frozenset({"SMALLINT", "INT", "BIGINT"})
+_NUMBERS = _WHOLE | {"DECIMAL", "DOUBLE"}  # not real: 0.1 is another number there
+_VARYING = re.compile(
+    r"'(?:[^']|'')*' :: (?:text|character varying)(?: , '(?:[^']|'')*' :: (?:text|character varying))*"
+)
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_SPAN = re.compile(r"(-?[0-9]+) (year|mon|day)s?")
+_CLOCK_UNITS = (("HOUR", 3600), ("MINUTE", 60), ("SECOND", 1))
+_CLOCK_SPAN = re.compile(r"(-?)([0-9]+):([0-9]{2}):([0-9]{2})")
+
+
+@lru_cache(maxsize=512)
+def read_definition(definition: str) -> Statement:
+    """The statement of a view.
+
+    Args:
+      definition: as `pg_get_viewdef` writes it.
+    Returns: a statement that others share: it is not to be changed.
+    Raises: PlannerError as `planner.parsing.parse.read` does; its position is one in the definition.
+    """
+    statement = read(" ".join(_respelled([definition[start:stop] for _, start, stop in scan(definition)])))
+    tree = statement.tree
+    for node in reversed(nodes(tree)):  # what stands inside is ready before what is around it
+        written = _plainer(node)
+        if written is not None:
+            node.replace(written)
+    return replace(statement, tree=tree)
+
+
+def refusal(definition: str, check: Callable[[Statement], object] = private_select) -> PlannerError | None:
+    """Why a definition is not within a grammar; None where it is. The grammar of private tables unless said."""
+    try:
+        check(read_definition(definition))
+    except PlannerError as error:
+        return error
+    return None
+
+
+def _respelled(pieces: Sequence[str]) -> list[str]:
+    """The words and signs in the usual spelling.
+
+    >>> " ".join(_respelled("c <> ALL ( ARRAY [ 'a' , 'b' ] )".split()))
+    "c NOT IN ( 'a' , 'b' )"
+    """
+    found: list[str] = []
+    place = 0
+    while place < len(pieces):
+        piece = pieces[place]
+        listed = _list(pieces, place)
+        if listed is not None:
+            words, place = listed
+            found += words
+            continue
+        if _matches(pieces[place : place + 10], _LIKE_ESCAPE):
+            found += [pieces[place + 2], "ESCAPE", pieces[place + 6]]
+            place += 10
+            continue
+        if piece in _QUOTED_FUNCTIONS and pieces[place + 1 : place + 2] == ["("] and found[-1:] != ["AS"]:
+            piece = piece[1:-1]
+        found += _LIKE.get(piece, (piece,))
+        place += 1
+    return found
+
+
+def _matches(pieces: Sequence[str], form: Sequence[str]) -> bool:
+    """Are they the words of a form, in which '' stands for any literal?"""
+    if len(pieces) != len(form):
+        return False
+    return all(
+        piece.startswith("'") if word == "''" else piece == word for piece, word in zip(pieces, form, strict=True)
+    )
+
+
+def _list(pieces: Sequence[str], place: int) -> tuple[list[str], int] | None:
+    """`= ANY (ARRAY[...])` and `<> ALL (ARRAY[...])`, the array in a cast or not: as IN, and what comes after it."""
+    words = _LISTS.get((pieces[place], pieces[place + 1] if place + 1 < len(pieces) else ""))
+    if words is None:
+        return None
+    inner = 2 if list(pieces[place + 2 : place + 6]) == ["(", "(", "ARRAY", "["] else 1
+    start = place + 2 + inner
+    if list(pieces[place + 2 : start + 2]) != ["("] * inner + ["ARRAY", "["]:
+        return None
+    depth, stop = 1, start + 2
+    while stop < len(pieces) and depth:
+        depth += {"[": 1, "]": -1}.get(pieces[stop], 0)
+        stop += 1
+    values, end = list(pieces[start + 2 : stop - 1]), stop
+    if inner == 2:
+        if not _VARYING.fullmatch(" ".join(values)) or list(pieces[end : end + 5]) != [")", "::", "text", "[", "]"]:
+            return None  # a cast that could change a value
+        end += 5
+    if depth or not values or "[" in values or list(pieces[end : end + 1]) != [")"]:
+        return None
+    return [*words, "(", *_respelled(values), ")"], end + 1
+
+
+def _plainer(node: exp.Expr) -> exp.Expr | None:
+    """What an analyst would have written for a node; None where it is that already."""
+    if isinstance(node, exp.Paren) and isinstance(node.this, (exp.Literal, exp.Interval)):
+        return node.this
+    if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal):
+        return None
+    target, value = node.args["to"], node.this
+    name = str(getattr(target.this, "value", target.this))
+    if value.is_string:
+        return _of_text(node, value, name, target)
+    if name not in _NUMBERS or target.expressions or (name in _WHOLE and not value.name.isdecimal()):
+        return None  # 2.5::bigint is 3
+    return value if _is_beside_a_column(node) else None
+
+
+def _of_text(node: exp.Cast, value: exp.Literal, name: str, target: exp.Expr) -> exp.Expr | None:
+    """A quoted value with its type: a text and an enum's label need none, a number no quotes.
+
+    A type with a length, or one within another cast, could change the value: it stays, to be refused.
+    """
+    text, sized = value.name, bool(target.expressions)
+    if isinstance(target.args.get("kind"), exp.Dot):  # of a schema: an enum where it is compared, otherwise who knows
+        return value if _is_beside_a_column(node) else None
+    if name in _TEXTS and not sized:
+        return value if name != "BPCHAR" or not isinstance(_around(node), exp.Cast) else None
+    if name in _NUMBERS and not sized and _NUMBER.fullmatch(text):
+        number: exp.Expr = exp.Literal.number(text.removeprefix("-"))
+        number.meta.update(value.meta)
+        if text.startswith("-"):
+            number = exp.Paren(this=exp.Neg(this=number))
+        if name in _WHOLE or (name == "DECIMAL" and "." in text) or _is_beside_a_column(node):
+            return number
+        return exp.Cast(this=number, to=target)  # 5::numeric / 2::numeric has a fraction
+    return _interval(text) if name == "INTERVAL" or isinstance(target.this, exp.Interval) else None
+
+
+def _interval(text: str) -> exp.Expr | None:
+    """`'2 mons'` and `'01:00:00'`: of one unit, as they are written by hand."""
+    if (span := _SPAN.fullmatch(text)) is not None:
+        unit = {"mon": "MONTH"}.get(span[2], span[2].upper())
+        return exp.Interval(this=exp.Literal.string(span[1]), unit=exp.Var(this=unit))
+    if (clock := _CLOCK_SPAN.fullmatch(text)) is not None:
+        hours, minutes, seconds = map(int, clock.groups()[1:])
+        total = (hours * 60 + minutes) * 60 + seconds
+        unit, size = next((unit, size) for unit, size in _CLOCK_UNITS if total % size == 0)
+        return exp.Interval(this=exp.Literal.string(f"{clock[1]}{total // size}"), unit=exp.Var(this=unit))
+    return None
+
+
+def _is_beside_a_column(node: exp.Expr) -> bool:
+    """Does it stand beside something that has a type of its own, where both have one type?"""
+    around = _around(node)
+    if not isinstance(around, _OF_ONE_TYPE):
+        return False
+    own = [part for part in children(around) if part.unnest() is node]
+    if isinstance(around, exp.Nullif) and around.this in own:  # whose type is that of its first value
+        return False
+    return any(holds(part, exp.Column) for part in children(around) if part not in own)
+
+
+def _around(node: exp.Expr) -> exp.Expr | None:
+    """What it is a part of, through parentheses."""
+    around = node.parent
+    while isinstance(around, exp.Paren):
+        around = around.parent
+    return around
+
+
+_ITS_OWN = MappingProxyType(
+    {
+        "materialized view": "it is materialized: its rows stay when the people behind them are gone",
+        "view": "its definition cannot be read",
+    }
+)
+
+MAX_VIEWS = 64
+"""In one statement, with those within views: a short definition may name another twice, which names another twice."""
+
+
+def expanded(
+    statement: Statement, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
+) -> Statement:
+    """Write out the views that a statement names.
+
+    Args:
+      statement: from `planner.parsing.parse.read`; it is not changed.
+      schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
+    Returns: the statement itself where it names no view that can be queried; otherwise one whose every node of a
+      definition has the place of the view's name.
+    Raises: UnsupportedSQL for a view whose definition is not within the grammar of the statement's way, naming the
+      view; StatementTooComplex for more than MAX_VIEWS.
+    Cost: a walk through the statement; per view named a copy of its definition, which is parsed once.
+    """
+    expansion = _Expansion(schema, policy, policy.schemas if search_path is None else search_path)
+    if not schema.views or not any(expansion.named(table) for table in tables_of(statement.tree)):
+        return statement
+    tree = copied(statement.tree)
+    expansion.write_out(tree)
+    if not expansion.used:
+        return statement
+    check_depth(tree)
+    private = names_private_table(tree, schema, policy, search_path)
+    for used in expansion.used:
+        found = _refusal(used.view, private=private)
+        if found is not None and not (private and _is_composed(used, schema, policy)):
+            raise refused_view(used.view.table.name, found, used.position)
+    return replace(statement, tree=tree)
+
+
+def is_known(name: str, schema: Schema, policy: Policy) -> bool:
+    """May the relation be named: a table that can be queried, or a view of nothing but such relations?
+
+    Cost: linear in the views behind it.
+    """
+    found, waiting = {name}, [name]
+    while waiting:
+        relation = waiting.pop()
+        if relation in schema.tables:
+            if relation not in policy.tables:
+                return False
+            continue
+        view = schema.views.get(relation)
+        if view is None or view.kind not in _ITS_OWN:
+            return False
+        waiting += [other for other in view.reads if other not in found]
+        found.update(view.reads)
+    return True
+
+
+@dataclass(frozen=True)
+class _Used:
+    """A view, where the statement names what led to it, and what it stands for."""
+
+    view: View
+    position: int | None
+    body: exp.Query
+
+
+class _Expansion:
+    """Writes out one statement.
+
+    Attributes:
+      used: the views.
+    """
+
+    def __init__(self, schema: Schema, policy: Policy, search_path: Sequence[str]) -> None:
+        self._schema = schema
+        self._policy = policy
+        self._search_path = search_path
+        self.used: list[_Used] = []
+        self._count = 0
+
+    def named(self, table: exp.Table) -> View | None:
+        """The view that a reference means, whatever the policy says of it; None for one declared to be a table."""
+        if not isinstance(table.this, exp.Identifier) or means_cte(table):
+            return None
+        reference = table_reference(table)
+        if reference.database is not None and reference.database not in (self._policy.name, self._schema.database):
+            return None
+        if reference.namespace is not None:
+            name: str | None = table_name(reference.namespace, reference.relation)
+        else:
+            name = self._schema.name_on_path(reference.relation, self._search_path)
+        return None if name is None or name in self._schema.tables else self._schema.views.get(name)
+
+    def write_out(self, tree: exp.Query, within: Mapping[str, None] = MappingProxyType({})) -> None:
+        """Replace each reference to a view, in place."""
+        for table in tables_of(tree):
+            view = self.named(table)
+            if view is None or not is_known(view.table.name, self._schema, self._policy):
+                if within and table.args.get("db") is None and not means_cte(table):
+                    raise UnsupportedSQL("it reads what is in no schema", position=position_of(table))
+                continue
+            table.replace(self._subquery(table, view, within))
+
+    def _subquery(self, table: exp.Table, view: View, within: Mapping[str, None]) -> exp.Subquery:
+        name, position = view.table.name, position_of(table.this)
+        if table.args.get("sample") is not None:
+            hint = "sample one of the tables inside it"
+            raise UnsupportedSQL("TABLESAMPLE on a view is not supported", hint=hint, position=position)
+        self._count += 1
+        if self._count > MAX_VIEWS:
+            raise StatementTooComplex(f"more than {MAX_VIEWS} views, with those within views", position=position)
+        alias = table.args.get("alias")
+        if alias is None or alias.this is None:
+            columns = alias.args.get("columns") if alias is not None else None
+            alias = exp.TableAlias(this=exp.to_identifier(view.table.relation, quoted=True), columns=columns)
+            qualified = True
+        else:
+            qualified = False
+        try:
+            body = self._body(view, position, within)
+        except StatementTooComplex:
+            raise
+        except PlannerError as error:
+            raise refused_view(name, error, position) from None
+        self.used.append(_Used(view, position, body))
+        subquery = exp.Subquery(this=body, alias=alias, joins=table.args.get("joins"))
+        subquery.meta[VIEW] = name
+        if answer_within(body) is not None:
+            subquery.meta[ANSWERS] = names_private_table(body, self._schema, self._policy, self._search_path)
+        if qualified:
+            subquery.meta[NAMESPACE] = view.table.namespace
+        return subquery
+
+    def _body(self, view: View, position: int | None, within: Mapping[str, None]) -> exp.Query:
+        if view.kind != "view" or view.definition is None:
+            raise UnsupportedSQL(_ITS_OWN[view.kind])
+        if view.table.name in within:
+            raise UnsupportedSQL("it reads itself")
+        body = read_definition(view.definition).tree.copy()
+        for node in nodes(body):
+            if node._meta and "start" in node._meta:
+                node._meta = {**node._meta, "start": (position or 1) - 1}
+        self.write_out(body, {**within, view.table.name: None})
+        return body
+
+
+def _refusal(view: View, *, private: bool) -> PlannerError | None:
+    """Why the definition is not within the grammar of the way that the statement takes."""
+    assert view.definition is not None, "it is written out"
+    if private:
+        return refusal(view.definition)
+    return refusal(view.definition, lambda it: check_public_grammar(it.tree, it.tokens))
+
+
+def _is_composed(used: _Used, schema: Schema, policy: Policy) -> bool:
+    """Is it computed from several answers, of which each is within the grammar?"""
+    assert used.view.definition is not None, "it is written out"
+    tokens = read_definition(used.view.definition).tokens
+    try:
+        split = decompose(used.body, schema, policy)
+        if split is None or not split.parts:
+            return False
+        check_allowed(split.outer, tokens, "postgres")
+        for part in split.parts:
+            check_grammar(part.select, tokens)
+    except PlannerError:
+        return False
+    return True

@@ -1,0 +1,421 @@
+"""Other spellings of what the grammar has: arrays, row comparisons, to_date, TABLE; each becomes the usual one.
+
+`x = ANY(array)` and `x <> ALL(array)`: the IN and NOT IN that they are, of arrays written out or bound.
+
+to_date, to_timestamp and intervals that are written out: what tools write where people write DATE '...'.
+
+`(a, b) IN ((1, 2), (3, 4))` and `(a, b) < (1, 2)`: the comparisons of their parts that they are.
+
+Queries that stand for something simpler, TABLE and a SELECT of a constant; and the counts that no LIMIT takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from sqlglot import exp
+
+from planner.errors import InvalidSyntax
+from planner.parsing.lexer import Lexeme
+from planner.sql.datetimes import moment_text
+from planner.sql.literals import BOUND_ARRAY, array_elements, constant, constant_text
+from planner.sql.sql_types import sql_type
+from planner.sql.trees import cast_sql, copied, nodes, position_of
+
+
+def memberships(tree: exp.Query) -> None:
+    """Write `= ANY` and `<> ALL` of arrays as IN and NOT IN, in place.
+
+    The array is `ARRAY[...]`, a text `'{...}'`, or a placeholder, each with a cast to an array type or without. Of an
+    empty one `= ANY` is false and `<> ALL` true, whatever the row holds; with NULL in its place both are NULL.
+    Everything else stays, and is refused by the grammar.
+
+    Args:
+      tree: a statement; it is changed.
+    Cost: linear.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("SELECT 1 FROM t WHERE a = ANY(ARRAY[1, 2]) AND b <> ALL('{x,y}')", dialect="postgres")
+    >>> memberships(tree)
+    >>> tree.sql("postgres")
+    "SELECT 1 FROM t WHERE a IN (1, 2) AND NOT (b IN ('x', 'y'))"
+    """
+    for node in nodes(tree):
+        if isinstance(node, (exp.EQ, exp.NEQ)):
+            array = _array(node)
+            if array is None:
+                continue
+            if isinstance(constant(array), exp.Null):
+                node.replace(type(node)(this=node.this, expression=exp.Null()))
+                continue
+            elements = _elements(array, None)
+            if elements is not None:
+                node.replace(among(node.this, elements, denied=isinstance(node, exp.NEQ)))
+
+
+def among(value: exp.Expr, elements: Sequence[exp.Expr], *, denied: bool = False) -> exp.Expr:
+    """`value IN (elements)`, or NOT IN; a constant where there are none."""
+    if not elements:
+        return exp.Boolean(this=denied)
+    inside = exp.In(this=value, expressions=list(elements))
+    return exp.Not(this=exp.Paren(this=inside)) if denied else inside
+
+
+def _array(node: exp.EQ | exp.NEQ) -> exp.Expr | None:
+    """The array that a value is compared with; None where it is compared with something else."""
+    right = node.expression
+    if isinstance(right, exp.Any) and isinstance(node, exp.EQ):
+        inner: exp.Expr = right.this.unnest()
+        return inner
+    if isinstance(right, exp.Anonymous) and right.name.upper() == ("ALL" if isinstance(node, exp.NEQ) else "SOME"):
+        return right.expressions[0].unnest() if len(right.expressions) == 1 else None
+    if isinstance(right, exp.All) and isinstance(node, exp.NEQ):
+        every: exp.Expr = right.this.unnest()
+        return every
+    return None
+
+
+def _elements(array: exp.Expr, kind: exp.DataType | None) -> list[exp.Expr] | None:
+    """The elements of an array, as the element type of a cast has them."""
+    if isinstance(array, exp.Cast) and array.to.this == exp.DataType.Type.ARRAY and kind is None:
+        inner = array.to.expressions
+        return _elements(array.this.unnest(), inner[0]) if len(inner) == 1 else None
+    if isinstance(array, exp.Array):
+        return [_typed(element, kind) for element in array.expressions]
+    if isinstance(array, exp.Literal) and array.is_string:
+        texts = array_elements(array.name, most=len(array.name))  # a statement is no longer than the proxy reads
+        return None if texts is None else [_typed(_element(text, array), kind) for text in texts]
+    if isinstance(array, exp.Parameter):
+        array.meta[BOUND_ARRAY] = True
+        return [_typed(array, kind)]
+    return None
+
+
+def _element(text: str | None, array: exp.Expr) -> exp.Expr:
+    literal: exp.Expr = exp.Null() if text is None else exp.Literal.string(text)
+    literal.meta.update(array.meta)
+    return literal
+
+
+def _typed(element: exp.Expr, kind: exp.DataType | None) -> exp.Expr:
+    """An element as the type of its array: a text of text, a number of numbers, a datetime by a cast."""
+    if kind is None or isinstance(element, exp.Null):
+        return element
+    meant = sql_type(kind.sql("postgres").lower())
+    literal = isinstance(element, exp.Literal)
+    if meant.is_string and literal:
+        text = exp.Literal.string(element.name)
+        text.meta.update(element.meta)
+        return text
+    if literal and meant.is_number:
+        return element  # a quoted one is read as the number that it is compared with
+    cast = exp.Cast(this=element, to=copied(kind))
+    cast.meta.update(element.meta)
+    return cast
+
+
+_FORMATS: dict[str, tuple[str, re.Pattern[str]]] = {
+    "%Y-%m-%d": ("YYYY-MM-DD", re.compile(r"\d{4}-\d\d-\d\d")),
+    "%Y-%m-%d %H:%M:%S": ("YYYY-MM-DD HH24:MI:SS", re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")),
+    "%Y-%m-%d %H:%M:%S.%f": ("YYYY-MM-DD HH24:MI:SS.US", re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}")),
+}
+"""By the parser library's spelling of a format: PostgreSQL's, and the texts that fill it digit by digit."""
+
+_SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
+
+_UNITS: dict[str, tuple[str, int | Decimal]] = {
+    "year": ("MONTH", 12), "month": ("MONTH", 1), "mon": ("MONTH", 1), "week": ("DAY", 7), "day": ("DAY", 1),
+    "hour": ("SECOND", 3600), "minute": ("SECOND", 60), "min": ("SECOND", 60), "second": ("SECOND", 1),
+    "sec": ("SECOND", 1), "s": ("SECOND", 1),
+    "microsecond": ("SECOND", Decimal("1e-6")), "u": ("SECOND", Decimal("1e-6")),
+}  # fmt: skip
+"""By the unit's name without the s at its end: the kind that it is counted in, and how many of it."""
+
+_AMOUNT = re.compile(rf"([+-]?\d{{1,9}}(?:\.\d{{1,9}})?)\s*((?:{'|'.join(_UNITS)})s?)\b", re.IGNORECASE)
+
+_CLOCK = re.compile(
+    r"(?<![\d.:])(?P<sign>[+-]?)(?P<hours>\d{1,6}):(?P<minutes>\d\d):(?P<seconds>\d\d(?:\.\d{1,6})?)\s*\Z"
+)
+
+_INTERVAL = re.compile(rf"\s*(?:{_AMOUNT.pattern},?\s*)*(?:{_CLOCK.pattern})?\s*", re.IGNORECASE)
+
+
+def written_moments(tree: exp.Query, texts: Collection[str]) -> None:
+    """Write to_date and to_timestamp of literals as the casts that they are, in place.
+
+    PostgreSQL's own reading forgives almost anything (`to_date('31', 'YYYY')`), so only texts that fill the format
+    digit by digit are taken; every other call stays, and is refused by the grammar. A timestamp is one at UTC, as all
+    are here.
+
+    Args:
+      tree: a statement; it is changed.
+      texts: the quoted texts of the statement, as written: the tree forgets how a format was spelled.
+    Cost: linear.
+
+    >>> from sqlglot import parse_one
+    >>> sql = "SELECT to_date('1994-01-31', 'YYYY-MM-DD'), to_date('31', 'DD')"
+    >>> tree = parse_one(sql, dialect="postgres")
+    >>> written_moments(tree, ["1994-01-31", "YYYY-MM-DD", "31", "DD"])
+    >>> tree.sql("postgres")
+    "SELECT CAST('1994-01-31' AS DATE), TO_DATE('31', 'DD')"
+    """
+    for node in nodes(tree):
+        if isinstance(node, (exp.StrToDate, exp.StrToTime)) and _fills_its_format(node, texts):
+            node.replace(cast_sql(node.this, "DATE" if isinstance(node, exp.StrToDate) else "TIMESTAMP"))
+        elif isinstance(node, exp.UnixToTime):
+            moment = _epoch(node)
+            if moment is not None:
+                node.replace(moment)
+
+
+def written_intervals(tree: exp.Query) -> None:
+    """Write `'7 days'::interval` and `7 * INTERVAL '1 day'` as the INTERVAL of one unit that they are, in place.
+
+    Also those that are so once the values of their placeholders are bound. Everything else stays, and is refused.
+
+    Args:
+      tree: a statement; it is changed.
+    Cost: linear.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("SELECT 1 WHERE now() - '2 hours'::interval < x + 3 * INTERVAL '1' DAY", dialect="postgres")
+    >>> written_intervals(tree)
+    >>> tree.sql("postgres")
+    "SELECT 1 WHERE CURRENT_TIMESTAMP - INTERVAL '7200 SECOND' < x + INTERVAL '3 DAY'"
+    """
+    for node in reversed(nodes(tree)):  # what is inside first: a value may be an interval before it is cast to one
+        written = written_interval(node)
+        if written is not None:
+            written.meta.update(node.meta)
+            node.replace(written)
+
+
+def written_interval(node: exp.Expr) -> exp.Interval | None:
+    """The INTERVAL of one unit that a constant is; None for anything else."""
+    if isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.INTERVAL:
+        inner = node.this.unnest()
+        if isinstance(inner, exp.Interval):
+            return inner
+        text = constant_text(inner)
+        return None if text is None else _interval(text)
+    return _times(node) if isinstance(node, exp.Mul) else None
+
+
+def _epoch(node: exp.UnixToTime) -> exp.Expr | None:
+    """to_timestamp(seconds): a moment at UTC; None where the seconds are not written out."""
+    seconds = node.this.unnest()
+    sign = -1 if isinstance(seconds, exp.Neg) else 1
+    written = seconds.this.unnest() if isinstance(seconds, exp.Neg) else seconds
+    whole = isinstance(written, exp.Literal) and not written.is_string and _SECONDS.fullmatch(written.name)
+    if not whole or len([part for part in node.args.values() if part is not None]) > 1:
+        return None
+    try:
+        moment = datetime(1970, 1, 1) + timedelta(microseconds=sign * int(Decimal(written.name) * 1_000_000))
+    except OverflowError:
+        return None
+    literal = exp.Literal.string(f"{moment_text(moment)}+00")
+    literal.meta.update(written.meta)
+    return cast_sql(literal, "TIMESTAMPTZ")
+
+
+def _interval(text: str) -> exp.Interval | None:
+    """The interval of a text of one kind of units: months and years, days and weeks, or whole seconds."""
+    if not text.strip() or not _INTERVAL.fullmatch(text):
+        return None
+    amounts: dict[str, Decimal] = {}
+    for number, unit in _AMOUNT.findall(text):
+        kind, size = _UNITS[unit.lower().removesuffix("s") or "s"]
+        amounts[kind] = amounts.get(kind, Decimal()) + Decimal(number) * size
+    clock = _CLOCK.search(text)
+    if clock is not None:
+        passed = 3600 * int(clock["hours"]) + 60 * int(clock["minutes"]) + Decimal(clock["seconds"])
+        amounts["SECOND"] = amounts.get("SECOND", Decimal()) + (-passed if clock["sign"] == "-" else passed)
+    found = [(kind, amount) for kind, amount in amounts.items() if amount]
+    if len(found) > 1 or any(amount != int(amount) for _, amount in found):
+        return None
+    kind, amount = found[0] if found else ("DAY", Decimal())
+    return exp.Interval(this=exp.Literal.string(str(int(amount))), unit=exp.var(kind))
+
+
+def _times(node: exp.Mul) -> exp.Interval | None:
+    """A whole number times an interval."""
+    interval, count = constant(node.left), constant(node.right)
+    if isinstance(count, exp.Interval):
+        interval, count = count, interval
+    sign = -1 if isinstance(count, exp.Neg) else 1
+    count = count.this.unnest() if isinstance(count, exp.Neg) else count
+    whole = (
+        isinstance(count, exp.Literal) and count.name.isascii() and count.name.isdecimal() and len(count.name) < 10
+    )
+    if not (isinstance(interval, exp.Interval) and whole and re.fullmatch(r"-?[0-9]{1,9}", interval.this.name)):
+        return None
+    amount = exp.Literal.string(str(sign * int(count.name) * int(interval.this.name)))
+    return exp.Interval(this=amount, unit=interval.args.get("unit"))
+
+
+def _fills_its_format(node: exp.Expr, texts: Collection[str]) -> bool:
+    text, format_ = _text(node.this), _text(node.args.get("format"))
+    if text is None or format_ not in _FORMATS:
+        return False
+    spelling, pattern = _FORMATS[format_]
+    return spelling in texts and pattern.fullmatch(text) is not None
+
+
+def _text(node: exp.Expr | None) -> str | None:
+    return node.name if isinstance(node, exp.Literal) and node.is_string else None
+
+
+_ORDERED: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.LT, exp.LTE: exp.LT, exp.GT: exp.GT, exp.GTE: exp.GT}
+"""By how rows are compared: how a part must be for the rest not to matter."""
+
+_MOST_NODES = 1 << 15
+"""Copies of the row on the left of IN, in nodes of the tree."""
+
+_AFTER_A_ROW = re.compile(r"\)\s*(?:[<>=!]|(?:NOT\s+)?IN\b)", re.IGNORECASE)
+
+
+def may_compare_rows(sql: str) -> bool:
+    """Is there a comparison behind a parenthesis? A walk through the tree is made only then."""
+    return _AFTER_A_ROW.search(sql) is not None
+
+
+def row_comparisons(tree: exp.Query) -> None:
+    """Write comparisons of rows with rows of as many parts as PostgreSQL defines them, in place.
+
+    Rows are equal where all parts are. One is less where its first part is less, or is equal and the rest is less;
+    NULL decides as it does there: it makes the comparison unknown unless a part before it has decided. Everything
+    else stays, and is refused by the grammar: rows inside rows, and long lists beside large expressions.
+
+    Args:
+      tree: a statement; it is changed.
+    Cost: linear, and for IN the rows times the size of its left side.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("SELECT 1 FROM t WHERE (a, b) IN ((1, 2), (3, 4)) AND (a, b) <= (5, 6)", dialect="postgres")
+    >>> row_comparisons(tree)
+    >>> tree.sql("postgres")
+    'SELECT 1 FROM t WHERE ((a = 1 AND b = 2) OR (a = 3 AND b = 4)) AND (a < 5 OR (a = 5 AND b <= 6))'
+    """
+    for node in nodes(tree):
+        written: exp.Expr | None = None
+        if isinstance(node, exp.In) and node.args.get("query") is None:
+            rows = [_parts(row) for row in node.expressions]
+            left = _parts(node.this)
+            same = bool(left and rows) and all(row is not None and len(row) == len(left or ()) for row in rows)
+            if left and same and len(rows) * len(nodes(node.this)) <= _MOST_NODES:
+                written = _any([_equal(node, left, row) for row in rows if row is not None])
+        elif isinstance(node, (exp.EQ, exp.NEQ, *_ORDERED)):
+            left, right = _parts(node.this), _parts(node.expression)
+            if left and right and len(left) == len(right):
+                written = _compared(node, left, right)
+        if written is not None:
+            node.replace(exp.Paren(this=written.unnest()))
+
+
+def _parts(node: exp.Expr) -> list[exp.Expr] | None:
+    """The parts of a row of several; None for anything else."""
+    row = node.unnest()
+    return list(row.expressions) if isinstance(row, exp.Tuple) and len(row.expressions) > 1 else None
+
+
+def _compared(node: exp.Expr, left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> exp.Expr:
+    if isinstance(node, exp.EQ):
+        return _equal(node, left, right)
+    if isinstance(node, exp.NEQ):
+        return _any([_pair(node, exp.NEQ, a, b) for a, b in zip(left, right, strict=True)])
+    last = len(left) == 1
+    first = _pair(node, type(node) if last else _ORDERED[type(node)], left[0], right[0])
+    if last:
+        return first
+    rest = exp.And(this=_pair(node, exp.EQ, left[0], right[0]), expression=_compared(node, left[1:], right[1:]))
+    return exp.Paren(this=exp.Or(this=first, expression=exp.Paren(this=rest)))
+
+
+def _equal(node: exp.Expr, left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> exp.Expr:
+    return exp.Paren(this=_halved([_pair(node, exp.EQ, a, b) for a, b in zip(left, right, strict=True)], exp.And))
+
+
+def _any(conditions: list[exp.Expr]) -> exp.Expr:
+    return exp.Paren(this=_halved(conditions, exp.Or))
+
+
+def _halved(conditions: list[exp.Expr], joined: Callable[..., exp.Expr]) -> exp.Expr:
+    """Joined two by two, so that a long list makes no deep tree."""
+    if len(conditions) == 1:
+        return conditions[0]
+    middle = len(conditions) // 2
+    return joined(this=_halved(conditions[:middle], joined), expression=_halved(conditions[middle:], joined))
+
+
+def _pair(node: exp.Expr, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    pair = kind(this=copied(left), expression=copied(right))
+    pair.meta.update(node.meta)
+    return pair
+
+
+_BEFORE_A_QUERY = frozenset({"(", "UNION", "INTERSECT", "EXCEPT"})
+_OF_SETS = frozenset({"ALL", "DISTINCT"})
+_OF_ROWS = (exp.AggFunc, exp.Column, exp.Query, exp.Star, exp.Window)
+_VALUES = (exp.Between, exp.Binary, exp.Case, exp.Cast, exp.Func, exp.If, exp.Neg, exp.Not, exp.Paren)
+
+
+def written_tables(lexemes: Sequence[Lexeme]) -> list[Lexeme]:
+    """TABLE where a query begins, as the SELECT * FROM that it stands for, in its place.
+
+    >>> [lexeme.text for lexeme in written_tables([Lexeme("TABLE", "TABLE", 0), Lexeme("#name", "t", 6)])]
+    ['SELECT', '*', 'FROM', 't']
+    """
+    written: list[Lexeme] = []
+    before = ["(", "("]
+    for lexeme in lexemes:
+        begins = before[-1] in _BEFORE_A_QUERY or (before[-1] in _OF_SETS and before[-2] in _BEFORE_A_QUERY)
+        if lexeme.symbol == "TABLE" and begins:
+            written += [Lexeme(text, text, lexeme.start) for text in ("SELECT", "*", "FROM")]
+        else:
+            written.append(lexeme)
+        before.append(lexeme.symbol)
+    return written
+
+
+def constant_subqueries(tree: exp.Query) -> None:
+    """Write `(SELECT DATE '2024-01-01')` as its constant, wherever a value may stand, and EXISTS of it as true.
+
+    EXISTS (SELECT FROM t) asks for no column: it gets one.
+    """
+    for node in nodes(tree):
+        if isinstance(node, exp.Exists) and isinstance(node.this, exp.Select) and not node.this.expressions:
+            node.this.set("expressions", [exp.Literal.number(1)])
+        if isinstance(node, exp.Exists) and _constant(node.this) is not None:
+            node.replace(exp.Boolean(this=True))
+        elif isinstance(node, exp.Subquery) and isinstance(node.parent, _VALUES) and node.arg_key != "query":
+            constant = _constant(node.this) if node.is_wrapper else None
+            if constant is not None:
+                node.replace(exp.Paren(this=constant))
+
+
+def _constant(select: exp.Expr) -> exp.Expr | None:
+    """The one value of a SELECT that reads nothing; None for any other."""
+    parts = [part for part, value in select.args.items() if value] if isinstance(select, exp.Select) else []
+    if parts != ["expressions"] or len(select.expressions) != 1:
+        return None
+    value: exp.Expr = select.expressions[0].unalias()
+    return None if any(isinstance(node, _OF_ROWS) for node in nodes(value)) else value
+
+
+def check_row_counts(tree: exp.Expr) -> None:
+    """Refuse what no LIMIT, OFFSET or FETCH can be, before anything is asked. Raises: InvalidSyntax."""
+    for node in nodes(tree):
+        if not isinstance(node, (exp.Limit, exp.Offset, exp.Fetch)):
+            continue
+        name = type(node).__name__.upper()
+        count = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
+        while isinstance(count, (exp.Paren, exp.Cast)):
+            count = count.this
+        if isinstance(count, exp.Neg) and isinstance(count.this, exp.Literal):
+            raise InvalidSyntax(f"{name} is not negative", hint="write 0 or more", position=position_of(node))
+        if isinstance(count, exp.Literal) and count.is_string and not count.name.strip().isdecimal():
+            hint = "write the number of rows"
+            raise InvalidSyntax(f"{name} takes a whole number", hint=hint, position=position_of(node))

@@ -1,1 +1,0 @@
-"""PostgreSQL's scanner and grammar of a SELECT."""

@@ -1,0 +1,355 @@
+"""Which join tuples are read for a sample, and why that is a sample of the join, made or not.
+
+Which join tuples are read when an analyst asks for a sample, and why that is a sample of the join.
+
+Sampling happens where each join tuple is drawn on its own, with a fresh secret that no statement can name:
+
+* in PostgreSQL by TABLESAMPLE BERNOULLI, whose 32-bit seed is drawn anew for each scan;
+* in the proxy, from the operating system, after the database has counted equal tuples;
+* in the proxy, by number, where the join is acyclic and nobody makes it.
+
+The last, in full. Let T be the tuples of the parts' join, and P those that also pass the comparisons between parts:
+the tuples of the question. `privacy.sampling.join_tree` is a bijection from 0..|T|-1 onto T, which depends on the
+data, and `privacy.sampling.draws` makes each number stay with probability q, independently, whatever |T| is. So
+each t of T stays with probability q, independently of all others: a product distribution names no order of its
+factors. Those in P are therefore a Bernoulli sample of P, at rate q. Where a unit leaves, T' and P' are T and P
+without the tuples that it owns (privacy.md section 1), so the sample of P' has the distribution of that of P with the
+unit's tuples taken out, of which there are Binomial(its tuples, q). That is the coupling on which the joint loss
+rests (`privacy.sampling.design`), and with it amplification: the same as where the proxy thins counted tuples.
+
+Two other ways were weighed and are not taken. `random() < q` over the join is right but forbids parallel plans. A
+hash of row identifiers with a secret seed is parallel, but hashint8extended is no cryptographic function: tuples
+that share a row have related hashes, so that neither independence nor amplification could be claimed.
+
+Can the proxy sample a join that nobody makes? Where it is acyclic: its parts are read, and its tuples numbered.
+
+A part is a table of FROM with the parents that only say who owns its rows, and with every condition that reads
+nothing else. Parts meet in equal columns of whole numbers; they are acyclic where the parts that share a class of
+equal columns hang together in one tree, for every class (the running intersection property). Then
+`privacy.sampling.join_tree` numbers the tuples and finds the rows of any of them. What compares columns of two parts
+is asked of the tuples that were drawn: a Bernoulli sample of more tuples, of which those stay that pass, is one of
+those that pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundQuery, BoundTable
+from planner.errors import InvalidSetting, UnsupportedSQL
+from planner.group_domains.key_sources import keys_found
+from planner.plan import CONSTANT, Comparison, Plan, Release, SampledTree, SamplingPlan, TreeColumn, TreeShape
+from planner.policy.policy import Policy
+from planner.rewriting.guard_weight import UNITS, whole_weight
+from planner.rewriting.join_tables import complete_provenance, join_tables, select_part
+from planner.rewriting.sample_rows import bernoulli_percent, is_constant
+from planner.sensitivity.join_steps import JoinSteps
+from planner.sensitivity.provenance import Provenance
+from planner.sql.sql_types import Family
+from planner.sql.trees import ColumnRef, bound_column, cast_sql, column_ref, columns_of
+
+MIN_RATE = 1e-6
+"""Below it PostgreSQL's 32 bits are too coarse, and nothing would be left of most answers."""
+
+_CHARGE = "the whole epsilon is charged"
+_AMPLIFIES = f"{_CHARGE}, and where fan-outs bound a person's tuples, amplification buys less noise for it"
+
+
+def sampling_plan(
+    query: BoundQuery, join_steps: JoinSteps, releases: Sequence[Release], sampling_rate: float | None
+) -> SamplingPlan | None:
+    """Choose a strategy by proof.
+
+    Args:
+      query: what was asked; its entries may carry the analyst's own TABLESAMPLE.
+      join_steps: how its rows follow from one another.
+      releases: what is released.
+      sampling_rate: q in [1e-6, 1], or None; 1 reads everything.
+    Returns: the strategy, None to read everything.
+    Raises: InvalidSetting for a rate out of range or given twice; UnsupportedSQL for what cannot be sampled.
+    """
+    written = [entry for entry in query.tables if entry.sample is not None]
+    rate = _rate(written, sampling_rate)
+    if rate is None:
+        return None
+    if any(release.ranked is not None for release in releases):
+        hint = "ask for it without sampling"
+        message = "quantiles, MIN and MAX of a sample are not supported"
+        raise UnsupportedSQL(message, hint=hint, position=written[0].start if written else None)
+    if any(release.distinct is not None for release in releases):
+        hint = "ask for it without sampling: how many values a sample misses cannot be told"
+        message = "COUNT(DISTINCT ...) of a sample is not supported"
+        raise UnsupportedSQL(message, hint=hint, position=written[0].start if written else None)
+    entries = [entry for entry in query.tables if _determines(entry, join_steps)]
+    if written:
+        return _pushdown(written[0], rate) if written[0] in entries else _as_written(written[0], rate)
+    if entries:
+        return _pushdown(entries[0], rate)
+    return _in_the_proxy(rate, all(is_constant(release.weight) for release in releases))
+
+
+def along_a_tree(plan: Plan, tree: SampledTree | None) -> Plan:
+    """The plan with its sample drawn along a join tree, where it would be drawn among all tuples otherwise.
+
+    A linear join of one owner is left to the database, which adds up person by person and lets few rows leave; any
+    other has about as many distinct tuples as tuples, all of which the database would make and the proxy would read.
+
+    Args:
+      plan: finished.
+      tree: of its join, if there is one.
+    """
+    sampling = plan.sampling
+    if tree is None or sampling is None or sampling.alias is not None:
+        return plan
+    if plan.size.kind == "linear" and len(plan.owners) == 1:
+        return plan
+    reason = (
+        "the join is a tree of tables: the database reads each by itself, the proxy numbers the tuples by how "
+        f"many rows meet and makes none but those that it draws, each on its own; {_AMPLIFIES}"
+    )
+    return replace(plan, tree=tree, sampling=replace(sampling, strategy="join tree", reason=reason))
+
+
+def _rate(written: Sequence[BoundTable], asked: float | None) -> float | None:
+    """The one rate that is asked for; None to read everything."""
+    if len(written) > 1:
+        raise UnsupportedSQL("TABLESAMPLE on several tables", hint="sample one table", position=written[1].start)
+    if written and asked is not None:
+        raise InvalidSetting("the sample is given twice", hint="leave out TABLESAMPLE or the sampling rate")
+    if written and written[0].outer is not None:
+        hint = "sample the table on its left"
+        message = "TABLESAMPLE on the right of a LEFT JOIN is not supported"
+        raise UnsupportedSQL(message, hint=hint, position=written[0].start)
+    rate = written[0].sample if written else asked
+    if rate is None:
+        return None
+    if not math.isfinite(rate) or not MIN_RATE <= rate <= 1:
+        raise InvalidSetting(f"the sampling rate must be between {MIN_RATE:g} and 1 (100 percent)")
+    return None if rate == 1 else rate
+
+
+def _determines(entry: BoundTable, join_steps: JoinSteps) -> bool:
+    """Does each row of the entry lead to at most one join tuple, by enforced keys alone?
+
+    If its table stands nowhere else either, a sample of its rows is a sample of the tuples (privacy.md section 3). A
+    view, which no database samples, is none.
+    """
+    once = sum(table == entry.table for table in join_steps.tables) == 1
+    there = entry.outer is None and entry.sampled and once
+    return there and join_steps.determined_by(entry.alias) == join_steps.all_rows()
+
+
+def _pushdown(entry: BoundTable, rate: float) -> SamplingPlan:
+    reason = (
+        f"rows of {entry.table.name} are sampled by TABLESAMPLE BERNOULLI: each join tuple holds one of them and "
+        "follows from it by enforced keys, so tuples are drawn one by one, as far as the database's 32-bit seed "
+        f"and hash are random; {_AMPLIFIES}"
+    )
+    percent, exact = bernoulli_percent(rate)
+    return SamplingPlan("pushdown", exact, entry.table.name, entry.alias, percent, True, reason)
+
+
+def _as_written(entry: BoundTable, rate: float) -> SamplingPlan:
+    reason = (
+        f"rows of {entry.table.name} are sampled as written, but one of them may stand in many join tuples, which "
+        f"are then drawn together: no amplification can be claimed; {_CHARGE}"
+    )
+    percent, exact = bernoulli_percent(rate)
+    return SamplingPlan("as written", exact, entry.table.name, entry.alias, percent, False, reason)
+
+
+def _in_the_proxy(rate: float, counts: bool) -> SamplingPlan:
+    """No relation determines the join tuples: the database counts equal ones, the proxy draws."""
+    why = "no table's rows determine the join tuples by enforced keys: the database counts equal tuples, the proxy"
+    if counts:
+        reason = f"{why} draws how many of them stay; {_AMPLIFIES}"
+        return SamplingPlan("thinning", rate, None, None, None, True, reason)
+    reason = f"{why} draws how many of them stay, those of different weights apart; {_AMPLIFIES}"
+    return SamplingPlan("join result", rate, None, None, None, True, reason)
+
+
+_COMPARISONS: dict[type[exp.Expr], Comparison] = {
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NEQ: "<>",
+}
+
+
+def sampled_tree(query: BoundQuery, found: Provenance, plan: Plan, policy: Policy) -> SampledTree | None:
+    """The parts of the join of a plan, and how they meet.
+
+    Args:
+      query, found: what the plan was made from.
+      plan: finished but for this.
+      policy: whose discovered keys are conditions of the join.
+    Returns: None where the join is no tree of parts: it is cyclic or has one table; tables meet in columns that hold
+      no whole numbers, or in other ways than by equal columns; an owner, a key or a weight is computed from several
+      tables; a LEFT JOIN, a semi-join or a per-person table is among them; or the analyst samples a table.
+    Cost: cubic in the tables, of which there are few.
+    """
+    plain = all(entry.outer is None and entry.sample is None and entry.rows is None for entry in query.tables)
+    if not plain or query.semi_joins or len(query.tables) < 2:
+        return None
+    parts = _Parts(query, found)
+    within = dict.fromkeys(condition for key in plan.group_keys for condition in key.within)
+    conditions = [*query.predicates, *keys_found(query, plan.domains, policy), *within]
+    if not all(parts.enter(condition) for condition in conditions):
+        return None
+    return parts.tree(
+        [
+            *(owner.key for owner in plan.owners),
+            *(key.key for key in plan.group_keys),
+            *(release.weight for release in plan.releases),
+            *([] if plan.selection is None else [plan.selection.weight]),
+        ]
+    )
+
+
+@dataclass
+class _Part:
+    """One part in the making: its conditions, and what is selected of it."""
+
+    conditions: list[exp.Expr] = field(default_factory=list)
+    columns: list[exp.Expr] = field(default_factory=list)
+
+    def column(self, expression: exp.Expr) -> int:
+        """The place of a column among those that are selected."""
+        if expression not in self.columns:
+            self.columns.append(expression)
+        return self.columns.index(expression)
+
+
+class _Parts:
+    """The parts of a join and what connects them."""
+
+    def __init__(self, query: BoundQuery, found: Provenance) -> None:
+        self._query, self._found = query, found
+        self._place = {entry.alias: place for place, entry in enumerate(query.tables)}
+        for completion in found.completions:  # each after the row that it completes
+            self._place[completion.alias] = self._place[completion.child]
+        self._parts = [_Part() for _ in query.tables]
+        self._classes: list[set[ColumnRef]] = []
+        self._comparisons: list[tuple[ColumnRef, Comparison, ColumnRef]] = []
+
+    def enter(self, condition: exp.Expr) -> bool:
+        """Note a condition; False where it is of a kind that is not understood here."""
+        places = self._places(condition)
+        if len(places) < 2:
+            self._parts[min(places, default=0)].conditions.append(condition)
+            return True
+        left, right = condition.args.get("this"), condition.args.get("expression")
+        if not isinstance(left, exp.Column) or not isinstance(right, exp.Column) or not self._whole(left, right):
+            return False
+        pair = column_ref(left), column_ref(right)
+        if isinstance(condition, exp.EQ):
+            together = [one for one in self._classes if one & set(pair)]
+            self._classes = [one for one in self._classes if one not in together]
+            self._classes.append({*pair}.union(*together))
+            return True
+        operator = _COMPARISONS.get(type(condition))
+        if operator is not None:
+            self._comparisons.append((pair[0], operator, pair[1]))
+        return operator is not None
+
+    def tree(self, outputs: Sequence[exp.Expr]) -> SampledTree | None:
+        """The tree, if the parts are one and each output is of one part."""
+        above = self._spanning()
+        if above is None or any(len(self._places(output)) > 1 for output in outputs):
+            return None
+        order = list(above)
+        turn = {place: number for number, place in enumerate(order)}
+
+        def column(part: int, expression: exp.Expr) -> TreeColumn:
+            return turn[part], self._parts[part].column(expression)
+
+        def output(expression: exp.Expr) -> TreeColumn:
+            if expression == whole_weight():
+                return CONSTANT, UNITS
+            return column(min(self._places(expression), default=0), expression)
+
+        def joined(reference: ColumnRef) -> TreeColumn:
+            return column(self._place[reference[0]], cast_sql(bound_column(*reference), "BIGINT"))
+
+        meets = [
+            tuple((joined(own)[1], joined(other)[1]) for own, other in self._meeting(part, parent))
+            for part, parent in above.items()
+        ]
+        compared = [(joined(left), operator, joined(right)) for left, operator, right in self._comparisons]
+        shown = [output(expression) for expression in outputs]
+        shape = TreeShape(
+            parents=tuple(turn.get(parent, CONSTANT) for parent in above.values()),
+            meets=tuple(meets),
+            widths=tuple(len(self._parts[part].columns) for part in order),
+            comparisons=tuple(compared),
+            outputs=tuple(shown),
+        )
+        return SampledTree(shape, tuple(self._select(part) for part in order))
+
+    def _places(self, expression: exp.Expr) -> set[int]:
+        return {self._place[column_ref(column)[0]] for column in columns_of(expression)}
+
+    def _whole(self, *columns: exp.Column) -> bool:
+        return all(self._query.type_of(column).family is Family.INTEGER for column in columns)
+
+    def _of(self, part: int, members: set[ColumnRef]) -> list[ColumnRef]:
+        """The columns of a class that a part has, in order."""
+        return sorted(column for column in members if self._place[column[0]] == part)
+
+    def _shared(self, left: int, right: int) -> int:
+        return sum(bool(self._of(left, one)) and bool(self._of(right, one)) for one in self._classes)
+
+    def _meeting(self, part: int, parent: int) -> Iterator[tuple[ColumnRef, ColumnRef]]:
+        for members in self._classes if parent >= 0 else ():
+            own, other = self._of(part, members), self._of(parent, members)
+            if own and other:
+                yield own[0], other[0]
+
+    def _spanning(self) -> dict[int, int] | None:
+        """Per part the one above, in the order of the tree; None where the join is cyclic.
+
+        A join is acyclic exactly if a spanning tree of the most shared classes has the running intersection property
+        (Maier 1983): the parts of each class are joined by one edge fewer than they are.
+        """
+        above = {0: -1}
+        while len(above) < len(self._parts):
+            rest = [place for place in range(len(self._parts)) if place not in above]
+            pairs = [(part, parent) for part in rest for parent in above]
+            part, parent = max(pairs, key=lambda pair: self._shared(*pair))
+            above[part] = parent
+        for members in self._classes:
+            holding = [part for part in above if self._of(part, members)]
+            if sum(above[part] in holding for part in holding) != len(holding) - 1:
+                return None
+        return above
+
+    def _select(self, place: int) -> exp.Select:
+        """The statement of a part: its rows that can stand in a tuple at all."""
+        part, entry = self._parts[place], self._query.tables[place]
+        conditions = list(part.conditions)
+        for members in self._classes:
+            own = self._of(place, members)
+            conditions += [exp.EQ(this=bound_column(*own[0]), expression=bound_column(*other)) for other in own[1:]]
+            conditions += [self._present(column) for column in own[:1] if self._nullable(column)]
+        for left, _, right in self._comparisons:
+            mine = [column for column in (left, right) if self._place[column[0]] == place]
+            conditions += [self._present(column) for column in mine if self._nullable(column)]
+        source = complete_provenance(
+            join_tables([entry], conditions),
+            [one for one in self._found.completions if self._place[one.child] == place],
+            [end for end in self._found.ends if self._place[end[0][0]] == place],
+        )
+        return select_part(source, part.columns)
+
+    def _nullable(self, column: ColumnRef) -> bool:
+        declared = self._found.equalities.tables[column[0]].column(column[1])
+        return declared is None or declared.nullable
+
+    @staticmethod
+    def _present(column: ColumnRef) -> exp.Is:
+        return exp.Is(this=bound_column(*column), expression=exp.Null(), negate=True)

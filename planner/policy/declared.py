@@ -1,0 +1,163 @@
+"""What a policy declares of columns beyond the catalog: the values of group keys, and unique keys.
+
+The group keys that a policy declares for a column: values, or a range and the step through it.
+
+Unique keys that no constraint enforces: the policy declares them, the rows of one version of the data are checked.
+
+Provenance stands on keys (privacy.md section 1): a reference to a key that two rows hold would find two parents, and
+of a tuple with the one the other's owner would not be known. Where the database enforces a key, no row can do so. A
+partitioned table whose primary key must hold the column that it is partitioned by has no such constraint for `id`
+alone, and some engines have none at all. There a declared key counts like an enforced one, and no question is
+answered before all rows of this version of the data have been counted (`server/policy/verified_keys.py`).
+
+Files have neither keys nor columns without NULL. There a declared key has no NULL either, which is counted with it,
+so that it can name a privacy unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from itertools import islice
+
+from sqlglot import exp
+
+from planner.limits import MAX_GROUPS
+from planner.policy.policy import ColumnPolicy, Policy
+from planner.policy.toml_section import DomainValue
+from planner.schema import Schema, Table
+from planner.sql.datetimes import steps
+from planner.sql.literals import number_sql
+from planner.sql.result_types import day_key
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import copied
+
+
+def declared_domain(declared: ColumnPolicy, kind: SqlType) -> tuple[DomainValue, ...] | None:
+    """The values in order; None where nothing is declared, or more than MAX_GROUPS values would be.
+
+    A boolean and an enum need no word of the policy. Whole numbers step from the range's low end, by 1 unless
+    declared otherwise; dates need a step, since a range of dates alone says only how far they reach.
+    """
+    if declared.domain is not None:
+        return declared.domain
+    if kind.family is Family.BOOL:
+        return (False, True)
+    if kind.family is Family.ENUM:
+        return kind.labels
+    if kind.family is Family.INTEGER and declared.range is not None and not isinstance(declared.step, str):
+        low, high = declared.range
+        first, count = whole_steps(low, low, high, declared.step or 1)
+        return whole_numbers(first, count, declared.step or 1) if count <= MAX_GROUPS else None
+    if (
+        kind.family in (Family.DATE, Family.TIMESTAMP)
+        and declared.dates is not None
+        and isinstance(declared.step, str)
+    ):
+        days = list(islice(steps(*declared.dates, declared.step), MAX_GROUPS + 1))
+        return tuple(day_key(day, kind.family) for day in days) if len(days) <= MAX_GROUPS else None
+    return None
+
+
+def whole_steps(origin: float, low: float, high: float, step: int) -> tuple[int, int]:
+    """The whole numbers from low to high on a grid: the first of them, and how many they are.
+
+    Args:
+      origin: a number of the grid, at most low.
+      low, high: finite.
+      step: between two neighbours of the grid, >= 1.
+
+    >>> whole_steps(0, 3, 20, 5)
+    (5, 4)
+    """
+    first = int(origin) + math.ceil((low - origin) / step) * step
+    return first, max(0, math.floor((high - first) / step) + 1)
+
+
+def whole_numbers(first: int, count: int, step: int) -> tuple[int, ...]:
+    """So many whole numbers, in steps from the first."""
+    return tuple(range(first, first + count * step, step))
+
+
+def listed(values: tuple[DomainValue, ...], other: DomainValue | None) -> tuple[DomainValue, ...]:
+    """The domain with its group for all other values, last unless it is one of them."""
+    return values if other is None or other in values else (*values, other)
+
+
+def with_other(key: exp.Expr, values: tuple[DomainValue, ...], other: DomainValue | None) -> exp.Expr:
+    """SQL of the key, in which NULL and what is not in the domain become the other group.
+
+    >>> with_other(exp.column("x"), ("a", "b"), "rest").sql("postgres")
+    "CASE WHEN x IN ('a', 'b') THEN x ELSE 'rest' END"
+    """
+    if other is None:
+        return key
+    known = exp.In(this=copied(key), expressions=[_literal(value) for value in values])
+    return exp.Case().when(known, copied(key), copy=False).else_(_literal(other), copy=False)
+
+
+def _literal(value: DomainValue) -> exp.Expr:
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    return number_sql(Decimal(repr(value)))
+
+
+def with_declared_keys(schema: Schema, policy: Policy) -> Schema:
+    """The schema as the planner may believe it: with the keys that the policy declares; its fingerprint stays.
+
+    A key that the database enforces is none of them, nor is one with more columns than an enforced key.
+    """
+    tables = {name: _with_keys(table, policy) for name, table in schema.tables.items()}
+    if not any(table.declared_keys for table in tables.values()):
+        return schema
+    if without_null(schema):
+        tables = {name: _not_null(table) for name, table in tables.items()}
+    believed = replace(schema, tables=tables)
+    believed.__dict__["fingerprint"] = schema.fingerprint
+    return believed
+
+
+def without_null(schema: Schema) -> bool:
+    """Does a declared key hold no NULL, either? So where the database is files."""
+    return bool(schema.version)
+
+
+def _not_null(table: Table) -> Table:
+    names = {name for key in table.declared_keys for name in key}
+    columns = [replace(one, nullable=False, nan=False) if one.name in names else one for one in table.columns]
+    return replace(table, columns=tuple(columns))
+
+
+def _with_keys(table: Table, policy: Policy) -> Table:
+    declared = policy.tables.get(table.name)
+    keys = () if declared is None else tuple(key for key in declared.keys if not _enforced(table, key))
+    return replace(table, declared_keys=keys) if keys else table
+
+
+def _enforced(table: Table, key: tuple[str, ...]) -> bool:
+    return any(set(unique) <= set(key) for unique in table.unique_keys)
+
+
+def believed_keys(schema: Schema) -> tuple[str, ...]:
+    """Each declared key of a schema by its name, `visit (id)`, as checks are recorded by it; in order.
+
+    Args:
+      schema: from `with_declared_keys`.
+    """
+    return tuple(sorted(key_name(table.name, key) for table, key in declared_keys(schema)))
+
+
+def declared_keys(schema: Schema) -> Iterator[tuple[Table, tuple[str, ...]]]:
+    """Each declared key with its table."""
+    for table in schema.tables.values():
+        for key in table.declared_keys:
+            yield table, key
+
+
+def key_name(table: str, key: tuple[str, ...]) -> str:
+    """What a check of the key is recorded by."""
+    return f"{table} ({', '.join(key)})"

@@ -1,0 +1,253 @@
+"""Rule: add up what every unit has before tables are joined that only say more about the unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from planner.rewriting.compact_tuples import total_sql
+from planner.schema import Column, Schema, Table
+from planner.sensitivity.column_equalities import compare_exactly
+from planner.sql.sql_types import sql_type
+from planner.sql.trees import (
+    ROWS,
+    ColumnRef,
+    add_conditions,
+    bound_column,
+    column_ref,
+    columns_of,
+    conjunction,
+    copied,
+    named_sql,
+    quoted,
+)
+
+
+def attach_late(
+    source: exp.Select, owner: exp.Expr, keys: Sequence[exp.Expr], weights: Sequence[exp.Expr], schema: Schema
+) -> exp.Select | None:
+    """`compact_provenance` of tuples with one owner, grouped by the owner's own columns alone where that is the same.
+
+    A table is attached late when nothing but its unique key is asked of it, and that by the owner's columns or those
+    of tables attached before: then every owner finds one row of it at most. So the rows of one owner pass this join
+    all together or not at all, and have one value of every group key that is taken from such tables: adding up first
+    gives the same rows. The database then groups by one key instead of by texts, and joins one row per owner.
+
+    Declared keys that no constraint enforces are not relied on, nor equations of columns of two kinds, where several
+    values of a key may equal one: a thousand bigints near 2^62 are one double, and char 'a' is varchar 'a' and 'a '.
+    An owner would have several rows, each of which could reach the threshold.
+
+    Args:
+      source: the join: FROM and WHERE, no select list.
+      owner: the key of the one owner position.
+      keys: the group keys.
+      weights: of one tuple, each a bigint in units.
+      schema: the catalog, for unique keys.
+    Returns: columns o0, k0.., w0.., one row per owner; None where no table can be attached late, or a key is not the
+      owner's alone.
+
+    >>> from sqlglot import parse_one
+    >>> from planner.rewriting.guard_weight import whole_weight
+    >>> def column(name):
+    ...     return bound_column(*name.split("."))
+    >>> columns = Column("id", "bigint", False), Column("ward", "text", False)
+    >>> patient = Table("patient", "public", columns, (("id",),), ())
+    >>> visit = Table("visit", "public", (Column("patient_id", "bigint", False),), (), ())
+    >>> catalog = Schema({"patient": patient, "visit": visit})
+    >>> on = '"p"."id" = "v"."patient_id"'
+    >>> source = parse_one(f'SELECT FROM "public"."visit" AS "v" JOIN "public"."patient" AS "p" ON {on}')
+    >>> late = attach_late(source, column("v.patient_id"), [column("p.ward")], [whole_weight()], catalog)
+    >>> print(late.sql("postgres", pretty=True))
+    SELECT
+      "v"."patient_id" AS "o0",
+      "p"."ward" AS "k0",
+      "v"."w0" AS "w0"
+    FROM (
+      SELECT
+        "v"."patient_id" AS "patient_id",
+        CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
+      FROM "public"."visit" AS "v"
+      GROUP BY
+        1
+    ) AS "v"
+    INNER JOIN "public"."patient" AS "p"
+      ON "p"."id" = "v"."patient_id"
+    """
+    join = _Join.of(source)
+    owned = list(dict.fromkeys(column_ref(column) for column in columns_of(owner)))
+    if join is None or len({alias for alias, _ in owned}) != 1:
+        return None
+    (alias, _), *_ = owned
+    read_before = {ref[0] for weight in weights for ref in _refs(weight)} | {alias}
+    late = _attached_late(join, set(owned), read_before, schema)
+    of_owner = all(ref[0] in late or ref in owned for key in keys for ref in _refs(key))
+    table = join.table(alias, schema)
+    named = any(_TOTAL.fullmatch(name) for _, name in owned)  # as a total is
+    if not late or not of_owner or table is None or named:
+        return None
+    asked = [condition for condition in join.conditions if any(ref[0] in late for ref in _refs(condition))]
+    own = [column for column in table.columns if (alias, column.name) in owned]
+    totals = [Column(f"w{place}", "bigint", nullable=True) for place in range(len(weights))]
+    added_up = exp.Subquery(
+        this=_added_up(join, late, asked, [(alias, column.name) for column in own], weights),
+        alias=exp.TableAlias(this=quoted(alias)),
+    )
+    added_up.meta[ROWS] = Table(table.name, table.namespace, (*own, *totals), (), ())
+    select = _inner_joins([added_up, *(join.tables[other] for other in late)], asked)
+    columns = [named_sql(copied(owner), "o0")]
+    columns += [named_sql(copied(key), f"k{place}") for place, key in enumerate(keys)]
+    columns += [named_sql(bound_column(alias, total.name), total.name) for total in totals]
+    select.set("expressions", columns)
+    return select
+
+
+@dataclass(frozen=True)
+class _Join:
+    """The tables of inner joins by alias, the outer joins behind them as they are, and every condition by itself."""
+
+    tables: dict[str, exp.Expr]
+    outer: list[exp.Join]
+    conditions: list[exp.Expr]
+
+    @classmethod
+    def of(cls, source: exp.Select) -> _Join | None:
+        """None for a join of another form."""
+        first = source.args["from_"].this
+        tables: dict[str, exp.Expr] = {first.alias: first}
+        outer: list[exp.Join] = []
+        conditions: list[exp.Expr] = []
+        for join in source.args.get("joins") or []:
+            if join.side:
+                outer.append(join)
+            elif outer or join.args.get("using"):
+                return None
+            else:
+                tables[join.this.alias] = join.this
+                conditions += _conjuncts(join.args.get("on"))
+        where = source.args.get("where")
+        conditions += [] if where is None else _conjuncts(where.this)
+        others = set(source.args) - {"from_", "joins", "where"}
+        return None if any(source.args[name] for name in others) else cls(tables, outer, conditions)
+
+    def table(self, alias: str, schema: Schema) -> Table | None:
+        """The catalog's table, where it is one and every row of it is read."""
+        entry = self.tables.get(alias)
+        if not isinstance(entry, exp.Table) or any(entry.args[name] for name in set(entry.args) - _NAMES):
+            return None
+        return schema.at(entry.text("db"), entry.name)
+
+
+_NAMES = {"this", "db", "alias"}
+_TOTAL = re.compile(r"w\d+")
+
+
+def _attached_late(join: _Join, owned: set[ColumnRef], read_before: set[str], schema: Schema) -> list[str]:
+    """The tables that nothing is asked of but to be found by a unique key, each after those that it is found by."""
+    read_before = read_before | {ref[0] for outer in join.outer for ref in _refs(outer)}
+    left = {alias for alias in join.tables if alias not in read_before and join.table(alias, schema) is not None}
+    while True:
+        left = {alias for alias in left if all(_finds(one, left, owned) for one in _touching(join, {alias}))}
+        found = _in_order(join, left, owned, schema)
+        if set(found) == left and all(_finds(one, left, owned) for one in _touching(join, left)):
+            return found
+        left = set(found)
+
+
+def _touching(join: _Join, aliases: set[str]) -> list[exp.Expr]:
+    return [condition for condition in join.conditions if any(ref[0] in aliases for ref in _refs(condition))]
+
+
+def _finds(condition: exp.Expr, late: set[str], owned: set[ColumnRef]) -> bool:
+    """Is it a plain equation of two columns, of tables that are attached late or the owner's own?"""
+    if not isinstance(condition, exp.EQ):
+        return False
+    sides = condition.this, condition.expression
+    plain = [side for side in sides if isinstance(side, exp.Column)]
+    return len(plain) == 2 and all(ref[0] in late or ref in owned for ref in map(column_ref, plain))
+
+
+def _in_order(join: _Join, late: set[str], owned: set[ColumnRef], schema: Schema) -> list[str]:
+    """Those of the tables of which a unique key is known by the owner's columns or by tables before them."""
+    found: list[str] = []
+    while True:
+        following = next((alias for alias in join.tables if alias in late and alias not in found
+                          and _is_found(join, alias, found, owned, schema)), None)  # fmt: skip
+        if following is None:
+            return found
+        found.append(following)
+
+
+def _is_found(join: _Join, alias: str, before: list[str], owned: set[ColumnRef], schema: Schema) -> bool:
+    table, by = join.table(alias, schema), set()
+    for condition in _touching(join, {alias}):
+        one, other = _refs(condition)
+        for own, known in ((one, other), (other, one)):
+            if own[0] == alias and (known[0] in before or known in owned) and _exactly(join, own, known, schema):
+                by.add(own[1])
+    return table is not None and any(set(key) <= by for key in table.unique_keys)
+
+
+def _exactly(join: _Join, own: ColumnRef, known: ColumnRef, schema: Schema) -> bool:
+    """Does `=` of the two pair a known value with one value of the key at most?"""
+    kinds = []
+    for alias, name in (own, known):
+        table = join.table(alias, schema)
+        column = None if table is None else table.column(name)
+        if column is None:
+            return False
+        kinds.append(sql_type(column.type))
+    return compare_exactly(*kinds)
+
+
+def _added_up(
+    join: _Join, late: list[str], asked: list[exp.Expr], owned: list[ColumnRef], weights: Sequence[exp.Expr]
+) -> exp.Select:
+    """What every owner has, before the other tables are attached."""
+    before = [entry for alias, entry in join.tables.items() if alias not in late]
+    select = _inner_joins(before, [condition for condition in join.conditions if condition not in asked], join.outer)
+    columns = [named_sql(bound_column(*ref), ref[1]) for ref in owned]
+    columns += [named_sql(total_sql(copied(weight)), f"w{place}") for place, weight in enumerate(weights)]
+    select.set("expressions", columns)
+    select.set("group", exp.Group(expressions=[exp.Literal.number(place + 1) for place in range(len(owned))]))
+    return select
+
+
+def _inner_joins(
+    entries: Sequence[exp.Expr], conditions: Sequence[exp.Expr], outer: Sequence[exp.Join] = ()
+) -> exp.Select:
+    """As in `join_tables`: each condition where it can first be tested, those of one table at the end."""
+    first, *others = entries
+    select = exp.Select(from_=exp.From(this=copied(first)))
+    waiting = [copied(condition) for condition in conditions]
+    seen = {first.alias}
+    for entry in others:
+        seen.add(entry.alias)
+        ready = [one for one in waiting if len({ref[0] for ref in _refs(one)}) > 1 and _within(one, seen)]
+        waiting = [one for one in waiting if not any(one is other for other in ready)]
+        kind = "INNER" if ready else "CROSS"
+        select.append("joins", exp.Join(this=copied(entry), kind=kind, on=conjunction(ready)))
+    for join in outer:
+        select.append("joins", copied(join))
+    add_conditions(select, waiting)
+    return select
+
+
+def _within(condition: exp.Expr, aliases: set[str]) -> bool:
+    return {ref[0] for ref in _refs(condition)} <= aliases
+
+
+def _refs(tree: exp.Expr) -> list[ColumnRef]:
+    return [column_ref(column) for column in columns_of(tree)]
+
+
+def _conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
+    if condition is None:
+        return []
+    if isinstance(condition, exp.Paren):
+        return _conjuncts(condition.this) if isinstance(condition.this, exp.And) else [condition]
+    if isinstance(condition, exp.And):
+        return [*_conjuncts(condition.this), *_conjuncts(condition.expression)]
+    return [condition]

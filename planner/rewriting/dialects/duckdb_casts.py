@@ -1,0 +1,301 @@
+"""CASE, casts, texts and datetimes for DuckDB; each cast fails for no row and gives what PostgreSQL gives."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import groupby
+
+from sqlglot import exp
+
+from planner.errors import UnsupportedSQL
+from planner.rewriting.dialects.duckdb_and_spark import (
+    Handler,
+    Typed,
+    Write,
+    aligned,
+    as_double,
+    common_type,
+    exact_type,
+)
+from planner.sql.datetimes import Pattern, patterns
+from planner.sql.sql_types import REAL, Family, SqlType
+from planner.sql.trees import Age, InZone, cast_sql, has_fraction, is_type
+
+_TEXT = SqlType(Family.TEXT)
+
+_DOUBLE = SqlType(Family.FLOAT)
+
+_COUNT = SqlType(Family.INTEGER, 10)
+
+
+def _paren(node: exp.Expr, write: Write) -> Typed:
+    inner = write(node.this)
+    return Typed(exp.Paren(this=inner.sql), inner.type)
+
+
+def _null(node: exp.Expr, write: Write) -> Typed:
+    return Typed(node.copy(), SqlType(Family.OTHER))
+
+
+def _choice(node: exp.Expr, write: Write) -> Typed:
+    """COALESCE, LEAST, GREATEST: in both databases the latter skip NULL and NaN is the greatest."""
+    values = [write(node.this), *map(write, node.args["expressions"])]
+    first, *others = aligned(values)
+    options = {name: value for name, value in node.args.items() if name not in ("this", "expressions")}
+    return Typed(type(node)(this=first, expressions=others, **options), common_type(values))
+
+
+def _nullified(node: exp.Expr, write: Write) -> Typed:
+    first, second = write(node.this), node.args["expression"]
+    if isinstance(second, exp.Literal) and second.is_string and first.type.is_number:
+        assert second.name == "NaN", "the only quoted number that rules write"
+        if first.type.family is not Family.FLOAT:
+            return first  # no decimal is NaN
+        return Typed(exp.Nullif(this=first.sql, expression=cast_sql(second.copy(), "DOUBLE")), first.type)
+    values = [first, write(second)]
+    value, other = aligned(values)
+    return Typed(exp.Nullif(this=value, expression=other), common_type(values))
+
+
+def _case(node: exp.Expr, write: Write) -> Typed:
+    default = node.args.get("default")
+    values = [write(branch.args["true"]) for branch in node.args["ifs"]]
+    values += [] if default is None else [write(default)]
+    results = aligned(values)
+    case = exp.Case()
+    for branch, result in zip(node.args["ifs"], results, strict=False):
+        case.append("ifs", exp.If(this=write(branch.this).sql, true=result))
+    if default is not None:
+        case.set("default", results[-1])
+    return Typed(case, common_type(values))
+
+
+def _cast(node: exp.Expr, write: Write) -> Typed:
+    """Of a CASE as a double the branches are cast, where each literal becomes its nearest double."""
+    target, inner = node.args["to"], node.this
+    if not (is_type(target, "double") and isinstance(inner, exp.Case)):
+        return duckdb_cast(write(inner), target)
+    pushed = inner.copy()
+    for branch in pushed.args["ifs"]:
+        branch.set("true", cast_sql(branch.args["true"], "DOUBLE PRECISION"))
+    if pushed.args.get("default") is not None:
+        pushed.set("default", cast_sql(pushed.args["default"], "DOUBLE PRECISION"))
+    return _case(pushed, write)
+
+
+def _text(node: exp.Expr, write: Write) -> Typed:
+    """Functions whose parts are texts and whole literals; both databases count characters, not bytes."""
+    return Typed(_over_texts(node, write), _TEXT)
+
+
+def _count(node: exp.Expr, write: Write) -> Typed:
+    return Typed(_over_texts(node, write), _COUNT)
+
+
+def _hash(node: exp.Expr, write: Write) -> Typed:
+    """DuckDB's own is of 64 bits without a sign."""
+    hashed = exp.Anonymous(this="HASH", expressions=[write(text).sql for text in node.expressions])
+    return Typed(cast_sql(exp.Mod(this=hashed, expression=exp.Literal.number(2**31 - 1)), "BIGINT"), _COUNT)
+
+
+def _trim(node: exp.Expr, write: Write) -> Typed:
+    """Blanks, unless characters are given: DuckDB's own default is not named in its manual."""
+    trimmed = _over_texts(node, write)
+    if trimmed.args.get("expression") is None:
+        trimmed.set("expression", exp.Literal.string(" "))
+    return Typed(trimmed, _TEXT)
+
+
+def _over_texts(node: exp.Expr, write: Write) -> exp.Expr:
+    arguments = {
+        name: write(value).sql if isinstance(value, exp.Expr) and not isinstance(value, exp.Var) else value
+        for name, value in node.args.items()
+    }
+    return type(node)(**arguments)
+
+
+def _extract(node: exp.Expr, write: Write) -> Typed:
+    """Fields that both databases number alike: Sunday is DOW 0 and ISODOW 7, weeks are those of ISO 8601."""
+    assert isinstance(node, exp.Extract)
+    if has_fraction(node):
+        return _seconds(node, write)
+    between = _micros_between(node.args["expression"], write)
+    if between is not None:  # of 24 hours, without a fraction: as in PostgreSQL's difference
+        days = exp.IntDiv(this=exp.Paren(this=between), expression=exp.Literal.number(86_400_000_000))
+        return Typed(exp.Paren(this=days), SqlType(Family.INTEGER, 8))
+    sql = exp.Extract(this=node.this.copy(), expression=write(node.args["expression"]).sql)
+    if node.this.name.upper() == "EPOCH":  # a double there, of a whole second here
+        return Typed(cast_sql(sql, "BIGINT"), SqlType(Family.INTEGER, 12))
+    return Typed(sql, SqlType(Family.INTEGER, 4))
+
+
+def _seconds(node: exp.Extract, write: Write) -> Typed:
+    """With their fraction, of which DuckDB's own fields have none that is exact: from whole microseconds."""
+    operand = node.args["expression"]
+    micros = _micros_between(operand, write)
+    if micros is None:
+        moment = write(operand).sql
+        since_1970 = node.this.name.upper() == "EPOCH"
+        micros = (
+            exp.func("EPOCH_US", moment)
+            if since_1970
+            else exp.Extract(this=exp.var("MICROSECONDS"), expression=moment)
+        )
+    whole, millionth = cast_sql(exp.Paren(this=micros), "DECIMAL(18, 0)"), exp.Literal.number("0.000001")
+    product = exp.Mul(this=whole, expression=cast_sql(millionth, "DECIMAL(7, 6)"))
+    kind = SqlType(Family.NUMERIC, 18, 6)
+    return Typed(cast_sql(product, "DECIMAL(18, 6)"), kind)
+
+
+def _micros_between(operand: exp.Expr, write: Write) -> exp.Expr | None:
+    """SQL of the microseconds of a difference of timestamps; None for anything else."""
+    difference = operand.unnest()
+    if not isinstance(difference, exp.Sub) or isinstance(difference.right, exp.Interval):
+        return None
+    sides = [write(side) for side in (difference.left, difference.right)]
+    if any(side.type.family is not Family.TIMESTAMP for side in sides):
+        return None
+    later, earlier = (exp.func("EPOCH_US", side.sql) for side in sides)
+    return exp.Sub(this=later, expression=earlier)
+
+
+def _age(node: exp.Expr, write: Write) -> Typed:
+    """Of timestamps: years, months and days are borrowed from the month of the earlier one in both databases."""
+    return Typed(Age(this=write(node.this).sql, expression=write(node.args["expression"]).sql), SqlType(Family.OTHER))
+
+
+def _formatted(node: exp.Expr, write: Write) -> Typed:
+    """to_char as strftime of the patterns that it has, joined with the others one by one."""
+    moment = write(node.this).sql
+    found = patterns(node.args["format"].name)
+    assert not isinstance(found, str), "formats are checked where they are bound"
+    pieces: list[exp.Expr] = []
+    for has_one, run in groupby(found, key=lambda pattern: pattern.strftime is not None):
+        if has_one:
+            text = "".join(pattern.strftime or "" for pattern in run)
+            pieces.append(exp.func("STRFTIME", moment.copy(), exp.Literal.string(text)))
+        else:
+            pieces += [_alone(pattern, moment) for pattern in run]
+    if not pieces:
+        pieces = [exp.func("STRFTIME", moment, exp.Literal.string(""))]
+    return Typed(reduce(lambda a, b: exp.DPipe(this=a, expression=b, safe=True), pieces), _TEXT)
+
+
+def _alone(pattern: Pattern, moment: exp.Expr) -> exp.Expr:
+    """A name in its letters' case, long ones with blanks up to nine characters; a number that strftime lacks."""
+    if pattern.field is not None:
+        return cast_sql(exp.Extract(this=exp.var(pattern.field), expression=moment.copy()), "TEXT")
+    name = pattern.written
+    spelled = {"MONTH": "%B", "MON": "%b", "DAY": "%A", "DY": "%a"}[name.upper()]
+    text = exp.func("STRFTIME", moment.copy(), exp.Literal.string(spelled))
+    if pattern.width > 3:
+        text = exp.func("RPAD", text, exp.Literal.number(pattern.width), exp.Literal.string(" "))
+    return exp.Upper(this=text) if name.isupper() else exp.Lower(this=text) if name.islower() else text
+
+
+def _truncated(node: exp.Expr, write: Write) -> Typed:
+    sql = exp.TimestampTrunc(this=write(node.this).sql, unit=node.args["unit"].copy())
+    return Typed(sql, SqlType(Family.TIMESTAMP))
+
+
+def _at_zone(node: exp.Expr, write: Write) -> Typed:
+    inner, zone = write(node.this), node.args["zone"].copy()
+    family = Family.TIMESTAMP if inner.type.family is Family.TIMESTAMPTZ else Family.TIMESTAMPTZ
+    return Typed(exp.AtTimeZone(this=inner.sql, zone=zone), SqlType(family))
+
+
+def in_zone(node: exp.Expr, write: Write) -> Typed:
+    """Refused: each database has rules of time zones of its own, and only one may say what a column's moments are."""
+    hint = "SET TimeZone = 'UTC', or write AT TIME ZONE 'UTC'; compare with constants, which may be of any zone"
+    zone = node.args["zone"].name
+    raise UnsupportedSQL(f"the time zone {zone} of a column is not supported on this database", hint=hint)
+
+
+HANDLERS: dict[type[exp.Expr], Handler] = {
+    InZone: in_zone,
+    exp.Paren: _paren,
+    exp.Null: _null,
+    exp.Coalesce: _choice,
+    exp.Least: _choice,
+    exp.Greatest: _choice,
+    exp.Nullif: _nullified,
+    exp.Case: _case,
+    exp.Cast: _cast,
+    exp.FarmFingerprint: _hash,
+    exp.Length: _count,
+    exp.StrPosition: _count,
+    exp.Lower: _text,
+    exp.Upper: _text,
+    exp.Trim: _trim,
+    exp.Substring: _text,
+    exp.Left: _text,
+    exp.Right: _text,
+    exp.DPipe: _text,
+    exp.Replace: _text,
+    exp.SplitPart: _text,
+    exp.Pad: _text,
+    exp.ToChar: _formatted,
+    Age: _age,
+    exp.Extract: _extract,
+    exp.TimestampTrunc: _truncated,
+    exp.AtTimeZone: _at_zone,
+}
+
+_SAME_TEXT = frozenset(
+    {
+        Family.INTEGER,
+        Family.TEXT,
+        Family.CHAR,
+        Family.BOOL,
+        Family.DATE,
+        Family.TIMESTAMP,
+        Family.UUID,
+        Family.ENUM,
+        Family.TIME,
+    }
+)
+"""Types whose text is the same in both databases (years 1 to 9999, which no key of a domain leaves)."""
+
+_LITERALS = {
+    "date": Family.DATE,
+    "timestamp": Family.TIMESTAMP,
+    "timestamptz": Family.TIMESTAMPTZ,
+    "uuid": Family.UUID,
+    "time": Family.TIME,
+}
+
+
+def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
+    """CAST(value AS target). Raises: UnsupportedSQL for a cast that has not been compared.
+
+    >>> column = Typed(exp.column("n"), SqlType(Family.INTEGER))
+    >>> duckdb_cast(column, exp.DataType.build("DECIMAL")).sql.sql("duckdb")
+    'CAST(n AS DECIMAL(19, 0))'
+    """
+    if is_type(target, "boolean") and isinstance(value.sql, exp.Null):  # the condition that is unknown
+        return Typed(cast_sql(value.sql, "BOOLEAN"), SqlType(Family.BOOL))
+    if is_type(target, "double"):
+        null = isinstance(value.sql, exp.Null)
+        return Typed(cast_sql(value.sql, "DOUBLE") if null else as_double(value), SqlType(Family.FLOAT))
+    if is_type(target, "float") and value.type.is_number:  # a real, which is a double of the same value from then on
+        number = value.sql if value.type.family is Family.INTEGER else as_double(value)
+        return Typed(cast_sql(exp.Cast(this=number, to=target.copy()), "DOUBLE"), REAL)
+    if is_type(target, "decimal") and value.type == REAL:  # PostgreSQL's numeric of a real has six digits
+        return Typed(cast_sql(exp.func("PRINTF", exp.Literal.string("%.6g"), value.sql), "DOUBLE"), _DOUBLE)
+    if is_type(target, "smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
+        return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
+    if is_type(target, "decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
+        kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
+        return Typed(cast_sql(value.sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
+    column = value.sql.this if isinstance(value.sql, exp.TryCast) else value.sql  # of a type of DuckDB's own
+    fixed = value.type.family is Family.NUMERIC and isinstance(column, exp.Column)  # all its digits, as there
+    if is_type(target, "text", "varchar") and (fixed or value.type.has_one_text or value.type.family in _SAME_TEXT):
+        return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
+    for name, family in _LITERALS.items():
+        if is_type(target, name) and isinstance(value.sql, exp.Literal):
+            return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(family))
+    if is_type(target, "date", "timestamp") and value.type.is_moment:
+        family = Family.DATE if is_type(target, "date") else Family.TIMESTAMP
+        return Typed(exp.TryCast(this=value.sql, to=target.copy()), SqlType(family))
+    name = target.sql("postgres").lower()
+    raise UnsupportedSQL(f"this cast to {name} is not supported on DuckDB")

@@ -1,0 +1,494 @@
+"""Casts, CASE, texts and datetimes for Spark; each cast fails for no row and gives what PostgreSQL gives.
+
+Functions of Spark, written by their names: the parser library has other ways for some.
+
+Dates and times for Spark, whose timestamps are 64 bits of microseconds: beyond them a moment is unknown.
+
+`TIMESTAMP` is a timestamp without time zone, as the session's settings say; functions of timestamps take one with a
+time zone, which is UTC. Between the two nothing is lost. Fields and steps that are not listed are refused, and so are
+other time zones, and what is computed with timestamps that have one.
+
+Functions of texts for Spark; both databases count characters, not bytes.
+
+LOWER, UPPER, INITCAP and to_char are refused: which letter is another one's capital, and how a name is written, is
+Java's to say here and the C library's there. So is what the two read differently: places before the first character,
+and lengths below zero.
+
+CASE and casts for Spark; each cast fails for no row and gives what PostgreSQL gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from planner.errors import UnsupportedSQL
+from planner.rewriting.dialects.duckdb_and_spark import (
+    Handler,
+    Typed,
+    Write,
+    aligned,
+    as_double,
+    as_exact,
+    common_type,
+    exact_type,
+)
+from planner.rewriting.dialects.duckdb_casts import in_zone
+from planner.rewriting.guard_weight import UNITS
+from planner.sql.sql_types import REAL, Family, SqlType
+from planner.sql.trees import InZone, cast_sql, has_fraction, is_type
+
+
+def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
+    """`name(arguments)`.
+
+    >>> call("TRY_DIVIDE", exp.column("x"), number(2)).sql("spark")
+    'TRY_DIVIDE(x, 2)'
+    """
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def number(value: int) -> exp.Expr:
+    """A whole number as written."""
+    return exp.Literal.number(value)
+
+
+def double(text: str) -> exp.Cast:
+    """The nearest double of a number as written: Spark reads 0.1 as a decimal."""
+    return cast_sql(exp.Literal.string(text), "DOUBLE")
+
+
+def try_cast(sql: exp.Expr, kind: str) -> exp.TryCast:
+    """A cast that is NULL where it has no value: any other would fail for that row, and tell of it.
+
+    >>> try_cast(exp.column("x"), "BIGINT").sql("spark")
+    'TRY_CAST(x AS BIGINT)'
+    """
+    return exp.TryCast(this=sql, to=exp.DataType.build(kind), safe=True)  # else the library writes CAST
+
+
+def where_known(condition: exp.Expr, value: exp.Expr) -> exp.Case:
+    """The value where a condition holds, else NULL; it is not computed for other rows."""
+    return exp.Case().when(condition, value, copy=False)
+
+
+_MOMENT = SqlType(Family.TIMESTAMP)
+_DAYS = 106_751_990
+"""More days before or after 1970 no timestamp of Spark has."""
+
+_MICROS_PER_DAY = 86_400_000_000
+_MOST_MICROS = 9_190_000_000_000_000_000
+"""Of these, the year's beginning is a timestamp, too: a thousand years are left."""
+
+_FIELDS = {"YEAR": "YEAR", "QUARTER": "QUARTER", "MONTH": "MONTH", "DAY": "DAY", "WEEK": "WEEK", "DOY": "DOY",
+           "ISODOW": "DAYOFWEEK_ISO", "ISOYEAR": "YEAROFWEEK"}  # fmt: skip
+_TIMES = {"HOUR": "HOUR", "MINUTE": "MINUTE"}
+_STEPS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
+_UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
+
+
+def as_moment(value: Typed) -> exp.Expr:
+    """A date as a timestamp; one beyond the years of timestamps is unknown, where a plain cast would fail.
+
+    >>> as_moment(Typed(exp.column("d"), SqlType(Family.DATE))).sql("spark")
+    'CASE WHEN UNIX_DATE(d) BETWEEN -106751990 AND 106751990 THEN CAST(d AS TIMESTAMP) END'
+    """
+    if value.type.family is not Family.DATE:
+        return value.sql
+    days = call("UNIX_DATE", value.sql.copy())
+    inside = exp.Between(this=days, low=exp.Neg(this=number(_DAYS)), high=number(_DAYS))
+    return where_known(inside, cast_sql(value.sql, "TIMESTAMP"))
+
+
+def moment_plus(node: exp.Expr, write: Write) -> Typed:
+    """A date or timestamp and an interval; beyond the range it is unknown. Raises: UnsupportedSQL."""
+    interval = node.args["expression"]
+    moment = write(node.this)
+    if not isinstance(interval, exp.Interval) or moment.type.family not in (Family.DATE, Family.TIMESTAMP):
+        raise UnsupportedSQL("this arithmetic with intervals is not supported on Spark")
+    name = "TRY_ADD" if isinstance(node, exp.Add) else "TRY_SUBTRACT"
+    return Typed(call(name, as_moment(moment), _interval(interval)), _MOMENT)
+
+
+def _interval(interval: exp.Interval) -> exp.Expr:
+    """One number of one unit."""
+    text, unit = interval.this, interval.args.get("unit")
+    words = text.name.split() if isinstance(text, exp.Literal) else []
+    if unit is not None:
+        words.append(unit.name)
+    count, name = (words[0], words[1].upper().removesuffix("S")) if len(words) == 2 else ("", "")
+    if name not in _UNITS or not count.removeprefix("-").isdigit():
+        hint = "write one whole number of one unit: INTERVAL '3 months'"
+        raise UnsupportedSQL("this interval is not supported on Spark", hint=hint)
+    return exp.Interval(this=exp.Literal.string(count), unit=exp.var(name))
+
+
+def _extract(node: exp.Expr, write: Write) -> Typed:
+    """Fields that both databases number alike; Sunday is DOW 1 in Spark, and 0 in PostgreSQL."""
+    assert isinstance(node, exp.Extract)
+    field = node.this.name.upper()
+    micros = _micros_between(node.args["expression"], write)
+    if micros is not None:
+        return _of_difference(field, micros)
+    value = write(node.args["expression"])
+    if value.type.family not in (Family.DATE, Family.TIMESTAMP):
+        raise _refused(field)
+    if field == "EPOCH" or (field == "SECOND" and has_fraction(node)):
+        return _seconds(field, value)
+    if field == "DOW":
+        sunday_is_1 = call("DAYOFWEEK", value.sql)
+        return Typed(exp.Paren(this=exp.Sub(this=sunday_is_1, expression=number(1))), SqlType(Family.INTEGER, 4))
+    if field == "SECOND":  # of a moment that is cut to whole ones
+        return Typed(call("SECOND", value.sql), SqlType(Family.INTEGER, 4))
+    known = _FIELDS if value.type.family is Family.DATE else {**_FIELDS, **_TIMES}
+    if field not in known:
+        raise _refused(field)
+    sql = exp.Extract(this=exp.var(known[field]), expression=value.sql)
+    return Typed(sql, SqlType(Family.INTEGER, 6))
+
+
+def _refused(field: str) -> UnsupportedSQL:
+    return UnsupportedSQL(f"EXTRACT({field}) of this is not supported on Spark")
+
+
+def _seconds(field: str, value: Typed) -> Typed:
+    """With their fraction, from whole microseconds."""
+    micros = _micros(as_moment(value))
+    if field == "EPOCH":
+        return _of_micros(micros)
+    minute = call("PMOD", micros, cast_sql(number(60_000_000), "BIGINT"))
+    return _of_micros(minute)
+
+
+def _of_difference(field: str, micros: exp.Expr) -> Typed:
+    """Of timestamps: all of its seconds, or its days of 24 hours, as PostgreSQL has them."""
+    if field == "EPOCH":
+        return _of_micros(micros)
+    if field != "DAY":
+        raise _refused(field)
+    days = exp.IntDiv(this=micros, expression=cast_sql(number(_MICROS_PER_DAY), "BIGINT"))
+    return Typed(exp.Paren(this=days), SqlType(Family.INTEGER, 9))
+
+
+def _of_micros(micros: exp.Expr) -> Typed:
+    """Seconds with six digits; a product of decimals, of which no digit is lost."""
+    whole, millionth = cast_sql(micros, "DECIMAL(19, 0)"), cast_sql(exp.Literal.string("0.000001"), "DECIMAL(7, 6)")
+    product = exp.Paren(this=exp.Mul(this=whole, expression=millionth))
+    return Typed(cast_sql(product, "DECIMAL(20, 6)"), SqlType(Family.NUMERIC, 20, 6))
+
+
+def _micros(moment: exp.Expr) -> exp.Expr:
+    return call("UNIX_MICROS", cast_sql(moment, "TIMESTAMPLTZ"))
+
+
+def _micros_between(operand: exp.Expr, write: Write) -> exp.Expr | None:
+    """SQL of the microseconds of a difference of timestamps, NULL beyond 64 bits; None for anything else."""
+    difference = operand.unnest()
+    if not isinstance(difference, exp.Sub) or isinstance(difference.right, exp.Interval):
+        return None
+    sides = [write(side) for side in (difference.left, difference.right)]
+    if any(side.type.family is not Family.TIMESTAMP for side in sides):
+        return None
+    return call("TRY_SUBTRACT", *(_micros(side.sql) for side in sides))
+
+
+def _truncated(node: exp.Expr, write: Write) -> Typed:
+    step, value = node.args["unit"].name.upper(), write(node.this)
+    if step not in _STEPS or value.type.family not in (Family.DATE, Family.TIMESTAMP):
+        raise UnsupportedSQL(f"date_trunc to {step.lower()} is not supported on Spark")
+    moment = as_moment(value)
+    start = call("DATE_TRUNC", exp.Literal.string(step), cast_sql(moment.copy(), "TIMESTAMPLTZ"))
+    low, high = exp.Neg(this=number(_MOST_MICROS)), number(_MOST_MICROS)
+    inside = exp.Between(this=_micros(moment), low=low, high=high)
+    return Typed(where_known(inside, cast_sql(start, "TIMESTAMP")), _MOMENT)
+
+
+MOMENTS: dict[type[exp.Expr], Handler] = {
+    exp.Extract: _extract,
+    exp.TimestampTrunc: _truncated,
+}
+
+
+_TEXT = SqlType(Family.TEXT)
+_COUNT = SqlType(Family.INTEGER, 10)
+
+
+def _text(node: exp.Expr, write: Write) -> exp.Expr:
+    value = write(node)
+    if value.type.family is not Family.TEXT:
+        raise UnsupportedSQL("a function of texts of another type is not supported on Spark", hint="write a cast")
+    return value.sql
+
+
+def _place(node: exp.Expr | None, least: int) -> exp.Expr:
+    """A whole number as written, of at least so much."""
+    if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() and int(node.name) >= least):
+        raise UnsupportedSQL(f"this function of texts with a number that is not written, or below {least}, "
+                             "is not supported on Spark")  # fmt: skip
+    return node.copy()
+
+
+def _length(node: exp.Expr, write: Write) -> Typed:
+    return Typed(call("CHAR_LENGTH", _text(node.this, write)), _COUNT)
+
+
+def _hash(node: exp.Expr, write: Write) -> Typed:
+    return Typed(call("HASH", *(_text(text, write) for text in node.expressions)), _COUNT)
+
+
+def _position(node: exp.Expr, write: Write) -> Typed:
+    if any(value for name, value in node.args.items() if name not in ("this", "substr")):
+        raise UnsupportedSQL("this search in a text is not supported on Spark")
+    return Typed(call("LOCATE", _text(node.args["substr"], write), _text(node.this, write)), _COUNT)
+
+
+def _trimmed(node: exp.Expr, write: Write) -> Typed:
+    side = str(node.args.get("position") or "BOTH").upper()
+    if side not in ("BOTH", "LEADING", "TRAILING"):
+        raise UnsupportedSQL("this TRIM is not supported on Spark")
+    given = node.args.get("expression")
+    letters = exp.Literal.string(" ") if given is None else _text(given, write)
+    value = _text(node.this, write)
+    if side == "BOTH":
+        return Typed(call("BTRIM", value, letters), _TEXT)
+    return Typed(call("LTRIM" if side == "LEADING" else "RTRIM", letters, value), _TEXT)
+
+
+def _substring(node: exp.Expr, write: Write) -> Typed:
+    parts = [_text(node.this, write), _place(node.args.get("start"), 1)]
+    if node.args.get("length") is not None:
+        parts.append(_place(node.args["length"], 0))
+    return Typed(call("SUBSTRING", *parts), _TEXT)
+
+
+def _end(node: exp.Expr, write: Write) -> Typed:
+    name = "LEFT" if isinstance(node, exp.Left) else "RIGHT"
+    return Typed(call(name, _text(node.this, write), _place(node.args["expression"], 0)), _TEXT)
+
+
+def _joined(node: exp.Expr, write: Write) -> Typed:
+    left, right = (_text(part, write) for part in (node.this, node.args["expression"]))
+    return Typed(exp.DPipe(this=left, expression=right, safe=True), _TEXT)
+
+
+def _replaced(node: exp.Expr, write: Write) -> Typed:
+    parts = (node.this, node.args["expression"], node.args["replacement"])
+    return Typed(call("REPLACE", *(_text(part, write) for part in parts)), _TEXT)
+
+
+def _split(node: exp.Expr, write: Write) -> Typed:
+    delimiter = node.args["delimiter"]
+    if not (isinstance(delimiter, exp.Literal) and delimiter.name):
+        raise UnsupportedSQL("split_part by a text that is empty or not written is not supported on Spark")
+    place = _place(node.args["part_index"], 1)
+    return Typed(call("SPLIT_PART", _text(node.this, write), _text(delimiter, write), place), _TEXT)
+
+
+def _padded(node: exp.Expr, write: Write) -> Typed:
+    name = "LPAD" if node.args.get("is_left") else "RPAD"
+    fill = node.args.get("fill_pattern")
+    letters = exp.Literal.string(" ") if fill is None else _text(fill, write)
+    return Typed(call(name, _text(node.this, write), _place(node.args["expression"], 0), letters), _TEXT)
+
+
+TEXTS: dict[type[exp.Expr], Handler] = {
+    exp.FarmFingerprint: _hash,
+    exp.Length: _length,
+    exp.StrPosition: _position,
+    exp.Trim: _trimmed,
+    exp.Substring: _substring,
+    exp.Left: _end,
+    exp.Right: _end,
+    exp.DPipe: _joined,
+    exp.Replace: _replaced,
+    exp.SplitPart: _split,
+    exp.Pad: _padded,
+}
+
+
+_WHOLE = {"SMALLINT": 5, "INT": 10, "BIGINT": 19}
+_EXACT = (Family.INTEGER, Family.NUMERIC)
+_CHOOSABLE = (
+    {Family.INTEGER, Family.NUMERIC, Family.FLOAT}, {Family.TEXT}, {Family.BOOL}, {Family.DATE}, {Family.TIMESTAMP},
+    {Family.TIMESTAMPTZ},
+)  # fmt: skip
+"""Families whose values may be chosen from together."""
+
+_SAME_TEXT = frozenset({Family.INTEGER, Family.TEXT, Family.BOOL, Family.DATE, Family.TIMESTAMP})
+"""Types whose text is the same in both databases (years 1 to 9999, which no key of a domain leaves)."""
+
+_LITERALS = {"date": Family.DATE, "timestamp": Family.TIMESTAMP}
+
+
+def _paren(node: exp.Expr, write: Write) -> Typed:
+    inner = write(node.this)
+    return Typed(exp.Paren(this=inner.sql), inner.type)
+
+
+def _null(node: exp.Expr, write: Write) -> Typed:
+    return Typed(node.copy(), SqlType(Family.OTHER))
+
+
+def _chosen(values: Sequence[Typed]) -> list[exp.Expr]:
+    """Values of which one is chosen, of one type: Spark would find one of its own for texts beside numbers."""
+    families = {value.type.family for value in values} - {Family.OTHER}
+    if not any(families <= together for together in _CHOOSABLE):
+        raise UnsupportedSQL("a choice between values of these types is not supported on Spark")
+    return aligned(values)
+
+
+def chosen_value(node: exp.Expr, write: Write) -> Typed:
+    """COALESCE, LEAST, GREATEST: in both databases the latter skip NULL and NaN is the greatest."""
+    values = [write(node.this), *map(write, node.args["expressions"])]
+    name = {exp.Coalesce: "COALESCE", exp.Least: "LEAST"}.get(type(node), "GREATEST")  # type: ignore[arg-type]
+    return Typed(call(name, *_chosen(values)), common_type(values))
+
+
+def _nullified(node: exp.Expr, write: Write) -> Typed:
+    first, second = write(node.this), node.args["expression"]
+    if isinstance(second, exp.Literal) and second.is_string and first.type.is_number:
+        assert second.name == "NaN", "the only quoted number that rules write"
+        if first.type.family is not Family.FLOAT:
+            return first  # no decimal is NaN
+        return Typed(call("NULLIF", first.sql, double("NaN")), first.type)
+    values = [first, write(second)]
+    return Typed(call("NULLIF", *_chosen(values)), common_type(values))
+
+
+def _case(node: exp.Expr, write: Write) -> Typed:
+    if node.this is not None:
+        raise UnsupportedSQL("CASE with a value is not supported on Spark", hint="write CASE WHEN x = ...")
+    default = node.args.get("default")
+    values = [write(branch.args["true"]) for branch in node.args["ifs"]]
+    values += [] if default is None else [write(default)]
+    results = _chosen(values)
+    case = exp.Case()
+    for branch, result in zip(node.args["ifs"], results, strict=False):
+        case.append("ifs", exp.If(this=write(branch.this).sql, true=result))
+    if default is not None:
+        case.set("default", results[-1])
+    return Typed(case, common_type(values))
+
+
+def _cast(node: exp.Expr, write: Write) -> Typed:
+    """Of a CASE as a double the branches are cast, where each literal becomes its nearest double."""
+    target, inner = node.args["to"], node.this
+    weight = _weight(node, write)
+    if weight is not None:
+        return weight
+    if not (is_type(target, "double") and isinstance(inner, exp.Case)):
+        return spark_cast(write(inner), target)
+    pushed = inner.copy()
+    for branch in pushed.args["ifs"]:
+        branch.set("true", cast_sql(branch.args["true"], "DOUBLE PRECISION"))
+    if pushed.args.get("default") is not None:
+        pushed.set("default", cast_sql(pushed.args["default"], "DOUBLE PRECISION"))
+    return _case(pushed, write)
+
+
+def _weight(node: exp.Expr, write: Write) -> Typed | None:
+    """What `guard_weight` writes, with FLOOR outside of its bounds, which are whole numbers: it is the same there.
+
+    So it is FLOOR of a small number, of which Spark makes a bigint; None for any other cast.
+    """
+    number = inside_of_weight(node)
+    if number is None or write(number).type.family is not Family.FLOAT:
+        return None
+    known = call("COALESCE", write(number).sql, double("0"))
+    clamped = call("GREATEST", double("0"), call("LEAST", double(str(UNITS)), known))
+    return Typed(call("FLOOR", clamped), SqlType(Family.INTEGER))
+
+
+def inside_of_weight(node: exp.Expr) -> exp.Expr | None:
+    """The number that `planner.rewriting.guard_weight.guard_weight` has made a weight of; None for another cast.
+
+    >>> from planner.rewriting.guard_weight import guard_weight
+    >>> inside_of_weight(guard_weight(exp.column("x"), 50.0).sql).sql("postgres")
+    'x / 50 * 1073741824 + 0.5'
+    """
+    clamped = node.this
+    least = clamped.expressions[0] if isinstance(clamped, exp.Greatest) and len(clamped.expressions) == 1 else None
+    known = least.expressions[0] if isinstance(least, exp.Least) and len(least.expressions) == 1 else None
+    floor = known.this if isinstance(known, exp.Coalesce) else None
+    if not isinstance(floor, exp.Floor) or not isinstance(floor.this, exp.Add):
+        return None
+    assert least is not None and known is not None
+    bounds = (clamped.this, least.this, *known.expressions)
+    written = [bound.name for bound in bounds if isinstance(bound, exp.Literal)]
+    return floor.this if written == ["0", str(UNITS), "0"] and is_type(node.args["to"], "bigint") else None
+
+
+def spark_cast(value: Typed, target: exp.DataType) -> Typed:
+    """CAST(value AS target). Raises: UnsupportedSQL for a cast that has not been compared.
+
+    PostgreSQL rounds to a whole number, halves of a decimal away from zero and of a double to even; Spark cuts.
+
+    >>> column = Typed(exp.column("x"), SqlType(Family.FLOAT))
+    >>> spark_cast(column, exp.DataType.build("BIGINT")).sql.sql("spark")
+    'TRY_CAST(RINT(x) AS BIGINT)'
+    >>> spark_cast(Typed(exp.column("n"), SqlType(Family.INTEGER)), exp.DataType.build("DECIMAL")).sql.sql("spark")
+    'CAST(n AS DECIMAL(19, 0))'
+    """
+    family = value.type.family
+    if isinstance(value.sql, exp.Null):
+        return _null_of(value, target)
+    if is_type(target, "double") and value.type.is_number:
+        return Typed(as_double(value), SqlType(Family.FLOAT))
+    if is_type(target, "float") and value.type.is_number:  # a real, which is a double of the same value from then on
+        number = value.sql if family is Family.INTEGER else as_double(value)
+        return Typed(cast_sql(exp.Cast(this=number, to=target.copy()), "DOUBLE"), REAL)
+    if value.type == REAL and is_type(target, "decimal"):
+        raise UnsupportedSQL("a real as numeric is not supported on Spark", hint="write x::double precision")
+    for name, digits in _WHOLE.items():
+        if is_type(target, name) and (value.type.is_number or family is Family.BOOL):
+            return Typed(_whole(value, name, digits), SqlType(Family.INTEGER, digits))
+    if is_type(target, "decimal") and family in _EXACT and not target.expressions:
+        kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
+        return Typed(cast_sql(value.sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
+    fixed = family is Family.NUMERIC and isinstance(value.sql, exp.Column)  # all its digits, as there
+    if is_type(target, "text", "varchar") and not target.expressions and (fixed or family in _SAME_TEXT):
+        return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
+    for name, literal_family in _LITERALS.items():
+        if is_type(target, name) and isinstance(value.sql, exp.Literal):
+            return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(literal_family))
+    if is_type(target, "timestamp") and family in (Family.DATE, Family.TIMESTAMP):
+        return Typed(as_moment(value), SqlType(Family.TIMESTAMP))
+    if is_type(target, "date") and family in (Family.DATE, Family.TIMESTAMP):
+        return Typed(value.sql if family is Family.DATE else cast_sql(value.sql, "DATE"), SqlType(Family.DATE))
+    name = target.sql("postgres").lower()
+    raise UnsupportedSQL(f"this cast to {name} is not supported on Spark")
+
+
+def _null_of(value: Typed, target: exp.DataType) -> Typed:
+    for name in ("DOUBLE", "BIGINT", "TEXT", "BOOLEAN", "DATE"):
+        if is_type(target, name) and not target.expressions:
+            families = {"DOUBLE": Family.FLOAT, "BIGINT": Family.INTEGER, "TEXT": Family.TEXT}
+            family = families.get(name, Family.BOOL if name == "BOOLEAN" else Family.DATE)
+            return Typed(cast_sql(value.sql, name), SqlType(family))
+    raise UnsupportedSQL(f"NULL as {target.sql('postgres').lower()} is not supported on Spark")
+
+
+def _whole(value: Typed, name: str, digits: int) -> exp.Expr:
+    family = value.type.family
+    if family is Family.BOOL or (value.is_literal and not value.scale and value.whole < digits):
+        return cast_sql(value.sql, name)
+    if family is Family.INTEGER:
+        narrower = (value.type.precision or 19) <= digits
+        return cast_sql(value.sql, name) if narrower else try_cast(value.sql, name)
+    if family is Family.FLOAT:
+        return try_cast(call("RINT", value.sql), name)
+    return try_cast(call("ROUND", as_exact(value), number(0)) if value.scale else value.sql, name)
+
+
+VALUES: dict[type[exp.Expr], Handler] = {
+    InZone: in_zone,
+    exp.Paren: _paren,
+    exp.Null: _null,
+    exp.Coalesce: chosen_value,
+    exp.Least: chosen_value,
+    exp.Greatest: chosen_value,
+    exp.Nullif: _nullified,
+    exp.Case: _case,
+    exp.Cast: _cast,
+}

@@ -1,0 +1,152 @@
+"""Rule: turn a bounded number into a whole, non-negative weight in units of 2^-30 of its bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from planner.schema import Table
+from planner.sql.literals import number_sql
+from planner.sql.sql_types import Family, sql_type
+from planner.sql.trees import bound_column, cast_sql, column_ref, columns_of, copied
+
+UNITS = 1 << 30
+"""The weight 1.0 in units."""
+
+
+class GuardedWeight(NamedTuple):
+    """The weight of one number.
+
+    Attributes:
+      sql: of a bigint in [0, 2^30], never NULL, which cannot raise.
+      bound: W > 0, what 2^30 units are.
+      rounded: may a number lie between two units?
+    """
+
+    sql: exp.Cast
+    bound: float
+    rounded: bool
+
+
+def guard_weight(
+    number: exp.Expr, most: float, digits: int | None = None, offset: exp.Expr | None = None
+) -> GuardedWeight:
+    """The weight of a number in [0, most], in units of 2^-30 of a bound W that is `most` or a little more.
+
+    A number of so many digits behind the point weighs a whole number of units for each of its last places, where a
+    weight has room for that: so sums of whole numbers and of cents are exact. W is then less than twice `most`, and
+    less than 1 + 1/n times `most` where a last place weighs n units.
+
+    Any other number is rounded up where it is further above a unit than 1 - offset, else down: by an offset that is
+    spread evenly over rows, such sums are as often too large as too small, however coarse a unit is.
+
+    NULL weighs 0, and so does what is not positive. COALESCE stands inside LEAST and GREATEST because those skip a
+    NULL and would return the bound itself; the factors are literals, so nothing here can raise for a number within
+    [-most, most].
+
+    Args:
+      number: SQL of a double, NULL allowed, whose bounds are `weighable`.
+      most: > 0.
+      digits: what is proved of the number (`Bounds.digits`).
+      offset: SQL of a double in [0, 1], never NULL, of the same row (`row_offset`); 0.5 where it is left out.
+
+    >>> from sqlglot import parse_one
+    >>> weight = guard_weight(parse_one("price"), 105000.0, 2)
+    >>> print(weight.sql.sql("postgres"), weight.bound == 2**30 / 10200)
+    CAST(GREATEST(0, LEAST(1073741824, COALESCE(FLOOR(price * 10200 + 0.5), 0))) AS BIGINT) True
+    >>> weight = guard_weight(parse_one("price"), 105000.0)
+    >>> print(weight.sql.sql("postgres"), weight.bound)
+    CAST(GREATEST(0, LEAST(1073741824, COALESCE(FLOOR(price / 105000 * 1073741824 + 0.5), 0))) AS BIGINT) 105000.0
+    """
+    units = exp.Literal.number(UNITS)
+    inner = number if isinstance(number, (exp.Column, exp.Cast)) else exp.Paren(this=number)
+    places = 0 if digits is None else math.ceil(Fraction(repr(most)) * 10**digits)
+    scale = UNITS // places * 10 ** (digits or 0) if places > 0 else 0
+    added: exp.Expr = exp.Literal.number("0.5")
+    if scale:
+        weight, bound = exp.Mul(this=inner, expression=exp.Literal.number(scale)), UNITS / scale
+    else:
+        share = exp.Div(this=inner, expression=number_sql(Decimal(repr(most)).normalize()), typed=True)
+        weight, bound = exp.Mul(this=share, expression=copied(units)), most
+        added = added if offset is None else offset
+    floor = exp.Floor(this=exp.Add(this=weight, expression=added))
+    known = exp.Coalesce(this=floor, expressions=[exp.Literal.number(0)])
+    least = exp.Least(this=copied(units), expressions=[known], ignore_nulls=True)
+    clamped = exp.Greatest(this=exp.Literal.number(0), expressions=[least], ignore_nulls=True)
+    return GuardedWeight(cast_sql(clamped, "BIGINT"), bound, not scale)
+
+
+_PRIME = 2**31 - 1
+_STEPS = 1327217885, 888871237, 1645333507
+"""Each is near a golden section of the prime: multiples of it, by the prime, fill [0, 1) evenly from the first on."""
+
+
+def row_offset(number: exp.Expr, tables: Mapping[str, Table]) -> exp.Expr | None:
+    """SQL of a double in [0, 1] that is spread evenly over the rows of the tables that a number is computed from.
+
+    A function of the row's key alone: a row weighs the same whoever else has rows, and at every reading. Databases
+    hash texts differently, so there it may differ by one unit. None where no such table has a key of whole numbers,
+    texts or UUIDs: its numbers are rounded to the nearest unit.
+
+    Args:
+      number: SQL over bound columns.
+      tables: the tables of the join by alias.
+    """
+    columns: list[exp.Expr] = []
+    for alias in dict.fromkeys(alias for alias, _ in map(column_ref, columns_of(number))):
+        table = tables.get(alias)
+        keys = () if table is None else table.unique_keys
+        hashed = sorted((_numbers(alias, table, key) for key in keys if table is not None), key=len)
+        columns += next(filter(None, hashed), [])
+    if not columns:
+        return None
+
+    def modulo(inner: exp.Expr) -> exp.Expr:
+        return exp.Mod(this=inner, expression=exp.Literal.number(_PRIME))
+
+    place: exp.Expr | None = None
+    for turn, column in enumerate(columns):
+        step = exp.Literal.number(_STEPS[turn % len(_STEPS)])
+        one = modulo(exp.Paren(this=exp.Mul(this=modulo(column), expression=step)))
+        place = one if place is None else modulo(exp.Paren(this=exp.Add(this=place, expression=one)))
+    assert place is not None, "there are columns"
+    known = exp.Coalesce(this=exp.Abs(this=place), expressions=[exp.Literal.number(0)])
+    return exp.Div(this=cast_sql(known, "DOUBLE PRECISION"), expression=exp.Literal.number(_PRIME), typed=True)
+
+
+def _numbers(alias: str, table: Table, key: Sequence[str]) -> list[exp.Expr]:
+    """Whole numbers that the columns of a key are, or are hashed to; none where one is of another type."""
+    types = {column.name: sql_type(column.type).family for column in table.columns}
+    if any(types[name] not in (Family.INTEGER, Family.TEXT, Family.UUID) for name in key):
+        return []
+    columns = {name: bound_column(alias, name) for name in key}
+    hashed = (
+        column if types[name] is Family.INTEGER else exp.FarmFingerprint(expressions=[cast_sql(column, "TEXT")])
+        for name, column in columns.items()
+    )
+    return [cast_sql(number, "BIGINT") for number in hashed]
+
+
+def whole_weight() -> exp.Cast:
+    """The weight of a row that counts one: 2^30 units.
+
+    >>> print(whole_weight().sql("postgres"))
+    CAST(1073741824 AS BIGINT)
+    """
+    return cast_sql(exp.Literal.number(UNITS), "BIGINT")
+
+
+def whole_weight_where(condition: exp.Expr) -> exp.Cast:
+    """The weight of a row that counts one where a condition is true, and nothing where it is false or NULL.
+
+    >>> from sqlglot import parse_one
+    >>> print(whole_weight_where(parse_one("NOT x IS NULL")).sql("postgres"))
+    CAST(CASE WHEN NOT x IS NULL THEN 1073741824 ELSE 0 END AS BIGINT)
+    """
+    weight = exp.Case().when(condition, exp.Literal.number(UNITS)).else_(exp.Literal.number(0))
+    return cast_sql(weight, "BIGINT")

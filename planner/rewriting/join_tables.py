@@ -1,0 +1,175 @@
+"""FROM and WHERE of a question: its tables as inner joins, its semi-joins, the parents that say who owns a row.
+
+Rule: write a flat list of tables and conditions as inner joins, each condition where it can first be tested.
+
+Rule: join the parents that say who owns a row, and drop the rows whose parent is gone.
+
+Rule: read one part of a join by itself, with the columns that it meets others in and those that a tuple shows.
+
+Rule: a semi-join is a condition of WHERE over rows of its own, which multiplies no tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundSemiJoin, BoundTable
+from planner.sensitivity.provenance import Completion
+from planner.sql.trees import (
+    ROWS,
+    add_conditions,
+    bound_column,
+    cast_sql,
+    column_ref,
+    columns_of,
+    conjunction,
+    copied,
+    named_sql,
+    quoted,
+    table_sql,
+)
+
+
+def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) -> exp.Select:
+    """FROM and WHERE of a join, without a select list.
+
+    Conditions over several tables become ON of the last of them: PostgreSQL plans explicit joins in the
+    written order when they are many, and a cross product early in that order would be ruinous.
+
+    >>> from sqlglot import parse_one
+    >>> from planner.schema import Table
+    >>> a, b = (BoundTable(name, name, Table(name, "public", (), (), ())) for name in "ab")
+    >>> on, where = parse_one("a.x = b.y"), parse_one("a.z = 1")
+    >>> join_tables([a, b], [on, where]).sql("postgres")
+    'SELECT FROM "public"."a" AS "a" INNER JOIN "public"."b" AS "b" ON a.x = b.y WHERE a.z = 1'
+    """
+    first, *others = tables
+    select = exp.Select(from_=exp.From(this=_entry_sql(first)))
+    used = [({column_ref(column)[0] for column in columns_of(predicate)}, predicate) for predicate in predicates]
+    seen, waiting = {first.alias}, [pair for pair in used if len(pair[0]) > 1]
+    for entry in others:
+        seen.add(entry.alias)
+        if entry.outer is not None:  # its rows pass or are NULL; what WHERE asks of them is asked after the joins
+            matches = conjunction(entry.outer) or exp.true()
+            select.append("joins", exp.Join(this=_entry_sql(entry), side="LEFT", on=matches))
+            continue
+        ready = [predicate for aliases, predicate in waiting if aliases <= seen]
+        waiting = [(aliases, predicate) for aliases, predicate in waiting if not aliases <= seen]
+        condition = conjunction(ready)
+        kind = "INNER" if ready else "CROSS"
+        select.append("joins", exp.Join(this=_entry_sql(entry), kind=kind, on=condition))
+    late = [predicate for _, predicate in waiting]
+    add_conditions(select, late + [predicate for aliases, predicate in used if len(aliases) < 2])
+    return select
+
+
+def _entry_sql(entry: BoundTable) -> exp.Table | exp.Subquery:
+    """A base table, or the rows of a per-person table."""
+    if entry.rows is None:
+        return table_sql(entry.table, entry.alias)
+    subquery = exp.Subquery(this=copied(entry.rows), alias=exp.TableAlias(this=quoted(entry.alias)))
+    subquery.meta[ROWS] = entry.table
+    return subquery
+
+
+def complete_provenance(
+    select: exp.Select, completions: Sequence[Completion], ends: Sequence[Sequence[tuple[str, str]]] = ()
+) -> exp.Select:
+    """Append one LEFT JOIN per completion, with its filter (privacy.md section 1).
+
+    `ends` are foreign keys, as (alias, column) pairs, beyond which ownership is not followed: one part must be NULL.
+
+    A row stays iff its foreign key is NULL or the parent exists. Without the filter a parent that is
+    removed would leave its children to nobody, and one person's rows could add more than their own tuples.
+
+    >>> from sqlglot import parse_one
+    >>> from planner.schema import Column, ForeignKey, Table
+    >>> orders = Table("orders", "public", (Column("o_orderkey", "bigint", False),), (("o_orderkey",),), ())
+    >>> key = ForeignKey(("l_orderkey",), "orders", ("o_orderkey",))
+    >>> before = parse_one("SELECT FROM lineitem AS l", dialect="postgres")
+    >>> after = complete_provenance(before, [Completion("p", orders, "l", key, ("l_orderkey",))])
+    >>> print(after.sql("postgres", pretty=True))
+    SELECT
+    FROM lineitem AS l
+    LEFT JOIN "public"."orders" AS "p"
+      ON "l"."l_orderkey" = "p"."o_orderkey"
+    WHERE
+      (
+        "l"."l_orderkey" IS NULL OR "p"."o_orderkey" IS NOT NULL
+      )
+    """
+    if not completions and not ends:
+        return select  # nothing to add, so nothing to copy
+    completed = copied(select)
+    for completion in completions:
+        key = completion.key
+        pairs = zip(key.columns, key.key, strict=True)
+        conditions = [
+            exp.EQ(this=bound_column(completion.child, name), expression=bound_column(completion.alias, parent))
+            for name, parent in pairs
+        ]
+        parent = table_sql(completion.table, completion.alias)
+        completed.append("joins", exp.Join(this=parent, side="LEFT", on=conjunction(conditions)))
+    last = [exp.or_(*(_is_null(*column) for column in columns)) for columns in ends]
+    add_conditions(completed, [*(_filter(completion) for completion in completions), *last])
+    return completed
+
+
+def _filter(completion: Completion) -> exp.Expr:
+    """NULL in any column of the key references nothing; otherwise the parent's own key shows that it is there."""
+    exists = _is_null(completion.alias, completion.key.key[0], negate=True)
+    absent = [_is_null(completion.child, name) for name in completion.nullable]
+    return exp.or_(*absent, exists) if absent else exists
+
+
+def _is_null(alias: str, name: str, *, negate: bool = False) -> exp.Is:
+    return exp.Is(this=bound_column(alias, name), expression=exp.Null(), negate=negate)
+
+
+def select_part(source: exp.Select, columns: Sequence[exp.Expr]) -> exp.Select:
+    """One row per row of the part, in any order; nothing is merged, for each stands in tuples of its own.
+
+    Args:
+      source: the rows of the part: FROM and WHERE, no select list.
+      columns: what is read of them; of none, their number is all that is asked.
+
+    >>> from sqlglot import parse_one
+    >>> source = parse_one("SELECT FROM link WHERE day = 1", dialect="postgres")
+    >>> print(select_part(source, [parse_one("a"), parse_one("b")]).sql("postgres", pretty=True))
+    SELECT
+      a AS "c0",
+      b AS "c1"
+    FROM link
+    WHERE
+      day = 1
+    """
+    read = columns or [cast_sql(exp.Literal.number(0), "BIGINT")]
+    return exp.Select(**{**source.args, "expressions": [named_sql(one, f"c{i}") for i, one in enumerate(read)]})
+
+
+def filter_semi_joins(select: exp.Select, semi_joins: Sequence[BoundSemiJoin]) -> exp.Select:
+    """Append each as EXISTS or NOT EXISTS; in place.
+
+    Optimisers read these as semi- and anti-joins, hashed where columns are equal. NOT IN is not written: its NULLs
+    are among the conditions (`planner.binding.semi_joins`).
+
+    >>> from sqlglot import parse_one
+    >>> from planner.binding.bound_query import BoundTable
+    >>> from planner.schema import Table
+    >>> inner = BoundTable("b", "b", Table("b", "public", (), (), ()))
+    >>> absent = BoundSemiJoin((inner,), (parse_one("b.x = a.x"),), True, "NOT EXISTS", None)
+    >>> filter_semi_joins(parse_one("SELECT FROM a WHERE a.y = 1"), [absent]).sql("postgres")
+    'SELECT FROM a WHERE a.y = 1 AND NOT EXISTS(SELECT 1 FROM "public"."b" AS "b" WHERE b.x = a.x)'
+    """
+    add_conditions(select, [semi_join_condition(one) for one in semi_joins])
+    return select
+
+
+def semi_join_condition(semi_join: BoundSemiJoin) -> exp.Expr:
+    """The EXISTS or NOT EXISTS of one."""
+    rows = join_tables(semi_join.tables, semi_join.predicates)
+    rows.set("expressions", [exp.Literal.number(1)])
+    exists = exp.Exists(this=rows)
+    return exp.Not(this=exists) if semi_join.negated else exists

@@ -1,0 +1,288 @@
+"""Dates and times as PostgreSQL reads and writes them: texts, formats of to_char, steps of the calendar.
+
+Texts of dates and times in ISO 8601's order, read as PostgreSQL reads them where its TimeZone is UTC.
+
+Formats of to_char: which patterns of a date or time are written, what each is, and how DuckDB's strftime has it.
+
+PostgreSQL reads a format by its longest patterns and copies the rest, so an unknown letter may be the start of a
+pattern of another version: only signs and quoted texts are copied here.
+
+Days, weeks, months: the dates and times that a calendar's steps fall on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Literal
+
+_HOURS = r"\d{1,2}(?:\d{2})?|\d{1,2}(?::\d{1,2}){1,2}"
+_MOMENT = re.compile(
+    rf"""\s*(?:(?P<year>\d{{4}})-(?P<month>\d{{1,2}})-(?P<day>\d{{1,2}})|(?P<digits>\d{{8}}))
+    (?:(?:\s+|\s*[Tt]\s*)(?P<hour>\d{{1,2}}):(?P<minute>\d{{1,2}})(?::(?P<second>\d{{1,2}})(?P<fraction>\.\d{{0,12}})?)?
+       (?:\s*(?P<zone>[Zz]|[Uu][Tt][Cc]|[+-](?:{_HOURS})))?
+      |\s*(?P<day_zone>[Zz]|[Uu][Tt][Cc]|[+](?:{_HOURS})))?\s*""",
+    re.VERBOSE | re.ASCII,
+)
+_MOST_HOURS = 15
+"""Of an offset."""
+
+
+@dataclass(frozen=True)
+class MomentText:
+    """What a text says.
+
+    Attributes:
+      day: as written.
+      local: as written, without its offset; None beyond the years 1 to 9999.
+      utc: at UTC, the same where no offset is written; None beyond these years.
+      zoned: is an offset written?
+    """
+
+    day: date
+    local: datetime | None
+    utc: datetime | None
+    zoned: bool
+
+
+def read_moment(text: str) -> MomentText | None:
+    """Read `2023-06-01`, `2023-6-1 12:00`, `20230601T120000.5+05:30` without its blanks; None for anything else.
+
+    A date takes the day of a text, a timestamp without time zone ignores its offset, one with time zone heeds it: the
+    type of the column or of the cast says which of the three is meant. 24:00 and second 60 are the next minute's, and
+    fractions are rounded to microseconds. Neither `infinity` nor `today` is read.
+
+    >>> read_moment("2023-6-1T23:30:00-0530").utc
+    datetime.datetime(2023, 6, 2, 5, 0)
+    """
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        return None
+    parts = found.groupdict()
+    digits = parts["digits"]
+    written = (digits[:4], digits[4:6], digits[6:]) if digits else (parts["year"], parts["month"], parts["day"])
+    zone = parts["zone"] or parts["day_zone"]
+    passed, offset = _time(parts), _offset(zone)
+    if passed is None or offset is None:
+        return None
+    try:
+        day = date(int(written[0]), int(written[1]), int(written[2]))
+    except ValueError:
+        return None
+    return MomentText(day, _after(day, passed), _after(day, passed - offset), zone is not None)
+
+
+def moment_text(value: date | datetime) -> str:
+    """A date or a time as PostgreSQL writes it in ISO 8601's order: the text that literals and answers have of it.
+
+    >>> moment_text(date(2024, 5, 17)), moment_text(datetime(2024, 5, 17))
+    ('2024-05-17', '2024-05-17 00:00:00')
+    """
+    return value.isoformat(sep=" ") if isinstance(value, datetime) else value.isoformat()
+
+
+_BEFORE_CHRIST = " BC"
+_ENDLESS = ("infinity", "-infinity")
+
+
+def zoned_text(text: str) -> str:
+    """A moment at UTC as PostgreSQL writes one of a timestamptz, from the text of one without time zone.
+
+    >>> [zoned_text(text) for text in ("2024-05-17 12:30:00", "infinity", "0044-03-15 12:00:00 BC")]
+    ['2024-05-17 12:30:00+00', 'infinity', '0044-03-15 12:00:00+00 BC']
+    """
+    if text in _ENDLESS:
+        return text
+    era = _BEFORE_CHRIST if text.endswith(_BEFORE_CHRIST) else ""
+    return f"{text.removesuffix(era)}+00{era}"
+
+
+def _after(day: date, passed: timedelta) -> datetime | None:
+    try:
+        return datetime(day.year, day.month, day.day) + passed
+    except OverflowError:
+        return None
+
+
+def _time(parts: dict[str, str | None]) -> timedelta | None:
+    """What has passed of the day; None for no time of a day."""
+    hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
+    micros = round(float(f"0{parts['fraction'] or '.'}0") * 1_000_000)
+    whole = timedelta(hours=hour, minutes=minute, seconds=second, microseconds=micros)
+    return whole if minute <= 59 and second <= 60 and whole <= timedelta(days=1) else None
+
+
+def _offset(zone: str | None) -> timedelta | None:
+    """East of Greenwich; None for no offset that PostgreSQL takes."""
+    if zone is None or zone[0] not in "+-":
+        return timedelta()
+    fields = zone[1:].split(":")
+    if len(fields) == 1 and len(zone) > len("+00"):
+        fields = [zone[1:-2], zone[-2:]]
+    hours, minutes, seconds = (*map(int, fields), 0, 0)[:3]
+    if hours > _MOST_HOURS or minutes > 59 or seconds > 59:
+        return None
+    offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return -offset if zone[0] == "-" else offset
+
+
+Finest = Literal["day", "hour", "minute", "second"]
+"""What a pattern tells of a time: the same for all moments of such a step."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One pattern, or a text that is copied.
+
+    Attributes:
+      written: for PostgreSQL.
+      width: the most characters of what it gives.
+      strftime: the same for DuckDB's strftime; None where it has none.
+      finest: how finely it tells times apart; None for a text.
+      field: the field of EXTRACT whose number it is, where strftime has none.
+    """
+
+    written: str
+    width: int
+    strftime: str | None
+    finest: Finest | None = None
+    field: str | None = None
+
+
+_PATTERNS: dict[str, Pattern] = {
+    pattern.written: pattern
+    for pattern in (
+        Pattern("YYYY", 4, "%Y", "day"), Pattern("YY", 2, "%y", "day"), Pattern("IYYY", 4, "%G", "day"),
+        Pattern("MM", 2, "%m", "day"), Pattern("MONTH", 9, None, "day"), Pattern("Month", 9, None, "day"),
+        Pattern("month", 9, None, "day"), Pattern("MON", 3, None, "day"), Pattern("Mon", 3, "%b", "day"),
+        Pattern("mon", 3, None, "day"), Pattern("Q", 1, None, "day", "QUARTER"), Pattern("IW", 2, "%V", "day"),
+        Pattern("DDD", 3, "%j", "day"), Pattern("DD", 2, "%d", "day"), Pattern("ID", 1, "%u", "day"),
+        Pattern("DAY", 9, None, "day"), Pattern("Day", 9, None, "day"), Pattern("day", 9, None, "day"),
+        Pattern("DY", 3, None, "day"), Pattern("Dy", 3, "%a", "day"), Pattern("dy", 3, None, "day"),
+        Pattern("HH24", 2, "%H", "hour"), Pattern("HH12", 2, "%I", "hour"), Pattern("HH", 2, "%I", "hour"),
+        Pattern("AM", 2, "%p", "hour"), Pattern("PM", 2, "%p", "hour"), Pattern("MI", 2, "%M", "minute"),
+        Pattern("SS", 2, "%S", "second"), Pattern("MS", 3, "%g", "second"), Pattern("US", 6, "%f", "second"),
+        Pattern("FMMonth", 9, "%B", "day"), Pattern("FMDay", 9, "%A", "day"), Pattern("FMMM", 2, "%-m", "day"),
+        Pattern("FMDD", 2, "%-d", "day"), Pattern("FMHH24", 2, "%-H", "hour"),
+    )
+}  # fmt: skip
+
+_LONGEST = max(map(len, _PATTERNS))
+
+_CASED = frozenset({"MONTH", "MON", "DAY", "DY", "AM", "PM"})
+"""Whose letters' case says how they are written; numbers are as well written in small letters."""
+
+_LONGER = ("SSSS", "IDDD")
+"""Patterns of PostgreSQL that begin like two of these."""
+
+_FINEST_FIRST: tuple[Finest, ...] = ("second", "minute", "hour", "day")
+
+_MOST = 200
+
+
+def patterns(text: str) -> tuple[Pattern, ...] | str:
+    """The patterns of a format in order; the first piece that is none.
+
+    >>> [pattern.written for pattern in patterns('YYYY-"W"IW')]
+    ['YYYY', '-', '"W"', 'IW']
+    >>> patterns("YYYY-J"), patterns("TMMonth")
+    ('J', 'TMMonth')
+    """
+    found: list[Pattern] = []
+    place = 0
+    if len(text) > _MOST:
+        return text
+    while place < len(text):
+        sign = text[place]
+        if sign == '"':
+            end = text.find('"', place + 1)
+            quoted = text[place + 1 : end]
+            if end < 0 or "\\" in quoted or not quoted.isprintable():
+                return text[place:]
+            found.append(Pattern(text[place : end + 1], len(quoted), quoted.replace("%", "%%")))
+            place = end + 1
+        elif sign.isascii() and sign.isprintable() and not sign.isalnum() and sign != "\\":
+            found.append(Pattern(sign, 1, "%%" if sign == "%" else sign))
+            place += 1
+        else:
+            pattern = _at(text, place)
+            after = text[place + len(pattern.written) : place + len(pattern.written) + 2] if pattern else ""
+            if pattern is None or after.upper() in ("TH", "SP"):  # suffixes: 1ST
+                return _word(text, place)
+            found.append(pattern)
+            place += len(pattern.written)
+    return tuple(found)
+
+
+def finest(text: str) -> Finest:
+    """How finely a text of this format tells times apart.
+
+    >>> finest("YYYY-MM"), finest("MM HH24"), finest('"HH24:MI"')
+    ('day', 'hour', 'day')
+    """
+    found = patterns(text)
+    steps = {"second"} if isinstance(found, str) else {pattern.finest for pattern in found}
+    return next((step for step in _FINEST_FIRST if step in steps), "day")
+
+
+def _at(text: str, place: int) -> Pattern | None:
+    """The longest pattern there."""
+    if text[place : place + 4].upper() in _LONGER:
+        return None
+    for size in range(_LONGEST, 0, -1):
+        written = text[place : place + size]
+        if len(written) < size:
+            continue
+        small = written.islower() and written.upper().removeprefix("FM") not in _CASED
+        found = _PATTERNS.get(written.upper() if small else written)
+        if found is not None:
+            return found
+    return None
+
+
+def _word(text: str, place: int) -> str:
+    end = place
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    return text[place : max(end, place + 1)]
+
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+def floor(day: date, unit: str) -> date:
+    """The first day of the day's week, month, quarter or year, as date_trunc has it: weeks begin on Monday.
+
+    >>> floor(date(2024, 5, 17), "quarter"), floor(date(2024, 5, 17), "week")
+    (datetime.date(2024, 4, 1), datetime.date(2024, 5, 13))
+    """
+    if unit == "day":
+        return day
+    if unit == "week":
+        return date.fromordinal(max(1, day.toordinal() - day.weekday()))
+    months = _MONTHS[unit]
+    return date(day.year, (day.month - 1) // months * months + 1, 1)
+
+
+def steps(first: date, last: date, unit: str) -> Iterator[date]:
+    """The steps from the one that `first` falls in to the one that `last` falls in.
+
+    >>> [str(day) for day in steps(date(2023, 11, 5), date(2024, 1, 1), "month")]
+    ['2023-11-01', '2023-12-01', '2024-01-01']
+    """
+    current = floor(first, unit)
+    while current <= last:
+        yield current
+        try:
+            current = _next(current, unit)
+        except (ValueError, OverflowError):  # the calendar ends
+            return
+
+
+def _next(day: date, unit: str) -> date:
+    if unit in ("day", "week"):
+        return day + timedelta(days=1 if unit == "day" else 7)
+    months = day.year * 12 + day.month - 1 + _MONTHS[unit]
+    return date(months // 12, months % 12 + 1, 1)

@@ -1,1 +1,0 @@
-"""Black-box audits: lower bounds on epsilon and delta from outputs alone."""

@@ -1,0 +1,345 @@
+"""`l1_clip` and `l2_clip`: what a unit adds to all groups together is scaled to a chosen or declared length.
+
+`l1_clip` and `l2_clip`: what a unit adds to all groups is scaled to a length tau, and noise hides one unit.
+
+`l1_clip` at a threshold that somebody names, and how many units have more: released beside the sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.entropy import Entropy, check_scale
+from privacy.errors import InvalidParameter
+from privacy.exact import DOWN, check_confidence, exact_epsilon
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
+from privacy.mechanisms.gem import NESTED_SELECTION
+from privacy.mechanisms.noise import IntegerNoise
+from privacy.mechanisms.release import Stepped, answer_with_interval, check_rungs, half_widths
+from privacy.mechanisms.scores import ExceedanceScores
+from privacy.mechanisms.selection import SelectionSettings
+from privacy.mechanisms.unit_vectors import RoundedNoise, UnitVectors, step_of
+from privacy.noisy_answer import Exceeding, NoisyAnswer
+from privacy.truncation.control import QUIET, Control
+from privacy.truncation.histograms import VectorsOfSum
+
+
+@dataclass(frozen=True)
+class Clip:
+    """One tau for all groups, chosen by how many units are longer; then sum_u x_u min(1, tau / |x_u|) plus noise.
+
+    Pure budgets take |x| for the sum of a unit's groups, and Laplace noise tau / epsilon in each; concentrated ones
+    the Euclidean length, and Gaussian noise tau / sqrt(2 rho). Both whatever the number of groups, and in how many
+    of them a unit is. epsilon-DP or rho-zCDP: the choice has its share (`ExceedanceScores`), the release what is
+    left, and its sums move by tau in that norm (`UnitVectors`). Pointwise in tau.
+
+    The tuples must not have gone through `keep_groups`: there is no need for it. A ladder of one threshold leaves
+    nothing to choose: the release then gets everything.
+    Source: privacy.md section 5.
+
+    Attributes:
+      budget: for all groups together.
+      ladder: the thresholds.
+      selection: how tau is chosen; its split is a share of epsilon, or of rho.
+      confidence: of each group's interval, over the release noise, in (0, 1).
+      charge: >= 0, how many times a threshold's noise counts in its score.
+      less: the row of the weights that is taken off, where units add with either sign; None where none does.
+    """
+
+    budget: Budget
+    ladder: Ladder = field(default_factory=Ladder)
+    selection: SelectionSettings = NESTED_SELECTION
+    confidence: float = 0.95
+    charge: float = 1.0
+    less: int | None = None
+
+    def __post_init__(self) -> None:
+        check_confidence(self.confidence)
+
+    @property
+    def euclidean(self) -> bool:
+        """Is a unit's vector measured by its Euclidean length, rather than by its sum?"""
+        return isinstance(self.budget, ConcentratedBudget)
+
+    @property
+    def name(self) -> str:
+        """`l1_clip` or `l2_clip`, by the norm that a unit's vector is bounded in."""
+        return "l2_clip" if self.euclidean else "l1_clip"
+
+    @property
+    def epsilon(self) -> float:
+        """What one release spends, for all groups together."""
+        return self.budget.epsilon
+
+    @property
+    def delta(self) -> float:
+        """0 under pure privacy; else the delta at which rho is stated."""
+        return self.budget.delta
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """epsilon-DP or rho-zCDP, over all groups."""
+        return self.budget.event
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Choose tau, scale, release one noisy value per group.
+
+        Args:
+          tuples: m join tuples of one owner position in G groups.
+          row: which row of tuples.weights.
+          entropy: where the noise comes from.
+          control: watches and stops between the passes.
+        Returns: the noisy values; each interval covers the group's sum of scaled entries.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; Cancelled.
+        Cost: linear in m, three passes over the units, some hundred draws and one per group.
+        """
+        vectors = UnitVectors.of_sum(tuples, row, self.less, euclidean=self.euclidean)
+        control.check("clip")
+        index = self.choose(vectors, entropy)
+        control.check("clip")
+        return self.release_at(index, vectors, entropy)
+
+    def choose(self, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> int:
+        """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: EntropyFailed."""
+        if len(self.ladder) == 1:
+            return 0
+        choice = self.budget.choose(
+            vectors.kept(self.ladder), self._scores(vectors.n_groups), self._selecting, entropy
+        )
+        return int(choice.index[0])
+
+    def release_at(self, index: int, vectors: UnitVectors, entropy: Entropy) -> NoisyAnswer:
+        """Scale to a threshold, and release with what is left of the budget.
+
+        Args:
+          index: of the threshold, as `choose` found it.
+          vectors: what units have in each group.
+          entropy: where the noise comes from.
+        Raises: EntropyFailed.
+        """
+        n_groups, rungs = vectors.n_groups, self._rungs
+        noise = rungs[index]
+        sums = vectors.sums(int(self.ladder.units[index]))
+        values = (sums + noise.draw(n_groups, entropy)).astype(np.float64) * noise.step_weight
+        signal = np.full(n_groups, self._signal(values, noise.tau))
+        return answer_with_interval(values, np.full(n_groups, index, np.intp), rungs, signal, self)
+
+    def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
+        """As `release`, of what a database has added up of the units: noise hides its rounding in every group, too.
+
+        Args:
+          vectors: of one sum, at the thresholds of the ladder; a unit's length is in the norm of the budget.
+          entropy: where the noise comes from.
+        Raises: as `release`; InvalidParameter where units add with either sign, which no histogram says.
+        Cost: linear in the rows of the histogram.
+        """
+        if self.less is not None:
+            raise InvalidParameter("a histogram of lengths adds up weights of one sign")
+        index, rungs = self.choose(vectors, entropy), self._rounded(vectors.n_groups)
+        noise = rungs[index]
+        sums = vectors.sums(int(self.ladder.units[index]), noise.step)
+        values = (sums + noise.draw(vectors.n_groups, entropy)).astype(np.float64) * noise.step_weight
+        signal = np.full(vectors.n_groups, self._signal(values, noise.tau))
+        return answer_with_interval(values, np.full(vectors.n_groups, index, np.intp), rungs, signal, self)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        if len(self.ladder) > 1:
+            self._scores(n_groups)
+            check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
+        check_rungs(self._rungs)
+        check_rungs(self._rounded(max(1, n_groups)))
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.epsilon
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        return half_widths(self._rungs, self.confidence)
+
+    def _signal(self, values: NDArray[np.float64], tau: float) -> float:
+        """As in NoisyAnswer, of all groups together: each is taken to lack as large a part of itself as all do."""
+        total = float(values.sum())
+        doubt = self.doubt(len(values))
+        return max(0.0, total if self.less is None else abs(total)) / (doubt * tau) if doubt else math.inf
+
+    @property
+    def _split(self) -> float:
+        """The share of the budget that the choice gets."""
+        return 0.0 if len(self.ladder) == 1 else self.selection.split
+
+    @property
+    def _selecting(self) -> Fraction:
+        """eps_s of the one selection."""
+        return self.budget.selecting(self._split)
+
+    @property
+    def _rungs(self) -> Sequence[Stepped]:
+        return self.budget.rungs(self.ladder, 0.0, self.budget.releasing(self._split), step_of)
+
+    def _rounded(self, n_groups: int) -> Sequence[Stepped]:
+        """The rungs of `release_vectors`."""
+        part = self.budget.releasing(self._split)
+        grids = (RoundedNoise(tau, 0.0, Fraction(1), groups=n_groups) for tau in self.ladder.units.tolist())
+        return [self.budget.rung(grid, part) for grid in grids]
+
+    def _noise_price(self, n_groups: int) -> float:
+        """What noise is charged at: the sum of all groups' mean noise in multiples of tau."""
+        scale = self.budget.scale(self.budget.releasing(self._split))
+        return self.charge * max(1, n_groups) * self.budget.mean_noise * scale
+
+    def doubt(self, n_groups: int) -> float:
+        """What a value is measured in for its `signal`, in multiples of tau; 0 where nothing is chosen."""
+        if len(self.ladder) == 1:
+            return 0.0
+        return self.selection.doubt(self._noise_price(n_groups), float(self._selecting))
+
+    def _scores(self, n_groups: int) -> ExceedanceScores:
+        return self.selection.exceedance_scores(self.ladder, self._noise_price(n_groups), float(self._selecting))
+
+
+COUNT_SHARE = Fraction(1, 10)
+"""Of epsilon, what counts the units that have more than the threshold."""
+
+_UP = 1 + 2.0**-40
+
+
+@dataclass(frozen=True)
+class CountedClip:
+    """Sums of vectors that are no longer than tau, for 9/10 of epsilon; for 1/10 how many units are longer.
+
+    epsilon-DP. Let a unit u go, with everything that it owns; when it comes, the same holds the other way round.
+    What is kept of a unit, C(x) (`UnitVectors`), is a function of its own rows and of tau, which is public: no other
+    unit's changes. So the sums over all groups move by C(x_u), of length tau at most. Laplace noise of scale
+    tau / (9/10 epsilon) in each group lets their density change by a factor exp(9/10 epsilon) at most. The number of
+    units that are longer than tau moves by 1 if u is, else by 0. Discrete Laplace noise of scale 10 / epsilon lets
+    its probability change by exp(epsilon / 10) at most. The two noises are independent, so the factors multiply: the
+    pair is epsilon-DP. Intervals, and the upper end of the number, follow from the pair and from public numbers.
+
+    The interval, where nobody is longer than A, `at_most`, and beta is 1 - `confidence`. A unit that is longer than
+    tau loses x_uf (1 - tau / |x_u|) in group f, in size |x_u| - tau at most, hence A - tau. So N longer units lose
+    N (A - tau) together in a group at most, upwards where nobody adds a negative number. N lies above its upper end
+    in beta / 2 of all draws, and a group's noise outside of its own interval in beta / 2 of them. So the interval
+    that is raised by that many units' loss holds the true sum with `confidence`. If A is not true the interval may
+    miss it; privacy rests on tau alone.
+
+    Attributes:
+      epsilon: of both together, for all groups.
+      ladder: its one threshold tau.
+      at_most: A > tau, in normalised weight: what nobody exceeds; None: nothing is promised, and the interval is that
+        of the sum of what is kept.
+      less: as of `Clip`.
+      confidence: of each group's interval, and of the number's upper end or more, in (0, 1).
+    """
+
+    epsilon: float
+    ladder: Ladder
+    at_most: Fraction | None = None
+    less: int | None = None
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        if len(self.ladder) != 1:
+            raise InvalidParameter("a threshold that is named is one threshold")
+        if exact_epsilon(self.clip.epsilon) + self.noise.epsilon > exact_epsilon(self.epsilon):
+            raise InvalidParameter("the sums and the count spend no more than they have")
+
+    @property
+    def clip(self) -> Clip:
+        """The release of the sums, with the confidence that is left for them."""
+        share = self.epsilon * float(1 - COUNT_SHARE) * DOWN
+        return Clip(PureBudget(share), self.ladder, confidence=1 - self._missing, less=self.less)
+
+    @property
+    def noise(self) -> IntegerNoise:
+        """Of the number of units."""
+        return IntegerNoise(1, exact_epsilon(self.epsilon) * COUNT_SHARE)
+
+    @property
+    def name(self) -> str:
+        """`l1_clip`."""
+        return self.clip.name
+
+    @property
+    def delta(self) -> float:
+        """0: its privacy is pure."""
+        return 0.0
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """epsilon-DP, over all groups."""
+        return PureDP(self.epsilon)
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Clip at tau, release one noisy value per group, and how many units have more.
+
+        Args, raises, cost: as of `Clip`.
+        """
+        vectors = UnitVectors.of_sum(tuples, row, self.less, euclidean=False)
+        control.check("clip")
+        return self._beside(self.clip.release_at(0, vectors, entropy), vectors, entropy)
+
+    def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
+        """As `release`, of what a database has added up of the units. Raises: as `release`."""
+        return self._beside(self.clip.release_vectors(vectors, entropy), vectors, entropy)
+
+    def _beside(self, noisy: NoisyAnswer, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
+        """The sums, and how many units have more."""
+        longer = vectors.kept(self.ladder).exceedances
+        assert longer is not None, "tuples of one owner are counted by their loads"
+        people = int(self.noise.released(np.asarray(longer[0], np.int64), entropy)[0])
+        most = max(0, people + self._reach)
+        above = most * self._loss
+        below = 0.0 if self.less is None else above
+        return replace(
+            noisy,
+            low=noisy.low - below,
+            high=noisy.high + above,
+            confidence=self.confidence,
+            epsilon=self.epsilon,
+            exceeding=Exceeding(people, most, below, above),
+        )
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width of a group's interval), in normalised weight, where nobody has more than tau."""
+        moved = self._reach * self._loss / (2 if self.less is None else 1)
+        return [(tau, half + moved) for tau, half in self.clip.expected_noise(n_groups)]
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise that leaves its range. Public. Raises: InvalidParameter, whenever `release` would."""
+        self.clip.check_noise(n_groups)
+        check_scale(self.noise.scale)
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.epsilon
+
+    @property
+    def _missing(self) -> float:
+        """In how much of all draws the noise may lie outside of its interval; as often the number above its end."""
+        return (1 - self.confidence) / (1 if self.at_most is None else 2)
+
+    @property
+    def _reach(self) -> int:
+        """How far the number of units lies above the released one at most."""
+        return self.noise.quantile(self._missing)
+
+    @property
+    def _loss(self) -> float:
+        """What a unit that has more than tau loses at most, in normalised weight; 0 where no interval counts it."""
+        if self.at_most is None:
+            return 0.0
+        return max(0.0, float(self.at_most - Fraction(float(self.ladder.taus[0])))) * _UP

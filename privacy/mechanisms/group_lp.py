@@ -1,0 +1,201 @@
+"""`group_lp`: every group is truncated by itself, at a threshold of its own or of all, and released."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from privacy.accounting.event import PrivacyEvent
+from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
+from privacy.mechanisms.gem import NESTED_SELECTION, ConcentratedGem, Gem
+from privacy.mechanisms.shared_threshold import SHARED_SELECTION, LaplaceOrGaussian, SharedThreshold
+from privacy.mechanisms.sums import GroupsOfKinds, Sum, capacities_of, equal_shares
+from privacy.noisy_answer import NoisyAnswer
+from privacy.sampling.design import SampleDesign
+from privacy.truncation.control import QUIET, Control, SolverName
+from privacy.truncation.ladder_instance import ALIKE, Capacities
+from privacy.truncation.truncate import TruncatedSum, TuplesOfSum
+
+_Scalar = TypeVar("_Scalar", bound=Gem | ConcentratedGem | SharedThreshold)
+
+
+@dataclass(frozen=True)
+class GroupLp:
+    """One scalar truncation per group, and one joint budget over the groups that a unit reaches.
+
+    A neighbour has more or fewer tuples of one unit, so at most L0 of the truncated answers move, each by at most
+    (1 + gap) tau at every threshold. With a threshold of its own each group spends epsilon / L0 (`Gem`) or
+    rho / L0 (`ConcentratedGem`), which adds up over those groups; the other groups' outputs have the same law. One
+    threshold for all is chosen once (`SharedThreshold`, with either budget, or `LaplaceOrGaussian`): it has the
+    least error unless the groups' people differ by orders of magnitude.
+
+    Units of different relations may reach different numbers of groups: those that reach fewer may then contribute
+    more to each, at no price (`capacities_of`, with the proof). tau is the least that any unit may contribute.
+
+    Where the tuples went through `keep_groups`, L0 is what was kept.
+    Source: privacy.md section 5.
+
+    Attributes:
+      scalar: the mechanism of truncated answers, with the budget of all groups.
+      solver: which truncates.
+      kinds: how many groups the units of each relation reach; empty: all of them L0.
+    """
+
+    scalar: Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
+    solver: SolverName = "certified"
+    kinds: GroupsOfKinds = ()
+
+    def __post_init__(self) -> None:
+        if self.kinds and (self._sampled or not self.ladder.doubling):
+            raise InvalidParameter("a capacity per kind is for all tuples, and thresholds that double")
+
+    @property
+    def name(self) -> str:
+        """`group_lp`: every group has a threshold of its own, or all share one."""
+        return "group_lp"
+
+    @property
+    def epsilon(self) -> float:
+        """What one release spends, for all groups together."""
+        return self.scalar.epsilon
+
+    @property
+    def delta(self) -> float:
+        """0 under pure privacy; else the delta at which rho is stated."""
+        return self.scalar.delta
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """epsilon-DP or rho-zCDP, over all groups."""
+        return self.scalar.event
+
+    @property
+    def ladder(self) -> Ladder:
+        """The thresholds that each group is truncated at, of the mechanism within."""
+        return self.scalar.ladder
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Truncate every group and release it.
+
+        Args:
+          tuples: m join tuples in G groups.
+          row: which row of tuples.weights.
+          entropy: where the noise comes from.
+          control: watches and stops the solves.
+        Returns: one noisy value per group; each interval covers the truncated answer at its tau.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
+        Cost: linear in m and G L^2, and the programs of the thresholds that can still be chosen.
+        """
+        capacities = self.capacities(tuples.n_groups)
+        return self.release_sum(TuplesOfSum(tuples, row, self.scalar.gap, control, self.solver, capacities), entropy)
+
+    def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
+        """`release`, of a sum that is truncated as it is asked for, at the capacities that it brings.
+
+        Raises: as `release`.
+        """
+        return replace(self.scalar.release(one.at(self.scalar.ladder), entropy), mechanism=self.name)
+
+    def of_kinds(self, kinds: GroupsOfKinds) -> GroupLp:
+        """The same, told how many groups the units of every relation reach: noise for the most, capacities for each.
+
+        L0 becomes the largest of them where that is less. Of a sample that pays for noise nothing changes, as its
+        losses are accounted for the L0 that it was made with; at a threshold that somebody named all capacities are
+        that one.
+
+        Args:
+          kinds: one for each relation that owns tuples.
+        Raises: InvalidParameter for none, or fewer than one group.
+        """
+        if self._sampled:
+            return self
+        if not kinds:
+            raise InvalidParameter("there is one kind of unit at least")
+        most = max(reached for _, reached in kinds)
+        scalar = self.scalar
+        if isinstance(scalar, LaplaceOrGaussian):
+            pure, concentrated = _for_groups(scalar.pure, most), _for_groups(scalar.concentrated, most)
+            scalar = replace(scalar, pure=pure, concentrated=concentrated)
+        else:
+            scalar = _for_groups(scalar, most)
+        return replace(self, scalar=scalar, kinds=kinds if self.ladder.doubling else ())
+
+    @property
+    def _sampled(self) -> bool:
+        return isinstance(self.scalar, Gem) and self.scalar.sample is not None
+
+    def capacities(self, n_groups: int) -> Capacities:
+        """What units of each relation may contribute to each of so many groups. Public."""
+        if not self.kinds:
+            return ALIKE
+        scalar = self.scalar.chosen(n_groups) if isinstance(self.scalar, LaplaceOrGaussian) else self.scalar
+        gaussian = isinstance(scalar.budget, ConcentratedBudget)
+        return capacities_of(self.kinds, scalar.groups_per_unit, n_groups, gaussian)
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        return self.scalar.expected_noise(n_groups)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        As the scalar mechanism.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        self.scalar.check_noise(n_groups)
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """As the scalar mechanism's, for all groups."""
+        return self.scalar.epsilon_if_bound_fails(n_groups)
+
+
+def _for_groups(scalar: _Scalar, most: int) -> _Scalar:
+    """With an L0 of at most so many groups."""
+    known = scalar.groups_per_unit
+    return replace(scalar, groups_per_unit=most if known is None else min(known, most))
+
+
+def group_lps(
+    sums: Sequence[Sum], delta: float, groups_per_unit: int | None, sample: SampleDesign | None
+) -> tuple[GroupLp, ...]:
+    """One measurement per sum: pure without a delta; with one, rho is shared and converted once, for all sums.
+
+    Raises: InvalidParameter for parameters that are worth nothing.
+    """
+    if delta == 0:
+        return tuple(_pure(one, groups_per_unit, sample) for one in sums)
+    shares = equal_shares(sums, delta)
+    typical = _typical(sums)
+    return tuple(_either(one, share, groups_per_unit, typical) for one, share in zip(sums, shares, strict=True))
+
+
+def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) -> GroupLp:
+    """One threshold for all groups; of a sample that pays for noise, one for each, which knows how to claim it."""
+    if sample is not None:
+        return GroupLp(Gem(one.epsilon, groups_per_unit, one.gap, one.ladder, sample=sample))
+    selection = NESTED_SELECTION if one.nested else SHARED_SELECTION
+    known = PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder, selection
+    return GroupLp(SharedThreshold(*known, nested=one.nested))
+
+
+def _typical(sums: Sequence[Sum]) -> PureBudget | None:
+    """What one of the sums has of epsilon on average; None where all have the same."""
+    epsilons = [one.epsilon for one in sums]
+    return None if min(epsilons) == max(epsilons) else PureBudget(math.fsum(epsilons) / len(epsilons))
+
+
+def _either(one: Sum, share: ConcentratedBudget, groups_per_unit: int | None, typical: PureBudget | None) -> GroupLp:
+    """Laplace or Gaussian noise: the same for all sums of a question, whatever their shares of epsilon."""
+    selection = NESTED_SELECTION if one.nested else SHARED_SELECTION
+    pure, concentrated = (
+        SharedThreshold(budget, groups_per_unit, one.gap, one.ladder, selection, nested=one.nested)
+        for budget in (PureBudget(one.epsilon), share)
+    )
+    return GroupLp(LaplaceOrGaussian(pure, concentrated, typical))

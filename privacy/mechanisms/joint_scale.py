@@ -1,0 +1,373 @@
+"""`joint_scale`: what a unit adds to all sums of a question is scaled by one factor, so that their ratios stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
+from privacy.exact import exact_epsilon
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms.bound_first import BoundTest
+from privacy.mechanisms.clip import Clip
+from privacy.mechanisms.release import check_rungs
+from privacy.mechanisms.sums import Around, Centre, Deviation, Products, Row
+from privacy.mechanisms.unit_vectors import UnitVectors, loads_of
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.control import QUIET, Control
+from privacy.truncation.truncate import positive_in_groups
+from privacy.units import MAX_UNITS, ONE, saturating_sums
+
+JOINT_CHARGE = 3.0
+"""How many times noise is charged for. What is left of a unit is left in proportion, so that a threshold that is too
+small makes a quotient less wrong than noise does. By hand, of charges of 1, 3 and 8, over averages by ward of a
+skewed hospital; `make benchmark NAME=grouped` measures what was chosen over other populations."""
+
+ENOUGH_JOINTLY = 20.0
+"""How many times the noise at its public bound a sum has to be to be released there: less than alone, since a
+threshold of one sum cuts what its units add to all. Chosen by hand, of 15, 20 and 40, over the deviation of generated
+patients' numbers of visits; `make benchmark NAME=statistics` measures it."""
+
+OPPOSED = 0.25
+"""What of all that overlooked people have around a mean is taken to be missing: what some have above it others have
+below. By `make benchmark NAME=trust`."""
+
+FINER = 16
+"""Sums of products around means count in units 2^-16 of others': their bound is that of the range, far above most
+products, and people far below it would all be rounded to nothing."""
+
+
+@dataclass(frozen=True)
+class ScaledSum:
+    """One of the sums that are released at one scale: sum_u s_u x_ui plus Laplace noise, in every group.
+
+    x_ui is what unit u adds to sum i in a group, and s_u = min(1, min_i tau_i / x_ui) the same factor for all sums.
+    An average is a quotient of two sums, a variance of three: where each is truncated by itself, they lose different
+    parts to it, and the quotient is wrong although every part is right. With one factor per unit the quotient is that
+    of weighted rows: a unit counts for less, in all sums alike.
+
+    Sensitivity: tau_i of each sum by itself, in all groups together: what unit u adds to the sums, scaled, is a
+    function of its own rows and of what is public, and has the length tau_i at most (`UnitVectors`, which cuts what
+    doubles may have rounded above it). When u comes or goes, that comes or goes, and nothing else changes. The
+    factor is one for all groups of a unit: s_u = min(1, min_i tau_i / sum_f x_uif).
+
+    Sums of products are measured last, around the means that the others are released for: of a variance what is left
+    of the rows around their mean is all there is, where sums around 0 are large numbers that cancel. What a unit
+    adds to S((x - a) (y - b)) follows from what it adds to S(x y), S(x), S(y) and n, and from the public a and b; it
+    is cut at tau as well.
+
+    Averages are measured around a centre a, which is the sum of all groups over their number of rows, released with
+    a small share. What a unit adds to S(x) - a n has either sign, follows from what it adds to S(x) and n, and is
+    mostly small: its clip is that of every signed vector (`UnitVectors`), and a + (S(x) - a n) / n is the average for
+    whatever a. The centre is one number, so that the noise of many groups does not add up in it.
+
+    Where a public bound on what a unit adds is known, there is one group, and the sum is large beside it, that is its
+    threshold (`BoundTest`). Else `Clip` chooses one, on what every unit adds before it is scaled.
+    Source: privacy.md sections 4 and 5; the premise of one owner per tuple, section 1.
+
+    Attributes:
+      chosen: the choice of tau_i and the release, with the sum's share of epsilon.
+      around: of products that are measured around the released means, of a centre and of what it leaves; None of
+        any other sum.
+      direct: where a public bound on what a unit adds is known: the release at that bound, with the same budget as
+        the choice and its release; None elsewhere.
+      test: whether the sum is so large that `direct` releases it (`BoundTest`), of what `chosen` leaves of the sum's
+        share; None without `direct`.
+      spends: what the test and the release may spend together; None without `direct`.
+    """
+
+    chosen: Clip
+    around: Around | None = None
+    direct: Clip | None = None
+    test: BoundTest | None = None
+    spends: float | None = None
+
+    def __post_init__(self) -> None:
+        if len({self.direct is None, self.test is None, self.spends is None}) > 1:
+            raise InvalidParameter("a release at a public bound has its test, and both have their epsilon")
+        if self.test is not None and self.spends is not None:
+            parts = [one.epsilon for one in (self.chosen, self.direct) if one is not None]
+            if max(map(exact_epsilon, parts)) + self.test.epsilon > exact_epsilon(self.spends):
+                raise InvalidParameter("a test and a release spend no more than they have")
+
+    @property
+    def name(self) -> str:
+        """`joint_scale`: one factor per unit, for all sums of a question."""
+        return "joint_scale"
+
+    @property
+    def epsilon(self) -> float:
+        """What the release of this sum spends, its test included, for all groups together."""
+        return self.chosen.epsilon if self.spends is None else self.spends
+
+    @property
+    def delta(self) -> float:
+        """0 under pure privacy; else the delta at which rho is stated."""
+        return self.chosen.delta
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """epsilon-DP, over all groups."""
+        return self.chosen.event if self.test is None else PureDP(self.epsilon)
+
+    @property
+    def ladder(self) -> Ladder:
+        """The thresholds of this sum."""
+        return self.chosen.ladder
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Release one sum that has no others beside it: its factor is its own.
+
+        Raises: as `release_at_one_scale`.
+        """
+        if not 0 <= row < len(tuples.weights):
+            raise InvalidParameter("there is no such release")
+        less = self.chosen.less
+        rows = [row] if less is None else [row, less]
+        own = self if less is None else replace(self, chosen=replace(self.chosen, less=1))
+        return release_at_one_scale([own], replace(tuples, weights=tuples.weights[rows]), entropy, control)[0]
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        if isinstance(self.around, Centre):  # whatever it is, it is what it is: what it leaves is measured
+            return [(tau, 0.0) for tau, _ in self.chosen.expected_noise(1)]
+        once = 2.0**-FINER if isinstance(self.around, Products) else 1.0
+        at_bound = [] if self.direct is None else self.direct.expected_noise(n_groups)
+        chosen = self.chosen.expected_noise(n_groups)
+        return [(once * tau, once * reach) for tau, reach in (*chosen, *at_bound)]
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        self.chosen.check_noise(n_groups)
+        if self.direct is not None and self.test is not None:
+            self.direct.check_noise(n_groups)
+            check_rungs((self.test.rung,))
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.epsilon
+
+
+def release_at_one_scale(
+    sums: Sequence[ScaledSum], tuples: CodedJoinTuples, entropy: Entropy, control: Control = QUIET
+) -> tuple[NoisyAnswer, ...]:
+    """Choose every sum's threshold, scale each unit by one factor, release.
+
+    Args:
+      sums: k of them; sum i has row i of the weights.
+      tuples: m join tuples of one owner position in G groups.
+      entropy: where the noise comes from.
+      control: watches and stops between the sums.
+    Returns: one noisy answer per sum; each interval covers the sum of what was scaled.
+    Raises: InvalidParameter for several owner positions or too few weights, before noise is drawn; EntropyFailed;
+      Cancelled.
+    Cost: linear in k m; no program is solved, as tuples have one owner.
+    """
+    if len(tuples.members) != 1:
+        raise InvalidParameter("one scale for all sums of a unit needs one owner per tuple")
+    if len(tuples.weights) < len(sums):
+        raise InvalidParameter("every sum has its weights")
+    loads = [loads_of(tuples, row, one.chosen.less) for row, one in enumerate(sums)]
+    group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
+    answers: dict[int, NoisyAnswer] = {}
+
+    def chosen(row: int, own: NDArray[np.int64]) -> _Threshold:
+        control.check("scale")
+        one = sums[row]
+        if one.direct is not None and one.test is not None and tuples.n_groups == 1:
+            bound = _Threshold(one.direct, 0)
+            units = positive_in_groups(own, tuples.member_start) if one.around is None else None
+            total = saturating_sums(group, np.clip(own, 0, bound.units), 1)
+            if one.test.passes(total, entropy, units).all():
+                return bound
+        return _Threshold(one.chosen, one.chosen.choose(UnitVectors(tuples, own), entropy))
+
+    def release(row: int, at: _Threshold, own: NDArray[np.int64]) -> None:
+        one = sums[row]
+        noisy = at.clip.release_at(at.rung, UnitVectors(tuples, own), entropy)
+        answers[row] = _coarse(replace(noisy, mechanism=one.name, epsilon=one.epsilon), one)
+
+    plain = [row for row, one in enumerate(sums) if one.around is None]
+    at = {row: chosen(row, loads[row]) for row in plain}
+    loads = _scaled(loads, {row: one.units for row, one in at.items()}, tuples.units)
+    people = sum(one.clip.doubt(tuples.n_groups) for one in at.values())  # whom one choice overlooks all sums lack
+    for row in plain:
+        release(row, at[row], loads[row])
+        total = np.full(tuples.n_groups, answers[row].values.sum())
+        answers[row] = _lacking(answers[row], people, total)
+    for row, one in enumerate(sums):
+        if isinstance(one.around, Centre):
+            control.check("scale")
+            answers[row] = _centre(one, UnitVectors(tuples, loads[row]).in_one_group(), answers, entropy)
+    for row, one in enumerate(sums):
+        if isinstance(one.around, Deviation):
+            own = _deviations(loads[row], loads[one.around.count], float(answers[one.around.centre].values[0]))
+        elif isinstance(one.around, Products):
+            own = _products(row, loads, one.around, answers, group)
+        else:
+            continue
+        found = chosen(row, own)
+        release(row, found, own)
+        overlooked = people + found.clip.doubt(tuples.n_groups)
+        answers[row] = _lacking_around(answers[row], overlooked, answers[one.around.count])
+    return tuple(answers[row] for row in range(len(sums)))
+
+
+def _lacking(answer: NoisyAnswer, people: float, total: NDArray[np.float64]) -> NoisyAnswer:
+    """The answer with what it lacks where so many people are overlooked: of a group what it has of the total.
+
+    Args:
+      people: four times their number (`SelectionSettings.doubt`).
+      total: (G,) of all groups together, by what each group has of the rows.
+    """
+    signal = np.abs(total) / (people * answer.tau) if people else np.full_like(total, np.inf)
+    return replace(answer, signal=signal)
+
+
+def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer) -> NoisyAnswer:
+    """The same of a sum around a mean, which may well be 0: of a group what it has of all rows.
+
+    Where as many may be overlooked as there are people, by what the count tells, each row may be anything: a sum of n
+    rows lacks n times their bound at the most.
+    """
+    rows = np.maximum(count.values, 0.0)
+    everybody = people / 4 >= rows.sum() / count.tau.max()
+    most = np.full_like(rows, 2.0) if everybody else OPPOSED * people / 4 * answer.tau / max(1.0, rows.sum())
+    lacks = np.minimum(most, 2.0) * rows
+    signal = np.divide(np.abs(answer.values), 4 * lacks, out=np.zeros_like(rows), where=lacks > 0)
+    return replace(answer, signal=signal if people else np.full_like(rows, np.inf))
+
+
+@dataclass(frozen=True)
+class _Threshold:
+    """The threshold that a sum is released at, with the budget that it is released with."""
+
+    clip: Clip
+    rung: int
+
+    @property
+    def units(self) -> int:
+        return int(self.clip.ladder.units[self.rung])
+
+
+def _centre(
+    one: ScaledSum, vectors: UnitVectors, answers: Mapping[int, NoisyAnswer], entropy: Entropy
+) -> NoisyAnswer:
+    """The sum of all groups over the released number of rows, from -1 to 1 in normalised weight; the same in each."""
+    assert isinstance(one.around, Centre), "a centre"
+    noisy = one.chosen.release_at(one.chosen.choose(vectors, entropy), vectors, entropy)
+    count = answers[one.around.count].values
+    value = np.full(len(count), min(1.0, max(-1.0, float(noisy.values[0]) / max(1.0, float(count.sum())))))
+    return replace(
+        noisy,
+        values=value,
+        low=value,
+        high=value,
+        tau=np.full(len(count), noisy.tau[0]),
+        noise_scale=np.full(len(count), noisy.noise_scale[0]),
+        signal=np.full(len(count), np.inf),
+        mechanism=one.name,
+        epsilon=one.epsilon,
+    )
+
+
+def _deviations(total: NDArray[np.int64], count: NDArray[np.int64], centre: float) -> NDArray[np.int64]:
+    """(n,) units: what each member adds to S(x) - a n, of either sign, rounded towards 0.
+
+    A function of the member's own loads and of what is released.
+    """
+    return _units(total / ONE - centre * (count / ONE))
+
+
+def _products(
+    row: int,
+    loads: Sequence[NDArray[np.int64]],
+    around: Products,
+    answers: Mapping[int, NoisyAnswer],
+    group: NDArray[np.intp],
+) -> NDArray[np.int64]:
+    """(n,) finer units: what each member adds to S((x - a) (y - b)), a and b the means, of either sign.
+
+    S(x y) - a S(y) - b S(x) + a b n, of one unit in one group: a function of its own loads and of what is released.
+    The means are those that are released for the group, no larger than what one row can have.
+    """
+
+    def of(one: Row) -> NDArray[np.float64]:
+        return one[1] * (loads[one[0]] / ONE)  # first divided: no overflow
+
+    def mean(one: Row) -> NDArray[np.float64]:
+        place, worth = one
+        found = worth * answers[place].values / np.maximum(answers[around.count].values, 1.0)
+        return np.clip(found, -worth, worth)[group]
+
+    a, b = mean(around.x), mean(around.y)
+    x, y, n = of(around.x), of(around.y), of((around.count, 1.0))
+    if around.one_row:
+        rows_of = np.where(n > 0.0, n, 1.0)
+        left = n * (x / rows_of - a) * (y / rows_of - b)
+    else:
+        left = of((row, around.worth)) - a * y - b * x + a * b * n
+    return _units(np.nan_to_num(left / around.worth, nan=0.0) * 2.0**FINER)
+
+
+def _units(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Normalised weights of either sign as units, rounded towards 0."""
+    most = float(MAX_UNITS // ONE)
+    units: NDArray[np.int64] = np.trunc(np.clip(weights, -most, most) * ONE).astype(np.int64)
+    return units
+
+
+def finer(ladder: Ladder) -> Ladder:
+    """The same thresholds where one normalised weight is 2^FINER, as far as they go."""
+    return replace(ladder, high=min(Ladder().high, ladder.high + FINER), whole=False)
+
+
+def _coarse(answer: NoisyAnswer, of: ScaledSum) -> NoisyAnswer:
+    """An answer in normalised weights again. Powers of 2: no rounding."""
+    if not isinstance(of.around, Products):
+        return answer
+    once = 2.0**-FINER
+    return replace(
+        answer,
+        values=answer.values * once,
+        tau=answer.tau * once,
+        noise_scale=answer.noise_scale * once,
+        low=answer.low * once,
+        high=answer.high * once,
+    )
+
+
+def _scaled(
+    loads: Sequence[NDArray[np.int64]], taus: Mapping[int, int], units: NDArray[np.int32]
+) -> list[NDArray[np.int64]]:
+    """What members add to all sums, by the largest factor that leaves no sum of their unit above its tau.
+
+    Doubles may round a little above it: what is released is cut at tau after that.
+
+    Args:
+      loads: (n,) per sum, in units.
+      taus: of the sums that have one.
+      units: (n,) whose members they are: a unit has one factor, by its sums over all groups.
+    """
+    factor = np.ones(int(units.max(initial=-1)) + 1)
+    for row, tau in taus.items():
+        everywhere = saturating_sums(units, np.abs(loads[row]), len(factor))
+        over = everywhere > tau
+        factor[over] = np.minimum(factor[over], tau / everywhere[over].astype(np.float64))
+    own = factor[units]
+    over = own < 1.0
+    scaled = []
+    for load in loads:
+        less = load.copy()
+        less[over] = np.trunc(load[over] * own[over]).astype(np.int64)
+        scaled.append(less)
+    return scaled

@@ -1,0 +1,335 @@
+"""Integer noise on a public grid: Laplace and Gaussian, their scales, quantiles and intervals.
+
+Laplace noise in exact integers for a value of any sensitivity, once or added up many times.
+
+One threshold of a ladder with the public step, sensitivity and noise of a release at it.
+
+One threshold of a ladder with the public step, sensitivity and discrete Gaussian noise of a release at it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from scipy.optimize import minimize_scalar
+
+from privacy.entropy import MAX_SCALE, Entropy, checked
+from privacy.errors import InvalidParameter
+from privacy.exact import check_gap, float_at_least, quotient_at_least
+from privacy.ladder import Ladder
+from privacy.sampling.loss import Loss, SquareLoss, gaussian_loss, laplace_loss
+from privacy.units import MAX_UNITS, ONE
+
+STEP_BITS = 20
+"""A step is at most 2^-20 of the sensitivity, as in ThresholdNoise."""
+
+
+def laplace_quantile(tail: float, scale: float) -> int:
+    """The smallest k >= 0 with P(Z > k) <= tail of discrete Laplace noise Z: P(Z > k) = a^(k + 1) / (1 + a).
+
+    a = exp(-1 / scale).
+    """
+    log_tail = math.log(tail) + math.log1p(math.exp(-1 / scale))
+    # The nudge covers the rounding of the product: an interval may be a step too wide, never too narrow.
+    return max(0, math.ceil(-log_tail * scale * (1 + 2.0**-48)) - 1)
+
+
+@dataclass(frozen=True)
+class IntegerNoise:
+    """A release of an integer v: step * (v // step + Z), Z discrete Laplace of scale `scale`.
+
+    epsilon-DP by the proof of `ThresholdNoise`: v // step moves by at most ceil(sensitivity / step) steps. Unlike a
+    threshold's, the sensitivity need not be a power of two.
+
+    Attributes:
+      sensitivity_units: by how much v may move, >= 1, in units.
+      epsilon: what the release may spend, > 0.
+    """
+
+    sensitivity_units: int
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.sensitivity_units <= MAX_UNITS:
+            raise InvalidParameter("a sensitivity lies in [1, 2^62] units")
+        if self.epsilon <= 0:
+            raise InvalidParameter("epsilon must be positive")
+
+    @property
+    def step(self) -> int:
+        """Units per step, a power of two."""
+        return 1 << max(0, self.sensitivity_units.bit_length() - 1 - STEP_BITS)
+
+    @cached_property
+    def scale(self) -> float:
+        """The discrete Laplace scale, in steps, rounded up."""
+        return float_at_least(math.ceil(Fraction(self.sensitivity_units, self.step)) / self.epsilon)
+
+    @property
+    def step_weight(self) -> float:
+        """One step in normalised weight."""
+        return self.step / ONE
+
+    @property
+    def noise_scale(self) -> float:
+        """The noise scale in normalised weight."""
+        return self.scale * self.step_weight
+
+    def released(self, values: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
+        """v // step + Z of each value, in steps: private integers no longer.
+
+        Args:
+          values: (...) int64 in [0, MAX_UNITS].
+        Raises: EntropyFailed when the source returns something else than was asked for.
+        """
+        noise = checked(entropy.laplace(self.scale, values.size), values.size)
+        noisy: NDArray[np.int64] = values // self.step + noise.reshape(values.shape)
+        return noisy
+
+    def weight(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Released steps in normalised weight; what rounds here is post-processing."""
+        return steps.astype(np.float64) * np.float64(self.step_weight)
+
+    def quantile(self, tail: float, times: int = 1) -> int:
+        """A k >= 0 with P(Z_1 + ... + Z_times > k) <= tail: the smallest one for one draw, else Chernoff's.
+
+        With a = exp(-1 / scale): E[exp(x Z)] = (1 - a)^2 / ((1 - a exp(x)) (1 - a exp(-x))) for |x| < 1 / scale. Any
+        x gives a bound, so it does not matter how well the best one is found.
+        Args:
+          tail: in (0, 1/2].
+          times: how many independent draws are added, >= 1.
+        Raises: InvalidParameter.
+        """
+        if not 0 < tail <= 0.5 or times < 1:
+            raise InvalidParameter("a tail lies in (0, 1/2], of at least one draw")
+        if times == 1:
+            return laplace_quantile(tail, self.scale)
+
+        def reach(part: float) -> float:
+            """Chernoff's bound at x = part / scale."""
+            return (times * self._log_moment(part) - math.log(tail)) * self.scale / part
+
+        best = minimize_scalar(reach, bounds=(1e-6, 1 - 1e-6), method="bounded")
+        return math.ceil(reach(float(best.x)) * (1 + 1e-9))
+
+    def check_sum(self, times: int) -> None:
+        """Refuse sums of noise that an int64 might not hold. Raises: InvalidParameter; public numbers only decide."""
+        if self.scale * times > MAX_SCALE:
+            raise InvalidParameter("epsilon is too small for as many releases")
+
+    def _log_moment(self, part: float) -> float:
+        """ln E[exp(x Z)] at x = part / scale.
+
+        1 - a exp(x) and 1 - a exp(-x) by expm1, exactly where the scale is large.
+        """
+        inverse = 1 / self.scale
+        return (
+            2 * math.log(-math.expm1(-inverse))
+            - math.log(-math.expm1(-inverse * (1 - part)))
+            - math.log(-math.expm1(-inverse * (1 + part)))
+        )
+
+
+"""A step is at most 2^-20 of tau: far below the noise, and small enough that noise fits an int64."""
+
+
+@dataclass(frozen=True)
+class ThresholdNoise:
+    """A release of v at threshold tau: step * (v // step + Z), Z discrete Laplace of scale `scale`.
+
+    Sensitivity: v moves by at most (1 + gap) tau <= k * step with k = ceil((1 + gap) tau / step).
+    If v <= v' <= v + k * step then v // step <= v' // step <= v // step + k. So v // step, an integer,
+    moves by at most k, and discrete Laplace of scale k / epsilon makes it epsilon-DP exactly:
+    exp(-|z| / scale) changes by at most exp(k / scale) <= exp(epsilon). Multiplying by the step is
+    post-processing. All of this is public: nothing depends on v.
+
+    Attributes:
+      tau_units: the threshold in units of 2^-30.
+      gap: eta; v is within eta * tau below the truncated answer.
+      epsilon: what this one release may spend.
+      whole_steps: units per step, of which v is a whole number of steps itself: nothing is rounded then, and noise
+        for whole numbers is that of whole numbers. None: a step that is small beside tau.
+    """
+
+    tau_units: int
+    gap: float
+    epsilon: Fraction
+    whole_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.tau_units < 1:
+            raise InvalidParameter("a threshold is at least one unit")
+        check_gap(self.gap)
+        if self.epsilon <= 0:
+            raise InvalidParameter("epsilon must be positive")
+
+    @property
+    def tau(self) -> float:
+        """The threshold in normalised weight."""
+        return self.tau_units / ONE
+
+    @property
+    def step(self) -> int:
+        """Units per step, a power of two."""
+        if self.whole_steps is not None:
+            return self.whole_steps
+        return 1 << max(0, self.tau_units.bit_length() - 1 - STEP_BITS)
+
+    @cached_property
+    def sensitivity(self) -> int:
+        """By how many steps v // step can move when one unit comes or goes."""
+        # The gap is the float that the solver multiplied with, so its binary value is the exact one here.
+        part, whole = float(self.gap).as_integer_ratio()
+        return -((-(whole + part) * self.tau_units) // (whole * self.step))
+
+    @cached_property
+    def scale(self) -> float:
+        """The discrete Laplace scale, in steps, rounded up."""
+        return quotient_at_least(self.sensitivity * self.epsilon.denominator, self.epsilon.numerator)
+
+    @property
+    def step_weight(self) -> float:
+        """One step in normalised weight; a power of two, so multiplying by it is exact."""
+        return self.step / ONE
+
+    @property
+    def noise_scale(self) -> float:
+        """The noise scale in normalised weight."""
+        return self.scale * self.step_weight
+
+    @property
+    def loss(self) -> Loss:
+        """What the release tells when a sample of tuples of weight at most 1 gains k tuples of one unit.
+
+        v moves by at most min(tau, k) + gap tau, and v // step by at most that many steps rounded up. The rounding
+        is needed where tau or gap tau is not a whole number of steps, or a step is more than one weight.
+        Source: privacy.md section 3.
+        """
+        uneven = self.gap or self.tau_units % self.step or self.step > ONE
+        rounding = self.step_weight if uneven else 0.0
+        return laplace_loss(self.tau, self.noise_scale, self.gap * self.tau + rounding)
+
+    def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
+        """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""
+        return checked(entropy.laplace(self.scale, size), size)
+
+    def upper_quantile(self, tail: float) -> int:
+        """The smallest k >= 0 with P(Z > k) <= tail."""
+        return laplace_quantile(tail, self.scale)
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """How far the truncated answer lies below and above the released value, at most.
+
+        With probability `confidence` |Z| <= k, and then v // step is within k steps of the released one.
+        Flooring to a step hides less than one step and the solver at most gap * tau, both upwards.
+        Returns: (below, above) in normalised weight, each >= 0.
+        """
+        steps = self.upper_quantile((1 - confidence) / 2)
+        floored = 0 if self.whole_steps is not None else 1
+        return steps * self.step_weight, (steps + floored) * self.step_weight + self.gap * self.tau
+
+
+def whole_number(tau_units: int) -> int | None:
+    """`whole_steps` of a count that is truncated at tau: one weight where tau is a whole number of them."""
+    return None if tau_units % ONE else ONE
+
+
+def rungs(
+    ladder: Ladder,
+    gap: float,
+    epsilons: Fraction | Sequence[Fraction],
+    whole_steps: Callable[[int], int | None] = lambda _: None,
+) -> tuple[ThresholdNoise, ...]:
+    """One rung per threshold, each allowed to spend `epsilons`: one for all of them, or one each.
+
+    Args:
+      whole_steps: of each threshold in units, as of ThresholdNoise.
+    """
+    each = [epsilons] * len(ladder) if isinstance(epsilons, Fraction) else epsilons
+    taus = zip(ladder.units.tolist(), each, strict=True)
+    return tuple(ThresholdNoise(tau, gap, epsilon, whole_steps(tau)) for tau, epsilon in taus)
+
+
+@dataclass(frozen=True)
+class GaussianThresholdNoise:
+    """A release of v at threshold tau: step * (v // step + Z), Z discrete Gaussian of scale `scale`.
+
+    v // step, an integer, moves by at most k steps (see ThresholdNoise), and a discrete Gaussian of scale
+    k / sqrt(2 rho) makes it rho-zCDP: its divergence of order alpha is at most alpha k^2 / (2 scale^2), as that of
+    the continuous one (Canonne, Kamath, Steinke 2020, Proposition 5).
+
+    Attributes:
+      grid: the threshold's step and sensitivity.
+      rho: what this one release may spend, were all tuples of a unit in the sample; > 0.
+    """
+
+    grid: ThresholdNoise
+    rho: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rho < math.inf:
+            raise InvalidParameter("rho must be finite and positive")
+
+    @property
+    def tau(self) -> float:
+        """The threshold in normalised weight."""
+        return self.grid.tau
+
+    @property
+    def step(self) -> int:
+        """Units per step, a power of two."""
+        return self.grid.step
+
+    @property
+    def step_weight(self) -> float:
+        """One step in normalised weight."""
+        return self.grid.step_weight
+
+    @cached_property
+    def scale(self) -> float:
+        """sigma of the discrete Gaussian, in steps, rounded up."""
+        return self.grid.sensitivity / math.sqrt(2 * self.rho) * (1 + 2.0**-50)
+
+    @property
+    def noise_scale(self) -> float:
+        """sigma in normalised weight."""
+        return self.scale * self.step_weight
+
+    @property
+    def loss(self) -> SquareLoss:
+        """What the release tells when a sample of tuples of weight at most 1 gains k tuples of one unit.
+
+        See `ThresholdNoise.loss` for the rounding.
+        """
+        rounding = self.step_weight if self.grid.gap or self.step > ONE else 0.0
+        return gaussian_loss(self.tau, self.noise_scale, self.grid.gap * self.tau + rounding)
+
+    def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
+        """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""
+        return checked(entropy.gaussian(self.scale, size), size)
+
+    def upper_quantile(self, tail: float) -> int:
+        """A k >= 0 with P(Z > k) <= tail: P(Z >= k + 1) <= P(N(0, scale^2) >= k) (`gaussian_tail`)."""
+        return upper_quantile(tail, self.scale)
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """How far the truncated answer lies below and above the released value, at most. As
+        `ThresholdNoise.interval`."""
+        steps = self.upper_quantile((1 - confidence) / 2)
+        floored = 0 if self.grid.whole_steps is not None else 1
+        return steps * self.step_weight, (steps + floored) * self.step_weight + self.grid.gap * self.tau
+
+
+def upper_quantile(tail: float, scale: float) -> int:
+    """A k >= 0 with P(Z > k) <= tail: P(Z >= k + 1) <= P(N(0, scale^2) >= k).
+
+    Source: Canonne, Kamath, Steinke (2020), Proposition 25.
+    """
+    return max(0, math.ceil(-float(special.ndtri(tail)) * scale * (1 + 2.0**-40)))

@@ -1,1 +1,0 @@
-"""Noise on a public grid."""

@@ -1,1 +1,0 @@
-"""Noisy underestimates at every threshold, of which the largest wins."""

@@ -1,0 +1,322 @@
+"""`rank`: quantiles and extremes, several of a column together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.entropy import Entropy, check_scale, checked
+from privacy.errors import InvalidParameter
+from privacy.exact import DOWN, exact_epsilon
+from privacy.join_tuples import CodedJoinTuples, RankedTuples
+from privacy.ladder import Ladder
+from privacy.mechanisms import rank_rows
+from privacy.mechanisms.rank import CHOICE, INTERVAL, PARTS, SLACK, STEP, Rank, WidthSearch, check_codes, uniform
+from privacy.mechanisms.rank_rows import TAU, OwnRows, SharedRows, Sharing
+from privacy.mechanisms.scores import ExceedanceScores, Scores
+from privacy.mechanisms.selection import SelectionSettings, noisy_choice
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.truncate import truncate
+from privacy.units import ONE
+
+LOSS = 0.25
+"""What a row that is weighed less counts for in the choice of tau, in rows of noise: the rank is wrong only as far
+as the values of those with many rows differ from the others'."""
+
+_SPREAD = 0.75
+"""What the noise of G groups is charged at, as G^0.75 of one group's (`SharedThreshold`)."""
+
+NESTED_LOSS = 0.03
+"""The same where rows have one owner each, and tau is chosen by how many have more rows. By hand, of shares from 0.05
+to 0.3 and losses from 0.03 to 0.25, over a generated telemetry, payments, grades and Zipf users."""
+
+_SELECTION = SelectionSettings(split=CHOICE)
+_NESTED_SELECTION = SelectionSettings(split=CHOICE, beta=3e-3, rarity=8.0, growth=0.2)
+
+_MORE_POINTS = 16
+"""Numbers that are drawn at once where it is not known how many a draw takes."""
+
+
+class _Offsets(Protocol):
+    """One group's values, by how far they are from one rank."""
+
+    def offset(self, code: int) -> int:
+        """That of a value of the grid, or of -1."""
+        ...
+
+    def draw(self, gamma: float, points: Iterator[int]) -> int:
+        """A value by the exponential mechanism."""
+        ...
+
+
+@dataclass(frozen=True)
+class RankBatch:
+    """Ranks of the values of one column in every group.
+
+    Quantiles weigh rows, extremes people. How far one unit moves the offsets of a rank (`Rank`), all groups together,
+    and so the distance of every value:
+
+    * Rows of one owner each, all of a unit's in one group: `OwnRows.clipped`. For a median that is half a threshold.
+    * Other rows of one owner each: `OwnRows.scaled`, a threshold in one group, and max(q, 1 - q) thresholds in any
+      number of groups: no bound on the groups of a unit is needed. Extremes likewise, in people.
+    * Rows of several owners: `GroupRows`, as the first, in each of the groups that a unit may be in.
+
+    The exponential mechanism's loss is 2 gamma times that.
+
+    epsilon-DP for all ranks and groups together: the choice of tau (`Scores`, whose values move by tau), the ranks
+    (equal shares), the intervals (`WidthSearch`).
+    Source: privacy.md sections 1, 2 and 4; Smith (STOC 2011) for the mechanism, Fang, Dong and Yi (CCS 2022) for
+      ranks of people in place of extremes. Their shifted inverse reads one sequence of truncated values from above;
+      here rows below a value are truncated for themselves as well, so that a quantile has two sides.
+
+    Attributes:
+      epsilon: for all ranks and groups together, > 0.
+      ranks: at least one; of several quantiles the answers rise.
+      n_codes: D, the number of values of the grid.
+      ladder: the thresholds of quantiles.
+      one_group: can a unit be in one group at most, whichever of its rows it has?
+      confidence: of the intervals, in (0, 1).
+      sharing: of rows with several owners; None where each row has one.
+    """
+
+    epsilon: float
+    ranks: tuple[Rank, ...]
+    n_codes: int
+    ladder: Ladder = field(default_factory=lambda: Ladder(low=0))
+    one_group: bool = True
+    confidence: float = 0.95
+    sharing: Sharing | None = None
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        check_codes(self.n_codes)
+        if not self.ranks or len({rank.quantile is None for rank in self.ranks}) != 1:
+            raise InvalidParameter("a batch has quantiles or extremes")
+        if self.is_extreme and len({rank.highest for rank in self.ranks}) != 1:
+            raise InvalidParameter("the largest values and the smallest are two batches")
+        if self.ladder.low < 0 or not self.ladder.doubling:
+            raise InvalidParameter("a threshold is a number of rows, a power of two")
+
+    @property
+    def is_extreme(self) -> bool:
+        """Are people counted, and not rows?"""
+        return self.ranks[0].quantile is None
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """Pure differential privacy at epsilon, over all ranks and groups."""
+        return PureDP(self.epsilon)
+
+    def rows_off(self, tau: float, n_groups: int) -> float:
+        """By how many rows (of extremes, people) a rank is off at most, at the confidence. Public."""
+        off = math.log(self.n_codes / (1 - self.confidence)) * self._rows_of_noise(n_groups)
+        return off * (1.0 if self.is_extreme else tau)
+
+    def check_noise(self, n_groups: int) -> None:
+        """Refuse noise or scores that leave their range. Public. Raises: InvalidParameter."""
+        check_scale(self._width(self.ranks[0], n_groups).scale)
+        if not self._each(n_groups) > 2.0**-35:
+            raise InvalidParameter("epsilon is too small for ranks")
+        if self._chooses:
+            self._scores(n_groups)
+
+    def release(self, tuples: RankedTuples, entropy: Entropy) -> tuple[NoisyAnswer, ...]:
+        """Choose tau, draw every rank in every group, and how far it may be off.
+
+        Args:
+          tuples: m rows; of one owner position, but for `sharing`.
+          entropy: where the noise comes from.
+        Returns: per rank, codes of the grid as values; an interval covers the value whose rank it is among the
+          weighed rows. Of nobody's rows every value is as likely, and the interval is wide.
+        Raises: InvalidParameter for several owner positions without `sharing`; EntropyFailed; SolverFailed.
+        Cost: a sort of the rows, and some milliseconds per 100 groups and rank; with `sharing` some 40 programs of
+          each group's rows per rank.
+        """
+        n_groups = tuples.n_groups
+        tau, weighed = self._weighed(tuples, entropy)
+        size = n_groups * len(self.ranks)
+        points = _points(entropy, size)
+        searches = [self._width(rank, n_groups) for rank in self.ranks]
+        each = searches[0].comparisons
+        noise = iter(checked(entropy.laplace(searches[0].scale, size * each), size * each).reshape(size, each))
+        moves = [self._moves(rank, tau, n_groups) for rank in self.ranks]
+        shape = len(self.ranks), n_groups
+        codes, low, high = (np.empty(shape, np.int64) for _ in range(3))
+        for group, ranks in enumerate(weighed):
+            for place, (offsets, search, most) in enumerate(zip(ranks, searches, moves, strict=True)):
+                code = offsets.draw(self._each(n_groups) / (2 * most) * DOWN, points)
+
+                def steps(at: int, offsets: _Offsets = offsets, most: int = most) -> int:
+                    return offsets.offset(at) * STEP // most
+
+                width = search.width(steps, code, next(noise))
+                codes[place, group] = code
+                low[place, group] = max(0, code - width) if search.below else 0
+                high[place, group] = min(self.n_codes - 1, code + width) if search.above else self.n_codes - 1
+        return tuple(self._answers(codes, low, high, tau, n_groups))
+
+    def _answers(
+        self, codes: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64], tau: int, n_groups: int
+    ) -> Iterator[NoisyAnswer]:
+        order = np.argsort([rank.height for rank in self.ranks], kind="stable")
+        codes[order] = np.sort(codes[order], axis=0)  # quantiles rise; which noise fell on which is nobody's loss
+        wide = high - low >= max(2, (self.n_codes - 1) * (0.99 if self.is_extreme else 0.5))
+        share = self.epsilon / len(self.ranks)
+        for place in range(len(self.ranks)):
+            value = codes[place].astype(np.float64)
+            yield NoisyAnswer(
+                values=value,
+                tau=np.full(n_groups, float(tau)),
+                noise_scale=np.full(n_groups, self.rows_off(tau, n_groups)),
+                low=np.minimum(low[place], value),
+                high=np.maximum(high[place], value),
+                confidence=self.confidence,
+                covers="truncated_full",
+                mechanism="rank",
+                epsilon=share,
+                signal=np.where(wide[place], 0.0, np.inf),
+            )
+
+    def _weighed(self, tuples: RankedTuples, entropy: Entropy) -> tuple[int, Iterator[list[_Offsets]]]:
+        """tau in rows, and each group's offsets from every rank."""
+        if self.sharing is not None:
+            shared = SharedRows(tuples, self.n_codes, self.sharing)
+            tau = 1 if self.is_extreme else self._chosen(shared.together(), tuples.n_groups, entropy)
+            groups = shared.by_group(tau)
+            return tau, ([group.of(rank) for rank in self.ranks] for group in groups)
+        own = OwnRows.of(tuples, self.n_codes)
+        if self.is_extreme:
+            return 1, map(list, own.outermost(self.ranks))
+        tau = self._chosen(_loads(own.loads()), tuples.n_groups, entropy)
+        weighed = own.clipped if self._clips(tuples.n_groups) else own.scaled
+        return tau, map(list, weighed(self.ranks, tau))
+
+    def _chosen(self, coded: CodedJoinTuples, n_groups: int, entropy: Entropy) -> int:
+        """tau: chosen on the rows that it lets count, of all groups together."""
+        if not self._chooses:
+            return int(self.ladder.taus[0])
+        sharing = Sharing(0.0) if self.sharing is None else self.sharing
+        answer = truncate(coded, 0, self.ladder, sharing.gap, solver=sharing.solver)
+        choice = noisy_choice(answer, self._scores(n_groups), self._part(CHOICE), entropy)
+        return int(self.ladder.taus[int(choice.index[0])])
+
+    @property
+    def _chooses(self) -> bool:
+        return not self.is_extreme and len(self.ladder) > 1
+
+    def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
+        """Of thresholds: what a rank is off by, a quarter of what is weighed less."""
+        price = max(1, n_groups) ** _SPREAD * self._rows_of_noise(n_groups)
+        selecting = float(self._part(CHOICE))
+        if self.sharing is None:
+            return _NESTED_SELECTION.exceedance_scores(self.ladder, price / NESTED_LOSS, selecting)
+        return _SELECTION.scores(self.ladder, self.sharing.gap, (price / LOSS,) * len(self.ladder), selecting)
+
+    def _part(self, share: float) -> Fraction:
+        return exact_epsilon(self.epsilon) * Fraction(share)
+
+    def _clips(self, n_groups: int) -> bool:
+        """Of quantiles of one owner's rows: are a unit's all in one group?"""
+        return self.one_group or n_groups == 1
+
+    def _moves(self, rank: Rank, tau: int, n_groups: int) -> int:
+        """What a unit moves the offsets from a rank by at most, over all groups, in their units."""
+        if self.sharing is not None:
+            under, over = rank.caps(tau)
+            most = ONE * rank.moves(tau)
+            gap = math.ceil(Fraction(self.sharing.gap) * ONE * (rank.below * under + rank.above * over))
+            return (most + gap) * self.sharing.reached(n_groups)
+        if not self.is_extreme and self._clips(n_groups):
+            return rank.moves(tau)
+        if self.one_group or n_groups == 1:
+            return TAU + 1
+        farthest = 1.0 if rank.quantile is None else max(rank.below, rank.above) / PARTS
+        return math.ceil(farthest * TAU) + n_groups + 1
+
+    def _rows_of_noise(self, n_groups: int) -> float:
+        """1 / gamma of the rank that moves most, in rows at a threshold of one."""
+        noise = [2 * self._moves(rank, 1, n_groups) / self._row(n_groups) for rank in self.ranks]
+        return max(noise) / self._each(n_groups)
+
+    def _row(self, n_groups: int) -> int:
+        """By how much a row (of extremes, a person) that passes from one side to the other moves an offset."""
+        if self.sharing is not None:
+            return ONE if self.is_extreme else ONE * PARTS
+        return PARTS if not self.is_extreme and self._clips(n_groups) else TAU
+
+    def _each(self, n_groups: int) -> float:
+        """What each rank may spend on its draws, over all groups."""
+        rest = float(self._part(1.0)) * (1 - INTERVAL - (CHOICE if self._chooses else 0.0)) * DOWN
+        slack = SLACK if self.sharing is None else rank_rows.SLACK
+        return rest / len(self.ranks) - slack * max(1, n_groups)
+
+    def _width(self, rank: Rank, n_groups: int) -> WidthSearch:
+        share = self._part(INTERVAL) / len(self.ranks)
+        top, bottom = (self.is_extreme and rank.highest is side for side in (True, False))
+        # Beyond an extreme there are too few people to find an end by: the interval goes on to the end of the grid.
+        return WidthSearch(
+            share, STEP + max(1, n_groups), self.n_codes, 1 - self.confidence, above=not top, below=not bottom
+        )
+
+
+@dataclass(frozen=True)
+class RankRelease:
+    """One rank of a batch, as a measurement beside others.
+
+    Attributes:
+      batch: with the other ranks of the same column.
+      place: of this one in it.
+    """
+
+    batch: RankBatch
+    place: int
+
+    @property
+    def name(self) -> str:
+        """`rank`: by the exponential mechanism."""
+        return "rank"
+
+    @property
+    def epsilon(self) -> float:
+        """An equal share of the batch's."""
+        return self.batch.epsilon / len(self.batch.ranks)
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """Pure differential privacy at its share."""
+        return PureDP(self.epsilon)
+
+    def check_noise(self, n_groups: int) -> None:
+        """Refuse noise that leaves its range for so many groups. Public. Raises: InvalidParameter."""
+        self.batch.check_noise(n_groups)
+
+    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
+        """(tau, half-width): how wide an interval will be depends on how dense the values are, so it is unbounded."""
+        return [(tau, math.inf) for tau in self.batch.ladder.taus.tolist()]
+
+    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
+        """`epsilon`: no bound on a unit's rows is relied on."""
+        return self.epsilon
+
+
+def _points(entropy: Entropy, size: int) -> Iterator[int]:
+    """Numbers that decide draws: as many as are known to be needed, then more as they are taken."""
+    yield from uniform(entropy, size)
+    while True:
+        yield from uniform(entropy, _MORE_POINTS)
+
+
+def _loads(load: NDArray[np.int64]) -> CodedJoinTuples:
+    """What each unit has, as one tuple of it alone."""
+    present = np.flatnonzero(load > 0)
+    members = np.arange(len(present), dtype=np.int32)
+    start = np.array([0, len(present)])
+    weights = (np.minimum(load[present], 1 << 32) * ONE)[None]
+    return CodedJoinTuples(members[None], start, start, weights, (1, 1), members)

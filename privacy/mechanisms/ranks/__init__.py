@@ -1,1 +1,0 @@
-"""Values by their rank: quantiles, and the values that about k privacy units lie beyond."""

@@ -1,0 +1,189 @@
+"""Truncated values checked, noise added, and what is published of them with its intervals.
+
+What a mechanism demands of a truncated answer before it draws noise.
+
+The exact release step: integers and integer noise on a public grid, floats only afterwards.
+
+What a release at chosen thresholds publishes: the noisy values, and intervals around the truncated answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.entropy import Entropy, check_scale
+from privacy.errors import InvalidParameter
+from privacy.ladder import Ladder
+from privacy.mechanisms.budget import Budget
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.truncated_answer import TruncatedAnswer
+from privacy.units import MAX_UNITS
+
+
+def check_answer(answer: TruncatedAnswer, ladder: Ladder, gap: float) -> None:
+    """Refuse an answer that breaks its contract or was made for other parameters.
+
+    A failure here is a bug in the caller, not an outcome: a correct answer never fails, whatever the data.
+    Raises: InvalidParameter; the message holds no value.
+    """
+    if answer.ladder != ladder:
+        raise InvalidParameter("the truncated answer is on another ladder than the mechanism")
+    if not 0 <= answer.gap <= gap:
+        raise InvalidParameter("the truncated answer's gap is larger than the noise is scaled for")
+    shape = (answer.n_groups, len(ladder))
+    for bound in answer.bounds():
+        if bound.shape != shape or bound.dtype != np.int64:
+            raise InvalidParameter("a truncated answer has one int64 per group and threshold")
+        if bound.size and (bound.min() < 0 or bound.max() > MAX_UNITS):
+            raise InvalidParameter("a truncated answer lies in [0, 2^62] units")
+    lower, upper = answer.bounds()
+    if np.any(lower > upper):
+        raise InvalidParameter("a truncated answer's lower bound is above its upper bound")
+
+
+class Stepped(Protocol):
+    """A threshold whose values are released on a grid. Public."""
+
+    @property
+    def tau(self) -> float:
+        """The threshold in normalised weight."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """Units per step, a power of two."""
+        ...
+
+    @property
+    def step_weight(self) -> float:
+        """One step in normalised weight."""
+        ...
+
+    @property
+    def scale(self) -> float:
+        """The noise scale in steps. Thresholds of one scale have noise of one distribution."""
+        ...
+
+    @property
+    def noise_scale(self) -> float:
+        """The noise scale in normalised weight."""
+        ...
+
+    def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
+        """(size,) noise, in steps."""
+        ...
+
+    def upper_quantile(self, tail: float) -> int:
+        """A k >= 0 with P(Z > k) <= tail, in steps."""
+        ...
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """How far the truncated answer lies below and above the released value, at most, in normalised weight."""
+        ...
+
+
+def check_rungs(rungs: Sequence[Stepped]) -> None:
+    """Refuse thresholds whose noise no source can draw. Public. Raises: InvalidParameter."""
+    for scale in {rung.scale for rung in rungs}:
+        check_scale(scale)
+
+
+def release_noise(index: NDArray[np.intp], rungs: Sequence[Stepped], entropy: Entropy) -> NDArray[np.int64]:
+    """Draw Z, in steps, for each release.
+
+    Args:
+      index: (...) the rung of each release.
+      rungs: the L rungs.
+      entropy: where the noise comes from.
+    Returns: (...) int64, each as rungs[index] draws it.
+    Raises: EntropyFailed when the source returns something else than was asked for.
+    Cost: one call per distinct scale; from 2^-10 up all rungs share one, as their steps grow with tau.
+    """
+    scale = np.array([rung.scale for rung in rungs])[index]
+    alike = {rung.scale: rung for rung in rungs}
+    noise = np.zeros(index.shape, np.int64)
+    for distinct in np.unique(scale):
+        here = scale == distinct
+        noise[here] = alike[float(distinct)].draw(int(here.sum()), entropy)
+    return noise
+
+
+def released(
+    values: NDArray[np.int64], noise: NDArray[np.int64], index: NDArray[np.intp], rungs: Sequence[Stepped]
+) -> NDArray[np.float64]:
+    """step * (v // step + Z), as normalised weight.
+
+    Args:
+      values: (...) int64 units of 2^-30, in [0, 2^62].
+      noise: (...) int64 steps, below 2^61 in magnitude, so that the int64 sum is exact.
+      index: (...) the rung of each release.
+      rungs: the L rungs.
+    Returns: (...) float64. The sum of integers is what is private; turning it into a float, which
+      rounds beyond 2^53 steps, is post-processing.
+    Sensitivity: see ThresholdNoise.
+    """
+    shift = np.array([rung.step.bit_length() - 1 for rung in rungs], np.int64)
+    step_weight = np.array([rung.step_weight for rung in rungs])
+    noisy: NDArray[np.float64] = ((values >> shift[index]) + noise) * step_weight[index]
+    return noisy
+
+
+class Releaser(Protocol):
+    """The public facts about a mechanism that its answer repeats."""
+
+    @property
+    def name(self) -> str:
+        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
+        ...
+
+    @property
+    def budget(self) -> Budget:
+        """What one release spends, for all groups together."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """Of the intervals, over the release noise."""
+        ...
+
+
+def answer_with_interval(
+    values: NDArray[np.float64],
+    index: NDArray[np.intp],
+    rungs: Sequence[Stepped],
+    signal: NDArray[np.float64],
+    by: Releaser,
+) -> NoisyAnswer:
+    """The answer whose intervals cover the truncated answer at each group's tau.
+
+    Args:
+      values: (G,) released, in normalised weight.
+      index: (G,) the rung of each group.
+      rungs: the L rungs.
+      signal: (G,) as in NoisyAnswer.
+      by: the mechanism that released.
+    """
+    reach = np.array([rung.interval(by.confidence) for rung in rungs])[index]
+    return NoisyAnswer(
+        values=values,
+        tau=np.array([rung.tau for rung in rungs])[index],
+        noise_scale=np.array([rung.noise_scale for rung in rungs])[index],
+        low=values - reach[:, 0],
+        high=values + reach[:, 1],
+        confidence=by.confidence,
+        covers="truncated_full",
+        mechanism=by.name,
+        epsilon=by.budget.epsilon,
+        signal=signal,
+        delta=by.budget.delta,
+        noise=by.budget.noise,
+    )
+
+
+def half_widths(rungs: Sequence[Stepped], confidence: float) -> list[tuple[float, float]]:
+    """(tau, half-width of the interval) for each threshold, in normalised weight."""
+    return [(rung.tau, sum(rung.interval(confidence)) / 2) for rung in rungs]

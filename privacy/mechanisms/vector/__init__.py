@@ -1,1 +1,0 @@
-"""One threshold for all groups, at which few people are removed."""

@@ -1,0 +1,289 @@
+"""PMSJA: a sparse vector over thresholds and a privately bounded local sensitivity; sound, and as published.
+
+`pmsja`: a sparse vector over thresholds, a privately bounded local sensitivity, and Gaussian noise for it.
+
+`pmsja_as_published`: PMSJA with the constants of its authors' program. A server never releases it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from privacy.accounting.event import ORDERS, ZCDP, ApproxDP, Composed, PrivacyEvent, PureDP
+from privacy.accounting.renyi import pure_divergence
+from privacy.entropy import Entropy, check_scale, checked
+from privacy.errors import InvalidParameter
+from privacy.exact import exact, exact_epsilon
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.noisy_answer import NoisyAnswer
+from privacy.papers.renyi_sampling import divergence_budget
+from privacy.papers.vector_program.certificate import WHOLE
+from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
+from privacy.papers.vector_release import (
+    RARE,
+    SparseVector,
+    TruncatedVector,
+    check_largest,
+    check_least,
+    half_widths,
+    most_persons,
+    rounding,
+    taken,
+    vector_answer,
+    vector_instance,
+)
+from privacy.truncation.control import QUIET, Control
+
+SPLIT = 0.1
+"""The share of epsilon that choosing the threshold gets by default, as in the authors' program."""
+
+BOUNDING = 0.35
+"""The share of epsilon that bounding the local sensitivity gets by default."""
+
+MISSING = 0.5
+"""The share of delta with which that bound may be too small."""
+
+ALLOWANCE = 8.0
+"""How many people may be removed by default, in multiples of 1 / eps_1, as in `s4s_vector`."""
+
+
+@dataclass(frozen=True)
+class Pmsja:
+    """One threshold for all groups, a noisy bound B^ >= B on what neighbours differ by there, and noise of 2 tau B^.
+
+    B = v + 1 + h as in `S4SVector` moves by at most 1 + h, so B^ = B + Z + k, Z discrete Laplace of scale (1 + h) /
+    eps_2, is eps_2-DP; P(Z < -k) <= delta_2. Let two neighbours' sums be D apart at the threshold. Whenever 2 tau
+    B^ >= D the release is rho-zCDP; the output with B^ below that has probability at most delta_2 on either side.
+    With B^ replaced by the larger of itself and D / (2 tau) the whole is (epsilon, delta - delta_2)-DP for this
+    pair, and the same but for those outputs.
+
+    Departures from the paper's program: the gap, the monotone sparse vector, and stages composed in Renyi divergence
+    instead of added up. Source: Dong, Sun & Yi, SIGMOD 2023 (PMSJA); Vadhan, The Complexity of Differential
+    Privacy, section 3 (private bounds on local sensitivity); privacy.md section 5.
+
+    Attributes:
+      epsilon, delta: for all groups together; epsilon > 0, delta in (0, 1).
+      n_groups: d, the number of public groups.
+      ladder: the thresholds.
+      split, bounding: eps_1 / epsilon and eps_2 / epsilon, in (0, 1) together.
+      missing: delta_2 / delta, in (0, 1).
+      allowance: how many people may be removed, in multiples of 1 / eps_1, >= 0.
+      confidence: of the intervals, over all noise, in (0, 0.98].
+    """
+
+    epsilon: float
+    delta: float
+    n_groups: int
+    ladder: Ladder = field(default_factory=Ladder)
+    split: float = SPLIT
+    bounding: float = BOUNDING
+    missing: float = MISSING
+    allowance: float = ALLOWANCE
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        if not (self.split > 0 and self.bounding > 0 and self.split + self.bounding < 1 and 0 < self.missing < 1):
+            raise InvalidParameter("the shares of epsilon and delta lie between 0 and 1")
+        if not (0 < self.delta < 1 and 0 < self.confidence <= 0.98):
+            raise InvalidParameter("delta and confidence are between 0 and 1")
+        if self.n_groups < 1:
+            raise InvalidParameter("a vector has at least one group")
+
+    @property
+    def name(self) -> str:
+        """`pmsja`: private multiple sum-join-aggregation."""
+        return "pmsja"
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """The privacy event of the three stages: sparse vector, bound on local sensitivity, Gaussian noise."""
+        bound = ApproxDP(float(self._bounding), float(self._missing))
+        return Composed((PureDP(self.selection.epsilon), bound, ZCDP(self.rho)))
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Choose a threshold, bound the local sensitivity there, and release all groups.
+
+        Args: as `GroupMeasurement`; G = `n_groups`.
+        Returns: one noisy value per group; `noise_scale` follows from the noisy bound, which is released with it.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
+        Cost: that of `truncated_vector`, and d draws.
+        """
+        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
+
+    def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
+        """The release of a prepared program; it may be asked again, and remembers what it solved."""
+        return self.noised(taken(self, instance, entropy), entropy)
+
+    def noised(self, found: TruncatedVector | None, entropy: Entropy) -> NoisyAnswer:
+        """The bound and the release: what the chosen threshold left, with noise."""
+
+        def sigma(removed: int) -> float:
+            return self.noise_per_bound * self.noisy_bound(removed, entropy)
+
+        return vector_answer(self, found, sigma, entropy)
+
+    def noisy_bound(self, removed: int, entropy: Entropy) -> float:
+        """B^, at least 1: whole steps of 2^-31 persons, of which only what has noise becomes a float, rounded up.
+
+        Args:
+          removed: in the same steps.
+        Raises: EntropyFailed.
+        """
+        drawn = checked(entropy.laplace(self._scale, 1), 1)
+        steps = removed + WHOLE + DEFAULT_GAP + int(drawn[0]) + self._shift
+        bound = max(1.0, math.nextafter(steps / WHOLE, math.inf))
+        return math.nextafter(bound + rounding(self.n_groups), math.inf)
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width) per threshold; n_groups is that of the mechanism."""
+        most = most_persons(self) + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE
+        return half_widths(self, self.noise_per_bound * most)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        n_groups is that of the mechanism. The scale of the sums' noise is itself chosen by noise: it stays in range
+        but with probability `RARE`, twice.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        check_scale(self._scale)
+        drawn = math.ceil(-math.log(RARE) * self._scale)
+        bound = most_persons(self, RARE) + 1 + (DEFAULT_GAP + self._shift + drawn) / WHOLE
+        check_largest(self, self.noise_per_bound * bound)
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """epsilon: it rests on no bound."""
+        return self.epsilon
+
+    @cached_property
+    def selection(self) -> SparseVector:
+        """The first stage: a sparse vector over thresholds, with its share of epsilon."""
+        selecting = float(exact(self.split) * exact_epsilon(self.epsilon))
+        return SparseVector.monotone(selecting, self.allowance / selecting)
+
+    @cached_property
+    def rho(self) -> float:
+        """What is left for the noise, at the order where it is most. Raises: InvalidParameter."""
+        left = float(exact(self.delta) - self._missing)
+        most = max(
+            (divergence_budget(self.epsilon, left, order) - self._before(order)) / order
+            for order in ORDERS
+            if math.isfinite(order)
+        )
+        if most <= 0:
+            raise InvalidParameter("no Renyi order is worth this epsilon and delta")
+        return most * (1 - 2.0**-30)
+
+    @cached_property
+    def noise_per_bound(self) -> float:
+        """sigma / B^, in multiples of 2 tau."""
+        sigma = (1 + 2.0**-40) / math.sqrt(2 * self.rho)
+        check_least(sigma, 1.0, self.n_groups)
+        return sigma
+
+    @property
+    def _bounding(self) -> Fraction:
+        return exact(self.bounding) * exact_epsilon(self.epsilon)
+
+    @property
+    def _missing(self) -> Fraction:
+        return exact(self.missing) * exact(self.delta)
+
+    @cached_property
+    def _scale(self) -> float:
+        """Of Z, in steps."""
+        return float((WHOLE + DEFAULT_GAP) / self._bounding) * (1 + 2.0**-50)
+
+    @cached_property
+    def _shift(self) -> int:
+        """k, in steps: P(Z < -k) = a^(k + 1) / (1 + a) <= delta_2, a = exp(-1 / scale)."""
+        tail = math.log(float(self._missing)) + math.log1p(math.exp(-1 / self._scale))
+        return max(0, math.ceil(-tail * self._scale * (1 + 2.0**-40)))
+
+    def _before(self, order: float) -> float:
+        """The divergence of the first two stages."""
+        parts = pure_divergence(exact_epsilon(self.selection.epsilon), order), pure_divergence(self._bounding, order)
+        return float(sum(parts)) * (1 + 2.0**-50)
+
+
+@dataclass(frozen=True)
+class PmsjaAsPublished:
+    """A tenth of epsilon for the threshold; of the rest half bounds 2 (E + 1), and half is for Gaussian noise.
+
+    With e = 0.45 epsilon and t = delta / (2 exp(0.55 epsilon)): the noisy bound is 2 (E + 1) + Lap(2 / e) + 2 / e
+    ln(exp(0.55 epsilon) / delta), and sigma is the bound times tau sqrt(2 ln(1 / t)) (1 + e / (4 ln(1 / t))) / e.
+    No account is taken of a solver's gap. Source: Dong, Sun & Yi, SIGMOD 2023, and their program, which has 2 E for
+    2 (E + 1).
+
+    Attributes:
+      epsilon, delta: as claimed.
+      n_groups: d.
+      ladder: the program's is 2, 4, ...
+      beta: in (0, 1).
+      confidence: of the intervals.
+    """
+
+    epsilon: float
+    delta: float
+    n_groups: int
+    ladder: Ladder = field(default_factory=lambda: Ladder(1))
+    beta: float = 0.1
+    confidence: float = 0.95
+
+    @property
+    def name(self) -> str:
+        """`pmsja_as_published`: PMSJA with the constants of its authors' program."""
+        return "pmsja_as_published"
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """The privacy event that the paper claims, which takes no account of a solver's gap."""
+        return ApproxDP(self.epsilon, self.delta)
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Release the sums of one row of weights over all groups; arguments and errors as of `Pmsja.release`."""
+        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
+
+    def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
+        """The release of a prepared program."""
+
+        def sigma(removed: int) -> float:
+            drawn = int(entropy.laplace(WHOLE / self._part, 1)[0]) / WHOLE
+            return self._noise_per_bound * max(1.0, removed / WHOLE + 1 + drawn + self._shift)
+
+        return vector_answer(self, taken(self, instance, entropy), sigma, entropy)
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width) per threshold."""
+        return half_widths(self, self._noise_per_bound * (most_persons(self) + 1 + 2 * self._shift))
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """epsilon: it rests on no bound."""
+        return self.epsilon
+
+    @cached_property
+    def selection(self) -> SparseVector:
+        """The first stage: a sparse vector over thresholds, with a tenth of epsilon."""
+        threshold = 20 / self.epsilon * math.log(1 / self.beta)
+        return SparseVector(self.epsilon / 10, threshold, 20 * WHOLE / self.epsilon, 40 * WHOLE / self.epsilon)
+
+    @property
+    def _part(self) -> float:
+        return 0.45 * self.epsilon
+
+    @property
+    def _shift(self) -> float:
+        """Half of 2 / e ln(exp(0.55 epsilon) / delta)."""
+        return (0.55 * self.epsilon - math.log(self.delta)) / self._part
+
+    @property
+    def _noise_per_bound(self) -> float:
+        """sigma over the bound, both in multiples of 2 tau."""
+        tail = math.log(2 / self.delta) + 0.55 * self.epsilon
+        return math.sqrt(2 * tail) * (1 + self._part / (4 * tail)) / self._part

@@ -1,0 +1,262 @@
+"""Race-to-the-Top: a noisy underestimate at every threshold, and the largest wins.
+
+The race of R2T and DP-S4S: a noisy underestimate at every threshold, and the largest of them.
+
+What a race of penalised releases publishes.
+
+R2T, Race-to-the-Top: a noisy underestimate at every threshold, and the largest of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
+from privacy.exact import check_gap, check_groups, exact_epsilon, group_epsilon
+from privacy.ladder import Ladder
+from privacy.mechanisms.noise import ThresholdNoise, rungs
+from privacy.mechanisms.release import Stepped, check_answer, check_rungs, release_noise, released
+from privacy.noisy_answer import NoisyAnswer
+from privacy.truncation.truncated_answer import TruncatedAnswer
+
+
+def race(
+    answer: TruncatedAnswer, steps: Sequence[Stepped], noise: NDArray[np.int64], floor: float
+) -> NDArray[np.intp]:
+    """The winning threshold of each group, the lowest index among equals, solved where that matters.
+
+    The noise is drawn before anything is solved, so the winner is what it would be with every threshold solved:
+    the front runner, whose upper bound is the largest, has won once its value is known. Where no
+    upper bound beats the floor the output is the floor and nothing is solved.
+
+    Args:
+      answer: values of G groups on the ladder of the steps.
+      steps: the L thresholds.
+      noise: (G, L) int64 steps, penalties subtracted.
+      floor: what a group releases at least; -inf for no such thing.
+    Returns: (G,) indices; the answer's value there is known, unless the floor wins.
+    """
+    index = np.broadcast_to(np.arange(len(steps)), noise.shape)
+    lower, upper = answer.bounds()
+    best = released(upper, noise, index, steps)
+    front: NDArray[np.intp] = np.argmax(best, axis=1)
+    rows = np.arange(len(noise))
+    for group in np.flatnonzero((lower[rows, front] != upper[rows, front]) & (best[rows, front] > floor)):
+        front[group] = _race_one(answer, steps, noise[group], int(group), floor)
+    return front
+
+
+def _race_one(
+    answer: TruncatedAnswer, steps: Sequence[Stepped], noise: NDArray[np.int64], group: int, floor: float
+) -> int:
+    """The winner of one group; every threshold is sharpened a few times at most."""
+    index = np.arange(len(steps))
+    while True:
+        lower, upper = (bound[group] for bound in answer.bounds())
+        best = released(upper, noise, index, steps)
+        front = int(np.argmax(best))
+        if best[front] <= floor or lower[front] == upper[front]:
+            return front
+        answer.sharpen(group, front)
+
+
+class Racer(Protocol):
+    """The public facts about a mechanism that its answer repeats."""
+
+    @property
+    def name(self) -> str:
+        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """What one release spends."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """How surely the value is below the answer."""
+        ...
+
+
+def penalties(steps: Sequence[Stepped], tail: float) -> NDArray[np.int64]:
+    """(L,) steps k_i with P(Z_i > k_i) <= tail."""
+    return np.array([rung.upper_quantile(tail) for rung in steps], np.int64)
+
+
+def penalty_widths(steps: Sequence[Stepped], tail: float) -> list[tuple[float, float]]:
+    """(tau, penalty) per threshold, in normalised weight.
+
+    The release at tau lies in v(tau) - penalty +- penalty: the penalty is its bias and its half-width.
+    """
+    return [(rung.tau, rung.upper_quantile(tail) * rung.step_weight) for rung in steps]
+
+
+def penalised_race(
+    answer: TruncatedAnswer,
+    steps: Sequence[Stepped],
+    noise: NDArray[np.int64],
+    tail: float,
+    racer: Racer,
+) -> NoisyAnswer:
+    """The largest v // step + noise - penalty of each group, a lower bound with the racer's confidence.
+
+    Maximum and penalty are post-processing: this costs what the L noisy values cost. There is no floor.
+    Args:
+      answer: values of G groups.
+      steps: the L thresholds.
+      noise: (G, L) int64 steps.
+      tail: what is left of each threshold's noise above its penalty.
+    """
+    net = noise - penalties(steps, tail)
+    winner = race(answer, steps, net, -np.inf)
+    rows = np.arange(answer.n_groups)
+    values = released(answer.bounds()[0][rows, winner], net[rows, winner], winner, steps)
+    return NoisyAnswer(
+        values=values,
+        tau=np.array([rung.tau for rung in steps])[winner],
+        noise_scale=np.array([rung.noise_scale for rung in steps])[winner],
+        low=values.copy(),
+        high=np.full(answer.n_groups, np.inf),
+        confidence=racer.confidence,
+        covers="truth_lower",
+        mechanism=racer.name,
+        epsilon=racer.epsilon,
+        signal=np.full(answer.n_groups, np.inf),  # its interval says itself how little it may know
+    )
+
+
+_LEAST_BASE = Fraction(6, 5)
+"""Up to 2^32 a ladder has 122 powers of it."""
+
+
+@dataclass(frozen=True)
+class R2T:
+    """max(0, max_j (v(tau_j) + Lap(L tau_j / eps) - penalty_j)) over tau_j = b^j, j = 1..L, L = log_b of the bound.
+
+    epsilon-DP: each of the L releases spends eps / L (see ThresholdNoise), and maximum and penalty are
+    post-processing. Here with (1 + gap) tau for tau, in integers, and with the exact quantile of the
+    discrete Laplace for the paper's penalty L ln(L / beta) tau / eps, which it exceeds by less than a step.
+
+    Each release exceeds its v, hence the truth, with probability at most beta / (2 L): a Laplace tail has
+    one side. So the output is below the truth with probability 1 - beta / 2, and `confidence` names that:
+    the default 0.95 is the paper's beta = 0.1. The truth may be any amount above: the interval is one-sided.
+
+    Source: Dong, Fang, Yi, Tao, Machanavajjhala (SIGMOD 2022); section 2.3 of the DP-S4S paper (SIGMOD 2026).
+
+    Attributes:
+      epsilon: for all groups together, > 0.
+      global_sensitivity: a public bound on what one unit adds to the answer, in normalised weight, in (0, 2^32].
+        It decides which thresholds race; if it is too small the answer is biased, not less private.
+      groups_per_unit: L0, or None when only the number of groups bounds it.
+      gap: eta; the solver's constant relative gap.
+      confidence: 1 - beta / 2, in [1/2, 1).
+      base: b > 1, exact; the paper's is 2. A larger one has fewer releases, each with less noise, and coarser
+        thresholds.
+    """
+
+    epsilon: float
+    global_sensitivity: float
+    groups_per_unit: int | None = None
+    gap: float = 0.0
+    confidence: float = 0.95
+    base: Fraction | int = 2
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        if not 0 < self.global_sensitivity <= 2.0**32:
+            raise InvalidParameter("the global sensitivity lies in (0, 2^32] normalised weights")
+        check_groups(self.groups_per_unit)
+        check_gap(self.gap)
+        if not 0.5 <= self.confidence < 1:
+            raise InvalidParameter("confidence is at least a half and below 1")
+        if not isinstance(self.base, Fraction | int) or self.base < _LEAST_BASE:
+            raise InvalidParameter("the base of the thresholds is an exact number, 6/5 at least")
+        assert self.ladder, "made here, so that a base too large is refused now"
+
+    @property
+    def name(self) -> str:
+        """`r2t`: Race-to-the-Top, for which a custodian declares a global sensitivity."""
+        return "r2t"
+
+    @cached_property
+    def ladder(self) -> Ladder:
+        """b^1 to b^L, the first power of b that the global sensitivity does not exceed.
+
+        Raises: InvalidParameter for a base of which that power is beyond 2^32.
+        """
+        base, high = Fraction(self.base), 1
+        while base**high < self.global_sensitivity:
+            high += 1
+        return Ladder(1, high, self.base)
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """Pure differential privacy at epsilon, over all groups."""
+        return PureDP(self.epsilon)
+
+    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
+        """Release one value per group, below the truth but for a chance of 1 - confidence in each.
+
+        Args:
+          answer: values of G groups on `ladder`, with a gap of at most `gap`.
+          entropy: where the noise comes from.
+        Returns: the noisy values; tau and noise_scale are those of the winner, 0 where no threshold beats zero.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
+        Cost: G L draws and operations, and the solves that the bounds leave open.
+        """
+        check_answer(answer, self.ladder, self.gap)
+        steps = self._rungs(answer.n_groups)
+        index = np.broadcast_to(np.arange(len(steps)), (answer.n_groups, len(steps)))
+        noise = release_noise(index, steps, entropy) - penalties(steps, self._tail)
+        winner = race(answer, steps, noise, 0.0)
+        lower = answer.bounds()[0]
+        rows = np.arange(answer.n_groups)
+        values = released(lower[rows, winner], noise[rows, winner], winner, steps)
+        beaten = values <= 0
+        values[beaten] = 0.0
+        return NoisyAnswer(
+            values=values,
+            tau=np.where(beaten, 0.0, self.ladder.taus[winner]),
+            noise_scale=np.where(beaten, 0.0, np.array([rung.noise_scale for rung in steps])[winner]),
+            low=values.copy(),
+            high=np.full(answer.n_groups, np.inf),
+            confidence=self.confidence,
+            covers="truth_lower",
+            mechanism=self.name,
+            epsilon=self.epsilon,
+            signal=np.full(answer.n_groups, np.inf),  # its interval says itself how little it may know
+        )
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        check_rungs(self._rungs(n_groups))
+
+    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.epsilon
+
+    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
+        """(tau, penalty) per threshold, in normalised weight."""
+        return penalty_widths(self._rungs(n_groups), self._tail)
+
+    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
+        share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups) / len(self.ladder)
+        return rungs(self.ladder, self.gap, share)
+
+    @property
+    def _tail(self) -> float:
+        """beta / (2 L): how often the noise of one threshold may exceed its penalty."""
+        return (1 - self.confidence) / len(self.ladder)

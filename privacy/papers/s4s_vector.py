@@ -1,0 +1,310 @@
+"""DP-S4S for vectors: sound, and algorithm 5 as published.
+
+`s4s_vector`: a sample of join tuples, a sparse vector over thresholds, and RDP smooth sensitivity.
+
+`s4s_vector_as_published`: Algorithm 5 of the DP-S4S paper with its own constants. A server never releases it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from privacy.accounting.event import ORDERS, ApproxDP, PrivacyEvent, RenyiCurve
+from privacy.accounting.renyi import epsilon_at, pure_divergence
+from privacy.entropy import Entropy
+from privacy.errors import InvalidParameter
+from privacy.exact import exact, exact_epsilon
+from privacy.join_tuples import CodedJoinTuples
+from privacy.ladder import Ladder
+from privacy.noisy_answer import NoisyAnswer
+from privacy.papers.renyi_sampling import divergence_budget
+from privacy.papers.smooth_sensitivity import GaussianRamp, PublishedSmoothGaussian, least_noise_order
+from privacy.papers.vector_program.certificate import WHOLE
+from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
+from privacy.papers.vector_release import (
+    RARE,
+    SparseVector,
+    TruncatedVector,
+    check_largest,
+    check_least,
+    half_widths,
+    most_persons,
+    rounding,
+    taken,
+    vector_answer,
+    vector_instance,
+)
+from privacy.sampling.design import SampleDesign
+from privacy.truncation.control import QUIET, Control
+
+SPLIT = 0.1
+"""The share of epsilon that choosing the threshold gets by default; the paper has a fifth."""
+
+ALLOWANCE = 8.0
+"""How many people may be removed by default, in multiples of 1 / eps_1.
+
+The noise of one rung has the scale 2 / eps_1: with less, thresholds that remove nobody fail now and then, up to the
+top of the ladder; with more, the noise pays for people removed.
+"""
+
+_ROUNDED = 2.0**-20
+"""More than B of two neighbours moves apart when both become floats: fewer than 2^31 people, two roundings each."""
+
+_FINITE = tuple(order for order in ORDERS if math.isfinite(order))
+_FAR = 600.0
+
+
+@dataclass(frozen=True)
+class S4SVector:
+    """One threshold for all groups, chosen by a sparse vector, and the truncated sums with Gaussian noise.
+
+    For feasible shares that add up to v, E <= v <= E + h, neighbours' sums are at most tau (v + v' + 1) apart, so
+    at most 2 tau min(B, B') with B = v + 1 + h, and B moves by at most 1 + h. The grid adds `rounding`.
+    `GaussianRamp` makes of it a release of divergence rho at one order; choosing the threshold adds that of an
+    eps_1-DP release there, and what is left for rho is what the order is worth at (epsilon, delta).
+
+    From a sample in which a unit with at most Delta tuples has none with probability (1 - q)^Delta, both together
+    have
+
+        ln(1 + q' (exp((alpha - 1) D) - 1)) / (alpha - 1),  q' = 1 - (1 - q)^Delta,
+
+    once: exp((alpha - 1) D) is jointly convex. Lemma 4.2 of the paper amplifies the two stages apart and adds them
+    up, as if each had a sample of its own. Source: Algorithm 5 of DP-S4S (SIGMOD 2026); privacy.md sections 3 and
+    5.
+
+    Attributes:
+      epsilon, delta: for all groups together; epsilon > 0, delta in (0, 1).
+      n_groups: d, the number of public groups.
+      sample: how the tuples were sampled, if amplification is claimed.
+      ladder: the thresholds.
+      split: eps_1 / epsilon, in (0, 1).
+      allowance: how many people may be removed, in multiples of 1 / eps_1, >= 0.
+      confidence: of the intervals, over all noise, in (0, 0.98].
+    """
+
+    epsilon: float
+    delta: float
+    n_groups: int
+    sample: SampleDesign | None = None
+    ladder: Ladder = field(default_factory=Ladder)
+    split: float = SPLIT
+    allowance: float = ALLOWANCE
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        if not (0 < self.delta < 1 and 0 < self.split < 1 and 0 < self.confidence <= 0.98):
+            raise InvalidParameter("delta, split and confidence are between 0 and 1")
+        if self.n_groups < 1:
+            raise InvalidParameter("a vector has at least one group")
+
+    @property
+    def name(self) -> str:
+        """`s4s_vector`: DP-S4S for vectors."""
+        return "s4s_vector"
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """Both stages together, at the accountants' orders; nothing is known beyond the order of the design."""
+        return RenyiCurve(_FINITE, tuple(self.divergence(order) for order in _FINITE))
+
+    def divergence(self, order: float) -> float:
+        """The joint divergence of the two stages; the release's is no larger at smaller orders than the design's."""
+        if order > self.noise.alpha:
+            return math.inf
+        return _amplified(self._unsampled(order), order, _seen(self.sample)) * (1 + 2.0**-40)
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Choose a threshold and release all groups.
+
+        Args: as `GroupMeasurement`; G = `n_groups`.
+        Returns: one noisy value per group, of the sample; `noise_scale` is a public bound of the noise, which is
+        private.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
+        Cost: that of `truncated_vector`, and d draws.
+        """
+        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
+
+    def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
+        """The release of a prepared program; it may be asked again, and remembers what it solved."""
+        return self.noised(taken(self, instance, entropy), entropy)
+
+    def noised(self, found: TruncatedVector | None, entropy: Entropy) -> NoisyAnswer:
+        """The release alone: what the chosen threshold left, with noise."""
+
+        def sigma(removed: int) -> float:
+            return self.noise.sigma(self._bound(removed))
+
+        return vector_answer(self, found, sigma, entropy, self._largest_sigma)
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width) per threshold; n_groups is that of the mechanism."""
+        return half_widths(self, self._largest_sigma)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        n_groups is that of the mechanism. The scale of the sums' noise is itself chosen by noise: it stays in range
+        but with probability `RARE`.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        if self.epsilon >= 1:
+            assert self.noise, "it refuses noise too small for its grid, which less epsilon never has"
+        check_largest(self, self._made.most_sigma(self._bound(math.ceil(most_persons(self, RARE) * WHOLE))))
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """epsilon at delta when a unit of more tuples than Delta is sure to be in the sample."""
+        if _seen(self.sample) == 1:
+            return self.epsilon
+        return epsilon_at(self.noise.alpha, self._unsampled(self.noise.alpha), self.delta)
+
+    @cached_property
+    def selection(self) -> SparseVector:
+        """The first stage: a sparse vector over thresholds, with its share of epsilon."""
+        selecting = _selecting(self.epsilon, self.split)
+        return SparseVector.monotone(selecting, self.allowance / selecting)
+
+    @cached_property
+    def noise(self) -> GaussianRamp:
+        """The second stage, in multiples of 2 tau."""
+        check_least(self._made.sigma(self._bound(0)), self._made.alpha, self.n_groups)
+        return self._made
+
+    @property
+    def _made(self) -> GaussianRamp:
+        return _ramp(self.epsilon, self.delta, self.n_groups, self.split, self.allowance, _seen(self.sample))
+
+    @cached_property
+    def _largest_sigma(self) -> float:
+        return self.noise.sigma(self._bound(math.ceil(most_persons(self) * WHOLE)))
+
+    def _bound(self, removed: int) -> float:
+        """B, and what the grid adds, from steps of 2^-31 persons; it moves by at most the growth of `noise`."""
+        return (removed + WHOLE + DEFAULT_GAP) / WHOLE + rounding(self.n_groups)
+
+    def _unsampled(self, order: float) -> float:
+        if order > self.noise.alpha:
+            return math.inf
+        return _choice_divergence(self.selection.epsilon, order) + self.noise.rho
+
+
+@lru_cache(maxsize=64)
+def _ramp(epsilon: float, delta: float, n_groups: int, split: float, allowance: float, seen: float) -> GaussianRamp:
+    """The noise, at the order where it is least for half of the people that may be removed."""
+    selecting = _selecting(epsilon, split)
+
+    def left(order: float) -> float:
+        worth = divergence_budget(epsilon, delta, order)
+        return _conditional(worth, order, seen) - _choice_divergence(selecting, order) if worth > 0 else 0.0
+
+    alpha = least_noise_order(_FINITE, left, n_groups, 1 + allowance / selecting / 2)
+    return GaussianRamp(n_groups, alpha, left(alpha) * (1 - 2.0**-30), 1 + DEFAULT_GAP / WHOLE + _ROUNDED)
+
+
+def _seen(sample: SampleDesign | None) -> float:
+    """q': how likely it is that the sample has any tuple of a unit; 1 without a public bound. Rounded up."""
+    if sample is None or sample.tuples_per_unit is None or sample.rate == 1:
+        return 1.0
+    return min(1.0, -math.expm1(sample.tuples_per_unit * math.log1p(-sample.rate)) * (1 + 2.0**-40))
+
+
+def _selecting(epsilon: float, split: float) -> float:
+    """eps_1. What amplification gives goes to the release: at the orders in question it is little."""
+    return float(exact(split) * exact_epsilon(epsilon))
+
+
+def _choice_divergence(selecting: float, order: float) -> float:
+    return float(pure_divergence(exact_epsilon(selecting), order)) * (1 + 2.0**-50)
+
+
+def _amplified(divergence: float, order: float, seen: float) -> float:
+    """ln(1 + q' (e^((order - 1) D) - 1)) / (order - 1)."""
+    exponent = (order - 1) * divergence
+    if seen == 1:
+        return divergence
+    if exponent > _FAR:
+        return (exponent + math.log(seen) + math.exp(-_FAR) / seen) / (order - 1)
+    return math.log1p(seen * math.expm1(exponent)) / (order - 1)
+
+
+def _conditional(divergence: float, order: float, seen: float) -> float:
+    """The D that is `divergence` when amplified, up to rounding."""
+    exponent = (order - 1) * divergence
+    if seen == 1:
+        return divergence
+    if exponent > _FAR:
+        return (exponent - math.log(seen)) / (order - 1)
+    return math.log1p(math.expm1(exponent) / seen) / (order - 1)
+
+
+@dataclass(frozen=True)
+class S4SVectorAsPublished:
+    """A fifth of epsilon for the threshold, the rest for Lemma 4.1.
+
+    eps_1 = epsilon / 5, theta = 6 / eps_1 ln(6 / beta), noise of scales 2 / eps_1 and 4 / eps_1;
+    B = E + 1, and no account is taken of a solver's gap. What it claims is (epsilon, delta), with no use of
+    amplification.
+    Source: DP-S4S (SIGMOD 2026), Algorithms 4 and 5.
+
+    Attributes:
+      epsilon, delta: as claimed.
+      n_groups: d.
+      ladder: the paper's is 1, 2, 4, ...
+      beta: in (0, 1).
+      confidence: of the intervals.
+    """
+
+    epsilon: float
+    delta: float
+    n_groups: int
+    ladder: Ladder = field(default_factory=lambda: Ladder(0))
+    beta: float = 0.1
+    confidence: float = 0.95
+
+    @property
+    def name(self) -> str:
+        """`s4s_vector_as_published`: Algorithm 5 with its own constants."""
+        return "s4s_vector_as_published"
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """The privacy event that the paper claims, which is not proved."""
+        return ApproxDP(self.epsilon, self.delta)
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Release the sums of one row of weights over all groups; arguments and errors as of `S4SVector.release`."""
+        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
+
+    def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
+        """The release of a prepared program."""
+
+        def sigma(removed: int) -> float:
+            return self.noise.sigma(removed / WHOLE + 1)
+
+        return vector_answer(self, taken(self, instance, entropy), sigma, entropy, self._largest_sigma)
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width) per threshold."""
+        return half_widths(self, self._largest_sigma)
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """epsilon: it rests on no bound."""
+        return self.epsilon
+
+    @cached_property
+    def selection(self) -> SparseVector:
+        """The first stage: a sparse vector over thresholds, with a fifth of epsilon."""
+        part = self.epsilon / 5
+        return SparseVector(part, 6 / part * math.log(6 / self.beta), 2 * WHOLE / part, 4 * WHOLE / part)
+
+    @cached_property
+    def noise(self) -> PublishedSmoothGaussian:
+        """The second stage, in multiples of 2 tau."""
+        return PublishedSmoothGaussian(self.epsilon * 4 / 5, self.delta, self.n_groups)
+
+    @property
+    def _largest_sigma(self) -> float:
+        return self.noise.sigma(most_persons(self) + 1)

@@ -1,0 +1,309 @@
+"""GS: counts alone, groups of a size, or frequencies, by what each would cost.
+
+How many keys a group of GS may have, and the paper's choice among them, from a noisy sample alone.
+
+What GS releases: counts by themselves, means of groups, or Fourier coefficients. A choice that is paid for.
+
+`gs`: grouping and smoothing where it suits the counts, and as much of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.entropy import MAX_SCALE, Entropy, checked_geometric
+from privacy.errors import InvalidParameter
+from privacy.exact import exact, exact_epsilon, float_at_least
+from privacy.papers.grouping_smoothing import (
+    Incidence,
+    NoisyCounts,
+    Sampling,
+    coefficient_scale,
+    column_sum,
+    equal_groups,
+    key_scale,
+    noise_scale,
+    noisy_sample,
+    reconstructed,
+    smoothed,
+)
+from privacy.sampling.draws import Draws
+
+
+def candidate_sizes(n_keys: int) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 11, ... and n_keys: steps of sqrt(2), where the paper tries all sizes."""
+    steps = {round(2 ** (step / 2)) for step in range(2 * n_keys.bit_length())}
+    return sorted(size for size in {1, n_keys, *steps} if size == n_keys or 2 * size <= n_keys)
+
+
+def size_as_published(ordered_sample: NDArray[np.float64], most: int, noise_scale: float) -> int:
+    """The size with the least estimated error, were the counts L0 times the noisy sample.
+
+    The mean of |noise| takes the place of noise that the paper draws to simulate. It is a poor estimate of the error:
+    L0 times the sample overestimates counts of units at fewer keys, and its noise, sorted, looks like counts that
+    differ. So it mostly finds small groups. `smoothing_choice` is what replaces it.
+    Source: Kellaris and Papadopoulos (VLDB 2013), section 3.3, figure 6.
+
+    Args:
+      ordered_sample: (n_keys,) the noisy counts of the sample in their order.
+      most: L0.
+      noise_scale: of the release in a group of one key.
+    """
+    estimate = ordered_sample * most
+    keys = len(estimate)
+
+    def error(size: int) -> float:
+        sizes = group_sizes(keys, size)
+        spread = np.abs(estimate - own_means(estimate, sizes)).mean()
+        return float(spread) + noise_scale * len(sizes) / keys
+
+    return min(candidate_sizes(keys), key=error)
+
+
+def group_sizes(keys: int, size: int) -> NDArray[np.int64]:
+    """(groups,) how many keys each group of `equal_groups` has, in their order: the last has what is left over."""
+    sizes = np.full(keys // size, size, np.int64)
+    sizes[-1] += keys % size
+    return sizes
+
+
+def own_means(ordered: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(keys,) the mean of each one's group, of numbers whose groups follow one another."""
+    return np.repeat(np.add.reduceat(ordered, np.cumsum(sizes) - sizes) / sizes, sizes)
+
+
+FREQUENCIES = (2, 4, 8, 16)
+"""Of FPA; one frequency is one group of all keys, with less noise."""
+
+_GRID = 1 << 10
+"""Scores are whole numbers of a sensitivity over this."""
+
+_SLACK = 2
+"""By how much more than _GRID a score moves: its rounding, and that of the floats of which it is made."""
+
+_RISK = 1024
+"""Once in so many choices something else is taken that is no better than the default."""
+
+_WELL_ABOVE = 2
+"""What the coarse questions may count for, in penalties: enough to beat the default, not what the fine ones find."""
+
+_LARGEST_SUM = 1 << 32
+"""Keys per epsilon, up to which the floats of a score err by far less than `_SLACK` allows for: all errors come to
+n Delta_1 / epsilon, a score is 410 / Delta_1 times that, and 2^-53 of it 2^-12. Beyond it there is noise alone."""
+
+_MOST = 1 << 60
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Means of groups of so many keys, of which 1 is noise in every count; or so many frequencies, where not 0."""
+
+    size: int = 1
+    frequencies: int = 0
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """How much larger its error is than that of counts by themselves, all keys together; what that is may move by."""
+
+    released: Smoothing
+    excess: float
+    sensitivity: float
+    penalties: int
+    coarse: bool = False
+
+
+def choose(
+    incidence: Incidence, order: NDArray[np.int64], epsilon: Fraction, rest: Fraction, entropy: Entropy
+) -> Smoothing:
+    """What to release with `rest`, by report noisy max; epsilon-DP for an order that was released before.
+
+    The score of a candidate is its expected absolute error over all keys less that of noise in every count, both
+    exactly, for the counts are there. A deviation s from the mean of a group whose noise has the scale b costs
+    E|s + noise| = s + b exp(-s / b), which moves by no more than s does. All |c - mean| of a group move by at most
+    2 (1 - 1/w) in sum when one of its counts moves by 1. Noise in a count c that is cut at 0 costs
+    b - exp(-c / b) b / 2, which moves by at most 1/2. So the score of groups moves by at most 2.5 moved; that of
+    frequencies by moved (1/2 + the largest column sum of |I - P|), P the projection onto them.
+
+    Each score is divided by its own sensitivity before one geometric draw each is subtracted. That spends epsilon
+    whatever the divisors are, which are public: the score of the winner and the largest of the others move by
+    `_GRID` + `_SLACK` at most, and the noise is for twice that. Dividing by different sensitivities bends the
+    comparison, so all fine questions share the largest.
+
+    Counts by themselves are the default: their error is known beforehand, that of smoothing is not bounded. Whatever
+    else is taken must beat a penalty, so that what is no better is taken once in `_RISK` times. One group of all keys
+    has one penalty, all else two. For few keys the penalty is more than smoothing can gain. Two coarse questions
+    see further, and only for one group: the total, of which all deviations are at most twice as much and which moves
+    by L0, and one group without the others' sensitivity.
+
+    Raises: EntropyFailed, InvalidParameter for an epsilon below 2^-38.
+    Cost: some thirty passes over the keys.
+    """
+    candidates = _candidates(incidence, order, rest)
+    if not candidates:
+        return Smoothing()
+    scale = choice_scale(epsilon)
+    penalty = scale * math.log(_RISK * len(candidates))
+    fine = max(one.sensitivity for one in candidates if not one.coarse)
+    scores = np.zeros(len(candidates) + 1, np.int64)
+    for number, one in enumerate(candidates, 1):
+        excess = one.excess * _GRID / (one.sensitivity if one.coarse else fine)
+        if one.coarse:
+            excess = max(excess, -_WELL_ABOVE * penalty)
+        scores[number] = math.ceil(min(max(excess + one.penalties * penalty, -_MOST), _MOST))
+    noise = checked_geometric(entropy.geometric(scale, len(scores)), len(scores))
+    return (Smoothing(), *(one.released for one in candidates))[int(np.argmax(noise - scores))]
+
+
+def choice_scale(epsilon: Fraction) -> float:
+    """The scale of the noise in each score. Public."""
+    return float_at_least(2 * (_GRID + _SLACK) / epsilon)
+
+
+def _candidates(incidence: Incidence, order: NDArray[np.int64], rest: Fraction) -> list[_Candidate]:
+    """All but the default."""
+    keys, moved = incidence.n_keys, incidence.moved
+    if keys == 1 or keys > rest * _LARGEST_SUM:
+        return []
+    counts, ordered = incidence.counts.astype(np.float64), incidence.counts[order].astype(np.float64)
+    alone = noise_scale(moved, rest)
+    default = keys * alone - alone / 2 * float(np.exp(-counts / alone).sum())
+    found: list[_Candidate] = []
+    for size in candidate_sizes(keys)[1:]:
+        sizes = group_sizes(keys, size)
+        scale = noise_scale(incidence.most if size == keys else moved, rest) / np.repeat(sizes, sizes)
+        excess = _error(ordered - own_means(ordered, sizes), scale) - default
+        found.append(_Candidate(Smoothing(size), excess, 2.5 * moved, 1 if size == keys else 2))
+    whole = found[-1]
+    transformed = np.fft.rfft(counts)
+    for frequencies in FREQUENCIES:
+        # What is not released must not be chosen: that it fails would tell what was best. Both bounds are public.
+        if 2 * frequencies - 1 >= keys or coefficient_scale(incidence, frequencies, rest) > MAX_SCALE:
+            break
+        smooth = np.fft.irfft(np.where(np.arange(len(transformed)) < frequencies, transformed, 0), keys)
+        scale = np.full(keys, key_scale(incidence, frequencies, rest) * _NORMAL)
+        excess = _error(counts - smooth, scale) - default
+        found.append(_Candidate(Smoothing(1, frequencies), excess, moved * (0.5 + column_sum(frequencies, keys)), 2))
+    total = 2 * float(counts.sum()) + noise_scale(incidence.most, rest) - keys * alone / 2
+    return [
+        *found,
+        _Candidate(whole.released, whole.excess, whole.sensitivity, 1, coarse=True),
+        _Candidate(whole.released, total, 2.0 * incidence.most, 1, coarse=True),
+    ]
+
+
+_NORMAL = 2 / math.sqrt(math.pi)
+"""A sum of many Laplace draws is off by so much of the scale of one draw that has the same variance."""
+
+
+def _error(deviation: NDArray[np.float64], scale: NDArray[np.float64]) -> float:
+    """The sum of E|s + Lap(b)|: each term is 1-Lipschitz in |s|."""
+    off = np.abs(deviation)
+    return float((off + scale * np.exp(-off / scale)).sum())
+
+
+_LARGEST_EPSILON = 1024
+
+
+@dataclass(frozen=True)
+class GS:
+    """Order the keys by a noisy sample, choose how to smooth, release that.
+
+    The sample spends a quarter of `share` of epsilon, the choice three, the release the rest; the order is a function
+    of what was released, and so is which release is made. So the three add up to epsilon.
+
+    Departures from the paper, beside those of `GSS`: (1) half of epsilon for the grouping makes GS at least twice as
+    bad as LPA wherever no grouping helps. A share s costs at least s / (1 - s) there, 3.2% for a thirty-second, and
+    no private choice is without any: one that hardly depends on the counts is as often wrong on some of them.
+    (2) The paper chooses a size by L0 times the sample, which is no estimate of the counts; `choose` compares what
+    each size would cost, by the counts themselves, with noise. (3) Noise in every count and Fourier coefficients are
+    among what it compares. (4) Counts are not negative, so what is below 0 is cut, which takes up to half of the
+    noise of small counts away and never adds an error. `published` and a share of 1/2 is the paper's.
+
+    What choosing costs on n keys, in units of LPA's error: s / (1 - s), and at most 2 / (1024 s n) for wrong choices
+    where LPA is best. Smoothing that gains less than some 150 / (s n) is not seen, for the sum of all deviations
+    moves by 2.5 Delta_1 and LPA's errors come to n Delta_1 / epsilon. So for a thousand keys GS is LPA, cut at 0,
+    unless all counts are small; from tens of thousands on the loss is small. The least possible loss is not zero
+    either: from nobody to counts for which LPA is as good as one group it takes n / epsilon units, so a choice that
+    is right there takes LPA with probability exp(-s n) / 2 where there is nobody, and is n times worse then. Within
+    5% of both therefore needs s n >= ln(10 n): some 250 keys at a thirty-second.
+    Source: Kellaris and Papadopoulos (VLDB 2013), section 3.3, theorem 6; report noisy max with exponential noise.
+
+    Attributes:
+      epsilon: for all keys together, > 0.
+      share: of epsilon, for order and choice, in (0, 1).
+      tuning: how the size is chosen.
+      sampling: `column`, one key of each unit; `row`, some units.
+      cut: is what is below 0 released as 0? Whoever cuts later has intervals around what was released.
+    """
+
+    epsilon: float
+    share: float = 1 / 32
+    tuning: Literal["error", "published"] = "error"
+    sampling: Sampling = "column"
+    cut: bool = True
+
+    def __post_init__(self) -> None:
+        # With more the noise of one release may be too little to draw, and that of another not.
+        if exact_epsilon(self.epsilon) > _LARGEST_EPSILON:
+            raise InvalidParameter("an epsilon is at most 1024 here")
+        if not 0 < exact(self.share) < 1:
+            raise InvalidParameter("a share lies between 0 and 1")
+
+    @classmethod
+    def as_published(cls, epsilon: float, sampling: Sampling = "column") -> GS:
+        """Half of epsilon for the grouping, and the size by the sample; with the sensitivities that hold."""
+        return cls(epsilon, 0.5, "published", sampling)
+
+    @property
+    def name(self) -> str:
+        """`gs`: means of groups of a chosen size."""
+        return "gs"
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """Pure differential privacy, over all keys."""
+        return PureDP(self.epsilon)
+
+    def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
+        """Release all counts.
+
+        Raises: EntropyFailed. Cost: two draws of noise per key, a sort of the keys, and some thirty passes over them.
+        """
+        spent = exact_epsilon(self.epsilon) * exact(self.share)
+        rest = exact_epsilon(self.epsilon) - spent
+        if self.tuning == "published":
+            order, sample = self._order(incidence, spent, draws, entropy)
+            ordered, scale = sample[order].astype(np.float64), noise_scale(incidence.moved, rest)
+            chosen = Smoothing(size_as_published(ordered, incidence.most, scale))
+        else:
+            order, _ = self._order(incidence, spent / 4, draws, entropy)
+            chosen = self._choose(incidence, order, spent * 3 / 4, rest, entropy)
+        if chosen.frequencies:
+            group = np.arange(incidence.n_keys)
+            values, spread = reconstructed(incidence, chosen.frequencies, rest, entropy)
+        else:
+            group = equal_groups(order, chosen.size)
+            values, spread = smoothed(incidence, group, rest, entropy)
+        if self.cut and self.tuning != "published":
+            values = np.maximum(values, 0.0)
+        return NoisyCounts(values, spread, group, chosen.size, self.name, self.epsilon, chosen.frequencies)
+
+    def _order(
+        self, incidence: Incidence, epsilon: Fraction, draws: Draws, entropy: Entropy
+    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """The keys in the order of a noisy sample, and the sample."""
+        sample = noisy_sample(incidence, self.sampling, epsilon, draws, entropy)
+        return np.argsort(sample, kind="stable"), sample
+
+    def _choose(
+        self, incidence: Incidence, order: NDArray[np.intp], epsilon: Fraction, rest: Fraction, entropy: Entropy
+    ) -> Smoothing:
+        return choose(incidence, order, epsilon, rest, entropy)

@@ -1,0 +1,385 @@
+"""What proves both bounds of the vector program: shares, multipliers, one pass over the tuples.
+
+Long passes in pieces, so that they can be watched and stopped.
+
+Removal shares: how much of each privacy unit is taken away, on a public grid; and their sums, in public steps.
+
+The loop of the certificate pass: lengths of units and the worth of multipliers, tuple by tuple.
+
+What multipliers are worth, whoever proposed them: one half of the certificate.
+
+For any multipliers lambda >= 0 of the loads (unit u over the threshold, group f) and 0 <= g_t <= sum over the
+constrained units u of tuple t of lambda_{u, f(t)}, with weights in multiples of tau,
+
+    E >= sum_t w_t g_t - sum_u |lambda_u| - sum_v max(0, a_v - 1),   a_v = sum_{t owned by v} w_t g_t,
+
+because |lambda_u| >= lambda_u . L_u(s), z_t >= 1 - sum_{v in U(t)} s_v and 0 <= s_v <= 1. The last sum runs over all
+units, also those that the core left out: a_v > 1 there says that v belongs in.
+
+Multipliers come from cuts, b = 1, 2, ...: lambda = sum_b lambda^b, and g_t is the sum over those b at whose point s^b
+something of t is left, of the lambda^b_{u, f(t)} of its owners. So g_t can be told from the owners of t alone, and
+multipliers found on a sample or on a core are worth something on all tuples as they came.
+
+One pass over the tuples as they came: how long everybody is at given shares, and what multipliers are worth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.join_tuples import CompactJoinTuples
+from privacy.kernel import kernel
+from privacy.truncation.control import QUIET, Control
+from privacy.units import exact_sum
+
+_ENTRIES = 1 << 24
+"""Owners that are read between two looks at the control: a tenth of a second."""
+
+
+def slices(indptr: NDArray[np.int64], control: Control, stage: str) -> Iterator[tuple[int, int]]:
+    """Ranges of tuples (first, last) that cover all, of at most 2^24 owners or one tuple each; at least one range.
+
+    Args:
+      indptr: (m + 1,) where the owners of each tuple begin.
+    Raises: Cancelled, before a range.
+    """
+    m, last, step = len(indptr) - 1, 0, 0
+    while step == 0 or last < m:
+        control.check(stage, step)
+        first, step = last, step + 1
+        fitting = int(np.searchsorted(indptr, indptr[first] + _ENTRIES, side="right")) - 1
+        last = min(m, max(first + 1, fitting))
+        yield first, last
+
+
+SHARE_BITS = 50
+"""Shares are multiples of 2^-50, so that rounding every one of 10^9 up costs 2^-20 persons in all.
+
+What several shares leave of a tuple, 1 - s - s' - ..., is exact in float64 as long as it is not negative, and stays
+negative from then on, in any order.
+"""
+
+GRID = 1 << SHARE_BITS
+"""A unit that is removed entirely, on the grid."""
+
+STEP_BITS = 31
+"""How many persons are removed is told in steps of 2^-31 persons: the sum is rounded, not each share."""
+
+WHOLE = 1 << STEP_BITS
+"""One person, in steps."""
+
+
+def on_grid(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round up to the grid, into [0, 1]; what is not a number becomes 1: nothing is kept on a doubt."""
+    steps = np.ceil(np.nan_to_num(shares, nan=1.0, posinf=1.0, neginf=0.0) * GRID)
+    return np.clip(steps / GRID, 0.0, 1.0)
+
+
+def all_but(kept: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares on the grid that leave at most `kept` of each unit; what is not a number keeps nothing.
+
+    What is kept is rounded down before it is taken from 1, where it would lose its last bits and round either way.
+    """
+    steps = np.floor(np.clip(np.nan_to_num(kept, nan=0.0, posinf=1.0, neginf=0.0), 0.0, 1.0) * GRID)
+    return 1.0 - steps / GRID
+
+
+def in_steps(shares: NDArray[np.float64]) -> int:
+    """The exact sum of fewer than 2^31 shares on the grid, in steps of 2^-31 persons, rounded up once."""
+    return -(-exact_sum((shares * GRID).astype(np.int64)) >> (SHARE_BITS - STEP_BITS))
+
+
+def raised(shares: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Feasible shares from any: every unit that is still too long gives up that part of what it keeps.
+
+    A tuple of u keeps z <= 1 - s_u; raising s_u by (1 - s_u)(1 - 1/length) takes at least z (1 - 1/length) away from
+    it, so a vector of this length is no longer than 1 afterwards, whatever the others do.
+
+    Args:
+      shares: (V,) on the grid.
+      lengths: (V,) upper bounds on the lengths, in multiples of tau.
+    """
+    kept = 1.0 - shares
+    return all_but(np.where(lengths > 1.0, kept / np.maximum(lengths, 1.0) * _ROUNDING, kept))
+
+
+_ROUNDING = 1.0 - 2.0**-50
+"""Covers the roundings of the two operations around it."""
+
+
+BLOCK = 1 << 12
+"""Tuples whose gains are added up before they join the total: the sum then errs by thousands of roundings at most."""
+
+FRESH_COUNTERS = (-1, 0, 0, 0, 0, 0)
+"""Before the first tuple: the current group and its first tuple; the multipliers in use are runs [third, fourth);
+calls; the largest number of owners of a tuple."""
+
+
+@kernel
+def add_tuples(
+    first: int,
+    last: int,
+    indptr: NDArray[np.int64],
+    units: NDArray[np.int32],
+    group: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    code_of: NDArray[np.int32],
+    shares: NDArray[np.float64],
+    points: NDArray[np.float64],
+    by_code: NDArray[np.float64],
+    run_group: NDArray[np.int64],
+    run_code: NDArray[np.int32],
+    by_run: NDArray[np.float64],
+    scale: float,
+    load: NDArray[np.float64],
+    square: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    prices: NDArray[np.float64],
+    counters: NDArray[np.int64],
+) -> None:
+    """Add tuples [first, last) to loads, gain and prices; squares are of the groups before the current one.
+
+    A tuple's time would go into mispredicted branches, so there is only one: most tuples have an owner that matters,
+    or most have none. What counts for nothing adds zero, and code 0 has a place everywhere: units that do not matter.
+
+    Args:
+      code_of: (n_units,) 1 + place among the units that have a share, a constraint or a multiplier, or 0.
+      shares: (C + 1,) by code; 0 at 0, like the next two.
+      points: (C + 1, B) the points at which the cuts were taken.
+      by_code: (C + 1, B) multipliers in the current group.
+      run_group, run_code, by_run: (R,), (R,), (R, B) all multipliers, groups ascending.
+      load, square: (C + 1,) of the current group, and of those before; what is at 0 means nothing.
+      counters: see FRESH_COUNTERS.
+    """
+    n_points = points.shape[1]
+    row = np.empty(max(1, counters[5]), np.int32)
+    total = 0.0
+    for t in range(first, last):
+        if (t - first) % BLOCK == 0:
+            gain[0] += total
+            total = 0.0
+        if group[t] != counters[0]:
+            close_group(t, indptr, units, code_of, load, square, counters)
+            for run in range(counters[2], counters[3]):
+                by_code[run_code[run]] = 0.0
+            start = counters[3]
+            while start < len(run_group) and run_group[start] < group[t]:
+                start += 1
+            end = start
+            while end < len(run_group) and run_group[end] == group[t]:
+                by_code[run_code[end]] = by_run[end]
+                end += 1
+            counters[0], counters[2], counters[3] = group[t], start, end
+        begin, size, kept, known = indptr[t], indptr[t + 1] - indptr[t], 1.0, np.int32(0)
+        if size > len(row):
+            row = np.empty(size, np.int32)
+        for i in range(size):
+            row[i] = code_of[units[begin + i]]
+            kept -= shares[row[i]]
+            known |= row[i]
+        if known == 0:
+            continue
+        weight = weights[t] * scale
+        kept = weight * max(kept, 0.0)
+        for i in range(size):
+            load[row[i]] += kept
+        paid = 0.0
+        for b in range(n_points):
+            left, worth = 1.0, 0.0
+            for i in range(size):
+                left -= points[row[i], b]
+                worth += by_code[row[i], b]
+            paid += worth if left > 0.0 else 0.0
+        paid *= weight
+        total += paid
+        for i in range(size):
+            prices[units[begin + i]] += paid
+    counters[4] += 1
+    counters[5] = len(row)
+    gain[0] += total
+
+
+@kernel
+def close_group(
+    end: int,
+    indptr: NDArray[np.int64],
+    units: NDArray[np.int32],
+    code_of: NDArray[np.int32],
+    load: NDArray[np.float64],
+    square: NDArray[np.float64],
+    counters: NDArray[np.int64],
+) -> None:
+    """Square and forget the loads of the group that ends before tuple `end`: all, or those of its few owners."""
+    start = indptr[counters[1]]
+    if indptr[end] - start < len(load):
+        for entry in range(start, indptr[end]):
+            code = code_of[units[entry]]
+            square[code] += load[code] * load[code]
+            load[code] = 0.0
+    else:
+        for code in range(len(load)):
+            square[code] += load[code] * load[code]
+            load[code] = 0.0
+    counters[1] = end
+
+
+_SCALES = (1.0, 0.99, 0.97, 0.94, 0.9)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DualPoint:
+    """A feasible point of the dual, with everything in multiples of the threshold it was found for.
+
+    Attributes:
+      columns: (C,) int64 units.
+      points: (C, B) float64 s^b.
+      run_group: (R,) int64 ascending and
+      run_column: (R,) int64 and
+      by_run: (R, B) float64 >= 0: lambda^b of a column in a group; each pair at most once.
+    """
+
+    columns: NDArray[np.int64]
+    points: NDArray[np.float64]
+    run_group: NDArray[np.int64]
+    run_column: NDArray[np.int64]
+    by_run: NDArray[np.float64]
+
+    @property
+    def cost(self) -> float:
+        """sum_u |lambda_u|, rounded up."""
+        total = self.by_run.sum(axis=1)
+        lengths = np.sqrt(np.bincount(self.run_column, total * total, len(self.columns)))
+        terms = self.by_run.shape[1] + int(np.bincount(self.run_column).max(initial=0))
+        return float(lengths.sum()) * (1.0 + float(relative_rounding(terms)) + PAIRWISE)
+
+    def lines(self, gain: float, prices: NDArray[np.float64]) -> tuple[Line, ...]:
+        """What the point and some multiples of it prove for every threshold; the first is for the point itself.
+
+        In plain units lambda and g do not know tau, so only the term tau |lambda_u| changes with it. Multipliers
+        from a sample ask a little too much of some units; a little less of everything is then worth more.
+
+        Args:
+          gain, prices: as in a CertificatePass, rounded to the safe side.
+        """
+        cost = self.cost
+        return tuple(Line(scale * gain - _excess(scale * prices), scale * cost) for scale in _SCALES)
+
+    def __repr__(self) -> str:
+        return "DualPoint(<private>)"
+
+
+def _excess(prices: NDArray[np.float64]) -> float:
+    """sum_v max(0, a_v - 1), rounded up."""
+    return float(np.maximum(prices * (1.0 + 2.0**-51) - 1.0, 0.0).sum()) * (1.0 + PAIRWISE)
+
+
+@dataclass(frozen=True, repr=False)
+class Line:
+    """E(ratio * tau) >= level - slope * ratio for every ratio >= 0: a supporting line, as E is convex in tau."""
+
+    level: float
+    slope: float
+
+    def at(self, ratio: float) -> int:
+        """The bound, in steps of 2^-31 persons, rounded down."""
+        bound = self.level - self.slope * ratio
+        doubt = (abs(self.level) + self.slope * ratio) * 2.0**-50
+        return max(0, math.floor((bound - doubt) * WHOLE))
+
+    def __repr__(self) -> str:
+        return "Line(<private>)"
+
+
+PAIRWISE = 2.0**-45
+"""Bound on the relative error of numpy's sum of fewer than 2^31 numbers >= 0, which adds them up as a tree."""
+
+
+def relative_rounding(m: int | NDArray[np.int64]) -> NDArray[np.float64]:
+    """Bound on the relative error of a float64 sum of m products of numbers >= 0, and a few operations more."""
+    return (4.0 * np.asarray(m) + 64.0) * 2.0**-53
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CertificatePass:
+    """What neither a core nor a sample can say about the whole.
+
+    Attributes:
+      lengths: (n_units,) lengths in multiples of tau, rounded up; 0 where `over` is false.
+      gain: sum_t w_t g_t of `dual_point`, rounded down.
+      prices: (n_units,) a_v of `dual_point`, rounded up.
+    """
+
+    lengths: NDArray[np.float64]
+    gain: float
+    prices: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return "CertificatePass(<private>)"
+
+
+def certificate_pass(
+    tuples: CompactJoinTuples,
+    release: int,
+    over: NDArray[np.bool_],
+    degree: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    dual: DualPoint,
+    tau: int,
+    control: Control = QUIET,
+) -> CertificatePass:
+    """Measure shares (n_units,) on the grid, 0 outside `over` and the dual's columns, and multipliers on all tuples.
+
+    Neither needs to know which tuples have the same owners: no merging, and no memory per tuple.
+
+    Args:
+      degree: (n_units,) how many tuples each unit owns: as many roundings are in its sums.
+    Raises: Cancelled.
+    Cost: one pass over the owners, with a look at each point of the dual. Memory O(n_units + entries of the dual).
+    """
+    units = np.union1d(dual.columns, np.flatnonzero(over))
+    code_of = np.zeros(tuples.n_units, np.int32)
+    code_of[units] = np.arange(1, len(units) + 1)
+    n_points = dual.points.shape[1]
+    points, by_code = np.zeros((len(units) + 1, n_points)), np.zeros((len(units) + 1, n_points))
+    points[code_of[dual.columns]] = dual.points
+    run_code = code_of[dual.columns[dual.run_column]]
+    load, square = np.zeros(len(units) + 1), np.zeros(len(units) + 1)
+    prices = np.zeros(tuples.n_units)
+    gain, counters = np.zeros(1), np.array(FRESH_COUNTERS)
+    for first, last in slices(tuples.indptr, control, "proving"):
+        add_tuples(
+            first,
+            last,
+            tuples.indptr,
+            tuples.units,
+            tuples.group,
+            tuples.weights[release],
+            code_of,
+            np.concatenate((np.zeros(1), shares[units])),
+            points,
+            by_code,
+            dual.run_group,
+            run_code,
+            dual.by_run,
+            1.0 / float(tau),
+            load,
+            square,
+            gain,
+            prices,
+            counters,
+        )
+    close_group(len(tuples.group), tuples.indptr, tuples.units, code_of, load, square, counters)
+    lengths = np.zeros(tuples.n_units)
+    lengths[units] = np.where(over[units], np.sqrt(square[1:]), 0.0)
+    # Each sum errs by the number of its own terms: with millions of units the number of all tuples says too much.
+    n_slices, per_tuple = counters[4], counters[5] * (n_points + 1)
+    terms = 2 * degree + per_tuple
+    rounded_up = 1.0 + relative_rounding(terms)
+    gain_terms = BLOCK + len(tuples.group) // BLOCK + n_slices + per_tuple
+    rounded_down = 1.0 - float(relative_rounding(gain_terms))
+    return CertificatePass(lengths * rounded_up, float(gain[0]) * rounded_down, prices * rounded_up)

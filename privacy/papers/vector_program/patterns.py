@@ -1,0 +1,382 @@
+"""Provenance sets projected on the units that matter, merged, and the core that they make.
+
+The trie of patterns: groups one after another, a few columns per node, one small hash table.
+
+Project every provenance set on the few units that matter, and merge what has become equal.
+
+The program that is left at one threshold: units that may be removed, and the merged patterns of their tuples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.join_tuples import CompactJoinTuples
+from privacy.kernel import kernel
+from privacy.papers.vector_program.certificate import slices
+from privacy.truncation.control import QUIET, Control
+
+CHUNK_BITS = 32
+"""Bits of a key that hold the codes of columns; the 31 above hold the node that they continue."""
+
+CHUNK_MASK = (1 << CHUNK_BITS) - 1
+GOLDEN = -7046029254386353131
+"""The golden ratio in 64 bits."""
+
+ROOT = 0
+_BLOCK = 1 << 10
+
+Trie = tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int64],
+]
+"""Of each node its key, group, weight and slot; of each slot its key (0: free) and node; and three counters: how many
+nodes there are, which was the first of the group that is being read, and that group."""
+
+
+def empty_trie(size: int = 1 << 12) -> Trie:
+    """The root alone, with room for `size` nodes, a power of two."""
+    return (
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(size),
+        np.zeros(size, np.int32),
+        np.zeros(2 * size, np.int64),
+        np.zeros(2 * size, np.int32),
+        np.array([ROOT + 1, ROOT + 1, -1]),
+    )
+
+
+@kernel
+def insert_tuples(
+    first: int,
+    last: int,
+    indptr: NDArray[np.int64],
+    units: NDArray[np.int32],
+    tuple_group: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    code_of: NDArray[np.int32],
+    guess: NDArray[np.float64],
+    bits: int,
+    width: int,
+    trie: Trie,
+) -> Trie:
+    """Add the weights of tuples [first, last) to the nodes of their patterns.
+
+    Most of a tuple's time goes into waiting for memory and for mispredicted branches. So a block of tuples is turned
+    into keys without branches first, and only then looked up.
+
+    Args:
+      code_of: (n_units,) 1 + column, or 0.
+      guess: (C + 1,) by code; 0 at 0.
+      bits: that hold a code; at most CHUNK_BITS.
+      width: the largest number of owners of these tuples.
+    Returns: the trie, in larger arrays where it had to grow. A node needs less than 2^31 nodes before it.
+    """
+    key, group, weight, slot, slot_key, slot_node, counters = trie
+    chunk = CHUNK_BITS // bits
+    shift = np.full(len(guess), bits)
+    shift[0] = 0
+    room = _BLOCK * (width // chunk + 1)
+    wanted, amount = np.empty(_BLOCK, np.int64), np.empty(_BLOCK)
+    t = first
+    while t < last:
+        if tuple_group[t] != counters[2]:
+            for node in range(counters[1], counters[0]):
+                slot_key[slot[node]] = 0
+            counters[1], counters[2] = counters[0], tuple_group[t]
+        if counters[0] + room > len(key):
+            more = len(key) + room
+            key = np.concatenate((key, np.zeros(more, np.int64)))
+            group = np.concatenate((group, np.zeros(more, np.int64)))
+            weight = np.concatenate((weight, np.zeros(more)))
+            slot = np.concatenate((slot, np.zeros(more, np.int32)))
+        if 2 * (counters[0] - counters[1] + room) > len(slot_key):
+            size = len(slot_key)
+            while size < 4 * (counters[0] - counters[1] + room):
+                size *= 2
+            slot_key, slot_node = np.zeros(size, np.int64), np.zeros(size, np.int32)
+            for node in range(counters[1], counters[0]):
+                place = _place(slot_key, key[node])
+                slot_key[place], slot_node[place], slot[node] = key[node], node, place
+        end, count = min(last, t + _BLOCK), 0
+        while t < end and tuple_group[t] == counters[2]:
+            codes, used, left = np.int64(0), 0, 1.0
+            for entry in range(indptr[t], indptr[t + 1]):
+                code = code_of[units[entry]]
+                left -= guess[code]
+                codes = (codes << shift[code]) | code
+                used += shift[code]
+            alive = (used > 0) & (left > 0.0) & (weights[t] > 0)  # no branches, unlike "and"
+            if alive & (used > chunk * bits):
+                codes, size = np.int64(0), 0
+                for entry in range(indptr[t], indptr[t + 1]):
+                    code = np.int64(code_of[units[entry]])
+                    if code > 0:
+                        if size == chunk:
+                            node = _node(int(codes), key, group, slot, slot_key, slot_node, counters)
+                            codes, size = np.int64(node) << CHUNK_BITS, 0
+                        codes = (codes & ~CHUNK_MASK) | ((codes & CHUNK_MASK) << bits) | code
+                        size += 1
+            wanted[count], amount[count] = codes, weights[t]
+            count += 1 if alive else 0
+            t += 1
+        for i in range(count):
+            # The lookup is written out: a call that passes seven arrays takes longer than the rest.
+            mixed = wanted[i] * GOLDEN
+            place = (mixed ^ ((mixed >> 32) & CHUNK_MASK)) & (len(slot_key) - 1)
+            while slot_key[place] != wanted[i] and slot_key[place] != 0:
+                place = (place + 1) & (len(slot_key) - 1)
+            if slot_key[place] != 0:
+                weight[slot_node[place]] += amount[i]
+            else:
+                weight[_node(wanted[i], key, group, slot, slot_key, slot_node, counters)] += amount[i]
+    return key, group, weight, slot, slot_key, slot_node, counters
+
+
+@kernel
+def _place(slot_key: NDArray[np.int64], wanted: int) -> int:
+    """The slot that holds this key, or the free one where it belongs."""
+    mixed = wanted * GOLDEN  # wraps around, as meant
+    place = (mixed ^ ((mixed >> 32) & CHUNK_MASK)) & (len(slot_key) - 1)
+    while slot_key[place] != wanted and slot_key[place] != 0:
+        place = (place + 1) & (len(slot_key) - 1)
+    return place
+
+
+@kernel
+def _node(
+    wanted: int,
+    key: NDArray[np.int64],
+    group: NDArray[np.int64],
+    slot: NDArray[np.int32],
+    slot_key: NDArray[np.int64],
+    slot_node: NDArray[np.int32],
+    counters: NDArray[np.int64],
+) -> int:
+    """The node with this key in the current group, made where there is none."""
+    place = _place(slot_key, wanted)
+    if slot_key[place] == 0:
+        node = counters[0]
+        slot_key[place], slot_node[place] = wanted, node
+        key[node], group[node], slot[node] = wanted, counters[2], place
+        counters[0] += 1
+    return int(slot_node[place])
+
+
+@kernel
+def read_columns(
+    nodes: NDArray[np.int64], key: NDArray[np.int64], bits: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The CSR form of the columns on the way from the root to each of these nodes."""
+    mask = (1 << bits) - 1
+    indptr = np.zeros(len(nodes) + 1, np.int64)
+    for i in range(len(nodes)):
+        node, size = nodes[i], 0
+        while node != ROOT:
+            codes = key[node] & CHUNK_MASK
+            while codes > 0:
+                size += 1
+                codes >>= bits
+            node = key[node] >> CHUNK_BITS
+        indptr[i + 1] = indptr[i] + size
+    columns = np.empty(indptr[-1], np.int32)
+    for i in range(len(nodes)):
+        node, entry = nodes[i], indptr[i + 1]
+        while node != ROOT:
+            codes = key[node] & CHUNK_MASK
+            while codes > 0:
+                entry -= 1
+                columns[entry] = (codes & mask) - 1
+                codes >>= bits
+            node = key[node] >> CHUNK_BITS
+    return indptr, columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Patterns:
+    """Distinct (group, set of columns) among the tuples that own a column and weigh something.
+
+    Attributes:
+      indptr: (P + 1,) int64 and
+      columns: (nnz,) int32: CSR; ascending within a pattern.
+      group: (P,) int64, ascending.
+      weight: (P,) float64 summed units.
+    """
+
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    group: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return "Patterns(<private>)"
+
+
+def merge_patterns(
+    tuples: CompactJoinTuples,
+    release: int,
+    column_of: NDArray[np.int32],
+    guess: NDArray[np.float64],
+    control: Control = QUIET,
+) -> Patterns:
+    """Find the patterns, in the order in which they first occur.
+
+    Args:
+      column_of: (n_units,) column of each unit that matters, ascending in the unit; negative for the others.
+      guess: (C,) shares; a tuple of which they leave nothing has no pattern.
+    Raises: Cancelled.
+    Cost: one pass over the owners, and one look into a hash table for every few columns of a tuple that is left;
+      the table holds one group at a time, so that it stays in the cache.
+    """
+    bits = max(1, len(guess).bit_length())
+    code_of = column_of + np.int32(1)
+    by_code = np.concatenate((np.zeros(1), guess))
+    trie = empty_trie()
+    for first, last in slices(tuples.indptr, control, "merging"):
+        trie = insert_tuples(
+            first,
+            last,
+            tuples.indptr,
+            tuples.units,
+            tuples.group,
+            tuples.weights[release],
+            code_of,
+            by_code,
+            bits,
+            int(np.diff(tuples.indptr[first : last + 1]).max(initial=1)),
+            trie,
+        )
+    key, group, weight, *_ = trie
+    nodes = np.flatnonzero(weight)  # the others only lead to patterns
+    indptr, columns = read_columns(nodes, key, bits)
+    return Patterns(indptr, columns, group[nodes], weight[nodes])
+
+
+NO_RUN = -1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Core:
+    """Minimise sum s over columns, such that no constrained column's vector over groups is longer than 1.
+
+    A run is one (constrained column, group) that occurs; the load of a run is one entry of a vector.
+
+    Attributes:
+      columns: (C,) int64 units that may be removed, ascending; every other unit has share 0.
+      patterns: the tuples that own a column, projected and merged.
+      weight: (P,) float64 pattern weights divided by tau.
+      run: (nnz,) int32 run of each entry of patterns.columns, or NO_RUN for a column without a constraint.
+      run_column: (R,) int64 column of each run.
+      run_group: (R,) int64 group of each run, ascending.
+    """
+
+    columns: NDArray[np.int64]
+    patterns: Patterns
+    weight: NDArray[np.float64]
+    run: NDArray[np.int32]
+    run_column: NDArray[np.int64]
+    run_group: NDArray[np.int64]
+
+    def lengths_of(self, loads: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(C,) L2 norms over groups of values (R,) per run."""
+        return np.sqrt(np.bincount(self.run_column, loads * loads, len(self.columns)))
+
+    def __repr__(self) -> str:
+        return "Core(<private>)"
+
+
+def build_core(
+    tuples: CompactJoinTuples,
+    release: int,
+    over: NDArray[np.bool_],
+    columns: NDArray[np.int64],
+    guess: NDArray[np.float64],
+    tau: int,
+    control: Control = QUIET,
+) -> Core:
+    """Restrict the program to some columns, their constraints, and the tuples that `guess` does not empty.
+
+    Args:
+      over: (n_units,) who exceeds tau at s = 0; nobody else ever has a constraint that binds.
+      columns: units that may have a share, ascending.
+      guess: (n_units,) shares, 0 outside the columns; see merge_patterns.
+    Raises: Cancelled.
+    """
+    column_of = np.full(tuples.n_units, -1, np.int32)
+    column_of[columns] = np.arange(len(columns))
+    patterns = merge_patterns(tuples, release, column_of, guess[columns], control)
+    run, run_column, run_group = _runs(patterns.indptr, patterns.columns, patterns.group, over[columns])
+    return Core(columns, patterns, patterns.weight / float(tau), run, run_column, run_group)
+
+
+@kernel
+def _runs(
+    indptr: NDArray[np.int64], columns: NDArray[np.int32], group: NDArray[np.int64], constrained: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Number the runs in the order of the patterns, which come group by group."""
+    run = np.full(len(columns), NO_RUN, np.int32)
+    run_column = np.empty(len(columns), np.int64)
+    run_group = np.empty(len(columns), np.int64)
+    latest = np.full(len(constrained), NO_RUN, np.int32)
+    count, first = 0, 0
+    for p in range(len(group)):
+        if p > 0 and group[p] != group[p - 1]:
+            first = count
+        for entry in range(indptr[p], indptr[p + 1]):
+            column = columns[entry]
+            if constrained[column]:
+                if latest[column] < first:
+                    latest[column] = count
+                    run_column[count] = column
+                    run_group[count] = group[p]
+                    count += 1
+                run[entry] = latest[column]
+    return run, run_column[:count].copy(), run_group[:count].copy()
+
+
+def loads_at(core: Core, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(R,) what shares (C,) leave of each run's weight, in multiples of tau."""
+    return _by_run(core, shares, False)
+
+
+def weights_left_at(core: Core, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(R,) the whole weight in each run of the patterns of which shares (C,) leave something."""
+    return _by_run(core, shares, True)
+
+
+def _by_run(core: Core, shares: NDArray[np.float64], whole: bool) -> NDArray[np.float64]:
+    patterns = core.patterns
+    return _added(patterns.indptr, patterns.columns, core.weight, core.run, shares, len(core.run_column), whole)
+
+
+@kernel
+def _added(
+    indptr: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    run: NDArray[np.int32],
+    shares: NDArray[np.float64],
+    n_runs: int,
+    whole: bool,
+) -> NDArray[np.float64]:
+    """(R,) of each run the weight that is left, or the `whole` weight wherever something is."""
+    added = np.zeros(n_runs)
+    for p in range(len(weight)):
+        left = 1.0
+        for entry in range(indptr[p], indptr[p + 1]):
+            left -= shares[columns[entry]]
+        if left > 0.0:
+            counted = weight[p] if whole else weight[p] * left
+            for entry in range(indptr[p], indptr[p + 1]):
+                if run[entry] >= 0:
+                    added[run[entry]] += counted
+    return added

@@ -1,0 +1,401 @@
+"""The vector program's entry point, and the search at one threshold: cores that grow until one solves the whole.
+
+A look at every so-manieth tuple, to guess which units will be removed: never believed, only used to start well.
+
+E at one threshold: bounds proved on all tuples that close until they are at most the gap apart.
+
+The vector program prepared once, and asked at the thresholds that a mechanism wants.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.errors import InvalidParameter, SolverFailed
+from privacy.join_tuples import CompactJoinTuples
+from privacy.ladder import Ladder
+from privacy.papers.vector_program.certificate import STEP_BITS, WHOLE, Line, certificate_pass, in_steps, raised
+from privacy.papers.vector_program.cutting_planes import CoreSearch
+from privacy.papers.vector_program.norms import Removal, SquaredNorms, squared_norms, truncated_sums
+from privacy.papers.vector_program.patterns import build_core, loads_at
+from privacy.truncation.control import QUIET, Control
+from privacy.units import MAX_UNITS
+
+_SAMPLE = 1 << 18
+"""Tuples that are looked at; fewer find the same units, but their multipliers prove less."""
+
+_WORTHWHILE = 16
+"""So many times as many tuples make a pilot pay."""
+
+_GAP = 0.05
+_NEARLY = 0.8
+"""A unit this close to its threshold in the sample may be over it in the whole."""
+
+_TRUST = 0.9
+"""How much of a share found in the sample is assumed when tuples are set aside."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pilot:
+    """Where to start.
+
+    Attributes:
+      columns: (C,) int64 units that seem to matter, ascending.
+      guess: (n_units,) shares; tuples of which they leave nothing may be set aside.
+      sample: the search on the sample, whose shares and multipliers may already prove enough; None without one.
+    """
+
+    columns: NDArray[np.int64]
+    guess: NDArray[np.float64]
+    sample: CoreSearch | None = None
+
+    def __repr__(self) -> str:
+        return "Pilot(<private>)"
+
+
+def everybody(over: NDArray[np.bool_]) -> Pilot:
+    """Every unit over the threshold, and every tuple: what a pilot falls back to, and small instances begin with."""
+    return Pilot(np.flatnonzero(over), np.zeros(len(over)))
+
+
+def pilot(
+    tuples: CompactJoinTuples, release: int, over: NDArray[np.bool_], tau: int, control: Control = QUIET
+) -> Pilot:
+    """Solve a sample roughly, with the threshold scaled down alike. A function of its arguments: the stride is fixed.
+
+    Raises: Cancelled.
+    Cost: nothing below 2^22 tuples, else that of a core of 2^18 tuples.
+    """
+    stride = len(tuples.group) // _SAMPLE
+    start = everybody(over)
+    if stride < _WORTHWHILE:
+        return start
+    sample = _strided(tuples, release, stride)
+    core = build_core(sample, 0, over, start.columns, start.guess, max(1, tau // stride), control)
+    search = CoreSearch(core, control)
+    while not search.closed(_GAP):
+        search.step()
+    lengths = core.lengths_of(loads_at(core, search.shares))
+    matters = (search.shares > 0.0) | (lengths > _NEARLY)
+    guess = np.zeros(len(over))
+    guess[start.columns] = search.shares * _TRUST
+    return Pilot(start.columns[matters], guess, search)
+
+
+def _strided(tuples: CompactJoinTuples, release: int, stride: int) -> CompactJoinTuples:
+    """Tuples 0, stride, 2 stride, ..."""
+    firsts, lasts = tuples.indptr[:-1:stride], tuples.indptr[1::stride]
+    sizes = lasts - firsts
+    indptr = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=indptr[1:])
+    entries = np.arange(indptr[-1]) + np.repeat(firsts - indptr[:-1], sizes)
+    return CompactJoinTuples(
+        indptr,
+        tuples.units[entries],
+        tuples.n_units,
+        tuples.group[::stride].copy(),
+        tuples.n_groups,
+        tuples.weights[release : release + 1, ::stride].copy(),
+    )
+
+
+_ROUNDS = 50
+"""Cores that are tried before giving up; one or two are the rule."""
+
+_DOUBT = 1.0 / 32.0
+"""How far off a sample is taken to be when it is decided whether a proof from it is worth a try."""
+
+
+class Search:
+    """Cores that grow until one of them solves the whole program.
+
+    The path is a function of (tuples, release, tau, gap) alone: it starts cold, knows no clock and no other
+    threshold, and looking at it (`prove`) does not bend it. Wherever it is left, what it would have ended with
+    lies between `lower` and `upper`.
+
+    Attributes:
+      lower, upper: bounds on E and on the final `removed` (so upper is the gap above what a proof off the path
+        shows for E), in steps of 2^-31 persons.
+      done: whether `removal` is final.
+    """
+
+    def __init__(
+        self,
+        tuples: CompactJoinTuples,
+        release: int,
+        norms: SquaredNorms,
+        tau: int,
+        gap: int,
+        control: Control = QUIET,
+    ) -> None:
+        self._control = control
+        self._tuples, self._release, self._tau, self._gap = tuples, release, tau, gap
+        self._over, self._degree = norms.exceed(tau), norms.degree
+        self._best = norms.shares(tau)
+        self._upper = self.upper = in_steps(self._best)
+        self._lower = self.lower = 0
+        self._start: Pilot | None = None
+        self._search: CoreSearch | None = None
+        self._lines: list[Line] = []
+        self._rounds = 0
+        self._sample_spent = False
+        self._inside = False
+        self.done = self._upper <= gap
+
+    @property
+    def removal(self) -> Removal:
+        """The answer. Only of a search that is done."""
+        assert self.done
+        return Removal(self._upper, self._lower, self._best)
+
+    @property
+    def guide(self) -> tuple[float, float]:
+        """What the core, or else the sample, believes of E, in steps: unproved."""
+        if self._search is not None:
+            return self._search.lower * WHOLE, self._search.upper * WHOLE
+        if self._start is not None and self._start.sample is not None and not self._sample_spent:
+            sample = self._start.sample
+            return sample.lower * (1.0 - _DOUBT) * WHOLE, sample.upper * (1.0 + _DOUBT) * WHOLE
+        return -math.inf, math.inf
+
+    def lower_at(self, tau: int) -> int:
+        """A lower bound on E at another threshold, from what was proved here. In steps."""
+        return max((line.at(tau / self._tau) for line in self._lines), default=0)
+
+    def advance(self) -> None:
+        """One step on the path: a pilot, a core, a linear program, or a certificate pass.
+
+        Raises: Cancelled; SolverFailed when not even interior points close the gap: a bug, not an outcome.
+        """
+        if self._start is None:
+            self.look()
+        elif self._search is None:
+            core = build_core(
+                self._tuples,
+                self._release,
+                self._over,
+                self._start.columns,
+                self._start.guess,
+                self._tau,
+                self._control,
+            )
+            self._search = CoreSearch(core, self._control, self._inside)
+        elif not self._search.closed(self._gap / WHOLE / 4):
+            self._search.step()
+        else:
+            self._finish_round()
+
+    def look(self) -> float | None:
+        """Take a sample if none was taken; what E is by the sample, in steps, or None where there is nothing to say.
+
+        Cost: at most that of a pilot.
+        """
+        if self._start is None:
+            self._start = pilot(self._tuples, self._release, self._over, self._tau, self._control)
+        sample = self._start.sample
+        return None if sample is None else sample.lower * WHOLE
+
+    def prove(self) -> None:
+        """Tighten `lower` and `upper` by what the core, or else the sample, knows. Cost: a certificate pass."""
+        if self._search is not None:
+            self._measure(self._search)
+        elif self._start is not None and self._start.sample is not None:
+            self._measure(self._start.sample)
+            self._sample_spent = True
+
+    def _measure(self, search: CoreSearch) -> _Measured:
+        """Measure a search's shares and multipliers on all tuples, and note what that proves."""
+        shares = np.zeros(self._tuples.n_units)
+        shares[search.columns] = search.shares
+        dual = search.multipliers()
+        seen = certificate_pass(
+            self._tuples, self._release, self._over, self._degree, shares, dual, self._tau, self._control
+        )
+        lines = dual.lines(seen.gain, seen.prices)
+        self._lines += lines
+        lower = max(line.at(1.0) for line in lines)
+        measured = _Measured(raised(shares, seen.lengths), lower, (seen.lengths > 1.0) | (seen.prices > 1.0))
+        self.lower = max(self.lower, measured.lower)
+        self.upper = min(self.upper, in_steps(measured.shares) + self._gap)
+        return measured
+
+    def _finish_round(self) -> None:
+        """Keep what is proved; if it is not enough, the next core gets what this one lacked."""
+        assert self._search is not None
+        measured = self._measure(self._search)
+        self._lower = max(self._lower, measured.lower)
+        if in_steps(measured.shares) < self._upper:
+            self._best, self._upper = measured.shares, in_steps(measured.shares)
+            self.upper = min(self.upper, self._upper)
+        self.done = self._upper - self._lower <= self._gap
+        if not self.done:
+            self._start = self._larger(measured)
+            self._search = None
+
+    def _larger(self, measured: _Measured) -> Pilot:
+        """The next start: strictly more columns or tuples, in the end all that can matter, and then with care."""
+        assert self._start is not None
+        self._rounds += 1
+        columns = np.union1d(self._start.columns, np.flatnonzero(measured.matters))
+        guess = np.minimum(self._start.guess, measured.shares)
+        grown = len(columns) > len(self._start.columns) or bool(np.any(guess < self._start.guess))
+        if grown and self._rounds < _ROUNDS:
+            return Pilot(columns, guess)
+        whole = everybody(self._over)
+        columns = np.union1d(columns, whole.columns)
+        if self._rounds > _ROUNDS or (len(columns) == len(self._start.columns) and not self._start.guess.any()):
+            if self._inside:
+                raise SolverFailed("the vector program did not close its gap")
+            self._inside = True  # the core was whole, so it was the linear programs that were solved badly
+        return Pilot(columns, whole.guess)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Measured:
+    """Feasible shares (n_units,), a lower bound on E in steps, and which units are too long or would help."""
+
+    shares: NDArray[np.float64]
+    lower: int
+    matters: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return "_Measured(<private>)"
+
+
+GAP_BITS = 13
+DEFAULT_GAP = 1 << (STEP_BITS - GAP_BITS)
+"""h = 2^-13 persons, in steps: noise pays 0.02% for it."""
+
+
+class VectorInstance:
+    """Minimise sum_u s_u such that nobody's vector over groups is longer than tau (privacy.md section 5).
+
+    E(tau) is the minimum; what is left of tuple t is z_t = max(0, 1 - sum of the shares of its owners). E falls
+    in tau and grows with the data, by at most 1 with one privacy unit.
+
+    Every answer is a function of (tuples, release, tau, gap): each threshold starts cold, and what one threshold
+    says about another (E is monotone) only ever decides a comparison whose outcome is already certain.
+    """
+
+    def __init__(
+        self, tuples: CompactJoinTuples, release: int = 0, gap: int = DEFAULT_GAP, control: Control = QUIET
+    ) -> None:
+        """Prepare.
+
+        Args:
+          tuples: m join tuples; equal (group, provenance set) merged, ordered by group.
+          release: row of tuples.weights.
+          gap: the public constant h, in steps of 2^-31 persons, >= 2^10; the sensitivities of `removed` and of the
+            truncated sums have to pay for it (B = E + 1 + h).
+          control: watches and stops every question; a cancelled question may be asked again.
+        Cost: one pass over the owners.
+        """
+        if gap < 1 << 10:
+            raise InvalidParameter("a gap below 2^-21 persons is beyond float64")
+        if not 0 <= release < len(tuples.weights):
+            raise InvalidParameter("no such release")
+        self._tuples, self._release, self._gap = tuples, release, gap
+        self._control = control
+        self._norms = squared_norms(tuples, release, control)
+        self._searches: dict[int, Search] = {}
+
+    def __repr__(self) -> str:
+        return "VectorInstance(<private>)"
+
+    def removal(self, tau: int) -> Removal:
+        """Who is removed at tau units, 1 <= tau <= MAX_UNITS, with E <= removed <= E + gap proved.
+
+        Raises: InvalidParameter; SolverFailed when the gap cannot be proved (its text never reaches a client).
+        """
+        search = self._search(tau)
+        while not search.done:
+            search.advance()
+        return search.removal
+
+    def sums(self, tau: int) -> tuple[int, ...]:
+        """(d,) what is left of each group at tau: exact integers in 2^-SHARE_BITS units. See truncated_sums."""
+        return truncated_sums(self._tuples, self._release, self.removal(tau).shares)
+
+    def select(self, ladder: Ladder, stop: NDArray[np.int64]) -> int | None:
+        """The first rung whose `removed` is at most its stop value, or None: what a sparse vector's scan returns.
+
+        The same as calling `removal` at every rung, but only rungs that bounds leave open are searched, from the
+        largest down, and only until the comparison is certain.
+
+        Args:
+          stop: (L,) steps of 2^-31 persons: threshold minus noise, drawn beforehand.
+        Raises: InvalidParameter.
+        Cost: on real data two or three searches, the last ones cut short.
+        """
+        taus = ladder.units.tolist()
+        if stop.shape != (len(taus),) or stop.dtype != np.int64:
+            raise InvalidParameter("stop is one int64 per rung")
+        limits: list[int] = stop.tolist()
+        easy = (rung for rung, tau in enumerate(taus) if self._easy_upper(tau) <= limits[rung])
+        first = next(easy, len(taus))
+        guessed = self._guessed(taus, limits, first)
+        if guessed is not None and self.removal(taus[guessed]).removed <= limits[guessed]:
+            first = guessed  # most likely the answer, of which the caller needs all anyway
+        searched = first
+        for rung in reversed(range(first)):
+            if self._floor(taus[rung]) > limits[rung]:
+                continue
+            # Thresholds in between cost less to search and usually show that this one removes too many.
+            for step in reversed(range(rung, searched)):
+                search = self._settled(taus[step], limits[rung], taus[rung])
+                searched = step
+                if max(search.lower, search.lower_at(taus[rung])) > limits[rung]:
+                    break
+            if searched == rung and search.upper <= limits[rung]:
+                first = rung
+        return first if first < len(taus) else None
+
+    def _guessed(self, taus: list[int], limits: list[int], end: int) -> int | None:
+        """The first rung below `end` that passes according to samples, which are taken from the top downwards.
+
+        Two samples say how large the next one is at least, E being convex.
+        """
+        guessed, above, expected = None, math.inf, -math.inf
+        for rung in reversed(range(end)):
+            if expected > limits[rung]:
+                break
+            seen = self._search(taus[rung]).look()
+            if seen is None:
+                break
+            if seen <= limits[rung]:
+                guessed = rung
+            above, expected = seen, seen + max(0.0, seen - above) / 2
+        return guessed
+
+    def _easy_upper(self, tau: int) -> int:
+        """A bound on E and on `removed` that costs one look at the norms."""
+        return in_steps(self._norms.shares(tau))
+
+    def _floor(self, tau: int) -> int:
+        """A lower bound on E at tau from everything proved at larger thresholds. Never part of an answer."""
+        return max((search.lower_at(tau) for above, search in self._searches.items() if above >= tau), default=0)
+
+    def _settled(self, tau: int, limit: int, target: int) -> Search:
+        """The search at tau, advanced until it knows whether `limit` is exceeded: there, or at `target` <= tau."""
+        search = self._search(tau)
+        proofs = 0
+        while not search.done and search.upper > limit >= max(search.lower, search.lower_at(target)):
+            low, high = search.guide
+            margin = (1 << proofs) * WHOLE / 64  # each proof in vain doubles what the next must promise
+            if low > limit + margin or high < limit - margin:
+                proofs += 1
+                search.prove()
+            else:
+                search.advance()
+        return search
+
+    def _search(self, tau: int) -> Search:
+        if not 1 <= tau <= MAX_UNITS:
+            raise InvalidParameter("a threshold is between 1 and MAX_UNITS units")
+        if tau not in self._searches:
+            self._searches[tau] = Search(self._tuples, self._release, self._norms, tau, self._gap, self._control)
+        return self._searches[tau]

@@ -1,0 +1,439 @@
+"""What PMSJA and the vector DP-S4S share: the sparse vector over thresholds, the grid, the answer.
+
+What the sparse vector technique leaves of join tuples: one threshold, who is removed there, and exact sums.
+
+The sparse vector technique over thresholds: the first one at which few enough people are removed.
+
+The public grid on which sums of several groups get Gaussian noise at one threshold.
+
+Mechanisms whose noise is designed for the number of groups, which is known once the public domain is read.
+
+The answer of a release in which all groups share one threshold and one scale of Gaussian noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from privacy.accounting.event import ApproxDP, PrivacyEvent
+from privacy.entropy import Entropy, check_scale, checked
+from privacy.errors import InvalidParameter
+from privacy.exact import exact_epsilon
+from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples, OwnerColumn
+from privacy.ladder import Ladder
+from privacy.mechanisms.measurement import ServedGroupMeasurement
+from privacy.noisy_answer import NoisyAnswer
+from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
+from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
+from privacy.sampling.design import SampleDesign
+from privacy.truncation.control import QUIET, Control
+from privacy.truncation.encode import compact
+from privacy.units import ONE
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TruncatedVector:
+    """The truncated answer at the threshold that was taken.
+
+    Attributes:
+      rung: of the ladder; as private as the noise that chose it.
+      removed: in steps of 2^-31 persons, at most `DEFAULT_GAP` above E; a whole number, since noise is added to it
+        and a float would round it differently on the two sides of a pair of neighbours.
+      sums: (d,) exact integers in units of 2^-SHARE_BITS of 2^-30.
+    """
+
+    rung: int
+    removed: int
+    sums: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return "TruncatedVector(<private>)"
+
+
+def truncated_vector(instance: VectorInstance, ladder: Ladder, stops: NDArray[np.int64]) -> TruncatedVector | None:
+    """Scan the ladder for the first rung that removes at most `stops` steps; None where no rung does.
+
+    Raises: SolverFailed; Cancelled.
+    Cost: two or three vector programs, as a rule.
+    """
+    rung = instance.select(ladder, stops)
+    if rung is None:
+        return None
+    tau = int(ladder.units[rung])
+    return TruncatedVector(rung, instance.removal(tau).removed, instance.sums(tau))
+
+
+def vector_instance(tuples: CodedJoinTuples, row: int, n_groups: int, control: Control = QUIET) -> VectorInstance:
+    """The vector program of one release.
+
+    Args:
+      row: of tuples.weights.
+      n_groups: for how many groups the mechanism was made.
+    Raises: InvalidParameter for another number of groups, or a row out of range.
+    Cost: one pass to merge tuples of the same people.
+    """
+    if tuples.n_groups != n_groups:
+        raise InvalidParameter("the mechanism was made for another number of groups")
+    if not 0 <= row < len(tuples.weights):
+        raise InvalidParameter("no such release")
+    return VectorInstance(merged(tuples, row), 0, DEFAULT_GAP, control)
+
+
+def merged(tuples: CodedJoinTuples, row: int) -> CompactJoinTuples:
+    """One release of coded tuples as the vector programs take them: a unit is one unit in all groups."""
+    columns = tuple(
+        OwnerColumn("unit", tuples.units[np.maximum(members, 0)] if len(tuples.units) else members, members < 0)
+        for members in tuples.members
+    )
+    group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.row_start))
+    return compact(JoinTuples(columns, group, tuples.n_groups, tuples.weights[row : row + 1]))
+
+
+_ROUNDED_UP = 1 + 2.0**-50
+
+
+@dataclass(frozen=True)
+class SparseVector:
+    """Return the first rung whose value v, noise added, is at most a noisy threshold.
+
+    v is E, how many people a threshold removes, up to a gap: E <= v <= E + h. With one more person E rises by 0 to
+    1 at every rung, so v moves by -h to 1 + h. Let v' be the values with the person.
+
+    From v to v': shift the threshold's noise by -h. What was above stays above, as v' >= v - h; where it stopped,
+    v' is at most 1 + h larger and the threshold h lower, so the rung's noise shifts by 1 + 2h. From v' to v: shift
+    the threshold by -(1 + h) and the rung by -h - (1 + h). So Laplace noise of scale (1 + h) / eps_1 on the
+    threshold and (1 + 2h) / eps_2 on each rung makes the choice (eps_1 + eps_2)-DP: the monotone case (Lyu, Su &
+    Li, VLDB 2017), of which the gap takes something. Without the gap in the scales it is not private: privacy.md
+    section 5.
+
+    Attributes:
+      epsilon: what the choice spends, > 0.
+      threshold: how many people may be removed, before noise.
+      threshold_scale, rung_scale: of discrete Laplace noise, in steps of 2^-31 persons.
+    """
+
+    epsilon: float
+    threshold: float
+    threshold_scale: float
+    rung_scale: float
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        if not 0 <= self.threshold < WHOLE:
+            raise InvalidParameter("a threshold is a number of people")
+        check_scale(self.threshold_scale)
+        check_scale(self.rung_scale)
+
+    @classmethod
+    def monotone(cls, epsilon: float, threshold: float, gap: int = DEFAULT_GAP) -> Self:
+        """Half of epsilon for the threshold, half for the rungs, for values with a gap of so many steps."""
+        half = float(exact_epsilon(epsilon)) / 2
+        return cls(epsilon, threshold, (WHOLE + gap) / half * _ROUNDED_UP, (WHOLE + 2 * gap) / half * _ROUNDED_UP)
+
+    @cached_property
+    def _threshold_steps(self) -> int:
+        return math.floor(self.threshold * WHOLE)
+
+    def stops(self, rungs: int, entropy: Entropy) -> NDArray[np.int64]:
+        """(rungs,) the largest value at which each rung is taken, in steps: noisy threshold less the rung's noise.
+
+        Raises: EntropyFailed when the source returns something else than was asked for.
+        """
+        level = checked(entropy.laplace(self.threshold_scale, 1), 1) + self._threshold_steps
+        stops: NDArray[np.int64] = level - checked(entropy.laplace(self.rung_scale, rungs), rungs)
+        return stops
+
+    def most_removed(self, rungs: int, tail: float) -> float:
+        """What v does not exceed at the rung that is taken, but for a chance of `tail`. In persons; public."""
+        level = _quantile(self.threshold_scale, tail / 2)
+        rung = _quantile(self.rung_scale, tail / (2 * rungs))
+        return (self._threshold_steps + level + rung) / WHOLE
+
+
+def _quantile(scale: float, tail: float) -> int:
+    """A k with P(Z > k) <= tail for a discrete Laplace Z, where P(Z > k) < a^(k + 1), a = exp(-1 / scale)."""
+    return math.ceil(-math.log(tail) * scale * (1 + 2.0**-40))
+
+
+_STEP_BITS = 10
+"""Rounding d sums to the grid moves them by at most 2^-10 tau in all."""
+
+_LEAST_SCALE = 16.0
+"""In steps and multiples of sqrt(alpha): from there a discrete Gaussian is as good as a continuous one."""
+
+
+def step_bits(dimension: int) -> int:
+    """k for steps of 2^-k tau, so that sqrt(d) steps are at most 2^-10 tau."""
+    return _STEP_BITS + math.ceil(math.log2(dimension) / 2)
+
+
+def rounding(dimension: int) -> float:
+    """What the grid adds to the distance of two neighbours' sums, in multiples of 2 tau: at most 2^-11.
+
+    |floor(a) - floor(b)| < |a - b| + 1 in each coordinate, so at most sqrt(d) steps more in all.
+    """
+    return math.sqrt(dimension) * 2.0 ** -(step_bits(dimension) + 1) * (1 + 2.0**-40)
+
+
+def check_least(sigma: float, alpha: float, dimension: int) -> None:
+    """Refuse noise so small, in multiples of 2 tau, that the grid would show. Raises: InvalidParameter."""
+    if sigma * 2.0 ** (step_bits(dimension) + 1) < _LEAST_SCALE * math.sqrt(alpha):
+        raise InvalidParameter("epsilon is too large for this grid")
+
+
+@dataclass(frozen=True)
+class VectorGrid:
+    """d sums released as step * (sum // step + Z), all Z of one scale.
+
+    Two discrete Gaussians of scales s and s' around whole numbers have at most the divergence of the continuous
+    ones and d ln(1 + 2 exp(-2 pi^2 min(s, s')^2 / alpha) + ...) more: their sums over whole numbers are the
+    integrals times theta functions, largest where the centre is whole (Poisson summation). From a scale of 16
+    sqrt(alpha) that is below d 2^-7000. Source: Canonne, Kamath & Steinke, NeurIPS 2020, for s = s'.
+
+    Attributes:
+      tau_units: the threshold, a power of two, in units of 2^-30.
+      dimension: d.
+    """
+
+    tau_units: int
+    dimension: int
+
+    @property
+    def tau(self) -> float:
+        """The threshold in normalised weight."""
+        return self.tau_units / ONE
+
+    @property
+    def step(self) -> int:
+        """In units of 2^-SHARE_BITS of 2^-30; a power of two, as a threshold is at least 2^-20."""
+        return (self.tau_units << SHARE_BITS) >> step_bits(self.dimension)
+
+    @property
+    def step_weight(self) -> float:
+        """One step in normalised weight; exact."""
+        return self.tau * 2.0 ** -step_bits(self.dimension)
+
+    def scale(self, sigma: float) -> float:
+        """sigma in steps, from multiples of 2 tau; exact."""
+        return sigma * 2.0 ** (step_bits(self.dimension) + 1)
+
+    def released(self, sums: Sequence[int], sigma: float, entropy: Entropy) -> NDArray[np.float64]:
+        """(d,) noisy sums in normalised weight.
+
+        Args:
+          sums: d exact integers in units of 2^-SHARE_BITS of 2^-30.
+          sigma: of the noise, in multiples of 2 tau.
+        Raises: EntropyFailed when the source returns something else than was asked for; InvalidParameter for a scale
+          beyond 2^50 steps, which takes a selection error of probability below 2^-1000000.
+        """
+        noise = checked(entropy.gaussian(self.scale(sigma), self.dimension), self.dimension)
+        steps = [total // self.step + drawn for total, drawn in zip(sums, noise.tolist(), strict=True)]
+        values: NDArray[np.float64] = np.array([float(step) for step in steps]) * self.step_weight
+        return values
+
+
+@dataclass(frozen=True)
+class PerGroupCount:
+    """A mechanism such as `Pmsja` or `S4SVector` for as many groups as it is given; that number is public.
+
+    Attributes:
+      name: of the mechanism.
+      sizing: makes it for so many groups; a function of a module, since measurements travel between processes.
+      epsilon, delta: for all groups together.
+      ladder: the thresholds.
+      sample: how the tuples were sampled, if amplification is claimed.
+    """
+
+    name: str
+    sizing: Callable[[PerGroupCount, int], ServedGroupMeasurement]
+    epsilon: float
+    delta: float
+    ladder: Ladder = field(default_factory=Ladder)
+    sample: SampleDesign | None = None
+
+    def __post_init__(self) -> None:
+        self.expected_noise(1)  # parameters that are worth nothing are refused before anything is read
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """(epsilon, delta), whatever the number of groups."""
+        return ApproxDP(self.epsilon, self.delta)
+
+    def sized(self, n_groups: int) -> ServedGroupMeasurement:
+        """The mechanism for so many groups. Raises: InvalidParameter."""
+        return _sized(self, n_groups)
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """As the mechanism for the tuples' number of groups."""
+        return self.sized(tuples.n_groups).release(tuples, row, entropy, control)
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        return self.sized(n_groups).expected_noise(n_groups)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+
+        Raises: InvalidParameter, whenever `release` would for that reason.
+        """
+        self.sized(1).check_noise(1)  # the grid is coarsest for one group
+        self.sized(n_groups).check_noise(n_groups)
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """As the mechanism for so many groups."""
+        return self.sized(n_groups).epsilon_if_bound_fails(n_groups)
+
+
+@lru_cache(maxsize=64)
+def _sized(made: PerGroupCount, n_groups: int) -> ServedGroupMeasurement:
+    return made.sizing(made, max(1, n_groups))
+
+
+TAIL = 0.01
+"""The part of an interval's error that is left for its noise being larger than stated."""
+
+RARE = 2.0**-64
+"""How likely noise may be to choose a scale of noise that no source draws: what is likelier is refused beforehand."""
+
+_PRICE = 0.4
+"""Per removed person and tau. Doubling tau adds at most 2 tau E to the truncated answer (`removal_price`), which is
+then five prices, as `MOST_MISSED` has it."""
+
+
+class VectorMechanism(Protocol):
+    """A mechanism whose first stage is a sparse vector over thresholds. All of this is public."""
+
+    @property
+    def name(self) -> str:
+        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """What one release spends, for all groups together."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """The delta of one release."""
+        ...
+
+    @property
+    def n_groups(self) -> int:
+        """d, the public number of groups."""
+        ...
+
+    @property
+    def ladder(self) -> Ladder:
+        """The public thresholds that the sparse vector goes through."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """The probability that an interval covers what it names, in (0, 1)."""
+        ...
+
+    @property
+    def selection(self) -> SparseVector:
+        """The first stage: a sparse vector over thresholds, with its share of epsilon."""
+        ...
+
+
+def taken(by: VectorMechanism, instance: VectorInstance, entropy: Entropy) -> TruncatedVector | None:
+    """What the threshold left that the first stage took. Raises: EntropyFailed; SolverFailed; Cancelled."""
+    return truncated_vector(instance, by.ladder, by.selection.stops(len(by.ladder), entropy))
+
+
+def most_persons(by: VectorMechanism, tail: float = TAIL) -> float:
+    """What the number of people removed does not exceed but with probability `tail`. Public."""
+    return by.selection.most_removed(len(by.ladder), tail)
+
+
+def check_largest(by: VectorMechanism, sigma: float) -> None:
+    """Refuse noise of `sigma`, in multiples of 2 tau, that no source draws. Public. Raises: InvalidParameter."""
+    check_scale(VectorGrid(int(by.ladder.units[0]), by.n_groups).scale(sigma))  # in steps it is the same at every tau
+
+
+def vector_answer(
+    by: VectorMechanism,
+    found: TruncatedVector | None,
+    sigma: Callable[[int], float],
+    entropy: Entropy,
+    shown: float | None = None,
+) -> NoisyAnswer:
+    """The second stage: the sums that are left, with noise.
+
+    With the shares s of the people removed at tau, what a larger threshold adds to the sums is a vector of length
+    at most sum_u s_u |x_u|, x_u what u has there: z' - z <= z' sum_u s_u. So doubling tau adds at most 2 tau E.
+
+    Args:
+      by: the mechanism that releases.
+      found: what the first stage took.
+      sigma: of the noise in multiples of 2 tau, by how many were removed, in steps; it may draw noise itself.
+      entropy: where the noise comes from.
+      shown: where sigma is private, a public bound that it exceeds with probability `TAIL` at most.
+    Returns: all public.
+    Raises: EntropyFailed.
+    """
+    if found is None:
+        return _no_answer(by)
+    grid = VectorGrid(int(by.ladder.units[found.rung]), by.n_groups)
+    drawn = sigma(found.removed)
+    values = grid.released(found.sums, drawn, entropy)
+    noise = 2 * grid.tau * (drawn if shown is None else shown)
+    half = _reach(noise, by.confidence)
+    return NoisyAnswer(
+        values=values,
+        tau=np.full(by.n_groups, grid.tau),
+        noise_scale=np.full(by.n_groups, noise),
+        low=values - half,
+        high=values + half + grid.step_weight,
+        confidence=by.confidence,
+        covers="truncated_full",
+        mechanism=by.name,
+        epsilon=by.epsilon,
+        signal=np.maximum(values, 0.0) / (_PRICE * max(1.0, most_persons(by)) * grid.tau),
+        delta=by.delta,
+        noise="gaussian",
+    )
+
+
+def half_widths(by: VectorMechanism, sigma: float) -> list[tuple[float, float]]:
+    """(tau, half-width) per threshold, in normalised weight, for noise of sigma in multiples of 2 tau."""
+    half = _reach(2 * sigma, by.confidence)
+    return [(tau, tau * half) for tau in by.ladder.taus.tolist()]
+
+
+def _reach(sigma: float, confidence: float) -> float:
+    """How far Gaussian noise of `sigma` is from 0 at most, in its unit, with probability `confidence` + `TAIL`."""
+    return sigma * float(special.ndtri(1 - (1 - confidence - TAIL) / 2)) * (1 + 2.0**-30)
+
+
+def _no_answer(by: VectorMechanism) -> NoisyAnswer:
+    """What is said when no threshold was taken, which on any data needs noise of a millionth of all runs and less.
+
+    It reads no data: zeros, with intervals that exclude nothing.
+    """
+    nothing: NDArray[np.float64] = np.zeros(by.n_groups)
+    return NoisyAnswer(
+        values=nothing,
+        tau=np.full(by.n_groups, float(by.ladder.taus[-1])),
+        noise_scale=np.full(by.n_groups, math.inf),
+        low=nothing.copy(),
+        high=np.full(by.n_groups, math.inf),
+        confidence=by.confidence,
+        covers="truncated_full",
+        mechanism=by.name,
+        epsilon=by.epsilon,
+        signal=nothing.copy(),
+        delta=by.delta,
+        noise="gaussian",
+    )

@@ -1,1 +1,0 @@
-"""Mechanisms as published, and others to compare with: complete, and no default of any question."""

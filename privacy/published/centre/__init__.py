@@ -1,1 +1,0 @@
-"""Mean and median as published, with and without a simple random sample."""

@@ -1,1 +1,0 @@
-"""Mechanisms that draw their samples themselves."""

@@ -1,1 +1,0 @@
-"""Stability of sampling and partitioning as published: what an epsilon costs behind them, per record."""

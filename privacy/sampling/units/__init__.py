@@ -1,1 +1,0 @@
-"""Samples of privacy units instead of join tuples: what they amplify, and the tuples that stay."""

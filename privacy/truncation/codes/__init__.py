@@ -1,1 +1,0 @@
-"""Numbers for keys of any kind."""

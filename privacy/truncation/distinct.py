@@ -1,0 +1,368 @@
+"""Counts of distinct values: the programs of all groups, and bounds of their values.
+
+Runs of equal groups in a sorted array, and what they add up to.
+
+One release of the join tuples as a block of independent programs, one per group.
+
+COUNT(DISTINCT x) as truncation programs: a value is one more party to its tuples, and may be counted once.
+
+R2T's projection program is max sum_p v_p with v_p <= min(1, sum_{t -> p} x_t), 0 <= x_t <= 1 and
+sum_{t: u in U(t)} x_t <= tau. Some optimum has sum_{t -> p} x_t <= 1 for every value p (lower the x of a value that
+has more), and then v_p is that sum. So it is
+
+    max sum_t x_t  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, sum_{t -> p} x_t <= 1 for every p, 0 <= x_t <= 1:
+
+the program of program.py, in which a value is owned like a unit and has the cap 1 at every threshold.
+
+Bounds of a truncated count of distinct values, from points that cost a pass each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import CompactJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
+from privacy.ladder import Ladder
+from privacy.truncation.encode import compact
+from privacy.truncation.programs.program import Incidence, PreparedProgram, fair_share
+from privacy.truncation.truncated_answer import StartingBounds
+from privacy.units import MAX_UNITS, ONE, saturating_add, saturating_sums
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Segments:
+    """Values of many groups side by side.
+
+    Attributes:
+      groups: (m,) int64 ascending, in [0, n_groups).
+      n_groups: G; groups may be empty.
+    """
+
+    groups: NDArray[np.int64]
+    n_groups: int
+
+    def sums(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(G,) totals of values in [0, MAX_UNITS], exact, saturating at MAX_UNITS."""
+        if int(values.max(initial=0)) * len(values) >= MAX_UNITS:
+            return saturating_sums(self.groups, values, self.n_groups)
+        return self.reduced(np.add, values, 0)
+
+    def reduced(self, ufunc: np.ufunc, values: NDArray[np.int64], empty: int) -> NDArray[np.int64]:
+        """(G,) the values of each group reduced by a ufunc; `empty` where there are none."""
+        result = np.full(self.n_groups, empty, np.int64)
+        present, first = self._starts
+        if len(present):
+            result[present] = ufunc.reduceat(values, first)
+        return result
+
+    @cached_property
+    def _starts(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """The groups that occur and where each begins."""
+        begins = np.ones(len(self.groups), bool)
+        begins[1:] = self.groups[1:] != self.groups[:-1]
+        first = np.flatnonzero(begins)
+        return self.groups[first], first
+
+    def __repr__(self) -> str:
+        return "Segments(<private>)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupInstance:
+    """The tuples of positive weight; a unit that occurs in two groups is two members.
+
+    So the groups share nothing, and one pass over arrays serves them all.
+
+    Attributes:
+      weights: (m,) int64 > 0, sorted by group.
+      incidence: m tuples by n members; the members of a group are consecutive.
+      row_group: (m,) and
+      member_group: (n,) int64, ascending.
+      n_groups: G.
+    """
+
+    weights: NDArray[np.int64]
+    incidence: Incidence
+    row_group: NDArray[np.int64]
+    member_group: NDArray[np.int64]
+    n_groups: int
+
+    @cached_property
+    def totals(self) -> NDArray[np.int64]:
+        """(G,) total weight, saturating."""
+        return self.row_totals(self.weights)
+
+    @cached_property
+    def loads(self) -> NDArray[np.int64]:
+        """(n,) total weight of each member's tuples, saturating."""
+        return self.incidence.unit_sums(self.weights)
+
+    @cached_property
+    def heaviest(self) -> NDArray[np.int64]:
+        """(G,) the largest load, 0 in an empty group."""
+        return self.member_max(self.loads)
+
+    @cached_property
+    def lightest(self) -> NDArray[np.int64]:
+        """(G,) the smallest weight, MAX_UNITS in an empty group."""
+        return self._rows.reduced(np.minimum, self.weights, MAX_UNITS)
+
+    def row_totals(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(G,) saturating totals of a value per tuple, in [0, MAX_UNITS]."""
+        return self._rows.sums(values)
+
+    def member_totals(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(G,) saturating totals of a value per member, in [0, MAX_UNITS]."""
+        return self._members.sums(values)
+
+    def member_max(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(G,) the largest of a value per member >= 0, 0 in an empty group."""
+        return self._members.reduced(np.maximum, values, 0)
+
+    def program(self, group: int, tau: int) -> PreparedProgram:
+        """The truncation program of one group at threshold tau, before presolve."""
+        first, last = np.searchsorted(self.row_group, [group, group + 1])
+        low, high = np.searchsorted(self.member_group, [group, group + 1])
+        indptr = self.incidence.indptr[first : last + 1]
+        units = self.incidence.units[indptr[0] : indptr[-1]] - low
+        incidence = Incidence(indptr - indptr[0], units, int(high - low))
+        return PreparedProgram(self.weights[first:last], incidence, np.full(high - low, tau, np.int64))
+
+    @cached_property
+    def _rows(self) -> Segments:
+        return Segments(self.row_group, self.n_groups)
+
+    @cached_property
+    def _members(self) -> Segments:
+        return Segments(self.member_group, self.n_groups)
+
+    def __repr__(self) -> str:
+        return "GroupInstance(<private>)"
+
+
+def group_instance(tuples: CompactJoinTuples, release: int) -> GroupInstance:
+    """Take one release apart into its groups. Cost: linear for one group, a sort of the owners otherwise."""
+    weights = tuples.weights[release]
+    alive = weights > 0
+    owners = np.diff(tuples.indptr)
+    group = tuples.group[alive]
+    indptr = np.zeros(len(group) + 1, np.int64)
+    np.cumsum(owners[alive], out=indptr[1:])
+    units = tuples.units[np.repeat(alive, owners)].astype(np.int64)
+    pair = np.repeat(group, owners[alive]) * tuples.n_units + units
+    distinct, members = _ranked(pair, tuples.n_units * tuples.n_groups)
+    member_group = distinct // max(tuples.n_units, 1)
+    incidence = Incidence(indptr, members, len(distinct))
+    return GroupInstance(weights[alive], incidence, group, member_group, tuples.n_groups)
+
+
+def _ranked(values: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct values in [0, size) and the rank of each; by a table when that is not much longer than the values."""
+    if size > 4 * len(values) + 1024:
+        distinct, rank = np.unique(values, return_inverse=True)
+        return distinct, rank.astype(np.int64)
+    occurs = np.zeros(size, bool)
+    occurs[values] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[values]
+
+
+_VALUES = ""  # no privacy-unit relation has an empty name
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DistinctInstance:
+    """One count of distinct values as a block of independent programs, one per group.
+
+    Attributes:
+      graph: distinct (owners, value) pairs, each of weight 1; the last member of a tuple is its value, the
+        others are its owners, at least one.
+    """
+
+    graph: GroupInstance
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        return self.graph.n_groups
+
+    @cached_property
+    def is_value(self) -> NDArray[np.bool_]:
+        """(n,) which members are values."""
+        return _is_value(self.graph.incidence)
+
+    @property
+    def single_owner(self) -> bool:
+        """Whether every tuple has one owner, so that every program is a transportation problem."""
+        return bool(np.all(self.graph.incidence.owners == 2))
+
+    def program(self, group: int, tau: int) -> PreparedProgram:
+        """The program of one group at threshold tau, before presolve."""
+        program = self.graph.program(group, tau)
+        caps = np.where(_is_value(program.incidence), ONE, program.caps)
+        return PreparedProgram(np.minimum(program.weights, tau), program.incidence, caps)
+
+    def __repr__(self) -> str:
+        return "DistinctInstance(<private>)"
+
+
+def distinct_instance(tuples: DistinctTuples) -> DistinctInstance:
+    """Merge tuples that have the same group, owners and value; drop those without an owner, a value or a group.
+
+    Merging keeps the optimum: a second tuple could only bring its value above 1.
+    Raises: InvalidParameter as `compact`.
+    Cost: as `compact`.
+    """
+    if tuples.value.shape != tuples.group.shape or tuples.value.dtype != np.int64:
+        raise InvalidParameter("values must be int64, one per tuple")
+    counts = (tuples.value >= 0) & _owned(tuples)
+    weights = np.where(counts, ONE, 0).astype(np.int64)[None, :]
+    values = OwnerColumn(_VALUES, tuples.value, ~counts)  # the last relation, so the last member of each tuple
+    merged = compact(JoinTuples((*tuples.owners, values), tuples.group, tuples.n_groups, weights))
+    once = CompactJoinTuples(
+        merged.indptr, merged.units, merged.n_units, merged.group, merged.n_groups, np.minimum(merged.weights, ONE)
+    )
+    return DistinctInstance(group_instance(once, 0))
+
+
+def _owned(tuples: DistinctTuples) -> NDArray[np.bool_]:
+    """Tuples that somebody owns."""
+    owned = np.zeros(len(tuples.group), bool)
+    for owner in tuples.owners:
+        if owner.missing.shape != owned.shape:
+            raise InvalidParameter("an owner column has another length than the tuples")
+        owned |= ~owner.missing.astype(bool)
+    return owned
+
+
+def _is_value(incidence: Incidence) -> NDArray[np.bool_]:
+    """(n,) the members that come last in a tuple: codes ascend, and those of values are the highest."""
+    mask = np.zeros(incidence.n_units, bool)
+    mask[incidence.units[incidence.indptr[1:] - 1]] = True
+    return mask
+
+
+_FILLS = 2
+_PASSES = 12
+"""Thresholds below the largest load that get a pass over all owners; lower ones live on what follows from these."""
+
+Bounds = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def distinct_bounds(instance: DistinctInstance, ladder: Ladder) -> StartingBounds:
+    """Bounds of fbar for every group and threshold, equal where a closed form applies.
+
+    Where no value is reached more often than 1 / tau times, values do not bind and fbar is linear; from the
+    largest number of tuples of a unit up nobody is cut and every value counts. In between: what is left
+    beside the overloaded values, or beside the overloaded units; dual points that are equal on all
+    of both; and a primal point, which starts from one tuple per value or, below 1, from all in proportion.
+    Cost: about ten passes over the owners for each of at most twelve thresholds.
+    """
+    graph = instance.graph
+    taus = ladder.units
+    everything = graph.member_totals(np.where(instance.is_value, ONE, 0))
+    heaviest = graph.member_max(np.where(instance.is_value, 0, graph.loads))
+    reached = graph.member_max(np.where(instance.is_value, graph.incidence.degrees, 0))
+    linear = np.where(reached > 0, np.searchsorted(taus, ONE // np.maximum(reached, 1), side="right") - 1, -1)
+    if not ladder.doubling:
+        linear[:] = -1
+    upper = np.repeat(everything[:, None], len(ladder), axis=1)
+    lower = np.where(taus[None, :] >= heaviest[:, None], upper, 0)
+    picked = _picked(instance)
+    first = int(linear[everything > 0].min(initial=len(ladder)))
+    last = int(np.searchsorted(taus, heaviest.max(initial=0)))
+    for column in range(max(first, last - _PASSES, 0), last):
+        low, high = _column_bounds(instance, int(taus[column]), picked)
+        np.maximum(lower[:, column], low, out=lower[:, column])
+        np.minimum(upper[:, column], high, out=upper[:, column])
+    return StartingBounds(lower, upper, linear).spread(ladder.doubling)
+
+
+def _column_bounds(instance: DistinctInstance, tau: int, picked: NDArray[np.bool_]) -> Bounds:
+    """(G,) bounds at one threshold below the largest load, so below MAX_UNITS."""
+    graph, incidence = instance.graph, instance.graph.incidence
+    weight = min(tau, ONE)  # nobody can use more of a tuple
+    caps = np.where(instance.is_value, ONE, tau)
+    heavy = incidence.degrees > caps // weight
+    hits = incidence.row_sums(heavy.astype(np.int64))
+    upper = np.minimum(
+        _beside(instance, weight, caps, heavy & instance.is_value, _spending_unit(instance)),
+        _beside(instance, weight, caps, heavy & ~instance.is_value, _value(instance)),
+    )
+    for share in range(1, int(incidence.owners.max(initial=1)) + 1):
+        upper = np.minimum(upper, _flat_dual(instance, weight, caps, heavy, hits, share))
+    contested = graph.row_totals((hits > 1).astype(np.int64)) > 0
+    every, nothing = np.full(incidence.n_rows, weight, np.int64), np.zeros(incidence.n_rows, np.int64)
+    chosen = _filled(instance, caps, every * picked, nothing) if tau >= ONE else nothing
+    lower = graph.row_totals(_filled(instance, caps, every, chosen))
+    return np.where(contested, lower, upper), upper
+
+
+def _beside(
+    instance: DistinctInstance,
+    weight: int,
+    caps: NDArray[np.int64],
+    paid: NDArray[np.bool_],
+    payer: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """(G,) the caps of the `paid` members, and what the other tuples' `payer` allows them."""
+    incidence = instance.graph.incidence
+    left = incidence.row_sums(paid.astype(np.int64)) == 0
+    tuples = np.bincount(payer[left], minlength=incidence.n_units)
+    return instance.graph.member_totals(np.where(paid, caps, np.minimum(caps, tuples * weight)))
+
+
+def _flat_dual(
+    instance: DistinctInstance,
+    weight: int,
+    caps: NDArray[np.int64],
+    heavy: NDArray[np.bool_],
+    hits: NDArray[np.int64],
+    share: int,
+) -> NDArray[np.int64]:
+    """Weak duality at y = 1/share on the overloaded members.
+
+    With share = 1 it is attained when no tuple has two of them: each fills its cap, all other tuples count.
+    """
+    slack = -(-weight // share) * np.maximum(share - hits, 0)
+    paid = np.where(heavy, -(-caps // share), 0)
+    return saturating_add(instance.graph.row_totals(slack), instance.graph.member_totals(paid))
+
+
+def _filled(
+    instance: DistinctInstance, caps: NDArray[np.int64], wanted: NDArray[np.int64], x: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """A feasible point above x: capacity shared in proportion to what is wanted, and the rest of it again."""
+    for _ in range(_FILLS):
+        spare = caps - instance.graph.incidence.unit_sums(x)
+        x = x + fair_share(instance.graph.incidence, wanted - x, spare)
+    return x
+
+
+def _value(instance: DistinctInstance) -> NDArray[np.int64]:
+    """(m,) the value of each tuple."""
+    incidence = instance.graph.incidence
+    return incidence.units[incidence.indptr[1:] - 1]
+
+
+def _spending_unit(instance: DistinctInstance) -> NDArray[np.int64]:
+    """(m,) one owner of each tuple: the first."""
+    incidence = instance.graph.incidence
+    return incidence.units[incidence.indptr[:-1]]
+
+
+def _picked(instance: DistinctInstance) -> NDArray[np.bool_]:
+    """(m,) one tuple per value: that whose busiest owner has the least to do, the first of equals."""
+    incidence = instance.graph.incidence
+    busy = np.where(instance.is_value, 0, incidence.degrees)[incidence.units]
+    busiest = np.maximum.reduceat(busy, incidence.indptr[:-1]) if incidence.n_rows else busy
+    order = np.argsort(busiest, kind="stable")[::-1]
+    pick = np.zeros(incidence.n_units, np.int64)
+    pick[_value(instance)[order]] = order  # the last write, so the least busy, stays
+    picked = np.zeros(incidence.n_rows, bool)
+    picked[pick[instance.is_value]] = True
+    return picked

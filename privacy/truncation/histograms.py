@@ -1,0 +1,243 @@
+"""Truncated sums from how many units have how much, which a database counts.
+
+Truncation of tuples with one owner from how many units have how much: what a database returns in their place.
+
+The vectors of privacy units over the groups, scaled to a length, from what a database adds up of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.errors import InvalidParameter
+from privacy.ladder import Ladder
+from privacy.truncation.truncated_answer import TabulatedAnswer, truncated_at
+from privacy.units import MAX_UNITS, WEIGHT_BITS, saturating_sums
+
+
+def histogram_thresholds(ladders: Iterable[Ladder], bound: int | None = None) -> tuple[int, ...]:
+    """The thresholds, in units, at which a histogram of loads has to know truncated sums: those of all ladders.
+
+    Args:
+      ladders: that thresholds are chosen from, or that have the one threshold of a release.
+      bound: Delta, in normalised weight, at which sums are released, too; one above 2^32 is left out.
+    """
+    most = int(Ladder().units[-1])
+    bounds = () if bound is None else (min(bound << WEIGHT_BITS, most),)
+    return tuple(sorted({*bounds, *(int(units) for ladder in ladders for units in ladder.units)}))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadHistogram:
+    """How many units have how much in each group: m rows, each of a sum, a group and an interval of loads. Private.
+
+    Attributes:
+      sums: (m,) int64, which of the k sums a row is of.
+      group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
+      interval: (m,) int64, the place of the least threshold that is no less than the loads; their number above all.
+      units: (m,) int64, how many privacy units have such a load, > 0.
+      totals: (m,) int64 units of weight, what they have together, in [0, MAX_UNITS], saturating.
+      n_groups: number of public groups, 1 without GROUP BY.
+      n_sums: k.
+      thresholds: (B,) int64 rising, > 0, in units of weight.
+    """
+
+    sums: NDArray[np.int64]
+    group: NDArray[np.int64]
+    interval: NDArray[np.int64]
+    units: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    n_groups: int
+    n_sums: int
+    thresholds: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        rows = (self.sums, self.group, self.interval, self.units, self.totals)
+        if len({len(column) for column in rows}) != 1:
+            raise InvalidParameter("the columns of a histogram of loads are of one length")
+        within = (
+            _within(self.sums, 0, self.n_sums - 1),
+            _within(self.group, -1, self.n_groups - 1),
+            _within(self.interval, 0, len(self.thresholds)),
+            _within(self.units, 0, MAX_UNITS),
+            _within(self.totals, 0, MAX_UNITS),
+        )
+        if not all(within):
+            raise InvalidParameter("a histogram of loads counts units and adds up weights")
+
+    def __repr__(self) -> str:
+        return f"LoadHistogram(sums={self.n_sums}, <private>)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadsOfSum:
+    """One of the sums of a histogram (`TruncatedSum`).
+
+    Attributes:
+      histogram: the loads.
+      row: which of the sums.
+    """
+
+    histogram: LoadHistogram
+    row: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.row < self.histogram.n_sums:
+            raise InvalidParameter("there is no such release")
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        return self.histogram.n_groups
+
+    def at(self, ladder: Ladder) -> TabulatedAnswer:
+        """fbar(tau) = sum_u min(tau, load_u) for every group and threshold, exact: to the bit what the loads give.
+
+        What lies in an interval up to tau counts as it is, and tau for every unit above it.
+
+        Args:
+          ladder: L thresholds, all of them the histogram's.
+        Returns: (G, L) int64 units, saturating at MAX_UNITS. Sensitivity tau per cell.
+        Raises: InvalidParameter for a threshold that cuts an interval in two.
+        Cost: O(G (B + L)).
+        Source: privacy.md section 2, fact 4; privacy-reach.md section 7.
+        """
+        places = np.searchsorted(self.histogram.thresholds, ladder.units)
+        known = places < len(self.histogram.thresholds)
+        if not known.all() or (self.histogram.thresholds[places] != ladder.units).any():
+            raise InvalidParameter("a histogram of loads knows its own thresholds only")
+        units, totals = (self._by_interval(one) for one in (self.histogram.units, self.histogram.totals))
+        return truncated_at(ladder, places, units, totals)
+
+    def units(self) -> NDArray[np.int64]:
+        """(G,) how many units add to each group's sum."""
+        return np.asarray(self._by_interval(self.histogram.units).sum(axis=1))
+
+    def _by_interval(self, column: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(G, B + 1) a column of this sum, saturating."""
+        here = (self.histogram.sums == self.row) & (self.histogram.group >= 0)
+        width = len(self.histogram.thresholds) + 1
+        cell = self.histogram.group[here] * width + self.histogram.interval[here]
+        return saturating_sums(cell, column[here], self.n_groups * width).reshape(self.n_groups, width)
+
+    def __repr__(self) -> str:
+        return "LoadsOfSum(<private>)"
+
+
+def _within(column: NDArray[np.int64], least: int, most: int) -> bool:
+    return not len(column) or (int(column.min()) >= least and int(column.max()) <= most)
+
+
+SHARE_BITS = 30
+"""A whole length is 2^30 shares."""
+
+FINER_BITS = 20
+"""Scaled sums are in units 2^-20 of others': the smallest threshold, of 2^10 units, is then 2^30."""
+
+_MOST_STEPS = 1 << 61
+"""Scaled sums saturate here, far above 2^31 units at the threshold."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LengthHistogram:
+    """What units of each length have in each group, and their shares of it: m rows. Private.
+
+    Attributes:
+      lengths: how many units have which length in each of the k sums, as loads of one group. The length of a vector
+        is no less than its sum, or its Euclidean length.
+      sums: (m,) int64, which sum a row is of.
+      group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
+      interval: (m,) int64, the place of the least threshold that is no less than the lengths; their number above all.
+      totals: (m,) int64 units of weight, what these units have in the group, in [0, MAX_UNITS], saturating.
+      shares: (m,) int64, the sum of floor(2^30 load / length), in [0, MAX_UNITS], saturating.
+      n_groups: number of public groups, 1 without GROUP BY.
+    """
+
+    lengths: LoadHistogram
+    sums: NDArray[np.int64]
+    group: NDArray[np.int64]
+    interval: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    shares: NDArray[np.int64]
+    n_groups: int
+
+    def __post_init__(self) -> None:
+        if self.lengths.n_groups != 1:
+            raise InvalidParameter("a unit has one length in all groups")
+        none = np.zeros_like(self.totals)
+        for column in (self.totals, self.shares):  # whose checks are those of a histogram of loads
+            rows = self.sums, self.group, self.interval, none, column
+            LoadHistogram(*rows, self.n_groups, self.lengths.n_sums, self.lengths.thresholds)
+
+    def __repr__(self) -> str:
+        return f"LengthHistogram(sums={self.lengths.n_sums}, <private>)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorsOfSum:
+    """C(x) = x min(1, tau / |x|) of what every unit has in all groups, for one of the sums of a histogram.
+
+    A unit of length |x| <= tau is kept whole. Any other is kept as tau r_f / 2^30 in group f, r_f its shares there,
+    whole numbers. Shares of the sum add up to 2^30 at most, squares of shares of the Euclidean length to 2^60. So
+    |C(x)| <= tau in that norm, exactly, and C(x) is a function of the unit's own rows.
+
+    Sensitivity: added up over units, the sums are whole numbers of 2^-30 units of weight until they are rounded down
+    to whole steps, once in each group. When a unit comes or goes, the sums move by its C(x), of length tau. Rounded,
+    they move by less than one step more in each of the n groups that it is in; so by less than tau and n steps in
+    the sum over the groups, and in Euclidean length. What saturates moves by no more than what does not.
+
+    Lengths: the number of units that are longer than a threshold moves by 1.
+    Source: privacy.md section 5.
+
+    Attributes:
+      histogram: the lengths and what units of each have.
+      row: which of the sums.
+    """
+
+    histogram: LengthHistogram
+    row: int
+
+    def __post_init__(self) -> None:
+        LoadsOfSum(self.histogram.lengths, self.row)  # there is such a sum
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        return self.histogram.n_groups
+
+    def kept(self, ladder: Ladder) -> TabulatedAnswer:
+        """(1, L) sum_u min(tau, |x_u|), and how many units are longer than each threshold.
+
+        Raises: InvalidParameter for a threshold that cuts an interval in two.
+        """
+        return LoadsOfSum(self.histogram.lengths, self.row).at(ladder)
+
+    def sums(self, tau_units: int, step: int) -> NDArray[np.int64]:
+        """(G,) sum_u C(x_u) in whole steps, rounded down; sensitivity tau and G steps, rounding included.
+
+        Args:
+          tau_units: a threshold of the histogram, in units.
+          step: in units of 2^-FINER_BITS.
+        Raises: InvalidParameter for another threshold: units between it and the next would count whole.
+        Cost: O(m), and one product of integers of any length per group.
+        """
+        own = self.histogram
+        if tau_units not in own.lengths.thresholds:
+            raise InvalidParameter("a histogram of lengths knows its own thresholds only")
+        mine = (own.sums == self.row) & (own.group >= 0)
+        whole = mine & (own.interval <= np.searchsorted(own.lengths.thresholds, tau_units))
+        cut = mine & ~whole
+        kept = saturating_sums(own.group[whole], own.totals[whole], self.n_groups).tolist()
+        shares = saturating_sums(own.group[cut], own.shares[cut], self.n_groups).tolist()
+        scaled = (
+            ((left << SHARE_BITS) + tau_units * part << FINER_BITS) // (step << SHARE_BITS)
+            for left, part in zip(kept, shares, strict=True)
+        )
+        return np.fromiter((min(one, _MOST_STEPS) for one in scaled), np.int64, self.n_groups)
+
+    def __repr__(self) -> str:
+        return "VectorsOfSum(<private>)"

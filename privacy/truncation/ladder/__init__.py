@@ -1,1 +1,0 @@
-"""The programs of all thresholds of a ladder at once."""

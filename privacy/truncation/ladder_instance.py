@@ -1,0 +1,488 @@
+"""The programs of all thresholds at once: capacities, what a threshold settles, and the core that is left.
+
+A capacity per kind of unit: how much more than tau the units of a relation may contribute. Public.
+
+What a solver is asked for one group at one threshold: a core, beside a part that is settled already.
+
+The tuples that one threshold cuts twice, with what the others leave of their owners' caps.
+
+One release of the join tuples on a ladder: each tuple is read a few times for all thresholds together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.errors import InvalidParameter
+from privacy.join_tuples import CodedJoinTuples
+from privacy.kernel import kernel
+from privacy.ladder import Ladder
+from privacy.truncation.codes import KeyFormat, sort_keys
+from privacy.truncation.level_index import (
+    LOW_BITS,
+    LOW_MASK,
+    NO_PLACE,
+    LevelIndex,
+    add_loads,
+    add_parts,
+    count_levels,
+    file_tuples,
+    levels_of,
+    sort_down,
+)
+from privacy.truncation.programs.program import Incidence, PreparedProgram
+from privacy.units import MAX_UNITS
+
+CAPACITY_BITS = 10
+"""A capacity is a whole number of 2^-10 of tau. Every threshold of a ladder that doubles is a whole number of 2^10
+units, so that capacities are exact and double with it: fbar stays concave along the ladder, and linear where it was.
+And 2^-10 of tau is a whole number of the steps that noise is added in."""
+
+
+@dataclass(frozen=True)
+class Capacities:
+    """What the units of each relation may contribute at threshold tau, in multiples of tau.
+
+    Attributes:
+      factors: per relation, 2^10 times its capacity / tau, at least 2^10; tau itself for one that is not named.
+    """
+
+    factors: tuple[tuple[str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(factor < 1 << CAPACITY_BITS for _, factor in self.factors):
+            raise InvalidParameter("no kind of unit has less than the threshold")
+
+    @property
+    def distinct(self) -> tuple[int, ...]:
+        """The factors that occur, rising; the first is that of tau itself."""
+        return tuple(sorted({1 << CAPACITY_BITS, *(factor for _, factor in self.factors)}))
+
+
+ALIKE = Capacities()
+"""Everybody has tau."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MemberCapacities:
+    """The capacity of every member at every threshold.
+
+    Attributes:
+      kind: (n,) int8 row of `table` of each member.
+      table: (K, L) int64 units, each row a capacity at every threshold, saturating at MAX_UNITS; rows rise.
+        Saturation changes no value: who may contribute MAX_UNITS makes an answer that saturates, too.
+    """
+
+    kind: NDArray[np.int8]
+    table: NDArray[np.int64]
+
+    def at(self, members: NDArray[np.integer] | slice, index: int) -> NDArray[np.int64]:
+        """The capacities of some members at one threshold."""
+        return np.ascontiguousarray(self.table[:, index][self.kind[members]])
+
+    def by_kind(self) -> list[tuple[NDArray[np.bool_] | None, NDArray[np.int64]]]:
+        """Per kind, which members are of it, None for all of them, and its capacities."""
+        if len(self.table) == 1:
+            return [(None, self.table[0])]
+        return [(self.kind == kind, self.table[kind]) for kind in range(len(self.table))]
+
+    def __repr__(self) -> str:
+        return "MemberCapacities(<private>)"
+
+
+def member_capacities(tuples: CodedJoinTuples, ladder: Ladder, capacities: Capacities) -> MemberCapacities:
+    """Look the capacity of every member up by the relation of its unit.
+
+    Raises: InvalidParameter for capacities that differ on a ladder that does not double.
+    Cost: linear in the members.
+    """
+    factors = capacities.distinct
+    if len(factors) > 1 and not ladder.doubling:
+        raise InvalidParameter("capacities differ on ladders that double alone")
+    table = [[min(int(tau) * factor >> CAPACITY_BITS, MAX_UNITS) for tau in ladder.units] for factor in factors]
+    kind = np.zeros(len(tuples.units), np.int8)
+    if len(factors) > 1:
+        known = dict(capacities.factors)
+        rows = [factors.index(known.get(relation, factors[0])) for relation, _ in tuples.relations]
+        ends = np.array([end for _, end in tuples.relations], np.int64)
+        kind = np.array([*rows, 0], np.int8)[np.searchsorted(ends, tuples.units, side="right")]
+    return MemberCapacities(kind, np.array(table, np.int64))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reduced:
+    """min(MAX_UNITS, the optimum) is min(MAX_UNITS, `settled` plus the optimum of `core`).
+
+    Attributes:
+      settled: units, exact up to MAX_UNITS; a larger optimum has at least MAX_UNITS here or in the core.
+      core: what only a solver can decide; None when nothing is left.
+    """
+
+    settled: int
+    core: PreparedProgram | None
+
+    def __repr__(self) -> str:
+        return "Reduced(<private>)"
+
+
+class Instance(Protocol):
+    """A block of independent programs, one per group, on a ladder of thresholds."""
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        ...
+
+    def reduced(self, group: int, index: int) -> Reduced:
+        """The program of one group at threshold ladder.units[index], before presolve."""
+        ...
+
+
+class Programs(Protocol):
+    """A block of independent programs, one per group, for any threshold."""
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        ...
+
+    def program(self, group: int, tau: int) -> PreparedProgram:
+        """The truncation program of one group at threshold tau, before presolve."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WholePrograms:
+    """Programs of which nothing is settled: all of the tuples of a group are the core.
+
+    Attributes:
+      programs: one per group.
+      ladder: the thresholds.
+    """
+
+    programs: Programs
+    ladder: Ladder
+
+    @property
+    def n_groups(self) -> int:
+        """Number of public groups G."""
+        return self.programs.n_groups
+
+    def reduced(self, group: int, index: int) -> Reduced:
+        """The program of a cell with nothing settled beforehand: threshold ladder.units[index], one group."""
+        program = self.programs.program(group, int(self.ladder.units[index]))
+        return Reduced(0, program if len(program.weights) else None)
+
+    def __repr__(self) -> str:
+        return "WholePrograms(<private>)"
+
+
+def canonical_core(
+    owners: NDArray[np.int32], weights: NDArray[np.int64], caps: NDArray[np.int64]
+) -> PreparedProgram | None:
+    """The tuples that can still count, with their binding owners only; those of the same owners as one.
+
+    Args:
+      owners: (m, width) places of the owners, ascending; those below len(caps) bind.
+      weights: (m,).
+      caps: (binding,) what is left of each cap; overwritten.
+    Returns: tuples sorted by their owners, so that the program is a function of the set of tuples; None when no
+      tuple can count.
+    Cost: one pass per byte of the binding owners of a tuple.
+    """
+    form = KeyFormat(1, len(caps), owners.shape[1])
+    keys, worth = np.empty((len(form.ends) - 1, len(weights)), np.int64), np.empty(len(weights), np.int64)
+    size = _pack(owners, weights, caps, form.ends, form.code_bits, keys, worth)
+    if not size:
+        return None
+    keys, rows = sort_keys(keys[:, :size], np.arange(size, dtype=np.int32), form)
+    merged, indptr = np.empty(size, np.int64), np.zeros(size + 1, np.int64)
+    units = np.empty(size * owners.shape[1], np.int64)
+    runs, end = _merge(keys, rows, worth, caps, form.ends, form.code_bits, merged, indptr, units)
+    n_units = _renumber(units[:end], caps)
+    return PreparedProgram(merged[:runs], Incidence(indptr[: runs + 1], units[:end], n_units), caps[:n_units])
+
+
+@kernel
+def fill_alone(
+    owners: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    limits: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], int]:
+    """Let every binding member be filled by the tuples that only it cuts.
+
+    Args:
+      owners: (m, width) places of the owners of the tuples with two binding owners or more, ascending; those below
+        len(high) bind.
+      weights: (m,) of these tuples.
+      high, low: (binding,) the weight of all tuples whose top owner this is, in two parts; overwritten.
+      limits: (binding,) what each may contribute.
+    Returns: (binding,) what is left of each cap, and what was filled, saturating.
+    """
+    binding = len(high)
+    for t in range(len(weights)):
+        top = owners[t, 0]
+        high[top] -= weights[t] >> LOW_BITS
+        low[top] -= weights[t] & LOW_MASK
+    caps = np.empty(binding, np.int64)
+    filled = 0
+    for u in range(binding):
+        # The low part may be negative by itself, never together with the high one.
+        upper = high[u] + (low[u] >> LOW_BITS)
+        wanted = MAX_UNITS if upper >= (MAX_UNITS >> LOW_BITS) else (upper << LOW_BITS) + (low[u] & LOW_MASK)
+        used = min(wanted, limits[u])
+        caps[u] = limits[u] - used
+        filled = min(filled, MAX_UNITS - used) + used
+    return caps, filled
+
+
+@kernel
+def _pack(
+    owners: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    caps: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    bits: int,
+    keys: NDArray[np.int64],
+    worth: NDArray[np.int64],
+) -> int:
+    """Write the keys of the tuples that can still count, of their binding owners only, and what they count at most.
+
+    That is the smallest cap that its binding owners have left.
+    Returns: how many those are.
+    """
+    size = 0
+    for t in range(len(weights)):
+        weight = weights[t]
+        for word in range(len(ends) - 1):
+            key = np.int64(0)
+            for position in range(ends[word], ends[word + 1]):
+                own, field = np.int64(owners[t, position]), np.int64(0)
+                if own < len(caps):
+                    weight, field = min(weight, caps[own]), own + 1
+                key = (key << bits) | field
+            keys[word, size] = key
+        worth[size] = weight
+        size += weight > 0
+    return size
+
+
+@kernel
+def _merge(
+    keys: NDArray[np.int64],
+    rows: NDArray[np.integer],
+    worth: NDArray[np.int64],
+    caps: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    bits: int,
+    weights: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    units: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Write owners and weights of every run of equal keys; returns the numbers of runs and of owners.
+
+    A run counts at most the smallest cap of its owners, as each of its tuples does, so no sum wraps.
+    """
+    run, end, limit = -1, 0, np.int64(0)
+    words, mask = len(keys), (1 << bits) - 1
+    for i in range(keys.shape[1]):
+        fresh = i == 0
+        for word in range(words):
+            fresh |= keys[word, i] != keys[word, i - 1]
+        if not fresh:
+            weights[run] = min(weights[run] + worth[rows[i]], limit)
+            continue
+        run += 1
+        limit = np.int64(MAX_UNITS)
+        for word in range(words):
+            shift = bits * (ends[word + 1] - ends[word])
+            for _ in range(ends[word], ends[word + 1]):
+                shift -= bits
+                field = (keys[word, i] >> shift) & mask
+                if field:
+                    units[end] = field - 1
+                    limit = min(limit, caps[field - 1])
+                    end += 1
+        indptr[run + 1] = end
+        weights[run] = worth[rows[i]]
+    return run + 1, end
+
+
+@kernel
+def _renumber(units: NDArray[np.int64], caps: NDArray[np.int64]) -> int:
+    """Number the units that occur, in their order, in place, and move their caps along; returns how many."""
+    code = np.full(len(caps), -1, np.int64)
+    for u in units:
+        code[u] = 0
+    size = 0
+    for u in range(len(caps)):
+        if code[u] == 0:
+            code[u] = size
+            caps[size] = caps[u]
+            size += 1
+    for i in range(len(units)):
+        units[i] = code[units[i]]
+    return size
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LadderInstance:
+    """A block of independent programs, one per group; a unit that occurs in two groups is two members.
+
+    The level of a member is the number of thresholds at which its capacity, tau or more, is below its load, so it
+    binds at threshold j exactly when its level exceeds j. A tuple without a binding owner counts in full there: its
+    weight is at most a load that is at most a capacity, and its owners' constraints hold whatever the others do. A
+    tuple with one binding owner u, its top owner, competes only for u's capacity c_u. Some optimum gives those tuples
+    min(c_u, their weight): if they have less, raise them and lower other tuples of u by as much, which loses nothing
+    and loads no one else. So
+
+        fbar(tau) = sum of the weights without a binding owner
+                    + sum over binding u of min(c_u, weight that only u cuts)
+                    + the optimum over the tuples with two binding owners and more, with the caps that are left.
+
+    Those tuples are the ones whose second-highest level exceeds j. They are filed by that level, so that they are a
+    prefix of their group's file (TupleFile). What only u cuts is the weight T_u of the tuples whose top owner is u
+    less the part of it in the prefix, in exact integers.
+    A load that saturates belongs to a unit that alone allows MAX_UNITS, so the answer saturates as well.
+
+    Attributes:
+      weights: (m,) one row of the tuples'.
+      row_start, member_start: (G + 1,) where each group's tuples and members begin.
+      members: (positions, m) int32 owners, as CodedJoinTuples.
+      capacities: of the members at every threshold.
+      loads: (n,) saturating.
+      level: (n,) int8.
+      high, low: (n,) T_u = high * 2^31 + low.
+      order: the members of positive level, by group and falling level.
+      file: the tuples with two owners of positive level.
+      owners: (smallest, largest) number of owners of a tuple.
+      binding, cut: (G, L) how many members bind and how many tuples have two that do.
+      whole: (G, L) the weight of the tuples without a binding owner, saturating.
+    """
+
+    ladder: Ladder
+    weights: NDArray[np.int64]
+    members: NDArray[np.int32]
+    row_start: NDArray[np.int64]
+    member_start: NDArray[np.int64]
+    capacities: MemberCapacities
+    loads: NDArray[np.int64]
+    level: NDArray[np.int8]
+    high: NDArray[np.int64]
+    low: NDArray[np.int64]
+    order: NDArray[np.int32]
+    file: LevelIndex
+    owners: tuple[int, int]
+    binding: NDArray[np.int64]
+    cut: NDArray[np.int64]
+    whole: NDArray[np.int64]
+
+    @property
+    def n_groups(self) -> int:
+        """G, the number of groups, each a program of its own."""
+        return len(self.row_start) - 1
+
+    def reduced(self, group: int, index: int) -> Reduced:
+        """What threshold ladder.units[index] settles at once, and the tuples that it cuts twice.
+
+        Cost: linear in those tuples and in the binding members.
+        """
+        first = int(self.binding[:group, 0].sum()) if group else 0
+        bound = self.order[first : first + int(self.binding[group, index])]
+        owners, weights = self.file.above(group, index)
+        caps, filled = fill_alone(
+            owners, weights, self.high[bound], self.low[bound], self.capacities.at(bound, index)
+        )
+        settled = int(self.whole[group, index]) + int(filled)
+        return Reduced(settled, canonical_core(owners, weights, caps))
+
+    def __repr__(self) -> str:
+        return "LadderInstance(<private>)"
+
+
+def ladder_instance(
+    tuples: CodedJoinTuples, release: int, ladder: Ladder, capacities: Capacities = ALIKE
+) -> LadderInstance:
+    """File the tuples of one release.
+
+    Cost: two passes over the owners; memory: a byte per tuple, and later what the file copies.
+    """
+    weights = np.ascontiguousarray(tuples.weights[release])
+    row_start, member_start, members = tuples.row_start, tuples.member_start, tuples.members
+    n, n_groups = int(member_start[-1]), len(row_start) - 1
+    loads = add_loads(members, weights, n)
+    of_members = member_capacities(tuples, ladder, capacities)
+    level = _levels(loads, of_members)
+    high, low = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    second, filed = np.empty(len(weights), np.int8), np.zeros((n_groups, len(ladder) + 1), np.int64)
+    file_tuples(row_start, members, weights, level, high, low, second, filed)
+    counts = count_levels(member_start, level, len(ladder) + 1)
+    order = np.empty(int(counts[:, 1:].sum()), np.int32)
+    sort_down(member_start, level, counts, order)
+    binding, cut = _above(counts), _above(filed)
+    place = _places(order, binding[:, 0], n)
+    return LadderInstance(
+        ladder=ladder,
+        weights=weights,
+        members=members,
+        row_start=row_start,
+        member_start=member_start,
+        capacities=of_members,
+        loads=loads,
+        level=level,
+        high=high,
+        low=low,
+        order=order,
+        file=LevelIndex(row_start, members, weights, second, place, filed),
+        owners=tuples.owners,
+        binding=binding,
+        cut=cut,
+        whole=_whole(member_start, level, high, low, len(ladder)),
+    )
+
+
+def _levels(loads: NDArray[np.int64], capacities: MemberCapacities) -> NDArray[np.int8]:
+    """(n,) at how many thresholds each member's capacity is below its load."""
+    level = np.zeros(len(loads), np.int8)
+    for own, caps in capacities.by_kind():
+        if own is None:
+            return levels_of(loads, caps)
+        level[own] = levels_of(loads[own], caps)
+    return level
+
+
+def _above(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(G, L) how many items have a level above each index."""
+    return np.ascontiguousarray(np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1])
+
+
+def _places(order: NDArray[np.int32], sizes: NDArray[np.int64], n: int) -> NDArray[np.int32]:
+    """(n,) where in its group's part of `order` a member stands; the largest int32 where it does not."""
+    place = np.full(n, NO_PLACE, np.int32)
+    starts = np.cumsum(sizes) - sizes
+    place[order] = np.arange(len(order)) - np.repeat(starts, sizes)
+    return place
+
+
+def _whole(
+    member_start: NDArray[np.int64],
+    level: NDArray[np.int8],
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    n_levels: int,
+) -> NDArray[np.int64]:
+    """(G, L) the weight of the tuples without a binding owner, saturating: by the level of their top owners."""
+    parts = np.zeros((3, len(member_start) - 1, n_levels + 1), np.int64)
+    add_parts(member_start, level, high, low, parts)
+    top, middle, bottom = np.cumsum(parts, axis=2)[:, :, :n_levels]
+    middle += bottom >> LOW_BITS
+    top += middle >> LOW_BITS
+    full = top > 0
+    exact = ((middle & LOW_MASK) << LOW_BITS) + (bottom & LOW_MASK)
+    return np.where(full, MAX_UNITS, exact)

@@ -1,0 +1,339 @@
+"""Every tuple indexed once by the threshold up to which it is cut.
+
+Loads, levels and files: what is done once, so that a threshold touches only the tuples that it cuts twice.
+
+The tuples that a threshold cuts twice, copied out in the order in which thresholds stop doing so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.kernel import kernel
+from privacy.units import MAX_UNITS
+
+LOW_BITS = 31
+LOW_MASK = (1 << LOW_BITS) - 1
+"""Weights are added up in two parts, w >> 31 and w & LOW_MASK: 2^31 parts below 2^31 do not wrap."""
+
+
+NO_PLACE = np.int32(2**31 - 1)
+"""The place of a member that no threshold cuts, and of no member at all."""
+
+
+@kernel
+def add_loads(members: NDArray[np.int32], weights: NDArray[np.int64], n_members: int) -> NDArray[np.int64]:
+    """(n,) the weight of each member's tuples, saturating at MAX_UNITS.
+
+    A sum is cut to MAX_UNITS - weight before the weight is added, so it never wraps.
+    """
+    loads = np.zeros(n_members, np.int64)
+    for position in range(len(members)):
+        own = members[position]
+        for t in range(len(weights)):
+            u = own[t]
+            if u >= 0:
+                loads[u] = min(loads[u], MAX_UNITS - weights[t]) + weights[t]
+    return loads
+
+
+@kernel
+def by_unit(
+    member_start: NDArray[np.int64], units: NDArray[np.int32], loads: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Lay the members of each unit side by side, in the order of their groups.
+
+    Args:
+      member_start: (G + 1,) where each group's members begin.
+      units: (n,) the unit of each member.
+      loads: (n,) its weight.
+    Returns: (n_units + 1,) where each unit's members begin; (n,) their groups; (n,) their loads.
+    Cost: a counting sort. Units are numbered below n_units, the largest number plus one.
+    """
+    n_units = 0
+    for member in range(len(units)):
+        n_units = max(n_units, units[member] + 1)
+    start = np.zeros(n_units + 2, np.int64)
+    for member in range(len(units)):
+        start[units[member] + 2] += 1
+    for unit in range(1, n_units + 2):
+        start[unit] += start[unit - 1]
+    group, load = np.empty(len(units), np.int32), np.empty(len(units), np.int64)
+    for own in range(len(member_start) - 1):
+        for member in range(member_start[own], member_start[own + 1]):
+            place = start[units[member] + 1]
+            start[units[member] + 1] = place + 1
+            group[place], load[place] = own, loads[member]
+    return start[: n_units + 1], group, load
+
+
+@kernel
+def fewest_owners(members: NDArray[np.int32], n_members: int) -> NDArray[np.int64]:
+    """(n,) the number of owners of that tuple of each member that has the fewest; 2^31 without tuples."""
+    fewest = np.full(n_members, 1 << 31, np.int64)
+    positions, m = members.shape
+    for t in range(m):
+        owners = positions
+        while members[owners - 1, t] < 0:
+            owners -= 1
+        for i in range(owners):
+            fewest[members[i, t]] = min(fewest[members[i, t]], owners)
+    return fewest
+
+
+@kernel
+def levels_of(values: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.int8]:
+    """The number of thresholds below each value; taus ascend."""
+    levels = np.empty(len(values), np.int8)
+    for i in range(len(values)):
+        low, high = 0, len(taus)
+        while low < high:
+            middle = (low + high) >> 1
+            if taus[middle] < values[i]:
+                low = middle + 1
+            else:
+                high = middle
+        levels[i] = low
+    return levels
+
+
+@kernel
+def file_tuples(
+    row_start: NDArray[np.int64],
+    members: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    level: NDArray[np.int8],
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    second: NDArray[np.int8],
+    filed: NDArray[np.int64],
+) -> None:
+    """Find the two highest levels among the owners of every tuple.
+
+    The top owner is the member with the smallest number among those of the highest level.
+
+    Args:
+      high, low: (n,) to be increased by the weight of the tuples whose top owner is u, in two parts.
+      second: (m,) to be set to the second-highest level, 0 without a second owner or without weight.
+      filed: (G, L + 1) to be increased by how many tuples have it.
+    """
+    for group in range(len(row_start) - 1):
+        for t in range(row_start[group], row_start[group + 1]):
+            weight = weights[t]
+            top = members[0, t]
+            best, runner_up = np.int64(level[top]), np.int64(0)
+            for position in range(1, len(members)):
+                u = members[position, t]
+                if u < 0:
+                    break
+                own = np.int64(level[u])
+                runner_up = max(runner_up, min(own, best))
+                top = u if own > best or (own == best and u < top) else top
+                best = max(own, best)
+            if weight >> LOW_BITS:
+                high[top] += weight >> LOW_BITS
+            low[top] += weight & LOW_MASK
+            runner_up = runner_up if weight > 0 else np.int64(0)
+            second[t] = runner_up
+            filed[group, runner_up] += 1
+
+
+@kernel
+def add_parts(
+    member_start: NDArray[np.int64],
+    level: NDArray[np.int8],
+    high: NDArray[np.int64],
+    low: NDArray[np.int64],
+    parts: NDArray[np.int64],
+) -> None:
+    """Add high * 2^31 + low of every member to parts[:, group, level]: in multiples of 2^62, of 2^31, and of 1."""
+    for group in range(len(member_start) - 1):
+        for u in range(member_start[group], member_start[group + 1]):
+            rung = level[u]
+            parts[0, group, rung] += high[u] >> LOW_BITS
+            parts[1, group, rung] += (high[u] & LOW_MASK) + (low[u] >> LOW_BITS)
+            parts[2, group, rung] += low[u] & LOW_MASK
+
+
+@kernel
+def sort_down(
+    start: NDArray[np.int64], level: NDArray[np.int8], counts: NDArray[np.int64], order: NDArray[np.int32]
+) -> None:
+    """Within every group, the items of positive level from the highest level down, stably.
+
+    Args:
+      start: (G + 1,) where each group's items begin.
+      level: per item.
+      counts: (G, L + 1) how many items have each level.
+      order: their numbers, to be written, one group after the other.
+    """
+    places = np.zeros(counts.shape[1], np.int64)
+    end = 0
+    for group in range(len(start) - 1):
+        for rung in range(counts.shape[1] - 1, 0, -1):
+            places[rung] = end
+            end += counts[group, rung]
+        for item in range(start[group], start[group + 1]):
+            rung = level[item]
+            if rung > 0:
+                order[places[rung]] = item
+                places[rung] += 1
+
+
+@kernel
+def write_file(
+    row_start: NDArray[np.int64],
+    members: NDArray[np.int32],
+    weights: NDArray[np.int64],
+    second: NDArray[np.int8],
+    filed: NDArray[np.int64],
+    floor: int,
+    place: NDArray[np.int32],
+    file_owners: NDArray[np.int32],
+    file_weights: NDArray[np.int64],
+) -> None:
+    """Copy the tuples whose second level exceeds `floor`, by group and falling level, stably.
+
+    Args:
+      place: (n,) of each member among its group's, by falling level.
+      file_owners: (F, width) to be filled with the owners' places, ascending: the top owner first.
+    """
+    width = file_owners.shape[1]
+    places = np.zeros(filed.shape[1], np.int64)
+    end = 0
+    for group in range(len(row_start) - 1):
+        for rung in range(filed.shape[1] - 1, floor, -1):
+            places[rung] = end
+            end += filed[group, rung]
+        for t in range(row_start[group], row_start[group + 1]):
+            rung = second[t]
+            if rung <= floor:
+                continue
+            row = places[rung]
+            places[rung] = row + 1
+            file_weights[row] = weights[t]
+            size = 0
+            for position in range(width):
+                u = members[position, t]
+                if u < 0:
+                    break
+                own = place[u]
+                slot = size
+                while slot > 0 and file_owners[row, slot - 1] > own:
+                    file_owners[row, slot] = file_owners[row, slot - 1]
+                    slot -= 1
+                file_owners[row, slot] = own
+                size += 1
+            for slot in range(size, width):
+                file_owners[row, slot] = NO_PLACE
+
+
+@kernel
+def count_levels(start: NDArray[np.int64], level: NDArray[np.int8], n_levels: int) -> NDArray[np.int64]:
+    """(G, n_levels) how many items of each group have each level."""
+    counts = np.zeros((len(start) - 1, n_levels), np.int64)
+    for group in range(len(start) - 1):
+        for item in range(start[group], start[group + 1]):
+            counts[group, level[item]] += 1
+    return counts
+
+
+@kernel
+def capped_totals(start: NDArray[np.int64], values: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(G, L) sum over a group's items of min(tau, value), saturating, for values in [0, MAX_UNITS].
+
+    Cost: a binary search per item, O(G L).
+    """
+    rungs = len(taus)
+    totals = np.zeros((len(start) - 1, rungs), np.int64)
+    above = np.zeros(rungs + 1, np.int64)
+    whole = np.zeros(rungs + 1, np.int64)
+    for group in range(len(totals)):
+        above[:] = 0
+        whole[:] = 0
+        for item in range(start[group], start[group + 1]):
+            value = values[item]
+            low, high = 0, rungs
+            while low < high:
+                middle = (low + high) >> 1
+                if taus[middle] < value:
+                    low = middle + 1
+                else:
+                    high = middle
+            above[low] += 1
+            whole[low] = min(whole[low], MAX_UNITS - value) + value
+        count, total = start[group + 1] - start[group], 0
+        for rung in range(rungs):
+            count -= above[rung]
+            total = min(total, MAX_UNITS - whole[rung]) + whole[rung]
+            cut = MAX_UNITS if count > MAX_UNITS // taus[rung] else count * taus[rung]
+            totals[group, rung] = min(total, MAX_UNITS - cut) + cut
+    return totals
+
+
+Slice = tuple[NDArray[np.int32], NDArray[np.int64]]
+
+
+@dataclass(eq=False, repr=False)
+class LevelIndex:
+    """Tuples by group and falling second-highest level: those of one group at one threshold are a prefix.
+
+    Mechanisms ask about high thresholds, which cut few tuples twice. So only the levels above the lowest threshold
+    asked for so far are copied, and all of them again when a lower one is asked for.
+
+    Attributes:
+      row_start: (G + 1,) where each group's tuples begin.
+      members, weights: the m tuples, as CodedJoinTuples.
+      second: (m,) int8 second-highest levels.
+      place: (n,) int32 of each member among its group's, by falling level.
+      filed: (G, L + 1) how many tuples have each second level.
+    """
+
+    row_start: NDArray[np.int64]
+    members: NDArray[np.int32]
+    weights: NDArray[np.int64]
+    second: NDArray[np.int8]
+    place: NDArray[np.int32]
+    filed: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        self._floor = self.filed.shape[1]
+        self._starts = np.zeros(len(self.filed) + 1, np.int64)
+        self._owners, self._weights = np.empty((0, len(self.members)), np.int32), np.empty(0, np.int64)
+
+    def above(self, group: int, index: int) -> Slice:
+        """The tuples of one group whose second-highest level exceeds `index`.
+
+        Returns: (size, positions) int32 places of their owners, ascending, NO_PLACE where there is none; and weights.
+        Cost: nothing, or a byte of every tuple and a copy of those above, of all groups.
+        """
+        if index < self._floor:
+            self._copy(index)
+        start = int(self._starts[group])
+        stop = start + int(self.filed[group, index + 1 :].sum())
+        return self._owners[start:stop], self._weights[start:stop]
+
+    def _copy(self, floor: int) -> None:
+        """Copy the tuples above a new floor."""
+        counts = self.filed[:, floor + 1 :].sum(axis=1)
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+        size = int(self._starts[-1])
+        self._owners, self._weights = np.empty((size, len(self.members)), np.int32), np.empty(size, np.int64)
+        write_file(
+            self.row_start,
+            self.members,
+            self.weights,
+            self.second,
+            self.filed,
+            floor,
+            self.place,
+            self._owners,
+            self._weights,
+        )
+        self._floor = floor
+
+    def __repr__(self) -> str:
+        return "TupleFile(<private>)"

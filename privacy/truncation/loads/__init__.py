@@ -1,1 +1,0 @@
-"""Sums by what each unit has of them."""

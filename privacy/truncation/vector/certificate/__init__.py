@@ -1,1 +1,0 @@
-"""Feasible shares, any multipliers, one pass over the tuples: what bounds the optimum."""

@@ -1,1 +1,0 @@
-"""A database as its custodian sees it: its structure, and exact numbers of its rows."""

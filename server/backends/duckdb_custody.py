@@ -1,0 +1,124 @@
+"""Files in their custodian's hands: a DuckDB file, or a folder of Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+
+import duckdb
+from sqlglot import transpile
+
+from planner.policy.draft import Estimates
+from planner.policy.sections import DatabaseLimits
+from planner.schema import Schema
+from server.backends.custody import Misfit, Statement
+from server.backends.duckdb import DuckdbBackend, DuckdbLimits
+from server.backends.files import TablePatterns, path_of
+from server.errors import BackendFailed, ConfigurationInvalid
+
+_UNLIMITED = DuckdbLimits(memory_mb=8_192, spill_mb=1 << 20)
+"""Counting takes as long as the files are large."""
+
+_MISFIT = (duckdb.ConversionException, duckdb.BinderException, duckdb.OutOfRangeException)
+
+
+@contextmanager
+def opened_files(
+    url: str, limits: DatabaseLimits = DatabaseLimits(), patterns: TablePatterns = ()
+) -> Iterator[FilesCustody]:
+    """Open what a URL names, in the state that it has now.
+
+    Args:
+      limits: of a question.
+      patterns: of the tables of a folder whose files the policy names.
+    Raises: ConfigurationInvalid, BackendUnavailable.
+    """
+    path = path_of(url)
+    backend = DuckdbBackend(path, limits=DuckdbLimits.of_policy(limits), patterns=patterns).at_this_version()
+    with backend.opened(_UNLIMITED) as connection:
+        yield FilesCustody(connection, backend)
+
+
+@dataclass(frozen=True)
+class FilesCustody:
+    """One state of the files.
+
+    Attributes:
+      connection: to them.
+      backend: which answers from this state of them alone.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    backend: DuckdbBackend
+
+    @property
+    def name(self) -> str:
+        """That of the file or folder."""
+        return self.backend.path.stem
+
+    def namespaces(self) -> Sequence[str]:
+        """One, which is called as PostgreSQL calls its own."""
+        return ("public",)
+
+    def schema(self, namespaces: Sequence[str]) -> Schema:
+        """The structure, whatever the schemas are called."""
+        return self.backend.schema()
+
+    def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
+        """Nothing: every table of the files is in the structure."""
+        return ()
+
+    def estimates(self, schema: Schema, today: date) -> Estimates:
+        """None: files have no statistics that are not a look at the rows."""
+        return Estimates(today=today)
+
+    def refuse_unsafe_role(self) -> None:
+        """Files have no role; they are opened read-only, and nothing else is in reach."""
+
+    def check_readable(self, schema: Schema) -> None:
+        """Read every value of a folder's files once: a text that is no UTF-8, a moment beyond what DuckDB counts to.
+
+        A DuckDB file was checked as it was written.
+        Raises: ConfigurationInvalid.
+        Cost: reads the files.
+        """
+        if not self.backend.path.is_dir():
+            return
+        for table in schema.tables.values():
+            quoted = [f'"{column.name.replace(chr(34), 2 * chr(34))}"' for column in table.columns]
+            name = f'"{table.namespace}"."{table.relation}"'
+            read = ", ".join(f"bit_xor(hash({column}))" for column in quoted)
+            try:
+                self.connection.execute(f"SELECT {read} FROM {name}").fetchall()
+            except duckdb.Error:
+                hint = (
+                    "write the file anew: a text is no UTF-8, or a moment is beyond what 64 bits of microseconds hold"
+                )
+                raise ConfigurationInvalid(f"{table.name} holds values that cannot be read", hint=hint) from None
+
+    def count(self, statement: Statement) -> int:
+        """The number that a statement selects. Raises: Misfit; BackendFailed."""
+        text = statement.decode() if isinstance(statement, bytes) else statement.as_string(None)
+        (written,) = transpile(text, read="postgres", write="duckdb")
+        try:
+            row = self.connection.execute(written).fetchone()
+        except _MISFIT as error:
+            raise Misfit from error
+        except duckdb.Error as error:
+            raise BackendFailed("the database refused to count", hint="is the file readable?") from error
+        if self.backend.changed():
+            raise BackendFailed("the files changed while they were counted", hint="try again")
+        assert row is not None, "an aggregate without GROUP BY returns one row"
+        return int(row[0])
+
+    def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
+        """The rows of a statement that selects whole numbers. Raises: BackendFailed."""
+        try:
+            found = self.connection.execute(statement).fetchall()
+        except duckdb.Error as error:
+            raise BackendFailed("the database refused to compare rows", hint="is the file readable?") from error
+        if self.backend.changed():
+            raise BackendFailed("the files changed while they were compared", hint="try again")
+        return [tuple(map(int, row)) for row in found]

@@ -1,0 +1,338 @@
+"""The file of a mirror: which copy it holds, whether that copy is current, and how a worker reads it.
+
+The file of a mirror: which copy it holds, and how another one takes its place.
+
+A mirror as a worker process reads it: one copy, and no other.
+
+Is the copy that is there one of this load of the data, of this structure, with all that the policy asks for?
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+from planner.errors import SchemaChanged, UnsupportedSQL
+from planner.plan import BackendQuery, Plan
+from planner.policy.policy import Policy
+from planner.rewriting.dialects.mirror import folded, mirrored
+from planner.rewriting.rewrite import rewrite
+from planner.schema import Schema, Table
+from server.backends.backend import Backend, MirrorFirst
+from server.backends.columns import Domain
+from server.backends.duckdb import DuckdbBackend, DuckdbLimits
+from server.backends.duckdb_catalog import DuckdbFile
+from server.backends.query_tuples import QueryTuples
+from server.errors import BackendUnavailable, ConfigurationInvalid
+
+CATALOG = "noisegate_data"
+_STAMP = f'{CATALOG}.main."noisegate mirror"'
+_CRYPTOGRAPHY = "LOAD httpfs"
+"""Brings DuckDB what it encrypts with; without it a file can be read, and none can be written."""
+
+Columns = Mapping[str, Mapping[str, str]]
+"""By table, the types of its columns in PostgreSQL's words."""
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a copy is of.
+
+    Attributes:
+      id: its name, which the ledger's entry about the load has, too.
+      fingerprint: of the structure of the database that was copied.
+      columns: what was copied.
+      rows: how many of each table.
+      copied_at: when, in seconds since 1970.
+    """
+
+    id: str
+    fingerprint: str
+    columns: Columns
+    rows: Mapping[str, int]
+    copied_at: float
+
+
+@dataclass(frozen=True)
+class MirrorFile:
+    """A file that is replaced as a whole: whoever has opened it goes on reading what it was.
+
+    Attributes:
+      path: what is there is a whole copy, or nothing.
+      key: what it is encrypted with; empty: it is not.
+    """
+
+    path: Path
+    key: str = field(default="", repr=False)
+
+    def attach(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
+        """Open it for reading. Returns: what lets a statement read it and nothing else of the machine."""
+        connection.execute(f"ATTACH {_text(str(self.path))} AS {CATALOG} (READ_ONLY{self._encrypted})")
+        return (*self._spilled, f"USE {CATALOG}")
+
+    def create(self, connection: DuckDBPyConnection) -> None:
+        """Open a new file for writing. Raises: ConfigurationInvalid where DuckDB has nothing to encrypt with."""
+        try:
+            if self.key:
+                connection.execute(_CRYPTOGRAPHY)
+            connection.execute(f"ATTACH {_text(str(self.path))} AS {CATALOG} (READ_WRITE{self._encrypted})")
+            for statement in self._spilled:
+                connection.execute(statement)
+        except duckdb.Error:
+            hint = "with `mirror.key` DuckDB needs its extension httpfs: INSTALL httpfs, once, as the proxy's user"
+            raise ConfigurationInvalid("the mirror's file cannot be written", hint=hint) from None
+
+    def stamp(self) -> Stamp | None:
+        """Which copy is there; None for none. Raises: BackendUnavailable where it cannot be opened with the key."""
+        if not self.path.exists():
+            return None
+        try:
+            with duckdb.connect(":memory:") as connection:
+                self.attach(connection)
+                return read_stamp(connection)
+        except duckdb.Error:
+            raise BackendUnavailable(
+                "the mirror cannot be opened", hint="is it the key that it was made with?"
+            ) from None
+
+    @contextmanager
+    def replacement(self) -> Iterator[MirrorFile]:
+        """A new file beside it, in a folder that nobody else may enter; what is left of it at the end is deleted.
+
+        Raises: ConfigurationInvalid while another process makes one, and where the folder cannot be written.
+        """
+        folder = self.path.with_name(f".{self.path.name}.new")
+        try:
+            lock = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as error:
+            raise ConfigurationInvalid(
+                "the mirror's folder cannot be written", hint="mirror.path names it"
+            ) from error
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigurationInvalid(
+                    "another process copies this mirror", hint="wait until it is done"
+                ) from None
+            shutil.rmtree(folder, ignore_errors=True)  # of a process that died over it
+            folder.mkdir(mode=0o700)
+            try:
+                yield MirrorFile(folder / "copy", self.key)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+    def close_as_own(self) -> None:
+        """Let nobody but its owner read the file, and have the disk hold all of it."""
+        self.path.chmod(0o600)
+        _sync(self.path)
+
+    def take_over(self, new: MirrorFile) -> None:
+        """Put a whole copy in this one's place, at once."""
+        new.path.replace(self.path)
+        _sync(self.path.parent)
+
+    @property
+    def _encrypted(self) -> str:
+        return f", ENCRYPTION_KEY {_text(self.key)}" if self.key else ""
+
+    @property
+    def _spilled(self) -> tuple[str, ...]:
+        return ("SET temp_file_encryption = true",) if self.key else ()
+
+
+def write_stamp(connection: DuckDBPyConnection, stamp: Stamp) -> None:
+    """Say in a new file what it holds."""
+    connection.execute(f"CREATE TABLE {_STAMP} AS SELECT $1::VARCHAR AS stamp", [json.dumps(asdict(stamp))])
+
+
+def read_stamp(connection: DuckDBPyConnection) -> Stamp:
+    """What an opened file holds."""
+    row = connection.execute(f"SELECT stamp FROM {_STAMP}").fetchone()
+    assert row is not None, "it was written with the file"
+    return Stamp(**json.loads(row[0]))
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _text(value: str) -> str:
+    escaped = value.replace("'", "''")
+    return f"'{escaped}'"
+
+
+@dataclass(frozen=True)
+class _Attached(DuckdbFile):
+    """A DuckDB file that may be encrypted."""
+
+    key: str = field(default="", repr=False)
+
+    def attach(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
+        """Open it for reading. Returns: what lets a statement read it and nothing else of the machine."""
+        return MirrorFile(self.path, self.key).attach(connection)
+
+
+@dataclass(frozen=True)
+class MirrorBackend(DuckdbBackend):
+    """Reads from one copy, which is told by its name, whatever has been put in its place.
+
+    Attributes:
+      key: what the file is encrypted with; empty: it is not.
+      id: the copy's name.
+    """
+
+    key: str = field(default="", repr=False)
+    id: str = ""
+
+    def read_if_there(self, query: BackendQuery) -> tuple[Domain, QueryTuples] | None:
+        """As `DuckdbBackend.read`; None where the copy is not there any more, and nothing was read."""
+        try:
+            return self.read(query)
+        except (BackendUnavailable, SchemaChanged):  # both are raised before a row is read
+            return None
+
+    @property
+    def _source(self) -> DuckdbFile:
+        return _Attached(self.path, self.namespace, self.key)
+
+    def _fingerprint(self, connection: DuckDBPyConnection) -> str:
+        """That of the database which was copied, whose keys the plans rest on."""
+        stamp = read_stamp(connection)
+        if stamp.id != self.id:
+            raise SchemaChanged("another copy has taken this one's place", hint="ask again")
+        return stamp.fingerprint
+
+
+class Loads(Protocol):
+    """The part of a ledger that knows which copy was made of the data."""
+
+    def mirrored_load(self) -> tuple[int, str | None]:
+        """The version of the data, and the name of its copy."""
+        ...
+
+
+@dataclass
+class _Seen:
+    """What was in the file when it was last looked at, by the state that the system tells of it."""
+
+    state: tuple[int, ...] = ()
+    stamp: Stamp | None = None
+
+
+@dataclass(frozen=True)
+class CurrentMirror:
+    """The mirror of a policy.
+
+    Attributes:
+      file: where the copy is.
+      schema: of the database, as plans are made for it.
+      tables: those that are copied.
+      ledger: knows the version of the data, and its copy.
+      limits: of one question.
+    """
+
+    file: MirrorFile
+    schema: Schema
+    tables: tuple[Table, ...]
+    ledger: Loads
+    limits: DuckdbLimits = field(default_factory=DuckdbLimits)
+    _seen: _Seen = field(default_factory=_Seen, compare=False, repr=False)
+
+    def query(self, plan: Plan) -> BackendQuery | None:
+        """A question's statements as the copy reads them; None where they are PostgreSQL's alone to read."""
+        try:
+            tables = {table.name: table for table in self.tables}
+            return rewrite(plan, dialect="mirror", schema=replace(self.schema, tables=tables, views={}))
+        except UnsupportedSQL:
+            return None
+
+    def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend:
+        """Where a question's rows are read: the copy while it is current, else the database."""
+        version, name = self.ledger.mirrored_load()
+        stamp = self._stamp()
+        if stamp is None or stamp.id != name or version != data_version or self._lack(stamp):
+            return database
+        return MirrorFirst(self._backend(stamp), query, database)
+
+    def _backend(self, stamp: Stamp) -> MirrorBackend:
+        return MirrorBackend(self.file.path, limits=self.limits, key=self.file.key, id=stamp.id)
+
+    def why_not(self) -> str | None:
+        """What keeps the copy from being current, for its custodian; None where it is."""
+        _, name = self.ledger.mirrored_load()
+        stamp = self._stamp()
+        if stamp is None:
+            there = self.file.path.exists()
+            return (
+                "its file cannot be opened (is it the key that it was made with?)"
+                if there
+                else "there is no copy yet"
+            )
+        if stamp.id != name:
+            return "the data has been loaded anew since the copy was made"
+        return self._lack(stamp)
+
+    def copied_at(self) -> float | None:
+        """When the copy was made, in seconds since 1970; None where there is none."""
+        stamp = self._stamp()
+        return None if stamp is None else stamp.copied_at
+
+    def _lack(self, stamp: Stamp) -> str | None:
+        if stamp.fingerprint != self.schema.fingerprint:
+            return "the tables of the database have other columns than when the copy was made"
+        for table, columns in columns_of(self.tables).items():
+            if columns.items() - stamp.columns.get(table, {}).items():
+                return f"it lacks columns of {table}, which the policy names"
+        return None
+
+    def _stamp(self) -> Stamp | None:
+        """Read again where the file is another one."""
+        try:
+            found = self.file.path.stat()
+            state = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+            if state != self._seen.state:
+                stamp = self.file.stamp()
+                self._seen.state, self._seen.stamp = state, stamp
+            return self._seen.stamp
+        except (OSError, BackendUnavailable):
+            return None
+
+
+def copied_tables(schema: Schema, policy: Policy) -> tuple[Table, ...]:
+    """The tables that a mirror holds: those that the policy names, and those through which somebody owns rows.
+
+    Views have rows that are another's, or change while they are copied; of names that DuckDB takes for one another
+    none is copied, and no table of which no column is.
+    """
+    owners = [name for key in policy.foreign_keys if key.owning for name in (key.table, key.references)]
+    names = sorted({*policy.tables, *policy.privacy_units, *owners} & (schema.tables.keys() - schema.views.keys()))
+    alike = Counter(folded(f"{schema.tables[name].namespace}.{schema.tables[name].relation}") for name in names)
+    tables = [schema.tables[name] for name in names]
+    return tuple(
+        table
+        for table in tables
+        if mirrored(table).columns and alike[folded(f"{table.namespace}.{table.relation}")] == 1
+    )
+
+
+def columns_of(tables: Sequence[Table]) -> Columns:
+    """What is copied of tables."""
+    return {table.name: {column.name: column.type for column in mirrored(table).columns} for table in tables}

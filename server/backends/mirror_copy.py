@@ -1,0 +1,133 @@
+"""Tables from one snapshot of PostgreSQL into a new DuckDB file, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import duckdb
+import psycopg
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+from psycopg import sql
+from pyarrow import csv
+
+from planner.rewriting.dialects.mirror import mirror_type, mirrored
+from planner.schema import Column, Table
+from planner.sql.sql_types import Family, sql_type
+from server.backends.mirror import CATALOG
+from server.errors import BackendFailed
+
+_BATCH_BYTES = 16 << 20
+
+Watch = Callable[[str, int], None]
+"""Is told of each batch: the table, and how many of its rows are copied; may raise to end it."""
+
+
+def copy_tables(
+    source: psycopg.Connection[Any], tables: Sequence[Table], target: DuckDBPyConnection, watch: Watch
+) -> dict[str, int]:
+    """Copy the columns that a mirror has.
+
+    Args:
+      source: in one snapshot.
+      tables: of its catalog.
+      target: an instance to which a new file is attached.
+      watch: see Watch.
+    Returns: how many rows each table has.
+    Raises: BackendFailed, without a word of either database, which would be a row's.
+    Cost: one pass over each table; two batches of text in memory.
+    """
+    try:
+        for namespace in sorted({table.namespace for table in tables}):
+            target.execute(f"CREATE SCHEMA IF NOT EXISTS {CATALOG}.{_quoted(namespace)}")
+        return {table.name: _copied(source, mirrored(table), target, watch) for table in tables}
+    except (duckdb.Error, psycopg.Error, pa.ArrowException) as error:
+        raise BackendFailed(
+            "the tables could not be copied", hint=f"the kind of failure: {type(error).__name__}"
+        ) from None
+
+
+def _copied(source: psycopg.Connection[Any], table: Table, target: DuckDBPyConnection, watch: Watch) -> int:
+    place = f"{CATALOG}.{_quoted(table.namespace)}.{_quoted(table.relation)}"
+    columns = ", ".join(f"{_quoted(column.name)} {mirror_type(column.type)}" for column in table.columns)
+    target.execute(f"CREATE TABLE {place} ({columns})")
+    values = ", ".join(_read(f"c{index}", column) for index, column in enumerate(table.columns))
+
+    def insert(text: bytes) -> int:
+        batch: pa.Table = _parsed(text, table.columns)
+        target.register("batch", batch)
+        target.execute(f"INSERT INTO {place} SELECT {values} FROM batch")
+        target.unregister("batch")
+        return int(batch.num_rows)
+
+    copied, waiting = 0, None
+    with ThreadPoolExecutor(1) as writer:  # while one batch is written the next one is read
+        target.execute("BEGIN")
+        for text in _batches(source, table):
+            copied += _done(waiting)
+            watch(table.name, copied)
+            waiting = writer.submit(insert, text)
+        copied += _done(waiting)
+        target.execute("COMMIT")
+    watch(table.name, copied)
+    return copied
+
+
+def _done(waiting: Future[int] | None) -> int:
+    return 0 if waiting is None else waiting.result()
+
+
+def _batches(source: psycopg.Connection[Any], table: Table) -> Iterator[bytes]:
+    """Whole rows as CSV."""
+    names = sql.SQL(", ").join(sql.Identifier(column.name) for column in table.columns)
+    statement = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv)").format(
+        names, sql.Identifier(table.namespace, table.relation)
+    )
+    rows, size = [], 0
+    with source.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in copy:
+            rows.append(row)
+            size += len(row)
+            if size >= _BATCH_BYTES:
+                yield b"".join(rows)
+                rows, size = [], 0
+    if rows:
+        yield b"".join(rows)
+
+
+def _parsed(text: bytes, columns: Sequence[Column]) -> pa.Table:
+    names = [f"c{index}" for index in range(len(columns))]
+    kinds = {
+        name: pa.int64() if _is_whole(column) else pa.string() for name, column in zip(names, columns, strict=True)
+    }
+    return csv.read_csv(
+        pa.BufferReader(text),
+        csv.ReadOptions(column_names=names, use_threads=False, block_size=len(text) + 1),
+        csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        csv.ConvertOptions(
+            column_types=kinds, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+        ),
+    )
+
+
+def _is_whole(column: Column) -> bool:
+    return sql_type(column.type).family is Family.INTEGER
+
+
+def _read(name: str, column: Column) -> str:
+    """A text of PostgreSQL as DuckDB's value; what it has no value for, as NaN among decimals, is NULL."""
+    kind = sql_type(column.type)
+    if kind.family is Family.TEXT or kind.family is Family.INTEGER:
+        return name
+    if kind.family is Family.CHAR:
+        return f"rtrim({name}, ' ')"
+    if kind.is_moment:  # DuckDB says `0044-03-15 (BC) 12:00:00`
+        era = f"trim(regexp_replace({name}, '^(\\S+) ?(.*) BC$', '\\1 (BC) \\2'))"
+        name = f"CASE WHEN suffix({name}, ' BC') THEN {era} ELSE {name} END"
+    return f"TRY_CAST({name} AS {mirror_type(column.type)})"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name.replace(chr(34), chr(34) * 2)}"'

@@ -1,0 +1,77 @@
+"""Which database a URL names, in its custodian's hands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from planner.policy.policy import Policy
+from planner.policy.sections import DatabaseLimits
+from server.backends.custody import Custody
+from server.backends.files import CONNECT, FILE_URLS, is_folder, is_spark
+from server.errors import ConfigurationInvalid
+
+
+def open_policy_custody(policy: Policy, url: str, statement_ms: int) -> AbstractContextManager[Custody]:
+    """Connect to the database of a policy, with the tables that it makes of files.
+
+    Args:
+      url: the policy's, resolved.
+      statement_ms: how long a statement may take; 0: any time.
+    Raises: ConfigurationInvalid, BackendUnavailable.
+    """
+    patterns = policy.table_files
+    if not patterns:
+        return open_custody(url, policy.namespaces, statement_ms, policy.database_limits)
+    if not is_folder(url):
+        hint = "parquet:///lake names a folder; where database.url names none, leave `parquet` out"
+        raise ConfigurationInvalid(f"tables.{patterns[0][0]}.parquet: the database is no folder of files", hint=hint)
+    return _files(url, policy.database_limits, patterns)
+
+
+def open_custody(
+    url: str, namespaces: Sequence[str], statement_ms: int, limits: DatabaseLimits = DatabaseLimits()
+) -> AbstractContextManager[Custody]:
+    """Connect to what a URL names.
+
+    Args:
+      url: of PostgreSQL; or of files, with an absolute path.
+      namespaces: the schemas that a policy names, for the backend.
+      statement_ms: how long a statement may take; 0: any time.
+      limits: of a question, for the backend.
+    Raises: ConfigurationInvalid, BackendUnavailable.
+    """
+    return (
+        _files(url, limits)
+        if url.startswith((*FILE_URLS, CONNECT))
+        else _postgres(url, namespaces, statement_ms, limits)
+    )
+
+
+@contextmanager
+def _files(url: str, limits: DatabaseLimits, patterns: tuple[tuple[str, str], ...] = ()) -> Iterator[Custody]:
+    if is_spark(url):
+        try:
+            from server.backends.spark_custody import opened_spark_files  # Spark is an extra
+        except ModuleNotFoundError as error:
+            raise ConfigurationInvalid("this database needs Spark", hint="install noisegate[spark]") from error
+
+        with opened_spark_files(url, limits, patterns) as custody:
+            yield custody
+        return
+    try:
+        from server.backends.duckdb_custody import opened_files  # DuckDB is an extra
+    except ModuleNotFoundError as error:
+        raise ConfigurationInvalid("this database needs DuckDB", hint="install noisegate[duckdb]") from error
+
+    with opened_files(url, limits, patterns) as custody:
+        yield custody
+
+
+@contextmanager
+def _postgres(url: str, namespaces: Sequence[str], statement_ms: int, limits: DatabaseLimits) -> Iterator[Custody]:
+    from server.backends.postgres import connected
+    from server.backends.postgres_custody import PostgresCustody
+
+    with connected(url, statement_ms) as connection:
+        yield PostgresCustody(connection, url, tuple(namespaces), limits)

@@ -1,1 +1,0 @@
-"""A copy of the policy's tables in one local file."""

@@ -1,0 +1,376 @@
+"""PostgreSQL in its custodian's hands: the proxy's role, what the statistics say, and what is left out.
+
+The proxy's database role may SELECT and nothing else; anything more and the proxy does not start.
+
+What PostgreSQL's statistics say of the rows, for a custodian who lets them be looked at; for no client.
+
+What a database holds beside the tables that can be asked, and why it cannot: for who drafts a policy.
+
+PostgreSQL in its custodian's hands.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+from planner.policy.draft import Estimates
+from planner.policy.sections import DatabaseLimits
+from planner.schema import Column, Schema, sql_identifier, sql_name, table_name
+from planner.sql.sql_types import Family, sql_type
+from server.backends.custody import Misfit, Statement
+from server.backends.postgres import PostgresBackend, ReadLimits
+from server.backends.postgres_catalog import read_namespaces, read_schema
+from server.errors import BackendFailed, UnsafeRole
+
+_ATTRIBUTES = """
+    SELECT rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls
+    FROM pg_roles WHERE rolname = current_user
+"""
+_ATTRIBUTE_NAMES = ("SUPERUSER", "CREATEROLE", "CREATEDB", "REPLICATION", "BYPASSRLS")
+
+_MEMBERSHIPS = """
+    SELECT rolname FROM pg_roles
+    WHERE pg_has_role(current_user, oid, 'MEMBER') AND rolname <> current_user
+      AND (rolsuper OR rolname IN ('pg_write_all_data', 'pg_write_server_files', 'pg_read_server_files',
+           'pg_execute_server_program', 'pg_signal_backend', 'pg_maintain', 'pg_create_subscription'))
+"""
+
+_TABLES = """
+    SELECT n.nspname || '.' || c.relname,
+           pg_has_role(current_user, c.relowner, 'MEMBER'),
+           has_any_column_privilege(c.oid, 'INSERT') OR has_any_column_privilege(c.oid, 'UPDATE')
+             OR has_table_privilege(c.oid, 'DELETE') OR has_table_privilege(c.oid, 'TRUNCATE')
+             OR has_table_privilege(c.oid, 'TRIGGER'),
+           c.relrowsecurity AND has_any_column_privilege(c.oid, 'SELECT')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+    ORDER BY 1
+"""
+
+_CREATE = """
+    SELECT 'schema ' || quote_ident(nspname) FROM pg_namespace
+    WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' AND has_schema_privilege(oid, 'CREATE')
+    UNION ALL
+    SELECT 'database ' || quote_ident(current_database()) WHERE has_database_privilege(current_database(), 'CREATE')
+"""
+
+_ANOTHER = (
+    "CREATE ROLE noisegate LOGIN PASSWORD '...'; GRANT USAGE ON SCHEMA public TO noisegate; "
+    "GRANT SELECT ON ALL TABLES IN SCHEMA public TO noisegate (and of each other schema that is asked); "
+    "and let the proxy connect as noisegate"
+)
+
+_SHOWN = 3
+
+
+def refuse_unsafe_role(connection: psycopg.Connection[Any]) -> None:
+    """Check the connected role.
+
+    Raises: UnsafeRole that says what the role could do beyond SELECT, or whose answers row-level security would
+      silently cut; of many tables the first ones are named.
+    """
+    owned, written, cut = _tables(connection)
+    beyond = [*_attributes(connection), *_memberships(connection), *_named("it owns", owned)]
+    beyond += _named("it may write", written)
+    hidden = [f"row-level security hides rows of {table} from it" for table in cut]
+    creates = [place for (place,) in connection.execute(_CREATE)]
+    hints = [_ANOTHER] if beyond else []
+    if creates and not beyond:
+        hints += [f"REVOKE CREATE ON {place} FROM PUBLIC, and from the role" for place in creates]
+    if hidden:
+        hints.append(f"REVOKE SELECT ON {', '.join(cut)} FROM the role: answers would lack the rows that are hidden")
+    findings = [*beyond, *hidden, *(f"it may CREATE in {place}" for place in creates)]
+    if findings:
+        raise UnsafeRole("the database role may do more than SELECT: " + "; ".join(findings), hint="; ".join(hints))
+
+
+def _attributes(connection: psycopg.Connection[Any]) -> list[str]:
+    row = connection.execute(_ATTRIBUTES).fetchone()
+    return [] if row is None else [f"it has {name}" for name, has in zip(_ATTRIBUTE_NAMES, row, strict=True) if has]
+
+
+def _memberships(connection: psycopg.Connection[Any]) -> list[str]:
+    return [f"it is a member of {name}" for (name,) in connection.execute(_MEMBERSHIPS)]
+
+
+def _tables(connection: psycopg.Connection[Any]) -> tuple[list[str], list[str], list[str]]:
+    """The tables that the role owns, those that it may write otherwise, and those of which it is shown a part."""
+    owned, written, cut = [], [], []
+    for table, owns, writes, row_security in connection.execute(_TABLES):
+        if owns:
+            owned.append(table)
+        elif writes:
+            written.append(table)
+        if row_security:
+            cut.append(table)
+    return owned, written, cut
+
+
+def _named(does: str, tables: list[str]) -> list[str]:
+    if not tables:
+        return []
+    more = f" and {len(tables) - _SHOWN} more" if len(tables) > _SHOWN else ""
+    return [f"{does} {', '.join(tables[:_SHOWN])}{more}"]
+
+
+_MOST_VALUES = 50
+"""The largest domain that is proposed."""
+
+_LONGEST_VALUE = 80
+
+_ROWS = """
+    SELECT n.nspname, c.relname, greatest(c.reltuples, 0)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = ANY (%s) AND c.relkind IN ('r', 'p') AND c.reltuples >= 0
+"""
+
+# Of a partitioned table the statistics of the whole are those that `inherited` marks.
+_COLUMNS = """
+    SELECT schemaname, tablename, attname, n_distinct, most_common_vals::text::text[], histogram_bounds::text::text[]
+    FROM pg_stats WHERE schemaname = ANY (%s)
+    ORDER BY inherited
+"""
+
+
+def read_estimates(connection: psycopg.Connection[Any], schema: Schema, today: date) -> Estimates:
+    """Row counts and, per column, a range or a domain, from the last ANALYZE; nothing of a table that has had none.
+
+    Nothing here is differentially private: a range's ends come from single rows, though they are rounded outward.
+    Cost: two catalog queries.
+    """
+    namespaces = sorted({table.namespace for table in schema.tables.values()})
+    rows = {}
+    for namespace, relation, count in connection.execute(_ROWS, [namespaces]):
+        if (table := schema.at(namespace, relation)) is not None:
+            rows[table.name] = count
+    columns = {}
+    for namespace, relation, attribute, n_distinct, common, histogram in connection.execute(_COLUMNS, [namespaces]):
+        table = schema.at(namespace, relation)
+        column = None if table is None else table.column(attribute)
+        setting = None if column is None else _setting(column, n_distinct, common or [], histogram or [])
+        if table is not None and setting is not None:
+            columns[table.name, attribute] = setting
+    return Estimates(rows, columns, today)
+
+
+def _setting(column: Column, n_distinct: float, common: Sequence[str], histogram: Sequence[str]) -> str | None:
+    """A range of numbers, or a domain of few texts of which all are known; None where neither is near."""
+    kind = sql_type(column.type)
+    if kind.is_number:
+        return _range([*common, *histogram], whole=kind.family is Family.INTEGER)
+    known = 0 < n_distinct == len(common) <= _MOST_VALUES and not histogram
+    if kind.family is Family.TEXT and known and all(len(value) <= _LONGEST_VALUE for value in common):
+        return f"domain = {json.dumps(sorted(common), ensure_ascii=False)}"
+    return None
+
+
+def _range(values: Sequence[str], whole: bool) -> str | None:
+    numbers = [number for value in values if math.isfinite(number := float(value))]
+    if not numbers:
+        return None
+    low, high = _outward(min(numbers), math.floor), _outward(max(numbers), math.ceil)
+    return f"range = [{low:.0f}, {high:.0f}]" if whole else f"range = [{low:.6g}, {high:.6g}]"
+
+
+def _outward(value: float, rounded: Callable[[float], int]) -> float:
+    """The next number of one digit on that side."""
+    if value == 0:
+        return 0.0
+    unit = 10.0 ** math.floor(math.log10(abs(value)))
+    return rounded(value / unit) * unit
+
+
+_FEW = 8
+
+# A partition is told with its root: there may be thousands.
+_RELATIONS = """
+    SELECT n.nspname, c.relname, c.relkind::text, has_schema_privilege(n.oid, 'USAGE'),
+           has_table_privilege(c.oid, 'SELECT'), has_any_column_privilege(c.oid, 'SELECT'),
+           array(SELECT a.attname::text FROM pg_attribute a
+                 WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+                   AND NOT has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY a.attnum),
+           EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = ANY (%(namespaces)s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+    ORDER BY 1, 2
+"""
+
+# What the role may not read of the tables behind each view, through others: whole tables, and columns.
+_BEHIND = """
+    WITH RECURSIVE uses AS (
+      SELECT w.ev_class AS view, d.refobjid AS relation, d.refobjsubid AS place
+      FROM pg_rewrite w JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+        AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> w.ev_class
+    ), behind AS (
+      SELECT u.view, u.relation, u.place
+      FROM uses u JOIN pg_class c ON c.oid = u.view JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = ANY (%(namespaces)s) AND c.relkind = 'v' AND has_table_privilege(c.oid, 'SELECT')
+        AND has_schema_privilege(n.oid, 'USAGE')
+      UNION
+      SELECT b.view, u.relation, u.place FROM behind b JOIN uses u ON u.view = b.relation
+    )
+    SELECT DISTINCT vn.nspname, v.relname, rn.nspname, r.relname,
+           CASE WHEN has_schema_privilege(rn.oid, 'USAGE') AND has_any_column_privilege(r.oid, 'SELECT')
+                THEN a.attname::text END AS "column"
+    FROM behind b
+    JOIN pg_class v ON v.oid = b.view JOIN pg_namespace vn ON vn.oid = v.relnamespace
+    JOIN pg_class r ON r.oid = b.relation AND r.relkind IN ('r', 'p', 'm', 'f')
+    JOIN pg_namespace rn ON rn.oid = r.relnamespace
+    JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum = b.place AND a.attnum > 0
+    WHERE NOT (has_schema_privilege(rn.oid, 'USAGE') AND has_column_privilege(r.oid, a.attnum, 'SELECT'))
+    ORDER BY 1, 2, 3, 4, 5
+"""
+_PARTITIONS = """
+    SELECT n.nspname, c.relname, rn.nspname, r.relname
+    FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_class r ON r.oid = pg_partition_root(c.oid)
+    JOIN pg_namespace rn ON rn.oid = r.relnamespace
+    WHERE n.nspname = ANY (%(namespaces)s) AND c.relispartition AND c.relkind IN ('r', 'p', 'f')
+    ORDER BY 3, 4, 1, 2
+"""
+
+
+def read_left_out(connection: psycopg.Connection[Any], namespaces: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The canonical name of each table, view or whole schema that `read_schema` leaves out, or shows a part of, or
+    that cannot be asked for what it reads; and the reason in words.
+
+    Cost: three catalog queries.
+    """
+    parameters = {"namespaces": list(namespaces)}
+    found: dict[str, str] = {}
+    (role,) = connection.execute("SELECT current_user").fetchone() or ("",)
+    to_role = f"TO {_shown(sql_identifier(role))};"
+    for namespace, relation, kind, usable, *rights, inherited in connection.execute(_RELATIONS, parameters):
+        name = table_name(namespace, relation)
+        if not usable:
+            schema = _shown(sql_identifier(namespace))
+            found[table_name(namespace, "*")] = (
+                "the role has no USAGE of the schema; if it is to be asked: "
+                f"GRANT USAGE ON SCHEMA {schema} {to_role} GRANT SELECT ON ALL TABLES IN SCHEMA {schema} {to_role}"
+            )
+        elif (
+            reason := _unreadable(f"GRANT SELECT ON {_shown(sql_name(name))} {to_role}", kind, *rights)
+        ) is not None:
+            found[name] = reason
+        elif inherited and kind == "r":
+            found[name] = "other tables inherit from it, whose rows its keys do not cover"
+    behind: dict[str, list[str]] = {}
+    for view_schema, view, namespace, relation, column in connection.execute(_BEHIND, parameters):
+        read = sql_name(table_name(namespace, relation))
+        read = read if column is None else f"{read}.{sql_identifier(column)}"
+        behind.setdefault(table_name(view_schema, view), []).append(_shown(read))
+    for view, hidden in behind.items():
+        found[view] = f"it reads {_some(hidden)}, which the role may not SELECT, so nothing of it can be asked"
+    partitions: dict[str, list[str]] = {}
+    for namespace, relation, *root in connection.execute(_PARTITIONS, parameters):
+        partitions.setdefault(table_name(*root), []).append(table_name(namespace, relation))
+    for root, names in partitions.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        found[names[0]] = f"a partition{more}: read through {_shown(sql_name(root))}"
+    return tuple(sorted(found.items()))
+
+
+def _unreadable(grant: str, kind: str, whole: bool, part: bool, columns: Sequence[str]) -> str | None:
+    """What the role may not read of a relation, and the statement that lets it; None where that is nothing."""
+    if whole:
+        return None
+    if not part:
+        return f"the role has no SELECT privilege; if it is to be asked: {grant}"
+    shown = _some([_shown(sql_identifier(column)) for column in columns])
+    if kind in ("r", "p"):
+        return f"asked without {shown}, which the role may not SELECT" if columns else None
+    what = f"the role may not SELECT {shown}" if columns else "the role may SELECT its columns one by one"
+    return f"{what}, and a view is asked as a whole: {grant}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more
+
+
+def _shown(name: str) -> str:
+    """A name within one line: a comment, which it cannot end."""
+    return " ".join(name.split())
+
+
+_MISFIT = (psycopg.DataError, errors.UndefinedFunction, errors.DatatypeMismatch)
+
+
+@dataclass(frozen=True)
+class PostgresCustody:
+    """One read-only snapshot.
+
+    Attributes:
+      connection: from `server.backends.postgres.connected`.
+      url: of the same database.
+      named: the schemas that the policy names.
+      limits: of a question.
+    """
+
+    connection: psycopg.Connection[Any]
+    url: str = field(default="", repr=False)
+    named: tuple[str, ...] = ()
+    limits: DatabaseLimits = DatabaseLimits()
+
+    @property
+    def name(self) -> str:
+        """As PostgreSQL calls the database."""
+        return self.connection.info.dbname
+
+    @property
+    def backend(self) -> PostgresBackend:
+        """By connections of its own."""
+        return PostgresBackend(self.url, ReadLimits.of_policy(self.limits), self.named)
+
+    def namespaces(self) -> Sequence[str]:
+        """The schemas that the role may use."""
+        return read_namespaces(self.connection)
+
+    def schema(self, namespaces: Sequence[str]) -> Schema:
+        """The structure of these schemas."""
+        return read_schema(self.connection, tuple(namespaces))
+
+    def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
+        """What else they hold."""
+        return read_left_out(self.connection, tuple(namespaces))
+
+    def estimates(self, schema: Schema, today: date) -> Estimates:
+        """From the planner's statistics."""
+        return read_estimates(self.connection, schema, today)
+
+    def refuse_unsafe_role(self) -> None:
+        """Refuse a role that may do more than SELECT. Raises: UnsafeRole."""
+        refuse_unsafe_role(self.connection)
+
+    def check_readable(self, schema: Schema) -> None:
+        """PostgreSQL holds no value that it cannot read."""
+
+    def count(self, statement: Statement) -> int:
+        """The number that a statement selects. Raises: Misfit; BackendFailed."""
+        try:
+            with self.connection.transaction():
+                row = self.connection.execute(statement).fetchone()
+        except _MISFIT as error:
+            raise Misfit from error
+        except psycopg.Error as error:
+            raise BackendFailed("the database refused to count", hint="may the role SELECT it?") from error
+        assert row is not None, "an aggregate without GROUP BY returns one row"
+        return int(row[0])
+
+    def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
+        """The rows of a statement that selects whole numbers. Raises: BackendFailed."""
+        try:
+            with self.connection.transaction():
+                found = self.connection.execute(statement.encode()).fetchall()
+        except psycopg.Error as error:
+            raise BackendFailed("the database refused to compare rows", hint="may the role SELECT them?") from error
+        return [tuple(map(int, row)) for row in found]

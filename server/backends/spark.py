@@ -1,0 +1,264 @@
+"""Spark over a folder of Parquet files: a session for each question, and its columns from Arrow.
+
+A statement's columns from Arrow: whole numbers without an object per value, texts with one per distinct value.
+
+A text may hold bytes that are no UTF-8, and Spark takes two texts for one where all bytes are equal. So does the
+proxy: were such bytes written as letters, texts that Spark counts apart would be one key here, and a unit with many
+spellings of it would be truncated in each of them. Of files a session shows none (`FileTable.values_sql`).
+
+Spark over a folder of Parquet files: a session for each question, whose views are those files and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute
+
+from planner.errors import SchemaChanged, UnsupportedSQL
+from planner.limits import MAX_PUBLIC_ROWS
+from planner.plan import BackendQuery
+from planner.policy.sections import DatabaseLimits
+from planner.postprocessing.write_outer import OuterStatement
+from planner.public.relation import PublicStatement
+from planner.schema import Dialect, Schema
+from server.backends.columns import Column, Domain, Integers, group_domain
+from server.backends.files import ParquetFiles, TablePatterns, files_changed
+from server.backends.public_rows import Computed, Rows, public_rows
+from server.backends.query_tuples import KEPT, QueryTuples, Room, query_tuples, too_many
+from server.backends.spark_session import (
+    FileTable,
+    SparkAddress,
+    SparkSession,
+    file_schema,
+    opened_session,
+    read_file_tables,
+)
+from server.errors import BackendConnectionLost, BackendFailed, BackendUnavailable, QueryCancelled
+
+
+def arrow_columns(tables: Sequence[pa.Table], width: int) -> list[Column]:
+    """The columns of a result that came in parts.
+
+    Cost: linear; whole numbers are copied once.
+    """
+    if not tables:
+        return [()] * width
+    whole = pa.concat_tables(tables)
+    return [_column(whole.column(place)) for place in range(whole.num_columns)]
+
+
+def _column(values: pa.ChunkedArray) -> Column:
+    if pa.types.is_integer(values.type):
+        missing = np.asarray(compute.is_null(values).to_numpy(), np.bool_)
+        known = compute.fill_null(values, 0) if values.null_count else values
+        return Integers(np.asarray(known.to_numpy(), np.int64), missing)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return _texts(values)
+    return tuple(values.to_pylist())
+
+
+def _texts(values: pa.ChunkedArray) -> tuple[object, ...]:
+    """Different bytes are different texts, also where they are no UTF-8: an error would tell of the row with them."""
+    coded = compute.dictionary_encode(values.combine_chunks())
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.combine_chunks()
+    words = np.empty(len(coded.dictionary) + 1, object)
+    words[: len(coded.dictionary)] = [_text(word) for word in coded.dictionary]
+    words[-1] = None
+    places = compute.fill_null(coded.indices, len(coded.dictionary)).to_numpy(zero_copy_only=False)
+    return tuple(words[places].tolist())
+
+
+def _text(word: Any) -> str:
+    """A byte that is no UTF-8 is half of a surrogate pair, which no UTF-8 has: no text is written so otherwise."""
+    data: bytes = word.as_buffer().to_pybytes()
+    return data.decode(errors="surrogateescape")
+
+
+def shown_text(value: object) -> object:
+    r"""A text that a client can be sent, its bytes that are no UTF-8 as \xff; anything else as it is.
+
+    >>> shown_text("a\udcff"), shown_text(7)
+    ('a\\xff', 7)
+    """
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+@dataclass(frozen=True)
+class SparkLimits:
+    """Public bounds of one read.
+
+    Attributes:
+      statement_ms: how long the statements of one question may take.
+      public_ms: the same for queries over public tables only: they are free, so that nothing else bounds them.
+      rows: the most distinct join tuples that are taken in.
+    """
+
+    statement_ms: int = 60_000
+    public_ms: int = 15_000
+    rows: int = 20_000_000
+
+    @classmethod
+    def of_policy(cls, limits: DatabaseLimits) -> SparkLimits:
+        """As a policy's settings say."""
+        return cls(statement_ms=limits.seconds * 1_000, rows=limits.rows)
+
+
+@dataclass(frozen=True)
+class SparkBackend:
+    """Reads join tuples from files by Spark, in one state of the files.
+
+    Spark has no snapshot of files. Which files a table has is known from the start, and their sizes and times are
+    compared before and after everything that is read.
+
+    Attributes:
+      address: of Spark Connect, which sees the same files under the same paths.
+      path: the folder; never written.
+      tables: of the folder, in the state that was checked.
+      version: that state.
+      limits: see SparkLimits.
+      patterns: of the tables whose files the policy names.
+    """
+
+    dialect: ClassVar[Dialect] = "spark"
+
+    address: SparkAddress
+    path: Path
+    tables: tuple[FileTable, ...]
+    version: str
+    limits: SparkLimits = SparkLimits()
+    patterns: TablePatterns = ()
+
+    @classmethod
+    def of_folder(
+        cls, address: SparkAddress, folder: ParquetFiles, limits: SparkLimits = SparkLimits()
+    ) -> SparkBackend:
+        """What answers from the files as they are now and from no other state.
+
+        Raises: BackendUnavailable; ConfigurationInvalid.
+        Cost: reads the head of every file.
+        """
+        version = folder.version()
+        with opened_session(address, None) as session:
+            tables = read_file_tables(folder, session.columns_of)
+        made = cls(address, folder.path, tables, version, limits, folder.patterns)
+        if made.changed():
+            raise BackendUnavailable("the files of the database change while they are checked", hint="try again")
+        return made
+
+    def schema(self) -> Schema:
+        """The catalog, which is of these files."""
+        return file_schema(self.tables, self.version)
+
+    def changed(self) -> bool:
+        """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""
+        return ParquetFiles(self.path, self.patterns).version() != self.version
+
+    def check_schema(self, fingerprint: str) -> None:
+        """Connect, compare the catalog with that of a plan, and go. Raises: BackendUnavailable; SchemaChanged."""
+        try:
+            with self._snapshot(fingerprint, self.limits.public_ms):
+                pass
+        except (BackendFailed, BackendConnectionLost, QueryCancelled) as error:
+            hint = "does it run, and has it memory? its own log says more"
+            raise BackendUnavailable("Spark does not answer", hint=hint) from error
+
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
+        """The public groups and the private join tuples of one state of the files.
+
+        Raises:
+          BackendUnavailable: Spark cannot be reached; nothing was read.
+          BackendConnectionLost: it was lost.
+          SchemaChanged: the files are not the plan's; no private row was read.
+          QueryCancelled: over a limit.
+          BackendFailed: any other refusal by Spark.
+        """
+        with self._snapshot(query.fingerprint, self.limits.statement_ms) as session:
+            domain = self._domain(session, query)
+            room = Room.of_process(self.limits.rows)
+            return query_tuples(query, domain, partial(self._columns, session, room), room)
+
+    def domain(self, query: BackendQuery) -> Domain:
+        """The public groups alone, within the limits of queries over public tables. Raises: as `read`."""
+        with self._snapshot(query.fingerprint, self.limits.public_ms) as session:
+            return self._domain(session, query)
+
+    def public(self, statement: PublicStatement) -> Rows:
+        """The rows of a statement over public tables, as clients see them.
+
+        Raises: StatementTooComplex for more than MAX_PUBLIC_ROWS; otherwise as `read`.
+        """
+        with self._snapshot(statement.fingerprint, self.limits.public_ms) as session:
+            found = _Fetched(self._rows(session, statement.sql, MAX_PUBLIC_ROWS))
+            return public_rows(found, statement.types)
+
+    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
+        """Nothing surrounds answers here. Raises: UnsupportedSQL."""
+        raise UnsupportedSQL("nothing may surround the answers on Spark")
+
+    @contextmanager
+    def _snapshot(self, fingerprint: str, limit_ms: int) -> Iterator[SparkSession]:
+        """A session, limited in time, in which the files are those that the query was planned for."""
+        if self.changed():
+            raise files_changed(f"the newest are those of {ParquetFiles(self.path, self.patterns).newest()}")
+        if self.schema().fingerprint != fingerprint:
+            raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
+        with opened_session(self.address, limit_ms) as session:
+            session.with_files(self.tables)
+            yield session
+        if self._changed_meanwhile():
+            raise BackendFailed("the files of the database changed while they were read")
+
+    def _changed_meanwhile(self) -> bool:
+        """Are the files in another state, once rows were read? A file that is gone is one: BackendUnavailable would
+        say that nothing was read, and nothing be charged."""
+        try:
+            return self.changed()
+        except BackendUnavailable:
+            return True
+
+    def _domain(self, session: SparkSession, query: BackendQuery) -> Domain:
+        return group_domain(query, lambda statement: list(self._rows(session, statement, self.limits.rows)))
+
+    def _columns(self, session: SparkSession, room: Room, statement: str, width: int) -> list[Column]:
+        """A statement's columns; what is over the limit of rows, or of memory, is not waited for."""
+        tables, rows, most = [], 0, room.most(KEPT * width)
+        for table in session.tables(statement):
+            tables.append(table)
+            rows += table.num_rows
+            if rows > most:
+                session.interrupt()
+                raise too_many()
+        room.take(rows, KEPT * width)
+        return arrow_columns(tables, width)
+
+    def _rows(self, session: SparkSession, statement: str, most: int) -> Iterator[tuple[object, ...]]:
+        """Public rows, which are shown: what is no UTF-8 in a text is written out."""
+        rows = 0
+        for table in session.tables(statement):
+            columns = (map(shown_text, column) for column in arrow_columns([table], table.num_columns))
+            yield from zip(*columns, strict=True)
+            rows += table.num_rows
+            if rows > most:
+                session.interrupt()
+                return
+
+
+class _Fetched:
+    """Rows as `public_rows` takes them in."""
+
+    def __init__(self, rows: Iterator[tuple[object, ...]]) -> None:
+        self._rows = rows
+
+    def fetchmany(self, size: int, /) -> list[tuple[object, ...]]:
+        return [row for _, row in zip(range(size), self._rows, strict=False)]

@@ -1,0 +1,272 @@
+"""Spark in its custodian's hands: the local Java process, and the structure of a folder that it reads.
+
+A Spark of the proxy's own: one Java process on this machine, which only who knows its token may ask.
+
+It listens on the loopback address, shows no page of what runs, writes no log, and ends with the process that has
+started it, however that ends. One Spark serves all questions: its memory is that of all of them together.
+
+A folder of Parquet files that Spark reads, in its custodian's hands.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import date
+from importlib.util import find_spec
+from pathlib import Path
+
+from sqlglot import exp, parse_one
+
+from planner.policy.draft import Estimates
+from planner.policy.sections import DatabaseLimits
+from planner.rewriting.dialects.spark import FILES, written
+from planner.schema import Schema
+from server.backends.custody import Misfit, Statement
+from server.backends.files import CONNECT, ParquetFiles, TablePatterns, connect_and_folder, path_of
+from server.backends.query_tuples import refuse_memory_below
+from server.backends.spark import SparkBackend, SparkLimits, arrow_columns
+from server.backends.spark_session import SparkAddress, SparkSession, opened_session
+from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid
+
+LEAST_MEMORY_MB = 512
+"""Of Java's heap: with less Spark does not start."""
+
+_START_S = 300.0
+_LOOK_S = 0.1
+_STOP_S = 10.0
+_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+# Its input is held open by whoever started it, however that ends: then Java ends, too.
+_UNTIL_INPUT_ENDS = '"$@" </dev/null & java=$!; cat >/dev/null; kill $java; wait $java'
+
+
+@dataclass(frozen=True)
+class SparkMemory:
+    """What a local Spark may use.
+
+    Attributes:
+      memory_mb: of Java's heap.
+      threads: processors; None: all.
+    """
+
+    memory_mb: int = 4_096
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class _Running:
+    process: subprocess.Popen[bytes]
+    address: SparkAddress
+    folder: Path
+
+    def stop(self) -> None:
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.close()
+        try:
+            self.process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_running: dict[SparkMemory, _Running] = {}
+_lock = threading.Lock()
+
+
+def local_spark(memory: SparkMemory) -> SparkAddress:
+    """The address of this process's Spark, which is started if there is none of so much memory.
+
+    Raises: ConfigurationInvalid where pyspark or Java is absent; BackendUnavailable where it does not start.
+    Cost: some ten seconds on a quiet machine, the first time.
+    """
+    with _lock:
+        known = _running.get(memory)
+        if known is not None and _answers(known.address):
+            return known.address
+        if known is not None:
+            known.stop()
+        _running[memory] = found = _started(memory)
+        return found.address
+
+
+@atexit.register
+def stop_local_sparks() -> None:
+    """End each Spark of this process."""
+    with _lock:
+        while _running:
+            _running.popitem()[1].stop()
+
+
+def _started(memory: SparkMemory) -> _Running:
+    package = find_spec("pyspark")
+    if package is None or package.origin is None:
+        raise ConfigurationInvalid("this database needs pyspark", hint="install noisegate[spark]")
+    submit = Path(package.origin).parent / "bin" / "spark-submit"
+    if not submit.is_file() or (shutil.which("java") is None and not os.environ.get("JAVA_HOME")):
+        hint = "install pyspark, not pyspark-client, and Java 17 or newer; or name a Spark Connect server"
+        raise ConfigurationInvalid("a local Spark needs Java and pyspark", hint=hint)
+    folder = Path(tempfile.mkdtemp(prefix="noisegate-spark-"))
+    token, port = secrets.token_hex(32), _free_port()
+    options = [f"--conf={name}={value}" for name, value in _conf(memory, port, folder).items()]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    process = subprocess.Popen(
+        ["sh", "-c", _UNTIL_INPUT_ENDS, "sh", str(submit), "--class", _SERVER, *options, "spark-internal"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env={**environment, "SPARK_CONNECT_AUTHENTICATE_TOKEN": token, "SPARK_CONF_DIR": str(folder)},
+    )
+    found = _Running(process, SparkAddress(f"sc://localhost:{port}/;token={token}"), folder)
+    try:
+        _wait_ready(port)
+        if not _answers(found.address):
+            raise BackendUnavailable("the local Spark does not answer", hint="is Java 17 or newer installed?")
+    except BaseException:
+        found.stop()
+        raise
+    return found
+
+
+def _conf(memory: SparkMemory, port: int, folder: Path) -> Mapping[str, str]:
+    return {
+        "spark.master": f"local[{memory.threads or '*'}]",
+        "spark.driver.memory": f"{memory.memory_mb}m",
+        "spark.driver.maxResultSize": f"{max(memory.memory_mb // 2, 256)}m",
+        "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        # Of a worker that was killed nobody takes the rows any more.
+        "spark.connect.execute.manager.detachedTimeout": "5s",
+        "spark.connect.session.manager.defaultSessionTimeout": "10m",
+        "spark.eventLog.enabled": "false",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "OFF",
+        "spark.local.dir": str(folder / "spill"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.shuffle.partitions": str(4 * (memory.threads or os.cpu_count() or 4)),
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_ready(port: int) -> None:
+    end = time.monotonic() + _START_S
+    while time.monotonic() < end:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(_LOOK_S)
+    raise BackendUnavailable("the local Spark does not start", hint="is Java 17 or newer installed?")
+
+
+def _answers(address: SparkAddress) -> bool:
+    try:
+        with opened_session(address, None):
+            return True
+    except BackendUnavailable:
+        return False
+
+
+@contextmanager
+def opened_spark_files(
+    url: str, limits: DatabaseLimits = DatabaseLimits(), patterns: TablePatterns = ()
+) -> Iterator[SparkCustody]:
+    """Open what a URL names, in the state that it has now, by the Spark that it names, or by one of this process.
+
+    Args:
+      limits: of a question; memory and processors are those of this process's Spark, for all questions together.
+      patterns: of the tables of the folder whose files the policy names.
+    Raises: ConfigurationInvalid, BackendUnavailable.
+    """
+    if url.startswith(CONNECT):
+        server, path = connect_and_folder(url)
+        address = SparkAddress(server)
+    else:
+        path = path_of(url)
+        refuse_memory_below(limits.memory_mb, LEAST_MEMORY_MB, "Spark")
+        address = local_spark(SparkMemory(limits.memory_mb or SparkMemory.memory_mb, limits.processes))
+    backend = SparkBackend.of_folder(address, ParquetFiles(path, patterns), SparkLimits.of_policy(limits))
+    with opened_session(backend.address, None) as session:
+        session.with_files(backend.tables)
+        yield SparkCustody(session, backend)
+
+
+@dataclass(frozen=True)
+class SparkCustody:
+    """One state of the files.
+
+    Attributes:
+      session: whose views are the files.
+      backend: which answers from this state of them alone.
+    """
+
+    session: SparkSession
+    backend: SparkBackend
+
+    @property
+    def name(self) -> str:
+        """That of the folder."""
+        return self.backend.path.stem
+
+    def namespaces(self) -> Sequence[str]:
+        """One, which is called as PostgreSQL calls its own."""
+        return ("public",)
+
+    def schema(self, namespaces: Sequence[str]) -> Schema:
+        """The structure, whatever the schemas are called."""
+        return self.backend.schema()
+
+    def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
+        """Nothing: every table of the files is in the structure."""
+        return ()
+
+    def estimates(self, schema: Schema, today: date) -> Estimates:
+        """None: files have no statistics that are not a look at the rows."""
+        return Estimates(today=today)
+
+    def refuse_unsafe_role(self) -> None:
+        """Files have no role; nothing writes them, and a session sees no others."""
+
+    def check_readable(self, schema: Schema) -> None:
+        """What a file may hold and Spark cannot read is guarded where it is read (`FileTable.values_sql`)."""
+
+    def count(self, statement: Statement) -> int:
+        """The number that a statement selects. Raises: Misfit where Spark does not take it; BackendFailed."""
+        text = statement.decode() if isinstance(statement, bytes) else statement.as_string(None)
+        tree = parse_one(text, read="postgres")
+        for table in tree.find_all(exp.Table):
+            if table.text("db") == FILES:
+                table.set("db", None)
+        try:
+            tables = list(self.session.tables(written(tree)))
+        except BackendFailed as error:
+            raise Misfit from error
+        if self.backend.changed():
+            raise BackendFailed("the files changed while they were counted", hint="try again")
+        ((value,),) = zip(*arrow_columns(tables, 1), strict=True)
+        return int(str(value))
+
+    def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
+        """Rows are not compared by Spark yet. Raises: BackendFailed."""
+        raise BackendFailed("rows of closed periods are not compared by Spark", hint="leave append_only out")

@@ -1,0 +1,210 @@
+"""A released answer or an explanation for a person: figures no finer than the noise, tables, what it costs.
+
+Numbers for people: thousands separated, and no more digits than the noise leaves meaningful.
+
+What a query would do and cost, for a person.
+
+A released answer for a person: as a table, or with one line per cell; what it cost below it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from planner.sql.sql_types import NUMBERS
+from server.cli.terminal import printable
+from server.explain.explanation_text import by_doubling, explanation_facts, noise_ratio, would_charge
+from server.query import Budget, Cell, Explanation, Interval, QueryResponse
+
+_MAX_DECIMALS = 9
+
+
+def decimals(interval: Interval | None) -> int:
+    """How many decimals tell the ends of an interval apart: two significant digits of its half-width, at most 9."""
+    if interval is None or interval.low is None or interval.high is None:
+        return 2
+    half_width = (interval.high - interval.low) / 2
+    if not math.isfinite(half_width) or half_width <= 0:
+        return 2
+    return min(max(1 - math.floor(math.log10(half_width)), 0), _MAX_DECIMALS)
+
+
+def cell_text(value: Cell, interval: Interval | None = None, *, exact: bool = False) -> str:
+    """A cell of an answer as a person reads it, all digits of an exact one; text is returned as it is."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,}" if exact else f"{value:,.{decimals(interval)}f}"
+    return value
+
+
+def interval_text(interval: Interval | None, *, whole: bool) -> str:
+    """An interval as a person reads it.
+
+    Args:
+      interval: None (a group key) gives an empty text.
+      whole: the value is a whole number, so the ends are shown without decimals, rounded outwards.
+    """
+    if interval is None:
+        return ""
+    digits = 0 if whole else decimals(interval)
+    low, high = _end(interval.low, digits, ROUND_FLOOR), _end(interval.high, digits, ROUND_CEILING)
+    if low is None and high is None:
+        return "unbounded"
+    if low is None:
+        return f"at most {high}"
+    return f"at least {low}" if high is None else f"{low} to {high}"
+
+
+def epsilon_text(value: float) -> str:
+    """A privacy parameter, shortest form that a person needs: 0.1, not 0.1000."""
+    return f"{value:.6g}"
+
+
+def _end(value: float | None, digits: int, rounding: str) -> str | None:
+    """One end of an interval with so many decimals, rounded away from the other end."""
+    if value is None:
+        return None
+    return f"{Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), rounding=rounding):,}"
+
+
+def explanation_view(explanation: Explanation) -> RenderableType:
+    """Facts, the noise as a function of tau, and the statement that the database would get."""
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="bold")
+    facts.add_column(overflow="fold")
+    for name, value in explanation_facts(explanation):
+        facts.add_row(name, Text(printable(value)))
+    facts.add_row("would charge", f"{would_charge(explanation)}; explaining is free")
+    if explanation.cannot_pay is not None:
+        facts.add_row("would be refused", Text(printable(str(explanation.cannot_pay)), style="bold red"))
+    parts: list[RenderableType] = [facts]
+    for label, noise in explanation.expected_noise:
+        parts.append(
+            Text(f"\nNoise of {printable(label)}, 95% of the time, by the contribution bound that will be chosen")
+        )
+        parts.append(_noise(noise))
+    parts.append(Text("\nThe database would get"))
+    parts.extend(Text("  " + printable(line)) for line in explanation.rewritten_sql.splitlines())
+    return Group(*parts)
+
+
+def _noise(noise: tuple[tuple[float, float], ...]) -> RenderableType:
+    """Pairs of (tau, half-width at 95%): one sentence where the noise is a multiple of tau, else a table."""
+    ratio = noise_ratio(noise)
+    if ratio is not None:
+        bounds = sorted(tau for tau, _ in noise)
+        return Text(f"  within {ratio:,.4g} times the bound, which lies between {bounds[0]:.3g} and {bounds[-1]:.3g}")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("contribution bound", justify="right", overflow="fold")
+    table.add_column("noise within", justify="right", overflow="fold")
+    for tau, half_width in by_doubling(noise):
+        table.add_row(f"{tau:,.6g}", f"{half_width:,.6g}")
+    return table
+
+
+def answer_table(response: QueryResponse) -> RenderableType:
+    """The answer as a table, intervals beside each aggregate, and below it what they cover and what it cost."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    aggregates = _aggregates(response)
+    for index, column in enumerate(response.columns):
+        numeric = column.type in NUMBERS
+        table.add_column(Text(printable(column.name)), justify="right" if numeric else "left", overflow="fold")
+        if aggregates[index]:
+            table.add_column(
+                f"{_percent(response)} {_INTERVALS.get(response.covers, 'noise')} interval", overflow="fold"
+            )
+    marked = any(response.weak) or any(response.cut)
+    if marked:
+        table.add_column("")
+    for index, (cells, intervals) in enumerate(zip(response.rows, response.intervals, strict=True)):
+        mark = [Text(_mark(response, index), style="bold red")] if marked else []
+        table.add_row(*_table_row(cells, intervals, aggregates, exact=response.covers == "exact"), *mark)
+    return Group(table, *map(Text, summary(response)))
+
+
+_INTERVALS = {"truth": "truth", "smoothed value": "noise and smoothing"}
+
+
+def _mark(response: QueryResponse, row: int) -> str:
+    """`weak`, where the noise is as large as the value; else `cut`, where more may be missing."""
+    marks = (("weak", response.weak), ("cut", response.cut))
+    return next((name for name, of_rows in marks if of_rows and of_rows[row]), "")
+
+
+def expanded_answer(response: QueryResponse) -> RenderableType:
+    """Each row under a heading: names, cells, intervals; below all what it cost."""
+    parts: list[RenderableType] = []
+    exact = response.covers == "exact"
+    for number, (cells, intervals) in enumerate(zip(response.rows, response.intervals, strict=True), 1):
+        grid = Table.grid(padding=(0, 2))
+        for column, cell, interval in zip(response.columns, cells, intervals, strict=True):
+            value = Text(printable(cell_text(cell, interval, exact=exact)))
+            ends = Text(interval_text(interval, whole=isinstance(cell, int)), style="dim")
+            grid.add_row(Text(printable(column.name), style="bold"), value, ends)
+        parts += [Text(f"row {number}", style="dim"), grid]
+    return Group(*parts, *map(Text, summary(response)))
+
+
+def summary(response: QueryResponse) -> Iterator[str]:
+    """Lines that say what the intervals cover and which rows say little, what was charged and what is left."""
+    yield from (printable(note) for note in response.notes)
+    if response.covers == "exact":
+        yield f"Nothing was charged. {left(response.budget)}"
+        return
+    yield f"{_price(response)} {left(response.budget)}"
+
+
+def _price(response: QueryResponse) -> str:
+    """What this request was charged, and for what."""
+    mechanism = printable(response.mechanism)
+    if not response.cached:
+        return f"Charged {privacy_text(response.epsilon, response.delta)} with {mechanism}."
+    if response.derived_from and not response.epsilon:
+        return "Nothing was charged: this follows from kept answers that you paid for before."
+    if response.epsilon:
+        return f"Charged {privacy_text(response.epsilon, response.delta)} for a kept answer of {mechanism}."
+    return f"Nothing was charged: this is the kept answer of {mechanism} that you paid for before."
+
+
+def left(budget: Budget) -> str:
+    """What is left of a budget, as a sentence."""
+    granted = privacy_text(budget.epsilon, budget.delta)
+    return f"Left: {privacy_text(budget.epsilon_left, budget.delta_left)} of {granted}."
+
+
+def privacy_text(epsilon: float, delta: float) -> str:
+    """`epsilon 1` or `epsilon 1, delta 1e-07`."""
+    text = f"epsilon {epsilon_text(epsilon)}"
+    return f"{text}, delta {epsilon_text(delta)}" if delta else text
+
+
+def _percent(response: QueryResponse) -> str:
+    """The intervals' confidence: `95%`."""
+    return f"{100 * response.confidence:.4g}%"
+
+
+def _aggregates(response: QueryResponse) -> list[bool]:
+    """Which columns carry intervals."""
+    return [any(row[index] is not None for row in response.intervals) for index in range(len(response.columns))]
+
+
+def _table_row(
+    cells: tuple[Cell, ...], intervals: tuple[Interval | None, ...], aggregates: list[bool], *, exact: bool
+) -> Iterator[Text]:
+    """The texts of one row."""
+    for cell, interval, aggregate in zip(cells, intervals, aggregates, strict=True):
+        yield Text(printable(cell_text(cell, interval, exact=exact)), style="bold" if aggregate else "")
+        if aggregate:
+            yield Text(interval_text(interval, whole=isinstance(cell, int)), style="dim")

@@ -1,1 +1,0 @@
-"""Asking the HTTP API."""

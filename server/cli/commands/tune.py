@@ -1,0 +1,164 @@
+"""The command `noisegate tune`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from server.cli.answer_view import epsilon_text
+from server.cli.commands.open_ledger import PolicyFile, act, opened
+from server.cli.failure import CommandFailed, ExitCode
+from server.cli.terminal import Format, Output, printable, show, show_rows, tell, write
+
+if TYPE_CHECKING:
+    from server.ledger.analyst import Act
+    from server.ledger.ledger import Ledger
+    from server.ledger.tuning import TuningRecord
+    from server.startup.open_services import Prepared
+    from server.tuning import Tuned
+
+
+_COLUMNS = ("measure", "above", "up_to", "people")
+
+
+def tune(
+    policy: PolicyFile,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            help="What it spends, for all histograms together. Left out: the newest tuning is shown again, free."
+        ),
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="This table alone, as the policy calls it.")] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="This alone: `rows`, or a column with a declared range.")
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Why; it stands in the ledger for good.")] = "noisegate tune",
+    yes: Annotated[bool, typer.Option("--yes", help="Write the proposal into the policy; for scripts.")] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Find by a private histogram how much people have, and propose where to clip: `clip` and `at_most` per table.
+
+    Of each table whose rows have one owner, people are counted by how many rows they own, and by the sum of each
+    column with a declared range. Noise hides each person, as in every answer. Everybody sees what is found, so the
+    epsilon is stated as a part of every analyst's guarantee. A second tuning adds to the first.
+
+    Nothing is written into the policy without a yes: on a terminal you are asked, a script says --yes.
+
+    Example:  noisegate tune --policy policy.toml --epsilon 1
+
+    Example:  noisegate tune --policy policy.toml --epsilon 0.5 --table visit --measure rows
+
+    Exit codes: 0 shown, 1 refused before anything was spent, 2 not tuned, 3 the dataset's budget is short.
+    """
+    from server.startup.open_services import prepare
+    from server.tuning import histograms
+
+    prepared = prepare(policy)
+    with opened(policy) as ledger:
+        if epsilon is None:
+            record = _newest(ledger)
+            found = _named(histograms(record), table, measure)
+        else:
+            record = _tuned(prepared, ledger, epsilon, table, measure, act(reason))
+            found = histograms(record)
+    if output is not Format.TABLE:
+        _show_rows(found, output)
+    _propose(prepared, record, found, yes=yes, shown=output is Format.TABLE)
+
+
+def _tuned(
+    prepared: Prepared, ledger: Ledger, epsilon: float, table: str | None, measure: str | None, by: Act
+) -> TuningRecord:
+    """Count, once it is clear that the policy and the data are those that questions are answered by."""
+    from planner.errors import InvalidSetting, SensitivityUnbounded, UnsupportedSQL
+    from privacy.entropy import OpendpEntropy
+    from server.errors import BudgetExhausted
+    from server.policy.accepted_policy import Change, refuse_weaker
+    from server.startup.open_services import check_keys
+    from server.tuning import measures
+    from server.tuning import tune as count
+
+    contract, schema, backend = prepared.file.policy, prepared.schema, prepared.backend
+    refuse_weaker(Change.to(prepared.file, schema, ledger))
+    try:
+        chosen = measures(contract, schema, backend.dialect, table, measure)
+        check_keys(prepared, ledger, by)
+        labels = [printable(f"{one.table}.{one.name}") for each in chosen for one in each.measures]
+        tell(f"Counting people by {', '.join(labels)}: epsilon {epsilon_text(epsilon)} for all together.")
+        record = count(chosen, contract, schema, backend, ledger, epsilon, by, OpendpEntropy())
+    except (InvalidSetting, SensitivityUnbounded, UnsupportedSQL) as error:
+        raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.REFUSED) from error
+    except BudgetExhausted as error:
+        raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.BUDGET_EXHAUSTED) from error
+    total = sum(one.epsilon for one in ledger.tunings() if one.state != "released")
+    tell(f"Spent. Every analyst's guarantee states epsilon {epsilon_text(total)} of tuning from now on.")
+    return record
+
+
+def _newest(ledger: Ledger) -> TuningRecord:
+    """The newest tuning that was finished. Raises: CommandFailed where there is none."""
+    finished = [one for one in ledger.tunings() if one.state == "committed"]
+    if not finished:
+        raise CommandFailed(
+            "nothing was tuned yet",
+            hint="name what it may spend, such as --epsilon 1; it becomes a part of every analyst's guarantee",
+            exit_code=ExitCode.REFUSED,
+        )
+    return finished[-1]
+
+
+def _named(found: tuple[Tuned, ...], table: str | None, measure: str | None) -> tuple[Tuned, ...]:
+    """The measures that were named, of those of a tuning. Raises: CommandFailed where there are none."""
+    named = tuple(one for one in found if table in (None, one.table) and measure in (None, one.measure))
+    if not named:
+        there = ", ".join(printable(one.label) for one in found)
+        raise CommandFailed(
+            "the newest tuning did not count that",
+            hint=f"it counted {there}; --epsilon counts anew",
+            exit_code=ExitCode.REFUSED,
+        )
+    return named
+
+
+def _show_rows(found: tuple[Tuned, ...], output: Format) -> None:
+    rows: list[tuple[str | float | int | None, ...]] = []
+    for one in found:
+        ends = (0.0, *one.histogram.ends, None)
+        if one.histogram.nothing is not None:
+            rows.append((one.label, None, 0.0, one.histogram.nothing))
+        rows += [(one.label, *ends[place : place + 2], count) for place, count in enumerate(one.histogram.people)]
+    show_rows(_COLUMNS, rows, output)
+
+
+def _propose(prepared: Prepared, record: TuningRecord, found: tuple[Tuned, ...], *, yes: bool, shown: bool) -> None:
+    """Show the histograms and what follows from them; write it into the policy with a yes."""
+    from server.cli.tuning import Proposal, bounds_words, difference, histogram_view, with_bounds, write_policy
+    from server.tuning import histograms
+
+    buckets = sum(len(one.histogram.people) for one in histograms(record))
+    proposals: list[Proposal] = []
+    for one in found:
+        bounds = one.histogram.bounds(buckets, prepared.file.policy.epsilon)
+        if shown:
+            show(histogram_view(one, buckets))
+            show(bounds_words(one, bounds, buckets))
+        if bounds is not None:
+            # With both, an interval allows for as many people above `clip` as noise could hide.
+            proposals.append(Proposal(one.table, one.measure, None, bounds.at_most))
+    if not proposals:
+        return
+    file = prepared.file
+    text = with_bounds(file.text, file.policy, proposals)
+    if text == file.text:
+        tell("The policy says so already.")
+        return
+    (write if shown else tell)(difference(file.text, text, file.path.name))
+    if not yes and not (sys.stdin.isatty() and typer.confirm(f"Write this into {file.path}?", err=True)):
+        tell(f"{file.path} is as it was; `noisegate tune --policy {file.path} --yes` writes this later, free.")
+        return
+    write_policy(file.path, file.text, text)
+    tell(f"Wrote {file.path}. A proxy that runs takes it over at SIGHUP or a reload.")
+    tell(f"Next: `noisegate policy check {file.path}` counts who has more than `at_most`, for you alone.")

@@ -1,1 +1,0 @@
-"""`noisegate shell`: questions one after another, as psql takes them, over HTTP."""

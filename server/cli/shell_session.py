@@ -1,0 +1,329 @@
+"""One analyst's session in the shell: its settings, what was typed cut to statements, and the commands that begin
+with a backslash.
+
+What was typed, cut to statements and commands.
+
+One analyst's session: its settings, and what is done with a statement.
+
+The shell's own commands, which begin with a backslash.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from rich.text import Text
+
+from server.cli.answer_view import answer_table, expanded_answer, explanation_view, left
+from server.cli.client import answered, ask, fetch, not_ours
+from server.cli.failure import CommandFailed, ExitCode
+from server.cli.terminal import Format, printable, show, show_rows, tell
+from server.http.answer_body import AnswerBody
+from server.http.budget_body import OutlookBody
+from server.http.schema_body import JoinOfTable, SchemaBody, TableOfSchema
+from server.pgwire.statements import split_statements
+from server.pgwire.statements.split_statements import split
+from server.query import Budget, Explanation
+
+
+def is_command(text: str) -> bool:
+    r"""Is it one of the shell's own commands, which a line end completes?
+
+    >>> is_command(r" \d orders"), is_command("SELECT 1;")
+    (True, False)
+    """
+    return text.lstrip().startswith("\\")
+
+
+def is_complete(text: str) -> bool:
+    """Does nothing remain open: no statement without its `;`, no quote, no comment?
+
+    >>> is_complete("SELECT 1;"), is_complete("SELECT ';"), is_complete("SELECT 1 /* ; "), is_complete(" ")
+    (True, False, False, True)
+    """
+    return is_command(text) or split_statements.is_complete(text)
+
+
+def units(lines: Iterable[str]) -> Iterator[str]:
+    r"""Statements and commands, one after another; the last statement needs no `;`.
+
+    >>> list(units(["SELECT 1;", r"\timing", "SELECT", "  2; SELECT 3"]))
+    ['SELECT 1', '\\timing', 'SELECT\n  2', 'SELECT 3']
+    """
+    pending = ""
+    for line in lines:
+        if not pending.strip() and is_command(line):
+            yield line.strip()
+            continue
+        pending += line if line.endswith("\n") else f"{line}\n"
+        if is_complete(pending):
+            yield from (found.text for found in split(pending))
+            pending = ""
+    yield from (found.text for found in split(pending))
+
+
+_Body = TypeVar("_Body", bound=BaseModel)
+_EXPLAIN = "EXPLAIN"
+
+
+@dataclass
+class Session:
+    r"""What the shell knows between two statements.
+
+    Attributes:
+      url, key: whom it asks, and as whom; the key is in no repr.
+      epsilon: what each question spends; None: the policy's default.
+      accuracy: the relative error that each question may have; None: each spends its epsilon.
+      nobody_adds_more_than: what one person adds to a group at most, as the analyst says; None: nothing is said.
+      timing: say how long a question took.
+      expanded: one line per cell instead of one per row.
+      last: the last statement that was asked, for `\explain`.
+      over: the analyst wants to leave.
+    """
+
+    url: str
+    key: str
+    epsilon: float | None = None
+    accuracy: float | None = None
+    nobody_adds_more_than: float | None = None
+    timing: bool = False
+    expanded: bool = False
+    last: str = ""
+    over: bool = False
+
+    def __repr__(self) -> str:
+        return f"Session({self.url!r})"
+
+    @cached_property
+    def schema(self) -> SchemaBody:
+        """What may be asked; looked up once. Raises: CommandFailed."""
+        return self._fetched("/v1/schema", SchemaBody)
+
+    def budget(self) -> OutlookBody:
+        """What is left. Raises: CommandFailed."""
+        return self._fetched("/v1/budget", OutlookBody)
+
+    def ask(self, statement: str) -> None:
+        """Ask a statement and show its answer; EXPLAIN before it only explains. Raises: CommandFailed."""
+        words = statement.split(None, 1)
+        if len(words) == 2 and words[0].upper() == _EXPLAIN:
+            self.explain(words[1])
+            return
+        self.last = statement
+        text = self._timed(lambda: answered(self.url, self.key, self._question(statement), sql=statement))
+        try:
+            response = AnswerBody.model_validate_json(text).response()
+        except ValidationError as error:
+            raise not_ours(self.url) from error
+        show(expanded_answer(response) if self.expanded else answer_table(response))
+
+    def explain(self, statement: str) -> None:
+        """Show what a statement would do and cost; free. Raises: CommandFailed."""
+        question = self._question(statement)
+        text = self._timed(lambda: ask(self.url, "/v1/explain", self.key, question, sql=statement))
+        try:
+            explanation = TypeAdapter(Explanation).validate_json(text)
+        except ValidationError as error:
+            raise not_ours(self.url) from error
+        show(explanation_view(explanation))
+
+    def _question(self, statement: str) -> dict[str, object]:
+        said = {"max_relative_error": self.accuracy, "nobody_adds_more_than": self.nobody_adds_more_than}
+        return {"sql": statement, "epsilon": self.epsilon, **said}
+
+    def _timed(self, work: Callable[[], str]) -> str:
+        begun = time.monotonic()
+        try:
+            return work()
+        finally:
+            if self.timing:
+                tell(f"Time: {time.monotonic() - begun:.3f} s")
+
+    def _fetched(self, path: str, kind: type[_Body]) -> _Body:
+        try:
+            return kind.model_validate_json(fetch(self.url, path, self.key))
+        except ValidationError as error:
+            raise not_ours(self.url) from error
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: what its argument is called, what it does in a few words, and what does it."""
+
+    argument: str
+    help: str
+    run: Callable[[Session, str], None]
+
+
+def run_command(session: Session, line: str) -> None:
+    r"""Run `\name argument`. Raises: CommandFailed for one that there is not, and what the command raises."""
+    name, _, argument = line.strip().rstrip(";").partition(" ")
+    command = COMMANDS.get(name)
+    if command is None:
+        raise CommandFailed(
+            f"there is no command {printable(name)}", hint=r"\? lists them", exit_code=ExitCode.REFUSED
+        )
+    command.run(session, argument.strip())
+
+
+def _refused(message: str, hint: str) -> CommandFailed:
+    return CommandFailed(message, hint=hint, exit_code=ExitCode.REFUSED)
+
+
+def _help(session: Session, argument: str) -> None:
+    del session, argument
+    written = {f"{name} {command.argument}": command.help for name, command in COMMANDS.items()}
+    width = max(map(len, written))
+    for name, about in written.items():
+        show(Text(f"  {name:<{width}} {about}"))
+
+
+def _leave(session: Session, argument: str) -> None:
+    del argument
+    session.over = True
+
+
+def _describe(session: Session, argument: str) -> None:
+    if not argument:
+        _tables(session, argument)
+        return
+    wanted = argument.lower()
+    tables = session.schema.tables
+    table = next((one for one in tables if wanted in (one.sql.lower(), one.name.lower())), None)
+    if table is None:
+        raise CommandFailed(f"there is no table {argument}", hint=r"\dt lists them", exit_code=ExitCode.REFUSED)
+    rows = [
+        (column.name, column.type, "" if column.nullable else "not null", column.note) for column in table.columns
+    ]
+    show_rows(("column", "type", "", "may be asked"), rows, Format.TABLE)
+    for join in table.joins:
+        show(Text(printable(_join(join))))
+    show(Text(_kind(table)))
+
+
+def _tables(session: Session, argument: str) -> None:
+    del argument
+    rows = [(table.sql, len(table.columns), _kind(table)) for table in session.schema.tables]
+    show_rows(("table", "columns", "answers"), rows, Format.TABLE)
+
+
+def _kind(table: TableOfSchema) -> str:
+    view = "a view, " if table.kind == "view" else ""
+    if table.public:
+        return f"{view}public: exact and free"
+    whose = "each row is somebody who is protected" if table.privacy_unit else "noisy and charged"
+    return f"{view}private: {whose}"
+
+
+def _join(join: JoinOfTable) -> str:
+    owner = "" if join.owning else " (does not own)"
+    return f"({', '.join(join.columns)}) references {join.table} ({', '.join(join.key)}){owner}"
+
+
+def _budget(session: Session, argument: str) -> None:
+    del argument
+    found = session.budget()
+    show(Text(left(Budget(found.epsilon, found.delta, found.epsilon_left, found.delta_left))))
+    show(Text(printable(f"Your budget protects at {found.guarantee}.")))
+    if found.questions_left is not None:
+        like = f"like your last {found.questions_like}" if found.questions_like > 1 else "like your last one"
+        show(Text(f"That is {found.questions_left:,} more questions {like}."))
+
+
+def _explain(session: Session, argument: str) -> None:
+    statement = argument or session.last
+    if not statement:
+        raise _refused("nothing to explain yet", r"\explain SELECT ...")
+    session.explain(statement)
+
+
+def _epsilon(session: Session, argument: str) -> None:
+    if argument == "default":
+        session.epsilon = None
+    elif argument:
+        session.epsilon = _positive(argument, _NO_EPSILON)
+    spent = "the policy's default" if session.epsilon is None else f"epsilon {session.epsilon:g}"
+    tell(f"Each question spends {spent}.")
+
+
+def _accuracy(session: Session, argument: str) -> None:
+    if argument == "default":
+        session.accuracy = None
+    elif argument:
+        session.accuracy = _positive(argument, _NO_ACCURACY)
+    if session.accuracy is None:
+        tell("Each question spends its epsilon, whatever its accuracy.")
+    else:
+        tell(
+            f"Each question spends the least that is expected to be within {100 * session.accuracy:g}% of its value."
+        )
+
+
+def _nobody_adds_more_than(session: Session, argument: str) -> None:
+    if argument in ("off", "default"):
+        session.nobody_adds_more_than = None
+    elif argument:
+        session.nobody_adds_more_than = _positive(argument, _NO_AMOUNT)
+    if session.nobody_adds_more_than is None:
+        tell("Nothing is said of what one person adds: intervals cover the answer after cutting.")
+        return
+    said = f"{session.nobody_adds_more_than:g}"
+    tell(f"Nobody adds more than {said} to a group, as you say: intervals are for the truth.")
+
+
+_NO_EPSILON = ("epsilon is a number above 0, or default", r"\epsilon 0.5")
+_NO_ACCURACY = ("an accuracy is a number above 0, or default", r"\accuracy 0.05")
+_NO_AMOUNT = ("what one person adds is a number above 0, or off", r"\nobody_adds_more_than 30")
+
+
+def _positive(text: str, otherwise: tuple[str, str]) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise _refused(*otherwise)
+    return value
+
+
+def _timing(session: Session, argument: str) -> None:
+    session.timing = _switched(argument, session.timing)
+    tell(f"Timing is {'on' if session.timing else 'off'}.")
+
+
+def _expanded(session: Session, argument: str) -> None:
+    session.expanded = _switched(argument, session.expanded)
+    tell(f"Expanded display is {'on' if session.expanded else 'off'}.")
+
+
+def _switched(argument: str, now: bool) -> bool:
+    return {"on": True, "off": False}.get(argument.lower(), not now)
+
+
+COMMANDS: Mapping[str, Command] = MappingProxyType(
+    {
+        r"\?": Command("", "these lines", _help),
+        r"\d": Command("[TABLE]", "columns, ranges, group keys and joins of a table; all tables", _describe),
+        r"\dt": Command("", "all tables", _tables),
+        r"\budget": Command("", "what is left of your budget", _budget),
+        r"\explain": Command("[SELECT]", "what it would do and cost, free; the last question without one", _explain),
+        r"\epsilon": Command("[NUMBER]", "what each question spends from now on, or `default`", _epsilon),
+        r"\accuracy": Command("[NUMBER]", "the relative error of each question from now on, or `default`", _accuracy),
+        r"\nobody_adds_more_than": Command(
+            "[NUMBER]",
+            "what one person adds to a group at most: intervals are for the truth; or `off`",
+            _nobody_adds_more_than,
+        ),
+        r"\timing": Command("[on|off]", "say how long each question took", _timing),
+        r"\x": Command("[on|off]", "one line per cell", _expanded),
+        r"\q": Command("", "leave; so does Ctrl-D", _leave),
+    }
+)
+"""In the order in which they are listed."""

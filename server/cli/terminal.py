@@ -1,0 +1,183 @@
+"""Where words go: data to stdout, messages to stderr, rows as a table, csv or json, a caret under an error's place.
+
+The line of a statement that an error points to, with a caret under the place.
+
+Where words go: data to stdout, messages to stderr, colours to terminals only.
+
+Rows for a person (a table), a spreadsheet (csv) or a program (json).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, TextIO, cast
+
+import typer
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from server.cli.failure import CommandFailed
+
+WIDTH = 76
+_ELLIPSIS = "..."
+
+
+def excerpt(sql: str, position: int) -> tuple[str, str]:
+    """The line that holds the position and a second one with a caret below it.
+
+    Args:
+      sql: the statement as it was sent.
+      position: 1-based character offset; one past the end points after the last character.
+    Returns: two strings that align in a fixed-width font, also below tabs and double-width characters; a long line is
+      cut on both sides to at most `WIDTH` characters besides its ellipses.
+    """
+    offset = min(max(position - 1, 0), len(sql))
+    start = sql.rfind("\n", 0, offset) + 1
+    end = sql.find("\n", offset)
+    line = sql[start : len(sql) if end < 0 else end]
+    line, column = _window(line, offset - start)
+    visible = "".join(c if c.isprintable() else " " for c in line)
+    return visible.rstrip(), " " * cell_len(visible[:column]) + "^"
+
+
+def _window(line: str, column: int) -> tuple[str, int]:
+    """At most `WIDTH` characters of the line around the column, and the column in what is left."""
+    if len(line) <= WIDTH:
+        return line, column
+    first = min(max(column - WIDTH // 2, 0), len(line) - WIDTH)
+    before = _ELLIPSIS if first > 0 else ""
+    after = _ELLIPSIS if first + WIDTH < len(line) else ""
+    return before + line[first : first + WIDTH] + after, len(before) + column - first
+
+
+_UNBOUNDED_COLUMNS = 10_000
+
+
+class SpareStream:
+    """A text stream that is written where it can be: what cannot is lost, and nobody who writes hears of it.
+
+    A log on a full disk, behind a closed pipe or without a descriptor must not cost anybody an answer.
+
+    Args:
+      stream: where to; None: nowhere.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write to the stream, or to nowhere once it is closed or gone; returns the number of characters."""
+        try:
+            return 0 if self._stream is None else self._stream.write(text)
+        except (OSError, ValueError):  # ValueError: it is closed, or cannot spell a character
+            return 0
+
+    def flush(self) -> None:
+        """Flush the stream, if it is still there."""
+        try:
+            if self._stream is not None:
+                self._stream.flush()
+        except (OSError, ValueError):
+            pass
+
+    def isatty(self) -> bool:
+        """Whether the stream is a terminal, and so colours are of use."""
+        try:
+            return self._stream is not None and self._stream.isatty()
+        except (OSError, ValueError):
+            return False
+
+
+def printable(text: str) -> str:
+    """The text with every control character spelled out, so that no answer can drive the terminal.
+
+    Line ends become spaces: what comes from elsewhere never starts a line of its own.
+    """
+    flat = " ".join(text.splitlines())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in flat)
+
+
+def console(stream: TextIO | SpareStream) -> Console:
+    """A console that folds at a terminal's edge and never in a pipe or a file."""
+    width = None if stream.isatty() else _UNBOUNDED_COLUMNS
+    return Console(file=cast(TextIO, stream), width=width, highlight=False, markup=False, emoji=False)
+
+
+def show(renderable: RenderableType) -> None:
+    """Print data: a table, or lines for a person, on stdout."""
+    console(sys.stdout).print(renderable)
+
+
+def write(text: str) -> None:
+    """Write data for a machine to stdout exactly as it is, ended by one line end."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def tell(message: str, *, style: str = "") -> None:
+    """Print a message for the person at the terminal on stderr; it is never folded, so it can be copied."""
+    console(SpareStream(sys.stderr)).print(Text(message, style=style), soft_wrap=True)
+
+
+def tell_failure(failure: CommandFailed) -> None:
+    """Print why a command failed: what (more lines if it lists things), where in the statement, one hint."""
+    line = Text.assemble(("error", "bold red"), f" {failure.code}: " if failure.code else ": ")
+    line.append("\n  ".join(map(printable, failure.message.splitlines())))
+    stderr = console(SpareStream(sys.stderr))
+    stderr.print(line, soft_wrap=True)
+    if failure.sql is not None and failure.position is not None:
+        source, caret = excerpt(failure.sql, failure.position)
+        stderr.print(Text("  " + source), soft_wrap=True)
+        stderr.print(Text("  " + caret, style="bold red"), soft_wrap=True)
+    if failure.hint:
+        stderr.print(Text.assemble(("hint: ", "bold"), printable(failure.hint)), soft_wrap=True)
+
+
+Value = str | int | float | bool | None
+
+
+class Format(StrEnum):
+    """How rows are written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+
+
+Output = Annotated[
+    Format,
+    typer.Option("--format", help="A table to read, csv for a spreadsheet, json (or --json) for a program."),
+]
+
+
+def show_rows(columns: Sequence[str], rows: Sequence[Sequence[Value]], output: Format) -> None:
+    """Write rows to stdout."""
+    if output is Format.JSON:
+        write(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2, ensure_ascii=False))
+    elif output is Format.CSV:
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
+        write(stream.getvalue())
+    else:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for index, column in enumerate(columns):
+            numeric = any(isinstance(row[index], int | float) and not isinstance(row[index], bool) for row in rows)
+            table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(_text(value)) for value in row))
+        show(table)
+
+
+def _text(value: Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return printable(value) if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.12g}"

@@ -1,0 +1,270 @@
+"""What `noisegate tune` shows (how much people have) and what it writes into the text of a policy.
+
+A histogram of what people have, for a person at a terminal: a table, bars, and in words what follows.
+
+Bounds written into the text of a policy: every comment and line stays as it is.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from planner.policy.policy import Policy, parse_policy
+from planner.policy.toml_section import section_of, toml_key
+from planner.schema import name_parts, table_name
+from privacy.mechanisms.contributions import Bounds, ContributionHistogram
+from server.cli.answer_view import epsilon_text
+from server.cli.failure import CommandFailed
+from server.cli.terminal import printable
+from server.tuning import BOUNDS, ROWS, Tuned
+
+_BAR = 32
+"""Characters of the longest bar."""
+
+_PARTS = " ▏▎▍▌▋▊▉"
+"""Eighths of a character."""
+
+_EMPTY_SHOWN = 2
+"""Buckets that are shown beyond the last one that people were seen in."""
+
+
+def histogram_view(tuned: Tuned, buckets: int) -> RenderableType:
+    """The table: a bucket, its noisy number of people, its share of those who have anything, a bar.
+
+    Args:
+      tuned: the measure.
+      buckets: of the whole tuning, in all histograms.
+    """
+    found = tuned.histogram
+    most = found.noise(buckets)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name, right in ((tuned.measure, True), ("people", True), ("share", True), ("", False)):
+        table.add_column(Text(printable(name)), justify="right" if right else "left", no_wrap=True)
+    total, tallest = sum(max(0, count) for count in found.people), max(1, *found.people)
+    if found.nothing is not None:
+        table.add_row("none", f"{found.nothing:,}", "", "")
+    for place, count in _shown(found, most):
+        style = "cyan" if count > most else "dim"
+        share = f"{max(0, count) / total:.1%}" if total else ""
+        table.add_row(_bucket(found, place), f"{count:,}", share, Text(_bar(count, tallest), style=style))
+    parts = len(found.people) - sum(1 for _ in _shown(found, most))
+    hidden = f" Buckets not shown, as nobody was seen there: {parts}." if parts else ""
+    note = (
+        f"Each number has noise; an empty bucket shows {most:,} at most (99% sure). Shares leave out `none`.{hidden}"
+    )
+    title = f"{tuned.label}: {_title(tuned)}, at epsilon {epsilon_text(found.epsilon)}"
+    return Group(Text(printable(title), style="bold"), table, Text(note, style="dim"))
+
+
+def bounds_words(tuned: Tuned, bounds: Bounds | None, buckets: int) -> str:
+    """What is proposed and what each bound does, in plain words.
+
+    Args:
+      tuned: the measure.
+      bounds: what follows from it; None: nothing does.
+      buckets: of the whole tuning.
+    """
+    found, label = tuned.histogram, printable(tuned.label)
+    most = found.noise(buckets)
+    if bounds is None:
+        if found.people[-1] > most:
+            return f"{label}: people have more than the last bucket tells apart, so nothing is proposed.\n"
+        return (
+            f"{label}: nobody stands out from noise of {most:,} people, so nothing is proposed. "
+            "A larger epsilon, or fewer measures, shows more.\n"
+        )
+    more = f"about {bounds.above:,} people have" if bounds.above else "nobody seen has"
+    clip = f"{bounds.clip:,.12g}"
+    each = f"{clip} rows" if tuned.measure == ROWS else f"a sum of {clip}"
+    return (
+        f"{label}: at_most {number(bounds.at_most)}. You promise that nobody has more, so that intervals hold the "
+        f"truth. Nobody was seen above {number(bounds.seen)}, though up to {most:,} people a bucket could be unseen. "
+        "Where the promise is wrong intervals may miss the truth; privacy holds.\n"
+        f"{label}: or clip at {number(bounds.clip)} instead, for narrower intervals of what is then counted. Of each "
+        f"person at most {each} will count; {more} more. Answers say how many are cut.\n"
+    )
+
+
+def number(value: float) -> str:
+    """A bound as TOML and people write it: without a point where it is whole.
+
+    >>> number(64.0), number(0.235), number(1050000.0)
+    ('64', '0.235', '1050000')
+    """
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _shown(found: ContributionHistogram, most: int) -> Iterator[tuple[int, int]]:
+    """The buckets from the first to a little beyond the last that people were seen in, with their numbers."""
+    seen = [place for place, count in enumerate(found.people) if count > most]
+    first = max(0, min(seen, default=0) - _EMPTY_SHOWN)
+    last = max(seen, default=0) + _EMPTY_SHOWN
+    yield from [pair for pair in enumerate(found.people) if first <= pair[0] <= last]
+
+
+def _bucket(found: ContributionHistogram, place: int) -> str:
+    ends = found.ends
+    return f"up to {ends[place]:,.12g}" if place < len(ends) else f"more than {ends[-1]:,.12g}"
+
+
+def _bar(count: int, tallest: int) -> str:
+    eighths = max(0, round(count * _BAR * 8 / tallest))
+    return ("█" * (eighths // 8) + _PARTS[eighths % 8]).rstrip()
+
+
+def _title(tuned: Tuned) -> str:
+    if tuned.measure == ROWS:
+        return "people by how many rows they own"
+    return f"people by the sum of their {tuned.measure}, signs aside"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The bounds of one measure.
+
+    Attributes:
+      table: its canonical name.
+      measure: `rows` or a column.
+      clip, at_most: in the measure's own unit; None: what the file says of it stays.
+    """
+
+    table: str
+    measure: str
+    clip: float | None
+    at_most: float | None
+
+
+def with_bounds(text: str, policy: Policy, proposals: Iterable[Proposal]) -> str:
+    """The text of a policy with the bounds; those of other measures stay.
+
+    Args:
+      text: of the file.
+      policy: what it says.
+      proposals: of tables that it declares.
+    Raises: CommandFailed, with the lines to write by hand, where the file spells a table otherwise than by a section.
+    """
+    wanted: dict[str, dict[str, dict[str, float]]] = {}
+    for one in proposals:
+        bounds = wanted.setdefault(one.table, {})
+        for name, value in zip(BOUNDS, (one.clip, one.at_most), strict=True):
+            if value is not None:
+                bounds.setdefault(name, {})[one.measure] = value
+    document = tomllib.loads(text)
+    meant, lines = deepcopy(document), text.splitlines()
+    settings = []
+    for table, bounds in wanted.items():
+        written = next((key for key in document["tables"] if _canonical(key, policy) == table), table)
+        there = document["tables"].get(written, {})
+        named = [name for name in BOUNDS if name in bounds or name in there]
+        merged = {name: {**there.get(name, {}), **bounds.get(name, {})} for name in named}
+        meant["tables"].setdefault(written, {}).update(merged)
+        new = [f"{name} = {_inline(values)}" for name, values in merged.items()]
+        settings += [section_of(table, policy.schemas), *new]
+        lines = _placed(lines, table, policy, new)
+    changed = "\n".join(lines) + "\n"
+    if not _says(changed, meant):
+        raise CommandFailed(
+            "the policy spells these tables in a way that is not changed by itself; nothing is written",
+            hint="write into it: " + " ".join(settings),
+        )
+    return changed
+
+
+def difference(before: str, after: str, name: str) -> str:
+    """A unified diff, with three lines around each change.
+
+    Args:
+      before, after: the texts.
+      name: of the file.
+    """
+    return "\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")) + "\n"
+
+
+def write_policy(path: Path, before: str, after: str) -> None:
+    """Put the text in the file's place, whole or not at all.
+
+    Args:
+      path: of the file.
+      before: what the file has to hold still.
+      after: what it is to hold.
+    Raises: CommandFailed, also where somebody has changed the file meanwhile.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if path.read_text(encoding="utf-8") != before:
+            raise CommandFailed(f"{path} was changed meanwhile; nothing is written", hint="run the command again")
+        temporary.touch(mode=0o600)
+        temporary.write_text(after, encoding="utf-8")
+        temporary.chmod(path.stat().st_mode & 0o7777)
+        temporary.replace(path)
+    except OSError as error:
+        raise CommandFailed(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _placed(lines: Sequence[str], table: str, policy: Policy, new: Sequence[str]) -> list[str]:
+    """The lines with the settings in the section of a table, which is made before its first subsection if need be."""
+    headers = [(at, _path(line)) for at, line in enumerate(lines) if line.lstrip().startswith("[")]
+    of_table = [(at, len(path)) for at, path in headers if path[:1] == ["tables"] and _is(path[1:2], table, policy)]
+    own = next((at for at, depth in of_table if depth == 2), None)
+    if own is None:
+        header = section_of(table, policy.schemas)
+        if not of_table:
+            return [*lines, "", header, *new]
+        first = of_table[0][0]
+        return [*lines[:first], header, *new, "", *lines[first:]]
+    end = next((at for at, _ in headers if at > own), len(lines))
+    body = [line for line in lines[own + 1 : end] if line.partition("=")[0].strip() not in BOUNDS]
+    return [*lines[: own + 1], *new, *body, *lines[end:]]
+
+
+def _path(line: str) -> list[str]:
+    """The keys of a section's header; none of a line that is no header."""
+    try:
+        found: Any = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return []
+    path = []
+    while isinstance(found, dict) and len(found) == 1:
+        ((key, found),) = found.items()
+        path.append(key)
+    return path
+
+
+def _is(written: Sequence[str], table: str, policy: Policy) -> bool:
+    return any(_canonical(one, policy) == table for one in written)
+
+
+def _canonical(written: str, policy: Policy) -> str | None:
+    try:
+        return table_name(*name_parts(written, policy.schemas[0]))
+    except ValueError:
+        return None
+
+
+def _inline(values: Mapping[str, float]) -> str:
+    return "{ " + ", ".join(f"{toml_key(name)} = {number(float(value))}" for name, value in values.items()) + " }"
+
+
+def _says(text: str, meant: Mapping[str, Any]) -> bool:
+    """Does a text say what is meant, and is it a policy? Raises: PolicyInvalid for bounds that it cannot hold."""
+    try:
+        same = tomllib.loads(text) == meant
+    except tomllib.TOMLDecodeError:
+        return False
+    if same:
+        parse_policy(text)
+    return same

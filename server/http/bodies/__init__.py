@@ -1,1 +1,0 @@
-"""Bodies of requests and responses, and their representations."""

@@ -1,0 +1,318 @@
+"""/v1/admin/accounts and /v1/admin/analysts: who may spend how much, and who holds keys.
+
+/v1/admin/accounts: who may spend how much.
+
+/v1/admin/analysts: who holds keys.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from fastapi import Query, Request
+from pydantic import BaseModel, Field, model_validator
+
+from server.http.authentication import (
+    AccountName,
+    ActBody,
+    Admin,
+    AnalystName,
+    Delta,
+    Epsilon,
+    Most,
+    Name,
+    Reader,
+    admin_router,
+    most,
+    services_of,
+)
+from server.http.budget_body import Protection, protection
+from server.http.openapi import problems
+from server.http.services import Custody
+from server.ledger.account import (
+    AccountBalance,
+    Accounting,
+    Grant,
+    GrantChange,
+    Renewal,
+    grant_before,
+    is_low,
+    named_account,
+)
+from server.ledger.analyst import Act, Analyst, Role, credentials_of, new_key
+
+router = admin_router()
+
+_ACCOUNTING = "Fixed when the account is made; left out, it is basic for a new one."
+_DELTA = "Left out, it stays as it is; a new group's is the policy's for an analyst, and the dataset's 0."
+_EVENT_DELTA = "The part of delta for events that have one themselves. Left out, it stays as it is."
+_WINDOW = (
+    "Seconds after which the account starts again from nothing. Left out, it stays as it is. With windows nothing "
+    "bounds what is learned over all time: k windows are k budgets."
+)
+
+_CAP = "The most that one query may spend, or `unlimited`. Left out, it stays as it is."
+
+_RENEW = (
+    "Start again with each such period of the calendar, in the place of a window; `never` ends either. Left out, it "
+    "stays as it is."
+)
+
+_TOTAL = (
+    "Where it renews, and there it must be said: the epsilon that all periods may come to, where renewal stops, "
+    "or `unlimited`. Left out, it stays as it is."
+)
+
+
+class AccountBody(Protection):
+    """An account: what it may spend, what is left, and what it protects at."""
+
+    account: str
+    epsilon: float
+    delta: float
+    event_delta: float
+    window_s: int | None
+    per_query_epsilon: float | None
+    epsilon_left: float = Field(description="The largest epsilon of one more query that fits; caps aside.")
+    delta_left: float
+    low: bool = Field(description="Is it about to run out: a tenth is left, or less?")
+
+    @classmethod
+    def of(cls, balance: AccountBalance) -> AccountBody:
+        """The body of a balance."""
+        grant = balance.grant
+        return cls.model_validate(
+            {
+                "account": balance.name,
+                "epsilon": grant.epsilon,
+                "delta": grant.delta,
+                "event_delta": grant.event_delta,
+                "window_s": grant.window_s,
+                "per_query_epsilon": grant.per_query_epsilon,
+                "epsilon_left": balance.epsilon_left,
+                "delta_left": balance.delta_left,
+                "low": is_low(balance),
+                **protection(balance),
+            }
+        )
+
+
+class GrantBody(ActBody):
+    """What an account may spend, all of it; what was spent stays spent, and what is left out stays as it is."""
+
+    epsilon: Epsilon
+    delta: Annotated[Delta | None, Field(description=_DELTA)] = None
+    accounting: Annotated[Accounting | None, Field(description=_ACCOUNTING)] = None
+    event_delta: Annotated[Delta | None, Field(description=_EVENT_DELTA)] = None
+    window_s: Annotated[int | None, Field(ge=60, description=_WINDOW)] = None
+    per_query_epsilon: Annotated[Most | None, Field(description=_CAP)] = None
+    renew: Annotated[Renewal | Literal["never"] | None, Field(description=_RENEW)] = None
+    most_in_total: Annotated[Most | None, Field(description=_TOTAL)] = None
+
+    @property
+    def change(self) -> GrantChange:
+        """What is said of the grant, as the ledger takes it."""
+        return GrantChange(
+            self.epsilon,
+            self.delta,
+            self.accounting,
+            self.event_delta,
+            self.window_s,
+            most(self.per_query_epsilon),
+            self.renew,
+            most(self.most_in_total),
+        )
+
+
+class TopUpBody(ActBody):
+    """What is added, of either."""
+
+    epsilon: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] = 0.0
+    delta: Delta = 0.0
+
+
+@router.get("/accounts", responses=problems(401, 403, 404, 422, 429, 500, 503))
+async def accounts(
+    request: Request,
+    reader: Reader,
+    analyst: Annotated[Name | None, Query(description="Only the accounts that pay for this analyst.")] = None,
+) -> list[AccountBody]:
+    """All accounts, or those that pay for one analyst."""
+    del reader
+    services = services_of(request)
+    return [AccountBody.of(one) for one in await services.lookups.call(services.ledger.accounts, analyst)]
+
+
+@router.put("/accounts/{account}", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
+async def grant(request: Request, admin: Admin, account: AccountName, body: GrantBody) -> AccountBody:
+    """Set what an account may spend; a group's and the dataset's account are made by it."""
+    services = services_of(request)
+    usual = services.pipeline.current.delta_of_analyst
+    act = body.act(admin)
+    return AccountBody.of(await services.lookups.call(_granted, services.ledger, account, body, usual, act))
+
+
+@router.post("/accounts/{account}/top-up", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
+async def top_up(request: Request, admin: Admin, account: AccountName, body: TopUpBody) -> AccountBody:
+    """Add to what an account may spend."""
+    services = services_of(request)
+    return AccountBody.of(await services.lookups.call(_topped_up, services.ledger, account, body, body.act(admin)))
+
+
+def _granted(ledger: Custody, named: str, body: GrantBody, usual_delta: float, act: Act) -> AccountBalance:
+    account = named_account(ledger, named)
+    ledger.grant(account, body.change.of(grant_before(ledger, account, usual_delta)), act)
+    return _balance(ledger, account)
+
+
+def _topped_up(ledger: Custody, named: str, body: TopUpBody, act: Act) -> AccountBalance:
+    account = named_account(ledger, named)
+    ledger.top_up(account, body.epsilon, body.delta, act)
+    return _balance(ledger, account)
+
+
+def _balance(ledger: Custody, account: str) -> AccountBalance:
+    return next(balance for balance in ledger.accounts() if balance.name == account)
+
+
+class AnalystBody(BaseModel):
+    """Who holds a key."""
+
+    name: str
+    role: Role
+    group: str | None
+    enabled: bool
+
+    @classmethod
+    def of(cls, analyst: Analyst) -> AnalystBody:
+        """The body of an analyst."""
+        return cls(name=analyst.name, role=analyst.role, group=analyst.group, enabled=analyst.enabled)
+
+
+class NewAnalystBody(ActBody):
+    """Somebody new, with a budget; windows and caps follow at /v1/admin/accounts."""
+
+    name: Name
+    epsilon: Epsilon
+    delta: Delta | None = Field(None, description="Left out, it is the policy's for an analyst, and 0 for others.")
+    role: Role = "analyst"
+    group: Name | None = None
+    accounting: Annotated[Accounting, Field(description="How charges add up; fixed now.")] = "basic"
+    event_delta: Annotated[Delta, Field(description="The part of delta for events that have one themselves.")] = 0.0
+    renew: Annotated[Renewal | None, Field(description="Start again with each such period of the calendar.")] = None
+    most_in_total: Annotated[
+        Most | None,
+        Field(
+            description="Where it renews, and there it must be said: the epsilon that all periods may come to, where "
+            "renewal stops, or `unlimited`."
+        ),
+    ] = None
+
+
+class ChangedAnalystBody(ActBody):
+    """What is to change; what is left out stays. `group: null` takes the analyst out of the group."""
+
+    role: Role | None = None
+    enabled: bool | None = None
+    group: Name | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set & {"role", "enabled", "group"}:
+            raise ValueError("give role, enabled or group")
+        return self
+
+
+class KeyBody(BaseModel):
+    """A key, shown this once."""
+
+    name: str
+    key: Annotated[str, Field(description="Only its hash is kept.")]
+
+
+class HolderBody(BaseModel):
+    """Who holds the key."""
+
+    name: str
+    role: Role
+
+
+@router.get("/holder", responses=problems(401, 403, 429, 500, 503))
+async def holder(request: Request, reader: Reader) -> HolderBody:
+    """Whose key this is, and its role: an admin changes things, an auditor sees them."""
+    services = services_of(request)
+    found = await services.reads.call(services.ledger.analyst, reader)
+    return HolderBody(name=found.name, role=found.role)
+
+
+@router.get("/analysts", responses=problems(401, 403, 429, 500, 503))
+async def analysts(request: Request, reader: Reader) -> list[AnalystBody]:
+    """All who hold or held keys."""
+    del reader
+    services = services_of(request)
+    return [AnalystBody.of(analyst) for analyst in await services.lookups.call(services.ledger.analysts)]
+
+
+@router.get("/analysts/{name}", responses=problems(401, 403, 404, 422, 429, 500, 503))
+async def analyst(request: Request, reader: Reader, name: AnalystName) -> AnalystBody:
+    """One analyst by name: role, group, and whether the key is enabled. 404 where there is none."""
+    del reader
+    services = services_of(request)
+    return AnalystBody.of(await services.lookups.call(services.ledger.analyst, name))
+
+
+@router.post("/analysts", status_code=201, responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 500, 503))
+async def add(request: Request, admin: Admin, body: NewAnalystBody) -> KeyBody:
+    """Add an analyst; the key is in this answer and nowhere else."""
+    services = services_of(request)
+    usual = services.pipeline.current.delta_of_analyst if body.role == "analyst" else 0.0
+    delta = usual if body.delta is None else body.delta
+    key = await services.lookups.call(_added, services.ledger, body, delta, body.act(admin))
+    return KeyBody(name=body.name, key=key)
+
+
+@router.post("/analysts/{name}/key", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
+async def rotate(request: Request, admin: Admin, name: AnalystName, body: ActBody) -> KeyBody:
+    """Give an analyst another key; the old one opens nothing from now on."""
+    services = services_of(request)
+    return KeyBody(name=name, key=await services.lookups.call(_rotated, services.ledger, name, body.act(admin)))
+
+
+@router.patch("/analysts/{name}", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
+async def change(request: Request, admin: Admin, name: AnalystName, body: ChangedAnalystBody) -> AnalystBody:
+    """Disable or enable, change the role or the group. What was spent stays spent."""
+    services = services_of(request)
+    return AnalystBody.of(await services.lookups.call(_changed, services.ledger, name, body, body.act(admin)))
+
+
+def _added(ledger: Custody, body: NewAnalystBody, delta: float, act: Act) -> str:
+    key = new_key()
+    credentials = credentials_of(key)
+    grant = Grant(
+        body.epsilon,
+        delta,
+        body.accounting,
+        body.event_delta,
+        renew=body.renew,
+        most_in_total=most(body.most_in_total),
+    )
+    ledger.add_analyst(
+        body.name, credentials, body.epsilon, delta, role=body.role, group=body.group, act=act, grant=grant
+    )
+    return key
+
+
+def _rotated(ledger: Custody, name: str, act: Act) -> str:
+    key = new_key()
+    ledger.set_credentials(name, credentials_of(key), act)
+    return key
+
+
+def _changed(ledger: Custody, name: str, body: ChangedAnalystBody, act: Act) -> Analyst:
+    if body.role is not None:
+        ledger.set_role(name, body.role, act)
+    if "group" in body.model_fields_set:
+        ledger.set_group(name, body.group, act)
+    if body.enabled is not None:
+        ledger.set_enabled(name, body.enabled, act)
+    return ledger.analyst(name)

@@ -1,0 +1,242 @@
+"""/v1/admin/policy, /data, /charges, /entries and /ledger: which policy and load are in force, what the ledger holds.
+
+/v1/admin/policy and /v1/admin/data: which policy is in force, and which load of the data.
+
+/v1/admin/charges, /entries, /ledger: what the ledger holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from fastapi import Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+
+from server.http.authentication import ActBody, Admin, Name, Reader, admin_router, services_of
+from server.http.openapi import MAX_NUMBER, problems
+from server.http.schema_body import SchemaBody
+from server.http.services import Services
+from server.ledger.charge import ChargeRecord, ChargeState
+from server.ledger.entry import Entry, EntryKind
+from server.ledger.export import EXPORTS
+
+router = admin_router()
+
+
+class ReloadBody(ActBody):
+    """Read the policy file anew."""
+
+    confirm: Annotated[
+        str | None,
+        Field(pattern=r"^[0-9a-f]{64}$", description="The hash of a policy that protects less, if you mean it."),
+    ] = None
+
+
+class PolicyBody(BaseModel):
+    """The policy in force."""
+
+    name: str
+    hash: str
+    changed: bool = Field(description="Is it another one than before?")
+    weaker: list[str] = Field(description="In what it protects less than the one before.")
+
+
+class DatasetBody(BaseModel):
+    """What every charge and every kept answer rests on."""
+
+    policy_hash: str = Field(description="Of the policy that this proxy answers under.")
+    accepted_policy_hash: str | None = Field(
+        description="Of the one that was accepted last; where it is another, a reload takes it over."
+    )
+    data_version: int
+    keeps_questions: bool = Field(description="Does the ledger keep the words of questions, sealed?")
+
+    @classmethod
+    async def of(cls, services: Services) -> DatasetBody:
+        """As it is now."""
+        accepted = await services.lookups.call(services.ledger.accepted_policy)
+        version = await services.lookups.call(services.ledger.data_version)
+        pipeline = services.pipeline.current
+        return cls(
+            policy_hash=pipeline.policy_hash,
+            accepted_policy_hash=accepted,
+            data_version=version,
+            keeps_questions=pipeline.keeps_questions,
+        )
+
+
+@router.get("/dataset", responses=problems(401, 403, 429, 500, 503))
+async def dataset(request: Request, reader: Reader) -> DatasetBody:
+    """Which policy is in force, which was accepted last, and the version of the data."""
+    del reader
+    return await DatasetBody.of(services_of(request))
+
+
+class PolicyChangesBody(BaseModel):
+    """What changed in the policy's text, as lines of unified diffs; addresses and key files are left out of it."""
+
+    last: list[str] = Field(description="From the policy that was accepted before to the one accepted last.")
+    pending: list[str] = Field(description="From that one to the file as it is now, which a reload would take over.")
+
+
+@router.get("/policy/changes", responses=problems(401, 403, 429, 500, 503))
+async def policy_changes(request: Request, reader: Reader) -> PolicyChangesBody:
+    """What changed in the policy; empty where nothing did, or where the text before is not kept."""
+    del reader
+    services = services_of(request)
+    found = await services.lookups.call(services.pipeline.changes)
+    return PolicyChangesBody(last=list(found.last), pending=list(found.pending))
+
+
+@router.get("/schema", responses=problems(401, 403, 429, 500, 503))
+async def schema(request: Request, reader: Reader) -> SchemaBody:
+    """What the policy in force lets analysts ask: who is protected, what is public, what a question may spend."""
+    del reader
+    services = services_of(request)
+    return SchemaBody.of(await services.lookups.call(services.pipeline.current.catalog))
+
+
+@router.post("/policy/reload", responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503))
+async def reload(request: Request, admin: Admin, body: ReloadBody) -> PolicyBody:
+    """Read the policy anew. One that is invalid, or weaker and not confirmed, leaves the one before in force."""
+    services = services_of(request)
+    now = await services.audits.call(services.pipeline.reload, body.act(admin), body.confirm)
+    return PolicyBody(name=now.name, hash=now.hash, changed=now.changed, weaker=list(now.weaker))
+
+
+@router.post("/data/bump", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
+async def bump(request: Request, admin: Admin, body: ActBody) -> DatasetBody:
+    """Say that the data is a new load: every question is measured, and charged, anew. Resets no spending.
+
+    Closed periods are compared by `noisegate data bump` alone, which has the custodian's key: none is kept by this.
+    """
+    services = services_of(request)
+    await services.lookups.call(services.ledger.bump_data, body.act(admin))
+    return await DatasetBody.of(services)
+
+
+_PAGE = 1000
+After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="The last number of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=_PAGE)]
+
+
+class ChargeRecordBody(BaseModel):
+    """A charge of the ledger: what was reserved, and what became of it."""
+
+    number: int
+    analyst: str
+    epsilon: float
+    delta: float
+    state: ChargeState
+    accounts: list[str] = Field(description="Who paid.")
+    repeats: int | None = Field(description="The charge whose kept answer was sold again.")
+    mechanism: str
+    request_id: str
+    policy_hash: str
+    plan_hash: str
+    reserved_at_ms: int = Field(description="To the hour: how long a question takes depends on the data.")
+    settled_at_ms: int | None = Field(description="To the hour.")
+
+    @classmethod
+    def of(cls, record: ChargeRecord) -> ChargeRecordBody:
+        """The body of a charge."""
+        charge = record.charge
+        return cls(
+            number=record.number,
+            analyst=charge.analyst,
+            epsilon=charge.epsilon,
+            delta=charge.delta,
+            state=record.state,
+            accounts=list(record.accounts),
+            repeats=charge.repeats,
+            mechanism=charge.mechanism,
+            request_id=charge.request_id,
+            policy_hash=charge.policy_hash,
+            plan_hash=charge.plan_hash,
+            reserved_at_ms=record.shown_reserved_at_ms,
+            settled_at_ms=record.shown_settled_at_ms,
+        )
+
+
+class EntryBody(BaseModel):
+    """An entry of the ledger."""
+
+    number: int
+    at_ms: int = Field(description="To the hour for questions, exactly for what custodians did.")
+    kind: EntryKind
+    content: Mapping[str, object]
+    hash: str = Field(description="SHA-256 over this entry and the hash before it, in hex.")
+
+    @classmethod
+    def of(cls, entry: Entry) -> EntryBody:
+        """The body of an entry."""
+        return cls(
+            number=entry.number,
+            at_ms=entry.shown_at_ms,
+            kind=entry.kind,
+            content=entry.content,
+            hash=entry.hash.hex(),
+        )
+
+
+class VerificationBody(BaseModel):
+    """What a walk over the whole ledger found."""
+
+    entries: int = Field(description="How many hold.")
+    head: str = Field(description="The hash of the last one: noted elsewhere, it proves everything before it.")
+    fault: str | None = Field(description="What does not hold.")
+
+
+@router.get("/charges", responses=problems(401, 403, 404, 422, 429, 500, 503))
+async def charges(
+    request: Request,
+    reader: Reader,
+    analyst: Annotated[Name | None, Query()] = None,
+    after: After = 0,
+    limit: Limit = 100,
+) -> list[ChargeRecordBody]:
+    """Charges in order, of one analyst or of all."""
+    del reader
+    services = services_of(request)
+    found = await services.lookups.call(services.ledger.charges, analyst, after=after, limit=limit)
+    return [ChargeRecordBody.of(record) for record in found]
+
+
+@router.get("/entries", responses=problems(401, 403, 422, 429, 500, 503))
+async def entries(
+    request: Request,
+    reader: Reader,
+    after: After = 0,
+    limit: Limit = 100,
+    acts_only: Annotated[bool, Query(description="Leave the charges out: the audit log of custodians.")] = False,
+) -> list[EntryBody]:
+    """Entries of the ledger in the order of their numbers, from behind `after`."""
+    del reader
+    services = services_of(request)
+    found = await services.lookups.call(services.ledger.entries, after=after, limit=limit, acts_only=acts_only)
+    return [EntryBody.of(entry) for entry in found]
+
+
+@router.post("/ledger/verify", responses=problems(401, 403, 429, 500, 503))
+async def verify(request: Request, reader: Reader) -> VerificationBody:
+    """Walk over the whole ledger: some ten seconds for a million entries; nobody waits for it."""
+    del reader
+    services = services_of(request)
+    found = await services.audits.call(services.ledger.verify)
+    return VerificationBody(entries=found.entries, head=found.head, fault=found.fault)
+
+
+@router.get(
+    "/ledger/export",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/csv": {}, "application/jsonl": {}}}, **problems(401, 403, 422, 429, 500, 503)},
+)
+async def export(
+    request: Request, reader: Reader, form: Annotated[Literal["csv", "json"], Query(alias="format")] = "json"
+) -> StreamingResponse:
+    """The charges as CSV, or every entry with its hash as one JSON object per line."""
+    del reader
+    media_type = "text/csv" if form == "csv" else "application/jsonl"
+    return StreamingResponse(EXPORTS[form](services_of(request).ledger), media_type=media_type)

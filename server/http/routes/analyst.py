@@ -1,0 +1,161 @@
+"""GET /v1/me, /v1/schema, /v1/budget and /v1/history: who asks, what may be asked, what is left, what was paid.
+
+GET /v1/me: who asks, and what answers rest on.
+
+GET /v1/schema: what may be asked.
+
+GET /v1/budget: what is left.
+
+GET /v1/history: what the analyst has asked for and paid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from server.http.authentication import Analyst, authenticated, services_of
+from server.http.budget_body import OutlookBody
+from server.http.openapi import MAX_NUMBER, problems
+from server.http.query_body import ParameterValue
+from server.http.representations import JSON
+from server.http.schema_body import SchemaBody
+from server.http.services import Custody
+from server.ledger.analyst import Analyst as Holder
+from server.ledger.analyst import Role
+from server.ledger.charge import ChargeRecord, ChargeState
+from server.ledger.question_texts import AskedText
+
+router = APIRouter()
+
+
+class MeBody(BaseModel):
+    """Who holds the key, and what an answer rests on that is given now."""
+
+    name: str
+    role: Role
+    group: str | None
+    dataset: str
+    policy_hash: str = Field(description="Of the policy in force, as charges carry it.")
+    data_version: int = Field(description="From 1; an answer of the same version is served again, free.")
+
+
+@router.get("/v1/me", responses=problems(401, 403, 429, 500, 503))
+async def me(request: Request, holder: Annotated[Holder, Depends(authenticated)]) -> MeBody:
+    """Whose key this is, of whatever role, and the policy and version of the data that an answer has now."""
+    services = services_of(request)
+    pipeline = services.pipeline.current
+    dataset = (await services.lookups.call(pipeline.catalog)).dataset
+    version = await services.reads.call(services.ledger.data_version)
+    return MeBody(
+        name=holder.name,
+        role=holder.role,
+        group=holder.group,
+        dataset=dataset,
+        policy_hash=pipeline.policy_hash,
+        data_version=version,
+    )
+
+
+@router.get("/v1/schema", responses=problems(401, 403, 429, 500, 503))
+async def schema(request: Request, analyst: Analyst) -> SchemaBody:
+    """Tables, columns, ranges, key domains and join paths."""
+    del analyst
+    services = services_of(request)
+    return SchemaBody.of(await services.lookups.call(services.pipeline.current.catalog))
+
+
+@router.get("/v1/budget", responses=problems(401, 429, 500, 503))
+async def budget(request: Request, analyst: Analyst) -> OutlookBody:
+    """What the analyst who asks was granted and what is left; at what it protects, and how many questions it is."""
+    services = services_of(request)
+    return OutlookBody.seen_by(analyst, await services.reads.outlook(analyst))
+
+
+_PAGE_BYTES = 1 << 20
+"""A page ends with the charge that reaches so many."""
+
+_AT_ONCE = 50
+"""Charges that are read of the ledger at a time, since with their words they may be large."""
+
+
+class PastCharge(BaseModel):
+    """A question that was charged."""
+
+    number: int
+    at: datetime
+    epsilon: float
+    delta: float
+    state: ChargeState
+    mechanism: str
+    request_id: str
+    plan_hash: str = Field(description="The same for questions that differ in their literals only.")
+    sql: str | None = Field(None, description="What was asked, where the ledger keeps the words of questions.")
+    parameters: list[ParameterValue] = Field([], description="The values of its placeholders.")
+
+    @classmethod
+    def of(cls, record: ChargeRecord, words: AskedText | None) -> PastCharge:
+        """The body of a charge."""
+        charge = record.charge
+        return cls(
+            number=record.number,
+            at=datetime.fromtimestamp(record.reserved_at_ms / 1000, UTC),
+            epsilon=charge.epsilon,
+            delta=charge.delta,
+            state=record.state,
+            mechanism=charge.mechanism,
+            request_id=charge.request_id,
+            plan_hash=charge.plan_hash,
+            sql=None if words is None else words.sql,
+            parameters=[] if words is None else words.plain,
+        )
+
+
+class HistoryBody(BaseModel):
+    """Charges, the newest first. The ledger keeps the words of questions where the custodian has it do so.
+
+    There are fewer of them than were asked for where their words are long: the next page, `before` the last number,
+    goes on from there, and one without charges is the end.
+    """
+
+    charges: list[PastCharge]
+
+
+@router.get("/v1/history", response_model=HistoryBody, responses=problems(401, 403, 422, 429, 500, 503))
+async def history(
+    request: Request,
+    analyst: Analyst,
+    before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER, description="Only charges with lower numbers.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> Response:
+    """What was charged to the analyst who asks. Asking such a question again is free."""
+    services = services_of(request)
+    newest = _newest(services.ledger, analyst, before, limit)
+    page = await services.lookups.call_for(analyst, _page, newest, services.pipeline.current.words)
+    return Response(page, media_type=JSON)
+
+
+def _newest(ledger: Custody, analyst: str, before: int | None, limit: int) -> Iterator[ChargeRecord]:
+    for left in range(limit, 0, -_AT_ONCE):
+        most = min(left, _AT_ONCE)
+        found = ledger.newest_charges(analyst, before=before, limit=most)
+        yield from found
+        if len(found) < most:
+            return
+        before = found[-1].number
+
+
+def _page(newest: Iterator[ChargeRecord], words: Callable[[ChargeRecord], AskedText | None]) -> bytes:
+    """The body of as many charges as a page has room for: what is not on it is not read."""
+    charges: list[bytes] = []
+    size = 0
+    for record in newest:
+        charges.append(PastCharge.of(record, words(record)).model_dump_json().encode())
+        size += len(charges[-1])
+        if size >= _PAGE_BYTES:
+            break
+    return b'{"charges":[' + b",".join(charges) + b"]}"

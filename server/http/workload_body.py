@@ -1,0 +1,229 @@
+"""The bodies of a workload: many questions with one epsilon, their answers, and how these come about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
+from pydantic_core import to_json
+
+from planner.binding.placeholders import MAX_PARAMETERS
+from server.http.answer_body import AnswerBody, BudgetBody, ChargeBody, json_pieces
+from server.http.query_body import CannotPayBody, ParameterValue
+from server.workload.workload import (
+    MOST_QUERIES,
+    WorkloadExplanation,
+    WorkloadItem,
+    WorkloadRequest,
+    WorkloadResponse,
+    WorkloadSummary,
+)
+
+_EXAMPLE: JsonDict = {
+    "queries": [
+        {"sql": "SELECT ward, count(*) FROM patient GROUP BY ward"},
+        {"sql": "SELECT month, count(*) FROM patient GROUP BY month", "weight": 4.0},
+        {"sql": "SELECT ward, month, count(*) FROM patient GROUP BY ward, month"},
+    ],
+    "epsilon": 0.5,
+}
+
+
+class WorkloadQueryBody(BaseModel):
+    """One question of a workload."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    sql: Annotated[str, Field(min_length=1, description="One SELECT.")]
+    parameters: Annotated[
+        list[ParameterValue],
+        Field(max_length=MAX_PARAMETERS, description="The values of $1, $2, ...; dates are text."),
+    ] = []
+    weight: Annotated[
+        float,
+        Field(gt=0, allow_inf_nan=False, description="An answer of weight 4 gets half the error of one of weight 1."),
+    ] = 1.0
+
+
+def _of_text(query: object) -> object:
+    """A question of which the text alone is given."""
+    return {"sql": query} if isinstance(query, str) else query
+
+
+class WorkloadBody(BaseModel):
+    """Many questions that are answered together, or not at all."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
+
+    queries: Annotated[
+        list[Annotated[WorkloadQueryBody, BeforeValidator(_of_text)]],
+        Field(min_length=1, max_length=MOST_QUERIES, description="One SELECT each; its text alone will do, too."),
+    ]
+    epsilon: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="For all questions together; the policy's default of one question if left out.",
+        ),
+    ] = None
+    max_relative_error: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="Instead of epsilon: how far an interval's end may be from its value in every answer, 0.05 is"
+            " 5%. It needs values that you have been told.",
+        ),
+    ] = None
+    delta: Annotated[
+        float | None,
+        Field(ge=0, lt=1, allow_inf_nan=False, description="For all questions together; the policy's if left out."),
+    ] = None
+    nobody_adds_more_than: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="What one person adds at most to a count or sum in one group of any question, or in what its"
+            " groups leave out, as you say: intervals are for the truth then, and questions about many rows of each"
+            " person add up.",
+        ),
+    ] = None
+
+    reuse: Annotated[
+        Literal["auto", "only"],
+        Field(
+            description="`only`: give the answers if they are free, and charge nothing; else refuse, with the price."
+        ),
+    ] = "auto"
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if self.epsilon is not None and self.max_relative_error is not None:
+            raise ValueError("give either epsilon or max_relative_error")
+        return self
+
+    def request(self, analyst: str, request_id: str, idempotency_key: str = "") -> WorkloadRequest:
+        """The workload as the pipeline takes it."""
+        items = tuple(WorkloadItem(one.sql, tuple(one.parameters), one.weight) for one in self.queries)
+        return WorkloadRequest(
+            analyst,
+            items,
+            self.epsilon,
+            self.max_relative_error,
+            self.delta,
+            request_id,
+            idempotency_key,
+            self.nobody_adds_more_than,
+            self.reuse,
+        )
+
+
+class MeasuredBody(BaseModel):
+    """A question that was measured, now or before, for one answer or several."""
+
+    keys: list[str] = Field(description="SQL of its group keys, as the database is asked.")
+    epsilon: float = Field(description="What it is released with.")
+    delta: float
+    charged: float = Field(description="Of epsilon, for this request; 0 where you had paid for it before.")
+    queries: list[int] = Field(description="The questions that follow from it, from 1.")
+
+
+class QueryPlannedBody(BaseModel):
+    """How one question is answered."""
+
+    how: Literal["alone", "together", "free"]
+    epsilon: float = Field(description="What it would need, asked alone, to be as accurate.")
+    half_width: float | None = Field(
+        description="Of its first noisy column's intervals, where it is known beforehand."
+    )
+    half_width_alone: float | None = Field(description="The same with equal shares, each question asked alone.")
+    why: str | None = Field(description="Why it is not answered together with others.")
+
+
+class SummaryBody(BaseModel):
+    """What a workload measures, and what its answers follow from."""
+
+    epsilon: float = Field(description="Of all that is measured; less is charged where some of it is paid for.")
+    delta: float
+    measured: list[MeasuredBody]
+    queries: list[QueryPlannedBody] = Field(description="One per question, in order.")
+    error_of_alone: float | None = Field(
+        description="The expected errors of all groups (root mean square), in multiples of what they would be with"
+        " equal shares, each question asked alone; times the root of the weight."
+    )
+    worst_of_alone: float | None = Field(
+        description="That of the worst question: 4/3 at most, and hardly above 1 where that gains enough."
+    )
+    strategy: str
+
+    @classmethod
+    def of(cls, summary: WorkloadSummary) -> SummaryBody:
+        """The body of a summary."""
+        return cls.model_validate(_finite(asdict(summary)))
+
+
+class WorkloadAnswerBody(BaseModel):
+    """The answers to a workload, each as `/v1/query` gives it."""
+
+    answers: list[AnswerBody] = Field(
+        description="In the order of the questions. The charge of each is its part of the whole charge."
+    )
+    summary: SummaryBody
+    charge: ChargeBody
+    budget: BudgetBody
+    request_id: str
+
+
+class WorkloadExplanationBody(BaseModel):
+    """What a workload would measure, how well its answers would be known, and what it would cost."""
+
+    summary: SummaryBody
+    charge: ChargeBody = Field(description="What it would cost now.")
+    budget: BudgetBody
+    cannot_pay: CannotPayBody | None = Field(None, description="How it would be refused now, as of one question.")
+
+    @classmethod
+    def of(cls, explanation: WorkloadExplanation) -> WorkloadExplanationBody:
+        """The body of an explanation."""
+        charge = ChargeBody(epsilon=explanation.charge_epsilon, delta=explanation.charge_delta)
+        short = explanation.cannot_pay
+        return cls(
+            summary=SummaryBody.of(explanation.summary),
+            charge=charge,
+            budget=BudgetBody.of(explanation.budget),
+            cannot_pay=None if short is None else CannotPayBody.model_validate(asdict(short)),
+        )
+
+
+def workload_pieces(response: WorkloadResponse) -> Iterator[bytes]:
+    """A `WorkloadAnswerBody` as JSON, in pieces that are made when they are asked for."""
+    yield b'{"answers":['
+    for place, answer in enumerate(response.answers):
+        if place:
+            yield b","
+        yield from json_pieces(answer)
+    rest = {
+        "summary": SummaryBody.of(response.summary),
+        "charge": ChargeBody(epsilon=response.epsilon, delta=response.delta),
+        "budget": BudgetBody.of(response.budget),
+        "request_id": response.request_id,
+    }
+    yield b"]"
+    for name, part in rest.items():
+        yield b"," + to_json(name) + b":" + to_json(part, inf_nan_mode="null")
+    yield b"}"
+
+
+def _finite(value: object) -> object:
+    """The same without numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,1 +1,0 @@
-"""Grants and balances in exact whole amounts."""

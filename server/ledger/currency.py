@@ -1,0 +1,230 @@
+"""Amounts as exact whole numbers in an account's currency: what a charge costs there, and what still fits.
+
+Budgets and charges as whole numbers, so that sums are exact and no order of charges overspends.
+
+Epsilon is counted in nano (1e-9), delta in atto (1e-18). What an analyst is charged is rounded up, what an analyst
+was granted or has left is rounded down: every rounding is on the side of the people in the data.
+
+Amounts in the currency of an account: what a charge costs there, and what still fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import lru_cache, reduce
+from typing import Any, cast
+
+from planner.errors import InvalidSetting
+from privacy.accounting.amounts import Charge as Amount
+from privacy.accounting.amounts import RenyiSpent, Spent, ZCDPSpent
+from privacy.accounting.basic import BasicAccountant, BudgetFilter
+from privacy.accounting.event import UNBOUNDED, ApproxDP, PrivacyEvent, PureDP
+from privacy.accounting.filters import Accountant, AnyFilter, build_filter, largest_epsilon
+from privacy.accounting.renyi import RenyiAccountant
+from privacy.accounting.zcdp import ZCDPAccountant
+from privacy.errors import InvalidParameter
+from server.ledger.account import Accounting
+from server.ledger.charge import Charge
+
+MAX_EPSILON = 1e9
+"""The largest epsilon that is counted: 1e18 nano, within a signed 64-bit integer."""
+
+_EPSILON_DIGITS = 9
+_DELTA_DIGITS = 18
+
+
+def charged_epsilon(epsilon: float) -> int:
+    """Nano-epsilon of a charge, rounded up.
+
+    Args:
+      epsilon: in (0, MAX_EPSILON].
+    Raises: InvalidSetting.
+    """
+    return _units(_checked_epsilon(epsilon), _EPSILON_DIGITS, ROUND_CEILING)
+
+
+def charged_delta(delta: float) -> int:
+    """Atto-delta of a charge, rounded up; delta in [0, 1). Raises InvalidSetting."""
+    return _units(_checked_delta(delta), _DELTA_DIGITS, ROUND_CEILING)
+
+
+def granted_epsilon(epsilon: float) -> int:
+    """Nano-epsilon of a budget, rounded down; epsilon in [1e-9, MAX_EPSILON]. Raises InvalidSetting."""
+    nano = _units(_checked_epsilon(epsilon), _EPSILON_DIGITS, ROUND_FLOOR)
+    if not nano:
+        raise InvalidSetting("a budget of epsilon is at least 1e-9")
+    return nano
+
+
+def granted_delta(delta: float) -> int:
+    """Atto-delta of a budget, rounded down; delta in [0, 1). Raises InvalidSetting."""
+    return _units(_checked_delta(delta), _DELTA_DIGITS, ROUND_FLOOR)
+
+
+def epsilon_of(nano: int) -> float:
+    """The largest float whose charge is at most `nano` nano-epsilon (0.0 for none)."""
+    return _float_at_most(Decimal(nano).scaleb(-_EPSILON_DIGITS))
+
+
+def delta_of(atto: int) -> float:
+    """The largest float whose charge is at most `atto` atto-delta."""
+    return _float_at_most(Decimal(atto).scaleb(-_DELTA_DIGITS))
+
+
+def _checked_epsilon(epsilon: float) -> float:
+    if not (math.isfinite(epsilon) and 0 < epsilon <= MAX_EPSILON):
+        raise InvalidSetting(f"epsilon must be above 0 and at most {MAX_EPSILON:g}.")
+    return epsilon
+
+
+def _checked_delta(delta: float) -> float:
+    if not (math.isfinite(delta) and 0 <= delta < 1):
+        raise InvalidSetting("delta must be at least 0 and below 1.")
+    return delta
+
+
+def _units(amount: float, digits: int, rounding: str) -> int:
+    """Through repr: 0.1 is meant as one tenth, not as the binary fraction a little above it."""
+    return int(Decimal(repr(float(amount))).scaleb(digits).to_integral_value(rounding))
+
+
+def _float_at_most(amount: Decimal) -> float:
+    nearest = float(amount)
+    return nearest if Decimal(repr(nearest)) <= amount else math.nextafter(nearest, 0.0)
+
+
+# The three accountants, filters and amounts go together: all follow from the accounting. The type checker cannot
+# know that, hence Any.
+_ACCOUNTANTS: dict[str, Accountant[Any]] = {
+    "basic": BasicAccountant(),
+    "zcdp": ZCDPAccountant(),
+    "renyi": RenyiAccountant(),
+}
+
+
+def nothing(accounting: Accounting) -> Spent:
+    """What an account has spent at first."""
+    return cast(Spent, _ACCOUNTANTS[accounting].nothing)
+
+
+def amount_of(accounting: Accounting, charge: Charge) -> Spent:
+    """What a charge costs an account, rounded up.
+
+    By basic composition that is (epsilon, delta), which the release satisfies whatever its event says.
+    Raises: InvalidSetting for an epsilon or delta out of range, and for an event without a rule.
+    """
+    amount = Amount(charged_epsilon(charge.epsilon), charged_delta(charge.delta))
+    if accounting == "basic":
+        return amount
+    try:
+        return _event_amount(accounting, charge.event or least_known(charge.epsilon, charge.delta))
+    except InvalidParameter as error:
+        raise InvalidSetting(f"This query cannot be charged: {error}.") from error
+
+
+def least_known(epsilon: float, delta: float) -> PrivacyEvent:
+    """The event of a release of which only (epsilon, delta) is known."""
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+
+
+def admits(accounting: Accounting, granted: tuple[int, int, int], spent: Spent, amount: Spent) -> bool:
+    """Whether an amount fits beside what is spent; granted is nano-epsilon, atto-delta and atto-delta for events.
+
+    Args:
+      accounting: the currency of the account.
+      granted: (nano-epsilon, atto-delta, atto-delta kept for events).
+      spent, amount: in that currency; whole numbers.
+    """
+    return cast(Any, _filter(accounting, *granted)).admits(spent, amount)  # type: ignore[no-any-return]
+
+
+def plus(spent: Spent, amount: Spent) -> Spent:
+    """The sum of two amounts of one currency."""
+    return cast(Spent, cast(Any, spent) + amount)
+
+
+def less(spent: Spent, amount: Spent) -> Spent:
+    """What is spent after an amount within it is given back; what had passed all bounds stays there.
+
+    Raises: InvalidParameter when the amount was not within it.
+    """
+    atto = spent.atto_delta - amount.atto_delta
+    if isinstance(spent, Amount) and isinstance(amount, Amount):
+        return Amount(spent.nano_epsilon - amount.nano_epsilon, atto)
+    if isinstance(spent, ZCDPSpent) and isinstance(amount, ZCDPSpent):
+        return ZCDPSpent(_femto_less(spent.femto_rho, amount.femto_rho), atto)
+    if isinstance(spent, RenyiSpent) and isinstance(amount, RenyiSpent) and spent.orders == amount.orders:
+        femto = tuple(map(_femto_less, spent.femto, amount.femto))
+        return RenyiSpent(femto, atto, spent.orders)
+    raise InvalidParameter("only an amount of the same currency is given back")
+
+
+def mean_times(amounts: Sequence[Spent], times: int, questions: int) -> Spent:
+    """So many times the mean of what so many questions cost, rounded up.
+
+    Args:
+      amounts: what was paid for them, at least one, of one currency; for some nothing may have been paid.
+      times: how many questions more.
+      questions: how many the amounts were paid for.
+    """
+    total = reduce(plus, amounts)
+
+    def scaled(amount: int) -> int:
+        return min(UNBOUNDED, -(-amount * times // questions))
+
+    atto = -(-total.atto_delta * times // questions)
+    if isinstance(total, Amount):
+        return Amount(-(-total.nano_epsilon * times // questions), atto)
+    if isinstance(total, ZCDPSpent):
+        return ZCDPSpent(scaled(total.femto_rho), atto)
+    return RenyiSpent(tuple(map(scaled, total.femto)), atto, total.orders)
+
+
+@lru_cache(maxsize=4096)
+def epsilon_left(accounting: Accounting, granted: tuple[int, int, int], spent: Spent, delta: float) -> float:
+    """The largest epsilon of one more query with a delta that fits, to the last 1e-9; 0.0 for none.
+
+    Args:
+      accounting: the currency of the account.
+      granted: (nano-epsilon, atto-delta, atto-delta kept for events).
+      spent: in that currency; whole numbers.
+      delta: of the query that is still to come, in [0, 1).
+    """
+    budget = _filter(accounting, *granted)
+    if isinstance(budget, BudgetFilter) and isinstance(spent, Amount):
+        left = budget.left(spent)
+        return epsilon_of(left.nano_epsilon) if charged_delta(delta) <= left.atto_delta else 0.0
+    at_most = epsilon_of(granted[0])
+    return largest_epsilon(cast(Any, budget), spent, lambda epsilon: least_known(epsilon, delta), at_most)
+
+
+def check_filter(accounting: Accounting, nano_epsilon: int, atto_delta: int, event_atto: int) -> None:
+    """Raises InvalidParameter when no filter keeps such a budget.
+
+    Args:
+      accounting: how the account composes.
+      nano_epsilon: of the budget, in 1e-9.
+      atto_delta: of the budget, in 1e-18.
+      event_atto: the part of delta for events alone, in 1e-18.
+    """
+    if accounting == "basic" and event_atto:
+        raise InvalidParameter("basic composition keeps no part of delta apart")
+    _filter(accounting, nano_epsilon, atto_delta, event_atto)
+
+
+@lru_cache(maxsize=1024)
+def _filter(accounting: Accounting, nano_epsilon: int, atto_delta: int, event_atto: int) -> AnyFilter:
+    if accounting == "basic":
+        return BudgetFilter(Amount(nano_epsilon, atto_delta))
+    return build_filter(accounting, epsilon_of(nano_epsilon), delta_of(atto_delta), delta_of(event_atto))
+
+
+@lru_cache(maxsize=1024)
+def _event_amount(accounting: Accounting, event: PrivacyEvent) -> Spent:
+    return cast(Spent, _ACCOUNTANTS[accounting].charge(event))
+
+
+def _femto_less(spent: int, amount: int) -> int:
+    return UNBOUNDED if spent == UNBOUNDED else spent - amount

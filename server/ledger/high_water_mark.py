@@ -1,0 +1,161 @@
+"""The marker beside the policy that remembers how far a ledger had come; refuses where the disk is full.
+
+Whether the disk takes more, asked of the file system; and its refusals under our names.
+
+The marker: a small file beside the policy that remembers which ledger there is and how far it had come.
+
+Deleting the ledger, or putting an old copy in its place, would give every analyst the spent budget back. The marker
+notices both, and by its hash also an old copy that went on in another way. It is written before every change of the
+ledger and when it is closed, so that an old copy is noticed unless all it misses is the last change of a process that
+was killed.
+
+It is overwritten in place, within one sector of the disk, and not synced: a killed process loses nothing of it, and
+after a power cut it may be some seconds old, but never ahead of the ledger.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from server.errors import LedgerFull, LedgerInvalid, LedgerReadOnly, LedgerUnavailable
+
+ROOM_BYTES = 1 << 20
+"""What must be free: a hundred charges and their answers, with SQLite's log of them."""
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+
+
+def check_room(folder: Path) -> None:
+    """Whether a file in the folder can grow by ROOM_BYTES; it is gone afterwards.
+
+    Raises: LedgerFull, LedgerReadOnly, LedgerUnavailable.
+    Cost: some ten microseconds; nothing is synced.
+    """
+    try:
+        with tempfile.TemporaryFile(prefix=".room-", dir=folder) as file:
+            os.posix_fallocate(file.fileno(), 0, ROOM_BYTES)
+    except OSError as error:
+        raise refused(error, "The ledger's folder could not be written.") from error
+
+
+def refused(error: OSError, message: str) -> LedgerUnavailable:
+    """The error of a file that could not be written: on a full disk, a read-only one, or for another reason."""
+    if error.errno in _FULL:
+        return LedgerFull(f"{message} The disk is full.")
+    if error.errno in _READ_ONLY:
+        return LedgerReadOnly(f"{message} It is read-only.")
+    return LedgerUnavailable(message)
+
+
+_LENGTH = 256
+"""Bytes; all markers have the same length, so that a new one covers the old one."""
+
+
+@dataclass(frozen=True)
+class HighWaterMark:
+    """What is known of the ledger.
+
+    Attributes:
+      ledger: its id.
+      entries: how many entries it certainly holds.
+      hash: of the last of these, in hex.
+      charges: how many charges it certainly holds; known of ledgers of version 1 alone, which had no entries.
+    """
+
+    ledger: str
+    entries: int
+    hash: str
+    charges: int = 0
+
+    @property
+    def sound(self) -> bool:
+        """Whether the fields are what they have to be."""
+        counts = all(type(count) is int and count >= 0 for count in (self.entries, self.charges))
+        return counts and isinstance(self.ledger, str) and isinstance(self.hash, str)
+
+
+def read_marker(path: Path) -> HighWaterMark | None:
+    """The marker, or None when there is none. Raises LedgerInvalid when it is not readable as one."""
+    try:
+        fields = json.loads(path.read_bytes())
+        old = fields.keys() == {"ledger", "charges"}
+        marker = HighWaterMark(entries=0, hash="", **fields) if old else HighWaterMark(**fields)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LedgerUnavailable("The ledger's marker could not be read.") from error
+    except (ValueError, AttributeError, TypeError) as error:
+        raise _unreadable(path) from error
+    if not marker.sound:
+        raise _unreadable(path)
+    return marker
+
+
+def write_marker(path: Path, marker: HighWaterMark) -> None:
+    """Overwrite the marker, or make it. Cost: some ten microseconds. Raises LedgerUnavailable."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY)
+        try:
+            os.pwrite(descriptor, _bytes(marker), 0)
+            if os.fstat(descriptor).st_size != _LENGTH:
+                os.ftruncate(descriptor, _LENGTH)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        _make_marker(path, marker)
+    except OSError as error:
+        raise refused(error, "The ledger's marker could not be written.") from error
+
+
+def sync_marker(path: Path) -> None:
+    """Make what was last written durable. Raises LedgerUnavailable."""
+    try:
+        _sync(path, os.O_RDONLY)
+    except OSError as error:
+        raise refused(error, "The ledger's marker could not be written.") from error
+
+
+def sync_directory(path: Path) -> None:
+    """Make the creation or renaming of a file in the directory durable."""
+    _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _make_marker(path: Path, marker: HighWaterMark) -> None:
+    """A new marker appears whole or not at all."""
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(_bytes(marker))
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise refused(error, "The ledger's marker could not be written.") from error
+
+
+def _bytes(marker: HighWaterMark) -> bytes:
+    text = json.dumps(asdict(marker)).encode()
+    assert len(text) < _LENGTH, "an id and a hash are short"
+    return text.ljust(_LENGTH - 1) + b"\n"
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unreadable(path: Path) -> LedgerInvalid:
+    return LedgerInvalid(f"The ledger's marker {path.name} is unreadable.", hint="Restore it from a backup.")

@@ -1,0 +1,563 @@
+"""A ledger in PostgreSQL, which several proxies share: connections, triggers, and how it is opened.
+
+The rules of the ledger as triggers of PostgreSQL.
+
+Connections to a ledger in PostgreSQL: durable settings, bounded waits, and its errors under our names.
+
+A ledger in PostgreSQL, which several proxies share.
+
+Creating a ledger in PostgreSQL, and opening one only if it is the one that belongs here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from server import libpq
+from server.errors import (
+    LedgerFull,
+    LedgerInvalid,
+    LedgerReadOnly,
+    LedgerUnavailable,
+    LedgerUncertain,
+    TooManyQueries,
+)
+from server.ledger.entry import Opened
+from server.ledger.high_water_mark import HighWaterMark, read_marker, sync_marker, write_marker
+from server.ledger.store import (
+    CHARGE_KEEPS,
+    CLOCK,
+    FAILURES_INDEX,
+    POSTGRES_TABLES,
+    SCHEMA_VERSION,
+    SINCE_VERSION_2,
+    TABLES,
+    Head,
+    Reading,
+    T,
+    Writing,
+)
+from server.ledger.store_ledger import StoreLedger
+from server.ledger.verify import absent, check_entries, check_marker, count_basic, gone
+from server.ledger.writes.clock import Steady, offset_in
+from server.ledger.writes.journal import Journal, hash_of
+
+SCHEMA = "noisegate_ledger"
+"""The schema that holds the tables, and nothing else."""
+
+_FUNCTIONS = f"""
+CREATE FUNCTION {SCHEMA}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'this would break the ledger' USING ERRCODE = 'integrity_constraint_violation';
+END $$;
+
+CREATE FUNCTION {SCHEMA}.last_entry() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT coalesce(max(number), 0) FROM {SCHEMA}.entries);
+END $$;
+
+CREATE FUNCTION {SCHEMA}.last_time() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN coalesce((SELECT at_ms FROM {SCHEMA}.entries ORDER BY number DESC LIMIT 1), 0);
+END $$;
+
+CREATE FUNCTION {SCHEMA}.last_charge() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT coalesce(max(number), 0) FROM {SCHEMA}.charges);
+END $$;
+
+CREATE FUNCTION {SCHEMA}.amount(saved text, field text) RETURNS bigint LANGUAGE sql IMMUTABLE AS
+$$ SELECT (saved::jsonb ->> field)::bigint $$;
+"""
+
+_ROW_RULES = {
+    "entries_follow": (
+        "INSERT ON entries",
+        f"NEW.number <> {SCHEMA}.last_entry() + 1 OR NEW.at_ms < {SCHEMA}.last_time()",
+    ),
+    "charge_begins_reserved": (
+        "INSERT ON charges",
+        f"NEW.state <> 'reserved' OR NEW.number <> {SCHEMA}.last_charge() + 1",
+    ),
+    "charge_is_settled_once": (
+        "UPDATE ON charges",
+        "OLD.state <> 'reserved' OR NEW.state = 'reserved' OR "
+        + " OR ".join(f"NEW.{column} IS DISTINCT FROM OLD.{column}" for column in CHARGE_KEEPS),
+    ),
+    "analyst_keeps_name": ("UPDATE ON analysts", "NEW.name <> OLD.name"),
+    "account_keeps_name": ("UPDATE ON accounts", "NEW.name <> OLD.name OR NEW.accounting <> OLD.accounting"),
+    "account_is_not_overspent": (
+        "UPDATE ON accounts",
+        "NEW.accounting = 'basic' AND ("
+        + " OR ".join(
+            f"{SCHEMA}.amount(NEW.spent, '{field}') < 0 OR {SCHEMA}.amount(NEW.spent, '{field}') >"
+            f" greatest(NEW.{field}, {SCHEMA}.amount(OLD.spent, '{field}'))"
+            for field in ("nano_epsilon", "atto_delta")
+        )
+        + ")",
+    ),
+}
+
+POSTGRES_RULES = (
+    _FUNCTIONS
+    + "".join(
+        f"CREATE TRIGGER {name} BEFORE {event} FOR EACH ROW WHEN ({broken}) EXECUTE FUNCTION {SCHEMA}.refuse();\n"
+        for name, (event, broken) in _ROW_RULES.items()
+    )
+    + "".join(
+        f"CREATE TRIGGER {table}_are_kept BEFORE {'UPDATE OR ' if unchanged else ''}DELETE OR TRUNCATE ON {table}"
+        f" FOR EACH STATEMENT EXECUTE FUNCTION {SCHEMA}.refuse();\n"
+        for table in TABLES
+        for unchanged in (table in ("identity", "entries", "answers"),)
+    )
+    + f"CREATE TABLE version AS SELECT {SCHEMA_VERSION}::bigint AS number;\n"
+)
+"""Triggers and the version; to be run after the tables were made."""
+
+
+BUSY_TIMEOUT_S = 10
+"""How long a writer waits for the other proxies' writers; one write takes milliseconds."""
+
+_OPTIONS = " ".join(
+    f"-c {setting}"
+    for setting in (
+        f"search_path={SCHEMA}",
+        f"lock_timeout={BUSY_TIMEOUT_S}s",
+        "synchronous_commit=on",
+        "idle_in_transaction_session_timeout=60s",  # a proxy that hangs does not hang the others
+        "tcp_keepalives_idle=10",  # a proxy that is cut off loses its sessions within half a minute
+        "tcp_keepalives_interval=5",
+        "tcp_keepalives_count=3",
+    )
+)
+
+_BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+# No other write begins before this one has ended, and every statement after the lock sees all that came before.
+_LOCK = f"LOCK TABLE {SCHEMA}.identity IN EXCLUSIVE MODE"
+
+_TIME_AND_HEAD = f"""
+SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, ({CLOCK}), number, at_ms, hash
+FROM (SELECT 1) AS one LEFT JOIN (
+    SELECT number, at_ms, hash FROM {SCHEMA}.entries ORDER BY number DESC LIMIT 1
+) AS last ON true
+"""
+
+NO_HEAD = Head()
+
+Clock = Callable[[], float]
+"""Seconds since the epoch."""
+
+
+class ConnectionLost(Exception):
+    """The connection broke.
+
+    Attributes:
+      sent: whether a write had been sent: then it is not known whether it was done.
+    """
+
+    sent = False
+
+
+class Conflict(Exception):
+    """PostgreSQL undid the transaction because of another; nothing was done."""
+
+
+@dataclass
+class PostgresView:
+    """What runs in one transaction.
+
+    Attributes:
+      connection: in a transaction.
+      clock: for tests; otherwise the server's.
+      retried: whether a commit of the same work may have been done before.
+      beginning: what a write asked for at its beginning: the server's clock, by how much the ledger is ahead of it,
+        and the last entry. It is waited for with the work's own first question.
+      steady: keeps the server's clock from running ahead.
+    """
+
+    connection: psycopg.Connection[tuple[Any, ...]]
+    clock: Clock | None = None
+    retried: bool = False
+    beginning: Callable[[], list[tuple[Any, ...]]] | None = None
+    steady: Callable[[int], int] = int
+    _now_ms: int | None = field(default=None, init=False)
+    _offset_ms: int | None = field(default=None, init=False)
+    _beginning: tuple[Any, ...] | None = field(default=None, init=False)
+
+    # What is read once is kept in a field. In Python 3.11 functools.cached_property holds one lock for all instances
+    # while it computes: a view that waits for another proxy's write would keep every other view waiting.
+
+    @property
+    def now_ms(self) -> int:
+        """The clock; the server's is read once."""
+        if self._now_ms is None:
+            self._now_ms = self._read_clock()
+        return self._now_ms
+
+    @property
+    def offset_ms(self) -> int:
+        """What is added to the clock."""
+        if self._offset_ms is None:
+            row = self.row(CLOCK) if self.beginning is None else (self._began[1],)
+            self._offset_ms = offset_in(None if row is None else row[0])
+        return self._offset_ms
+
+    @property
+    def head(self) -> Head:
+        """The last entry when a write began; views that only read do not know it."""
+        if self.beginning is None or self._began[2] is None:
+            return NO_HEAD
+        _, _, number, at_ms, link = self._began
+        return Head(number, at_ms, bytes(link))
+
+    def _read_clock(self) -> int:
+        if self.clock is not None:
+            return round(self.clock() * 1000)
+        if self.beginning is not None:
+            return self.steady(int(self._began[0]))
+        return self.steady(int(self.rows("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")[0][0]))
+
+    @property
+    def _began(self) -> tuple[Any, ...]:
+        assert self.beginning is not None, "only a write asks for it"
+        if self._beginning is None:
+            self._beginning = self.beginning()[0]
+        return self._beginning
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        return self.connection.execute(_placed(statement), values).fetchall()
+
+    def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
+        """The rows of a query that goes out with the next ones, when they are wanted."""
+        return self.connection.execute(_placed(statement), values).fetchall
+
+    def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
+        """The first row of a query, or None."""
+        return self.connection.execute(_placed(statement), values).fetchone()
+
+    def run(self, statement: str, *values: object) -> None:
+        """Execute a statement that changes rows, within the write under way; `?` stand for the values."""
+        self.connection.execute(_placed(statement), values)
+
+
+def connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
+    """Open a session of the ledger. Raises: ConnectionLost."""
+    try:
+        return libpq.connect(url, autocommit=True, connect_timeout=5, options=_OPTIONS, application_name="noisegate")
+    except psycopg.OperationalError as error:
+        raise ConnectionLost from error
+    except psycopg.Error as error:
+        raise LedgerUnavailable("The ledger's database refuses the connection.") from error
+
+
+@contextmanager
+def write_transaction(
+    connection: psycopg.Connection[tuple[Any, ...]],
+    clock: Clock | None,
+    retried: bool,
+    steady: Callable[[int], int] = int,
+) -> Iterator[PostgresView]:
+    """One atomic, durable write; no other runs beside it.
+
+    Args:
+      connection: to the ledger's database.
+      clock: of a test; None: the server's.
+      retried, steady: as of `PostgresView`.
+    Raises: LedgerUnavailable.
+    """
+    with translated(connection):
+        try:
+            # In the pipeline a statement waits for the server only when its rows are read.
+            with connection.pipeline():
+                connection.execute(_BEGIN_WRITE)
+                connection.execute(_LOCK)
+                yield PostgresView(connection, clock, retried, connection.execute(_TIME_AND_HEAD).fetchall, steady)
+                # Sent with the last statements: after an error the server skips what follows in the pipeline, so a
+                # COMMIT that is done says that all of it was.
+                done = connection.execute("COMMIT")
+            if done.statusmessage != "COMMIT":
+                raise LedgerUnavailable("The ledger's database did not commit.")
+        except BaseException:
+            with suppress(psycopg.Error):  # a lost connection has rolled back by itself
+                connection.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def read_transaction(
+    connection: psycopg.Connection[tuple[Any, ...]], clock: Clock | None, steady: Callable[[int], int] = int
+) -> Iterator[PostgresView]:
+    """One consistent view, beside any writer."""
+    with translated(connection):
+        try:
+            with connection.pipeline():
+                connection.execute(_BEGIN_READ)
+                yield PostgresView(connection, clock, steady=steady)
+                connection.execute("ROLLBACK")
+        except BaseException:
+            with suppress(psycopg.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def translated(connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[None]:
+    """Give psycopg's errors our names; their words are not for clients and stay in the cause.
+
+    Raises: Conflict, ConnectionLost, LedgerFull, LedgerInvalid, LedgerReadOnly, LedgerUnavailable, TooManyQueries.
+    """
+    try:
+        yield
+    except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:
+        raise Conflict from error
+    except psycopg.errors.LockNotAvailable as error:
+        raise TooManyQueries("The ledger is busy.", hint="Try again.") from error
+    except psycopg.errors.DiskFull as error:
+        raise LedgerFull("The ledger could not be written: its database's disk is full.") from error
+    except psycopg.errors.ReadOnlySqlTransaction as error:
+        raise LedgerReadOnly("The ledger could not be written: its database is read-only.") from error
+    except psycopg.IntegrityError as error:
+        raise LedgerInvalid("The ledger refused a change that breaks its rules.") from error
+    except psycopg.Error as error:
+        if connection.closed or error.diag.severity_nonlocalized == "FATAL":  # its last word: the session has ended
+            connection.close()
+            raise ConnectionLost from error
+        raise LedgerUnavailable("The ledger could not be read or written.") from error
+
+
+@lru_cache(maxsize=256)
+def _placed(statement: str) -> str:
+    """With psycopg's placeholders; all statements are constants of this package."""
+    assert "%" not in statement, "statements hold no % of their own"
+    return statement.replace("?", "%s")
+
+
+_PAUSES_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+"""Before each further attempt: a server that starts again has three seconds."""
+
+_LOST_MEANWHILE = "The ledger's database was lost while it was written."
+
+
+class PostgresStore:
+    """A Store (see the Protocol); made by `create_postgres_ledger` or `open_postgres_ledger`.
+
+    One connection writes and one reads, each behind its lock, and each is made anew when it is lost. While one of
+    them lives the server knows that this process does: that is the lease of its reservations. A proxy that was cut
+    off from the server and taken for dead finds them settled as crashed; it cannot commit, and the charges stand.
+
+    Args:
+      url: of the database, as a role that may write the tables.
+      marker: the marker file beside the policy.
+      clock: for tests; otherwise the server's, which all proxies share.
+    """
+
+    def __init__(self, url: str, marker: Path, clock: Clock | None = None) -> None:
+        self.instance = str(uuid.uuid4())
+        self._url = url
+        self._marker = marker
+        self._clock = clock
+        self._steady = Steady()
+        self._known = Head()
+        self._write_lock = threading.Lock()
+        self._writer: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._read_lock = threading.Lock()
+        self._reader: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._closed = False
+        self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
+
+    @property
+    def local(self) -> bool:
+        """No: a read may wait for the network."""
+        return False
+
+    def write(self, work: Callable[[Writing], T]) -> T:
+        """Do the work in one write, and again after a conflict or a lost connection."""
+        with self._write_lock:
+            return self._tried(lambda retried: self._write_once(work, retried))
+
+    def read(self, work: Callable[[Reading], T]) -> T:
+        """Do short work in one view."""
+        with self._read_lock:
+            return self._tried(lambda _: self._read_once(work))
+
+    def walk(self, work: Callable[[Reading], T]) -> T:
+        """Do long work in a view of its own."""
+        return self._tried(lambda _: self._walk_once(work))
+
+    def check_writable(self) -> None:
+        """Whether the database takes a write: one that leaves everything as it is."""
+        self.write(lambda writing: writing.run("UPDATE version SET number = number"))
+
+    def is_dead(self, writing: Writing, instance: str) -> bool:
+        """Whether no session of the process that made an instance is left."""
+        return bool(writing.rows("SELECT pg_try_advisory_xact_lock(?)", _lease(instance))[0][0])
+
+    def close(self) -> None:
+        """Let go of the connections; twice is once."""
+        with self._write_lock, self._read_lock:
+            if not self._closed:
+                self._closed = True
+                self._drop()
+                sync_marker(self._marker)
+
+    def _write_once(self, work: Callable[[Writing], T], retried: bool) -> T:
+        new = self._writer is None or self._writer.closed
+        if self._writer is None or new:
+            self._writer = self._session()
+        try:
+            return self._written(self._writer, work, new, retried)
+        except ConnectionLost as error:
+            error.sent = True
+            raise
+
+    def _written(
+        self,
+        writer: psycopg.Connection[tuple[Any, ...]],
+        work: Callable[[Writing], T],
+        new: bool,
+        retried: bool,
+    ) -> T:
+        with write_transaction(writer, self._clock, retried, self._steady) as view:
+            if new and self._known.number and hash_of(view, self._known.number) != self._known.hash:
+                raise LedgerInvalid("The ledger's database came back without what it had promised to keep.")
+            done = work(view)
+            self._known = view.head  # durable: what is written now is not yet
+            write_marker(self._marker, HighWaterMark(self.id, view.head.number, view.head.hash.hex()))
+            return done
+
+    def _read_once(self, work: Callable[[Reading], T]) -> T:
+        if self._reader is None or self._reader.closed:
+            self._reader = self._session()
+        with read_transaction(self._reader, self._clock, self._steady) as view:
+            return work(view)
+
+    def _walk_once(self, work: Callable[[Reading], T]) -> T:
+        with connect(self._url) as connection, read_transaction(connection, self._clock, self._steady) as view:
+            return work(view)
+
+    def _session(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """A new session, which holds the lease."""
+        connection = connect(self._url)
+        with translated(connection):
+            connection.execute("SELECT pg_advisory_lock_shared(%s)", (_lease(self.instance),))
+        return connection
+
+    def _tried(self, once: Callable[[bool], T]) -> T:
+        """Try, and try again; every further attempt is told that an earlier one may have been done."""
+        if self._closed:
+            raise LedgerUnavailable("The ledger is closed.")
+        lost: Exception | None = None
+        uncertain = False
+        for pause in (None, *_PAUSES_S):
+            if pause is not None:
+                time.sleep(pause)
+            try:
+                return once(lost is not None)
+            except (Conflict, ConnectionLost) as error:
+                lost = error
+                uncertain = uncertain or (isinstance(error, ConnectionLost) and error.sent)
+            except (LedgerUnavailable, TooManyQueries) as error:
+                if uncertain:  # this attempt did nothing, but what an earlier one did could not be looked up
+                    raise LedgerUncertain(_LOST_MEANWHILE) from error
+                raise
+        if uncertain:
+            raise LedgerUncertain(_LOST_MEANWHILE) from lost
+        raise LedgerUnavailable("The ledger's database could not be reached.") from lost
+
+    def _drop(self) -> None:
+        for connection in (self._writer, self._reader):
+            if connection is not None:
+                connection.close()
+
+
+def _lease(instance: str) -> int:
+    """The number of the advisory lock that an instance holds: 64 bits of a hash of it."""
+    return int.from_bytes(hashlib.sha256(instance.encode()).digest()[:8], signed=True)
+
+
+_NAME = "in PostgreSQL"
+
+
+def create_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> StoreLedger:
+    """Make a new ledger in the schema `noisegate_ledger` of a database, and its marker, then open it.
+
+    Raises: LedgerInvalid (there is one already), LedgerMissing (the marker knows one that is gone),
+      LedgerUnavailable.
+    """
+    with closing(_connected(url)) as connection:
+        if read_marker(marker) is not None and not _exists(connection):
+            raise gone(_NAME)
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        with translated(connection), connection.transaction():
+            try:
+                connection.execute(f"CREATE SCHEMA {SCHEMA}")
+            except (psycopg.errors.DuplicateSchema, psycopg.errors.UniqueViolation) as error:
+                raise LedgerInvalid("There is a ledger in this database already.") from error
+            _fill(connection, clock)
+    return open_postgres_ledger(url, marker, clock)
+
+
+def open_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> StoreLedger:
+    """Open the ledger that the marker knows; without a marker, adopt the ledger and mark it.
+
+    Raises: LedgerMissing (there is none), LedgerInvalid (another one, an older one, an edited one, or one of
+      another version), LedgerUnavailable, TooManyQueries.
+    """
+    with closing(_connected(url)) as connection:
+        if not _exists(connection):
+            raise absent(_NAME) if read_marker(marker) is None else gone(_NAME)
+        with write_transaction(connection, clock, retried=False) as view:
+            _migrate(view)
+            if view.rows("SELECT to_regclass(?) IS NULL", f"{SCHEMA}.failures")[0][0]:
+                view.run(FAILURES_INDEX)
+            check_marker(view, view.rows("SELECT id FROM identity")[0][0], marker, f"The ledger {_NAME}")
+            check_entries(view)
+    return StoreLedger(PostgresStore(url, marker, clock))
+
+
+def _migrate(view: PostgresView) -> None:
+    """Bring a ledger of an older version here, within the write that opens it; there is none older than 2."""
+    (version,) = view.rows("SELECT number FROM version")[0]
+    if version not in (2, SCHEMA_VERSION):
+        raise LedgerInvalid(f"The ledger has version {version}; this Noisegate reads versions 2 to {SCHEMA_VERSION}.")
+    if version == 2:
+        for statement in SINCE_VERSION_2:
+            view.run(statement)
+        count_basic(view)
+        view.run("UPDATE version SET number = ?", SCHEMA_VERSION)
+
+
+def _connected(url: str) -> psycopg.Connection[tuple[Any, ...]]:
+    try:
+        return connect(url)
+    except ConnectionLost as error:
+        raise LedgerUnavailable("The ledger's database could not be reached.") from error
+
+
+def _exists(connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
+    with translated(connection):
+        return connection.execute("SELECT to_regnamespace(%s) IS NOT NULL", (SCHEMA,)).fetchall()[0][0] is True
+
+
+def _fill(connection: psycopg.Connection[tuple[Any, ...]], clock: Clock | None) -> None:
+    """Make the tables and their rules, and write the first entry; only the owner may use them."""
+    connection.execute(f"REVOKE ALL ON SCHEMA {SCHEMA} FROM PUBLIC")
+    connection.execute(POSTGRES_TABLES + POSTGRES_RULES)
+    identity = str(uuid.uuid4())
+    connection.execute("INSERT INTO identity VALUES (1, %s)", (identity,))
+    Journal(PostgresView(connection, clock), identity, 0).append(Opened(identity))

@@ -1,0 +1,643 @@
+"""A ledger in one SQLite file, the default: connections, locks, triggers, older versions, and how it is opened.
+
+Connections to the SQLite ledger: durable settings, bounded waits, and sqlite's errors under our names.
+
+Who has the ledger open: locks that the operating system drops when a process dies, however it dies.
+
+The rules of the ledger as triggers of SQLite.
+
+A ledger in one SQLite file: the default, for one machine.
+
+Bringing ledgers of older versions to this one; within the transaction that opens them, so wholly or not at all.
+
+Creating a ledger in a SQLite file, and opening one only if it is the one that belongs here.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import queue
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from privacy.accounting.amounts import Charge as Amount
+from server.errors import LedgerFull, LedgerInvalid, LedgerReadOnly, LedgerUnavailable, ServerError, TooManyQueries
+from server.ledger.account import analyst_account
+from server.ledger.analyst import Act, Credentials
+from server.ledger.charge import Charge
+from server.ledger.currency import delta_of, epsilon_of
+from server.ledger.entry import AnalystAdded, Opened, entry_content
+from server.ledger.high_water_mark import (
+    HighWaterMark,
+    check_room,
+    read_marker,
+    refused,
+    sync_directory,
+    sync_marker,
+    write_marker,
+)
+from server.ledger.store import (
+    CHARGE_KEEPS,
+    CLOCK,
+    FAILURES_INDEX,
+    SCHEMA_VERSION,
+    SINCE_VERSION_2,
+    SQLITE_TABLES,
+    TABLES,
+    Head,
+    Reading,
+    T,
+    Writing,
+)
+from server.ledger.store_ledger import StoreLedger
+from server.ledger.terms import Terms
+from server.ledger.verify import absent, check_entries, check_marker, count_basic, gone
+from server.ledger.writes import account_rows, charge_rows
+from server.ledger.writes.administer import open_account, signed
+from server.ledger.writes.clock import Steady, offset_in
+from server.ledger.writes.journal import Journal, head
+
+BUSY_TIMEOUT_S = 10.0
+"""How long a writer waits for another process's writer; one write takes milliseconds."""
+
+LOG_BYTES = 4 << 20
+"""The write-ahead log's usual length: SQLite begins it anew after some 1,000 pages. Beyond it, it is cut."""
+
+_RETRY_S = 0.001
+
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_NOT_OURS = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT})
+
+
+def connect(path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+    """Open an existing ledger file for writing; usable from any thread, one at a time.
+
+    WAL lets readers go on beside a writer. synchronous=FULL syncs each commit before it returns: without it a
+    power cut could forget a charge whose answer has left.
+
+    Raises: LedgerInvalid (not a database), LedgerUnavailable (cannot be opened).
+    """
+    with translated():
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=rw",  # mode=rw: a missing file is an error, never a new empty ledger
+            uri=True,
+            timeout=busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """One atomic, durable write; BEGIN IMMEDIATE, so that what is read in it cannot change before it is used."""
+    with translated():
+        _begin(connection)
+        try:
+            yield
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+
+def shrink_log(connection: sqlite3.Connection, log: Path) -> None:
+    """Give the disk back what a large commit left of the write-ahead log, which SQLite would keep for the next one.
+
+    Waits for nobody: where a reader still needs the log, or another process writes, a later commit tries again.
+    """
+    try:
+        if log.stat().st_size <= LOG_BYTES:
+            return
+    except OSError:  # there is none
+        return
+    with translated(), _waiting_for_nobody(connection):
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+@contextmanager
+def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """One consistent view, beside any writer."""
+    with translated():
+        connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Give sqlite's errors our names; their words are not for clients and stay in the cause.
+
+    Raises: LedgerFull, LedgerInvalid, LedgerReadOnly, LedgerUnavailable, TooManyQueries.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = _primary_code(error)
+        if code in _BUSY:
+            raise TooManyQueries("The ledger is busy.", hint="Try again.") from error
+        if code in _NOT_OURS:
+            raise LedgerInvalid("The ledger is damaged, or refused a change that breaks its rules.") from error
+        if code == sqlite3.SQLITE_FULL:
+            raise LedgerFull("The ledger could not be written: its disk is full.") from error
+        if code == sqlite3.SQLITE_READONLY:
+            raise LedgerReadOnly("The ledger could not be written: it is read-only.") from error
+        raise LedgerUnavailable("The ledger could not be read or written.") from error
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    """Become the one writer, asking every millisecond within the connection's busy timeout.
+
+    SQLite's own wait sleeps up to 100 ms between two attempts; beside a process that writes all the time it starves.
+    """
+    with _waiting_for_nobody(connection) as limit_s:
+        deadline = time.monotonic() + limit_s
+        while not _begun(connection, last=time.monotonic() >= deadline):
+            time.sleep(_RETRY_S)
+
+
+@contextmanager
+def _waiting_for_nobody(connection: sqlite3.Connection) -> Iterator[float]:
+    """Without the connection's busy timeout, in seconds, which is given."""
+    (limit_ms,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        yield limit_ms / 1000
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {limit_ms}")
+
+
+def _begun(connection: sqlite3.Connection, *, last: bool) -> bool:
+    """One attempt; a busy ledger is an error only in the last one."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if last or _primary_code(error) not in _BUSY:
+            raise
+        return False
+    return True
+
+
+def _primary_code(error: sqlite3.Error) -> int:
+    """SQLite's result code without its extension; errors of Python's binding have none and count as general."""
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
+
+
+class ProcessLock:
+    """A locked file beside the ledger, held as long as an instance has the ledger open.
+
+    A reservation may be called crashed only when the instance that made it can settle it no more; that is when its
+    file is gone or its lock can be had. The lock guards that one decision; the budget never depends on it.
+
+    Args:
+      ledger: the ledger's file.
+      instance: unique; its file is locked before it makes its first reservation.
+    """
+
+    def __init__(self, ledger: Path, instance: str) -> None:
+        self._ledger = ledger
+        self._path = self._file_of(instance)
+        try:
+            hidden = ledger.with_name(f".{self._path.name}")
+            self._file = hidden.open("ab")
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            hidden.rename(self._path)  # nobody ever sees the file of a living instance unlocked
+        except OSError as error:
+            raise refused(error, "The ledger's folder could not be written.") from error
+        prefix = self._file_of("").name
+        for name in [path.name for path in ledger.parent.iterdir() if path.name.startswith(prefix)]:
+            self.is_dead(name.removeprefix(prefix))  # who was killed leaves a file
+
+    def is_dead(self, instance: str) -> bool:
+        """Whether an instance that made a reservation has ended. Raises: LedgerUnavailable."""
+        path = self._file_of(instance)
+        try:
+            with path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink(missing_ok=True)
+        except BlockingIOError:
+            return False
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            raise LedgerUnavailable("The ledger's folder could not be read.") from error
+        return True
+
+    def _file_of(self, instance: str) -> Path:
+        return self._ledger.with_name(f"{self._ledger.name}-open-{instance}")
+
+    def close(self) -> None:
+        """Let go; twice is once."""
+        if not self._file.closed:
+            self._path.unlink(missing_ok=True)
+            self._file.close()
+
+
+def is_open(ledger: Path) -> bool:
+    """Whether some living process has the ledger open. Raises: LedgerUnavailable."""
+    for path in ledger.parent.glob(f"{ledger.name}-open-*"):
+        try:
+            with path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise LedgerUnavailable("The ledger's folder could not be read.") from error
+    return False
+
+
+APPLICATION_ID = 0x4E474C47
+"""'NGLG' in the file's header: this SQLite file is a Noisegate ledger."""
+
+_KEPT = """
+CREATE TRIGGER {table}_are_kept BEFORE DELETE ON {table}
+BEGIN SELECT RAISE(ABORT, 'nothing is ever deleted from a ledger'); END;
+"""
+
+_UNCHANGED = """
+CREATE TRIGGER {table}_do_not_change BEFORE UPDATE ON {table}
+BEGIN SELECT RAISE(ABORT, 'this is never changed'); END;
+"""
+
+_ONCE = """
+CREATE TRIGGER {table}_are_made_once BEFORE INSERT ON {table} WHEN EXISTS (SELECT 1 FROM {table} WHERE {same})
+BEGIN SELECT RAISE(ABORT, 'this is there already'); END;
+"""
+
+_RULES = f"""
+CREATE TRIGGER entries_follow BEFORE INSERT ON entries
+WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM entries)
+    OR NEW.at_ms < (SELECT at_ms FROM entries ORDER BY number DESC LIMIT 1)
+BEGIN SELECT RAISE(ABORT, 'an entry has the next number, and is not older than the last'); END;
+
+CREATE TRIGGER charge_begins_reserved BEFORE INSERT ON charges
+WHEN NEW.state <> 'reserved' OR NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM charges)
+    OR (NEW.idempotency_key <> '' AND EXISTS (
+        SELECT 1 FROM charges WHERE analyst = NEW.analyst AND idempotency_key = NEW.idempotency_key))
+BEGIN SELECT RAISE(ABORT, 'a charge begins reserved, with the next number'); END;
+
+CREATE TRIGGER charge_is_settled_once BEFORE UPDATE ON charges
+WHEN OLD.state <> 'reserved' OR NEW.state = 'reserved'
+    OR {" OR ".join(f"NEW.{column} IS NOT OLD.{column}" for column in CHARGE_KEEPS)}
+BEGIN SELECT RAISE(ABORT, 'a charge changes once, from reserved to settled'); END;
+
+CREATE TRIGGER analyst_keeps_name BEFORE UPDATE ON analysts WHEN NEW.name IS NOT OLD.name
+    OR EXISTS (SELECT 1 FROM analysts WHERE key_hash = NEW.key_hash AND name <> OLD.name)
+BEGIN SELECT RAISE(ABORT, 'an analyst keeps the name, and shares no key'); END;
+
+CREATE TRIGGER account_keeps_name BEFORE UPDATE ON accounts
+WHEN NEW.name IS NOT OLD.name OR NEW.accounting IS NOT OLD.accounting
+BEGIN SELECT RAISE(ABORT, 'an account keeps its name and its accounting'); END;
+
+CREATE TRIGGER account_is_not_overspent BEFORE UPDATE OF spent ON accounts
+WHEN NEW.accounting = 'basic' AND (
+    NEW.spent ->> 'nano_epsilon' > max(NEW.nano_epsilon, OLD.spent ->> 'nano_epsilon')
+    OR NEW.spent ->> 'atto_delta' > max(NEW.atto_delta, OLD.spent ->> 'atto_delta')
+    OR NEW.spent ->> 'nano_epsilon' < 0 OR NEW.spent ->> 'atto_delta' < 0)
+BEGIN SELECT RAISE(ABORT, 'an account never spends more than it was granted'); END;
+"""
+
+SQLITE_RULES = (
+    _RULES
+    + "".join(_KEPT.format(table=table) for table in TABLES)
+    + "".join(_UNCHANGED.format(table=table) for table in ("identity", "entries", "answers"))
+    # INSERT OR REPLACE deletes without firing the triggers of deletion.
+    + _ONCE.format(table="analysts", same="name = NEW.name OR key_hash = NEW.key_hash")
+    + _ONCE.format(table="accounts", same="name = NEW.name")
+    + _ONCE.format(table="answers", same="number = NEW.number")
+    + _ONCE.format(table="identity", same="only_row = NEW.only_row")
+)
+"""Triggers; to be run after the tables were made."""
+
+
+Clock = Callable[[], float]
+"""Seconds since the epoch."""
+
+
+@dataclass
+class SqliteView:
+    """What runs in one transaction of a connection.
+
+    Attributes:
+      connection: in a transaction.
+      clock: read once, at the beginning.
+      steady: keeps it from running ahead.
+      head: the last entry then.
+      retried: never; a commit of SQLite has an answer.
+    """
+
+    connection: sqlite3.Connection
+    clock: Clock
+    retried: bool = False
+    steady: Callable[[int], int] = int
+
+    def __post_init__(self) -> None:
+        self.now_ms = self.steady(round(self.clock() * 1000))
+        self.head: Head = head(self)
+        self._offset_ms: int | None = None
+
+    @property
+    def offset_ms(self) -> int:
+        """What is added to the clock; read once."""
+        if self._offset_ms is None:
+            row = self.row(CLOCK)
+            self._offset_ms = offset_in(None if row is None else row[0])
+        return self._offset_ms
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        return self.connection.execute(statement, values).fetchall()
+
+    def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
+        """The rows of a query, as they are now."""
+        rows = self.rows(statement, *values)
+        return lambda: rows
+
+    def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
+        """The first row of a query, or None."""
+        found: tuple[Any, ...] | None = self.connection.execute(statement, values).fetchone()
+        return found
+
+    def run(self, statement: str, *values: object) -> None:
+        """Execute a statement that changes rows, within the write under way; `?` stand for the values."""
+        self.connection.execute(statement, values)
+
+
+class SqliteStore:
+    """A Store (see the Protocol); made by `create_ledger` or `open_ledger`.
+
+    One connection writes, behind a lock. Each read has a connection to itself, so that a lookup of a key waits
+    neither for a writer (with WAL) nor for a longer read.
+
+    Args:
+      path: an existing, checked ledger file.
+      marker: the marker file beside the policy.
+      clock: for the times of entries.
+    """
+
+    def __init__(self, path: Path, marker: Path, clock: Clock = time.time) -> None:
+        self.instance = str(uuid.uuid4())
+        self._path = path
+        self._log = path.with_name(f"{path.name}-wal")
+        self._marker = marker
+        self._clock = clock
+        self._steady: Callable[[int], int] = Steady() if clock is time.time else int
+        self._process_lock = ProcessLock(path, self.instance)
+        self._write_lock = threading.Lock()
+        self._writer = connect(path)
+        self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()  # those that nobody uses now
+        self._closed = threading.Event()
+        self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
+
+    @property
+    def local(self) -> bool:
+        """Whether the store is a file of this machine: it is, so reads need no thread of their own."""
+        return True
+
+    def write(self, work: Callable[[Writing], T]) -> T:
+        """Do the work in one write."""
+        with self._write_lock:
+            with transaction(self._writer):
+                done = work(self._begun())
+            with suppress(ServerError):  # the write is durable; what is left of its log takes room, and harms nobody
+                shrink_log(self._writer, self._log)
+            return done
+
+    def read(self, work: Callable[[Reading], T]) -> T:
+        """Do short work in one view."""
+        with self._reader() as reader, read_transaction(reader):
+            return work(SqliteView(reader, self._clock, steady=self._steady))
+
+    def walk(self, work: Callable[[Reading], T]) -> T:
+        """Do long work in a view of its own."""
+        with closing(connect(self._path)) as connection, read_transaction(connection):
+            return work(SqliteView(connection, self._clock, steady=self._steady))
+
+    def check_writable(self) -> None:
+        """Whether the files can be written, and the disk has room."""
+        with self._write_lock, transaction(self._writer):
+            self._begun()
+            # SQLite says that it is read-only at the first statement that could write, and not before.
+            self._writer.execute("UPDATE accounts SET spent = spent WHERE name IS NULL")
+        check_room(self._path.parent)
+
+    def is_dead(self, writing: Writing, instance: str) -> bool:
+        """Whether the process that made an instance has ended."""
+        return self._process_lock.is_dead(instance)
+
+    def close(self) -> None:
+        """Write the marker, then let go of the file."""
+        with self._write_lock:
+            if self._closed.is_set():
+                return
+            self._closed.set()
+            with transaction(self._writer):
+                self._begun()
+                sync_marker(self._marker)
+            self._writer.close()
+            self._close_readers()
+            self._process_lock.close()
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        """A connection that only reads, for one thread; as many are made as read at once."""
+        if self._closed.is_set():
+            raise LedgerUnavailable("The ledger is closed.")
+        try:
+            connection = self._readers.get_nowait()
+        except queue.Empty:
+            connection = connect(self._path)
+            connection.execute("PRAGMA query_only = ON")
+        try:
+            yield connection
+        finally:
+            self._readers.put(connection)
+            if self._closed.is_set():  # meanwhile
+                self._close_readers()
+
+    def _close_readers(self) -> None:
+        while not self._readers.empty():
+            with suppress(queue.Empty):
+                self._readers.get_nowait().close()
+
+    def _begun(self) -> SqliteView:
+        """The view of a write that has begun. Everything before it is durable, and that is noted in the marker."""
+        view = SqliteView(self._writer, self._clock, steady=self._steady)
+        write_marker(self._marker, HighWaterMark(self.id, view.head.number, view.head.hash.hex()))
+        return view
+
+
+_OLD_INSTANCE = "version-1"
+"""Made what a ledger of version 1 holds; it lives no more, so what it left reserved is a crash."""
+
+_ACT = Act("version 1")
+
+
+def migrate_from_1(connection: sqlite3.Connection) -> None:
+    """Version 1 had two tables, charges and analysts, and no entries: they are written for it, at the old times.
+
+    Each charge is followed by its settlement at once. So the accounts never hold more than they did, and what fitted
+    then fits again.
+    """
+    (identity,) = connection.execute("SELECT id FROM identity").fetchone()
+    analysts = connection.execute("SELECT * FROM analysts ORDER BY added_at_ms, name").fetchall()
+    charges = connection.execute("SELECT * FROM charges ORDER BY number").fetchall()
+    for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+        connection.execute(f"DROP TRIGGER {name}")
+    for table in ("charges", "analysts", "identity"):
+        connection.execute(f"DROP TABLE {table}")
+    run_script(connection, SQLITE_TABLES + SQLITE_RULES)
+    connection.execute("INSERT INTO identity VALUES (1, ?)", (identity,))
+    started_ms = min((row[-1] for row in analysts), default=0)
+    _journal(connection, started_ms).append(Opened(identity, from_version=1))
+    for row in analysts:
+        _add_analyst(connection, row)
+    for row, settled_at_ms in _with_settlement(charges):
+        _add_charge(connection, row, settled_at_ms)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def migrate_from_2(connection: sqlite3.Connection) -> None:
+    """Version 2 knew no periods of the calendar, and nothing of basic composition beside zCDP and Renyi."""
+    for statement in SINCE_VERSION_2:
+        connection.execute(statement.replace("BIGINT", "INTEGER"))
+    count_basic(SqliteView(connection, time.time))
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a ledger of an older version here, in the transaction that is open.
+
+    Raises: LedgerInvalid for what is no ledger, or one of a later version.
+    """
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise LedgerInvalid("The ledger file is not a Noisegate ledger.")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version not in range(1, SCHEMA_VERSION + 1):
+        raise LedgerInvalid(f"The ledger has version {version}; this Noisegate reads versions 1 to {SCHEMA_VERSION}.")
+    if version == 1:
+        migrate_from_1(connection)
+    if version == 2:
+        migrate_from_2(connection)
+
+
+def run_script(connection: sqlite3.Connection, script: str) -> None:
+    """Run statements within the transaction that is open (`executescript` would commit it)."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+    assert not statement.strip(), "a script ends with a statement"
+
+
+def _with_settlement(charges: list[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], int | None]]:
+    """Each charge with the time of its settlement, which does not push the next charge's time away."""
+    for row, following in itertools.zip_longest(charges, charges[1:]):
+        reserved_at_ms, settled_at_ms = row[-2:]
+        latest = settled_at_ms if following is None else following[-2]
+        yield row, None if settled_at_ms is None else max(reserved_at_ms, min(settled_at_ms, latest))
+
+
+def _add_analyst(connection: sqlite3.Connection, row: tuple[Any, ...]) -> None:
+    name, key_hash, nano_epsilon, atto_delta, _, _, added_at_ms = row
+    journal = _journal(connection, added_at_ms)
+    fingerprint = Credentials(key_hash).fingerprint
+    journal.append(AnalystAdded(analyst=name, role="analyst", group=None, credentials=fingerprint, **signed(_ACT)))
+    connection.execute("INSERT INTO analysts VALUES (?, ?, '', 'analyst', NULL, 1)", (name, key_hash))
+    open_account(journal, analyst_account(name), Terms("basic", nano_epsilon, atto_delta), _ACT)
+
+
+def _add_charge(connection: sqlite3.Connection, row: tuple[Any, ...], settled_at_ms: int | None) -> None:
+    number, analyst, nano_epsilon, atto_delta, state, *origin, reserved_at_ms, _ = row
+    journal = _journal(connection, reserved_at_ms)
+    amount = Amount(nano_epsilon, atto_delta)
+    account = account_rows.balance(journal.writing, analyst_account(analyst))
+    charge = Charge(analyst, epsilon_of(nano_epsilon), delta_of(atto_delta), *origin)
+    reserved = charge_rows.reserved_content(number, charge, (account,), {"basic": amount})
+    exact = replace(reserved, nano_epsilon=nano_epsilon, atto_delta=atto_delta)
+    charge_rows.insert(journal.writing, number, journal.append(exact), charge, _OLD_INSTANCE)
+    if state != "released":
+        account_rows.update_spent(journal.writing, account.charged(amount, amount))
+    if settled_at_ms is not None:
+        entry = _journal(connection, settled_at_ms).append(entry_content(state, {"charge": number, "answer": None}))
+        connection.execute("UPDATE charges SET state = ?, settled_by = ? WHERE number = ?", (state, entry, number))
+
+
+def _journal(connection: sqlite3.Connection, at_ms: int) -> Journal:
+    return Journal(SqliteView(connection, lambda: at_ms / 1000), _OLD_INSTANCE, 0)
+
+
+def create_ledger(path: Path, marker: Path, clock: Clock = time.time) -> StoreLedger:
+    """Make a new ledger and its marker, then open it. The folders are made too; only the owner may read the files.
+
+    Raises: LedgerInvalid (there is one already), LedgerMissing (the marker knows one that is gone),
+      LedgerUnavailable.
+    """
+    if read_marker(marker) is not None and not path.exists():
+        raise gone(path.name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        _create_file(path, clock)
+    except FileExistsError as error:
+        raise LedgerInvalid(f"There is a ledger {path.name} already.") from error
+    except OSError as error:
+        raise refused(error, "The ledger could not be created.") from error
+    return open_ledger(path, marker, clock)
+
+
+def open_ledger(path: Path, marker: Path, clock: Clock = time.time) -> StoreLedger:
+    """Open the ledger that the marker knows; without a marker, adopt the ledger and mark it.
+
+    A ledger of an older version is brought to this one first.
+    Raises: LedgerMissing (there is none), LedgerInvalid (another one, an older one, an edited one, or one of a
+      later version), LedgerUnavailable, TooManyQueries.
+    Cost: up to a second for a ledger with VERIFIED_AT_OPEN entries; milliseconds for longer ones.
+    """
+    if not path.exists():
+        raise absent(path.name) if read_marker(marker) is None else gone(path.name)
+    with closing(connect(path)) as connection, transaction(connection):
+        migrate(connection)
+        connection.execute(FAILURES_INDEX.replace("INDEX", "INDEX IF NOT EXISTS", 1))
+        view = SqliteView(connection, clock)
+        (identity,) = connection.execute("SELECT id FROM identity").fetchone()
+        check_marker(view, identity, marker, path.name)
+        check_entries(view)
+    return StoreLedger(SqliteStore(path, marker, clock))
+
+
+def _create_file(path: Path, clock: Clock) -> None:
+    """Build the file under another name and link it: it appears whole, or not at all, and replaces nothing."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4()}")
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        with closing(connect(temporary)) as connection, translated():
+            connection.executescript(SQLITE_TABLES + SQLITE_RULES)
+            identity = str(uuid.uuid4())
+            with transaction(connection):
+                connection.execute("INSERT INTO identity VALUES (1, ?)", (identity,))
+                Journal(SqliteView(connection, clock), identity, 0).append(Opened(identity))
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        os.link(temporary, path)
+    finally:
+        temporary.unlink()
+    sync_directory(path.parent)

@@ -1,1 +1,0 @@
-"""Nouns of the ledger as rows and as JSON."""

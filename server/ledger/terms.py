@@ -1,0 +1,247 @@
+"""The terms of an account: its grant in whole numbers, and the calendar period (UTC) that a renewing grant is for.
+
+Calendar periods in UTC: which one a time lies in, and what an account that renews has behind it.
+
+A period is a whole number that grows by one from each to the next, so that the order of periods is that of numbers.
+A person in the data for k periods is protected at their sum: an account says how much all that ended come to.
+
+The terms of an account: its grant in whole numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import assert_never
+
+from planner.errors import InvalidSetting
+from privacy.errors import InvalidParameter
+from server.ledger.account import UNLIMITED, Accounting, Grant, Renewal
+from server.ledger.currency import check_filter, delta_of, epsilon_of, granted_delta, granted_epsilon
+
+_DAY_MS = 86_400_000
+_EPOCH = date(1970, 1, 1).toordinal()
+_MONDAY = date(1969, 12, 29).toordinal()  # of the week of the epoch
+_LAST_YEAR = 9998
+"""The last whole year of Python's calendar but one: every period has a next one."""
+
+
+@dataclass(frozen=True)
+class Periods:
+    """The periods of an account, in whole amounts.
+
+    Attributes:
+      current: the period whose budget is being spent.
+      previous: the one that was being spent before it was renewed last; the one before `current` at first.
+      past_nano, past_atto: nano-epsilon and atto-delta that all ended periods come to.
+      peak_nano, peak_atto: the most that was granted to this period before its grant was changed, by an account that
+        counts in zCDP or Renyi; 0 where it was not changed.
+    """
+
+    current: int
+    previous: int
+    past_nano: int = 0
+    past_atto: int = 0
+    peak_nano: int = 0
+    peak_atto: int = 0
+
+    @classmethod
+    def beginning(cls, period: int) -> Periods:
+        """As an account stands in its first period, with none behind it."""
+        return cls(period, period - 1)
+
+    def set_back(self, now: int) -> Periods:
+        """After it was noticed that the clock had been ahead; `now` is the period in which it is.
+
+        A period that had not begun was lent: its budget is that of the one after both the present one and the one
+        before the loan. So each loan is paid back by one period without, and however far the clock was ahead, no more
+        than that is waited for.
+        """
+        if self.current <= now:
+            return self
+        current = min(self.current, max(now, self.previous) + 1)
+        return replace(self, current=current)
+
+
+def period_at(renew: Renewal, utc_ms: int) -> int:
+    """The number of the period in which a time lies.
+
+    >>> period_at("month", 0), period_at("quarter", 0), period_at("week", 4 * 86_400_000)
+    (23640, 7880, 1)
+    """
+    day = utc_ms // _DAY_MS + _EPOCH
+    at = date.fromordinal(min(max(day, 1), date(_LAST_YEAR, 12, 31).toordinal()))
+    match renew:
+        case "day":
+            return at.toordinal() - _EPOCH
+        case "week":
+            return (at.toordinal() - _MONDAY) // 7
+        case "month":
+            return 12 * at.year + at.month - 1
+        case "quarter":
+            return 4 * at.year + (at.month - 1) // 3
+        case "year":
+            return at.year
+        case _:
+            assert_never(renew)
+
+
+def period_start_ms(renew: Renewal, period: int) -> int:
+    """When a period begins, in milliseconds since the epoch."""
+    return (_first_day(renew, period).toordinal() - _EPOCH) * _DAY_MS
+
+
+def period_name(renew: Renewal, period: int) -> str:
+    """A period for people.
+
+    >>> period_name("month", 23640), period_name("quarter", 7880), period_name("week", 0)
+    ('1970-01', '1970-Q1', '1970-W01')
+    """
+    day = _first_day(renew, period)
+    match renew:
+        case "day":
+            return day.isoformat()
+        case "week":
+            year, week, _ = day.isocalendar()
+            return f"{year:04}-W{week:02}"
+        case "month":
+            return f"{day.year:04}-{day.month:02}"
+        case "quarter":
+            return f"{day.year:04}-Q{(day.month + 2) // 3}"
+        case "year":
+            return f"{day.year:04}"
+        case _:
+            assert_never(renew)
+
+
+def day_of(utc_ms: int) -> str:
+    """The day of a time, for people."""
+    return (datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=utc_ms)).strftime("%Y-%m-%d")
+
+
+def _first_day(renew: Renewal, period: int) -> date:
+    match renew:
+        case "day":
+            return date.fromordinal(period + _EPOCH)
+        case "week":
+            return date.fromordinal(7 * period + _MONDAY)
+        case "month":
+            return date(period // 12, period % 12 + 1, 1)
+        case "quarter":
+            return date(period // 4, 3 * (period % 4) + 1, 1)
+        case "year":
+            return date(period, 1, 1)
+        case _:
+            assert_never(renew)
+
+
+_LATER = ("renew", "most_nano", "most_atto")
+"""What older entries do not say; left out where it is None."""
+
+_MOST_ATTO = 10**18 - 1
+"""Delta is below 1, in total, too."""
+
+MAX_WINDOW_MS = 100 * 366 * 86_400_000
+"""Keeps every time of a window within a signed 64-bit column."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A grant, rounded down.
+
+    Attributes:
+      accounting: how charges add up.
+      nano_epsilon, atto_delta: what is granted.
+      event_atto: the part of atto_delta kept for events that have a delta themselves.
+      window_ms: the account starts again after so many milliseconds, or None.
+      nano_cap: the most nano-epsilon of one query, or None.
+      renew: the account starts again with each such period of the calendar, or None.
+      most_nano, most_atto: with `renew`: what all periods may come to, or None: unlimited.
+    """
+
+    accounting: Accounting
+    nano_epsilon: int
+    atto_delta: int
+    event_atto: int = 0
+    window_ms: int | None = None
+    nano_cap: int | None = None
+    renew: Renewal | None = None
+    most_nano: int | None = None
+    most_atto: int | None = None
+
+    @classmethod
+    def of(cls, grant: Grant) -> Terms:
+        """The terms of a grant. Raises InvalidSetting for one that no filter can keep."""
+        window_ms = None if grant.window_s is None else grant.window_s * 1000
+        if window_ms is not None and not 0 < window_ms <= MAX_WINDOW_MS:
+            raise InvalidSetting("A window lasts at least a second and at most a hundred years.")
+        cap = None if grant.per_query_epsilon is None else granted_epsilon(grant.per_query_epsilon)
+        amounts = granted_epsilon(grant.epsilon), granted_delta(grant.delta), granted_delta(grant.event_delta)
+        _check_renewal(grant)
+        most = _total(grant, *amounts[:2])
+        return cls(grant.accounting, *amounts, window_ms, cap, grant.renew, *most).checked()
+
+    def topped_up(self, epsilon: float, delta: float) -> Terms:
+        """With more to spend; both rounded down. Raises InvalidSetting, also beyond the largest budget there is."""
+        nano = granted_epsilon(epsilon) if epsilon else 0
+        more = replace(self, nano_epsilon=self.nano_epsilon + nano, atto_delta=self.atto_delta + granted_delta(delta))
+        if more == self:
+            raise InvalidSetting("A top-up is above 0.")
+        if self.most_atto is not None and self.most_nano is not None:
+            most = _delta_in_total(self.most_nano, more.nano_epsilon, more.atto_delta)
+            more = replace(more, most_atto=max(self.most_atto, most))
+        granted_epsilon(epsilon_of(more.nano_epsilon))
+        granted_delta(delta_of(more.atto_delta))
+        return more.checked()
+
+    def checked(self) -> Terms:
+        """These terms. Raises InvalidSetting when no filter can keep them."""
+        try:
+            check_filter(self.accounting, self.nano_epsilon, self.atto_delta, self.event_atto)
+        except InvalidParameter as error:
+            raise InvalidSetting(f"No budget can be kept like this: {error}.") from error
+        return self
+
+    @property
+    def content(self) -> dict[str, object]:
+        """The terms as an entry says them."""
+        said = asdict(self)
+        return {name: value for name, value in said.items() if value is not None or name not in _LATER}
+
+    @property
+    def grant(self) -> Grant:
+        """The terms as floats, none of them above what is granted."""
+        window_s = None if self.window_ms is None else self.window_ms // 1000
+        cap = None if self.nano_cap is None else epsilon_of(self.nano_cap)
+        epsilon, delta = epsilon_of(self.nano_epsilon), delta_of(self.atto_delta)
+        most = None if self.renew is None else UNLIMITED if self.most_nano is None else epsilon_of(self.most_nano)
+        return Grant(epsilon, delta, self.accounting, delta_of(self.event_atto), window_s, cap, self.renew, most)
+
+
+def _check_renewal(grant: Grant) -> None:
+    if grant.renew is None and grant.most_in_total is not None:
+        raise InvalidSetting("What all periods may come to is said of an account that renews.")
+    if grant.renew is not None and grant.window_s is not None:
+        raise InvalidSetting("An account renews by the calendar or has windows, not both.")
+    if grant.renew is not None and grant.most_in_total is None:
+        raise InvalidSetting(
+            "A renewed budget protects per period: say what epsilon all periods may come to.",
+            hint="Give a number, or `unlimited` where nothing is to bound what is learned over all time.",
+        )
+    if grant.most_in_total is not None and not grant.most_in_total >= grant.epsilon:
+        raise InvalidSetting(
+            "What all periods may come to is at least what one of them may spend.",
+            hint="Say a larger total with it, or a smaller epsilon.",
+        )
+
+
+def _total(grant: Grant, nano: int, atto: int) -> tuple[int | None, int | None]:
+    """What all periods may come to, rounded down; of delta as many grants as the epsilon has."""
+    if grant.most_in_total is None or grant.most_in_total == UNLIMITED:
+        return None, None
+    most = granted_epsilon(grant.most_in_total)
+    return most, _delta_in_total(most, nano, atto)
+
+
+def _delta_in_total(most_nano: int, nano: int, atto: int) -> int:
+    return min(atto * -(-most_nano // nano), _MOST_ATTO)

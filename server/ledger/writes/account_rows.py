@@ -1,0 +1,151 @@
+"""Accounts and analysts as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from privacy.accounting.amounts import Charge as Amount
+from privacy.accounting.amounts import load, save
+from server.errors import UnknownAccount, UnknownAnalyst
+from server.ledger.analyst import Analyst
+from server.ledger.balance import Balance
+from server.ledger.store import Reading, Writing
+from server.ledger.terms import Periods, Terms
+
+_COLUMNS = (
+    "name, accounting, nano_epsilon, atto_delta, event_atto, window_ms, nano_cap, renew, most_nano, most_atto,"
+    " started_ms, spent, progress"
+)
+
+
+def all_balances(reading: Reading) -> tuple[Balance, ...]:
+    """Every account, by name."""
+    return tuple(map(_balance, reading.rows(f"SELECT {_COLUMNS} FROM accounts ORDER BY name")))
+
+
+def balances(reading: Reading, names: tuple[str, ...]) -> tuple[Balance, ...]:
+    """Those of the named accounts that there are, by name."""
+    places = ", ".join("?" * len(names))
+    return tuple(
+        map(_balance, reading.rows(f"SELECT {_COLUMNS} FROM accounts WHERE name IN ({places}) ORDER BY name", *names))
+    )
+
+
+def balance(reading: Reading, name: str) -> Balance:
+    """One account. Raises UnknownAccount."""
+    return asked_balance(reading, name)()
+
+
+def asked_balance(reading: Reading, name: str) -> Callable[[], Balance]:
+    """What returns one account as it is now, or raises UnknownAccount; asked for beside other questions."""
+    rows = reading.asked(f"SELECT {_COLUMNS} FROM accounts WHERE name = ?", name)
+
+    def found() -> Balance:
+        for row in rows():
+            return _balance(row)
+        raise UnknownAccount(
+            "There is no account of that name.",
+            hint="noisegate admin accounts lists them; a new one is granted (Set anew), not topped up",
+        )
+
+    return found
+
+
+def insert(writing: Writing, account: Balance) -> None:
+    """Write a new account."""
+    row = (account.name, *_terms(account), *_spent(account))
+    writing.run(f"INSERT INTO accounts ({_COLUMNS}) VALUES ({', '.join('?' * len(row))})", *row)
+
+
+def update_spent(writing: Writing, account: Balance) -> None:
+    """Write what an account has spent, in which period, and what ended before it."""
+    writing.run(
+        "UPDATE accounts SET started_ms = ?, spent = ?, progress = ? WHERE name = ?", *_spent(account), account.name
+    )
+
+
+def update(writing: Writing, account: Balance) -> None:
+    """Write an account under new terms."""
+    writing.run(
+        "UPDATE accounts SET accounting = ?, nano_epsilon = ?, atto_delta = ?, event_atto = ?, window_ms = ?,"
+        " nano_cap = ?, renew = ?, most_nano = ?, most_atto = ?, started_ms = ?, spent = ?, progress = ?"
+        " WHERE name = ?",
+        *_terms(account),
+        *_spent(account),
+        account.name,
+    )
+
+
+def _balance(row: tuple[Any, ...]) -> Balance:
+    name, *terms, started_ms, text, progress = row
+    spent, more = load(json.loads(text)), json.loads(progress)
+    basic = spent if isinstance(spent, Amount) else Amount(*more.get("basic", (0, 0)))
+    periods = Periods(**more["periods"]) if "periods" in more else None
+    return Balance(name, Terms(*terms), started_ms, spent, basic, periods)
+
+
+def _terms(account: Balance) -> tuple[object, ...]:
+    terms = account.terms
+    amounts = (terms.nano_epsilon, terms.atto_delta, terms.event_atto)
+    renewal = (terms.renew, terms.most_nano, terms.most_atto)
+    return terms.accounting, *amounts, terms.window_ms, terms.nano_cap, *renewal
+
+
+def _spent(account: Balance) -> tuple[int, str, str]:
+    """When the window or period began, what was spent in it, and what else is counted; that is empty where the
+    account counts by basic composition and never renews by the calendar."""
+    other = not isinstance(account.spent, Amount)
+    progress: dict[str, object] = {}
+    if other:
+        progress["basic"] = [account.basic.nano_epsilon, account.basic.atto_delta]
+    if account.periods is not None:
+        progress["periods"] = asdict(account.periods)
+    return account.started_ms, _json(dict(save(account.spent))), _json(progress)
+
+
+def _json(content: Mapping[str, object]) -> str:
+    return json.dumps(content, separators=(",", ":"))
+
+
+_ANALYST_COLUMNS = "name, role, belongs_to, enabled"
+
+
+def analyst(reading: Reading, name: str) -> Analyst:
+    """One analyst, enabled or not. Raises UnknownAnalyst."""
+    row = reading.row(f"SELECT {_ANALYST_COLUMNS} FROM analysts WHERE name = ?", name)
+    if row is None:
+        raise UnknownAnalyst("There is no analyst of that name.", hint="noisegate analyst add")
+    return _analyst(row)
+
+
+def analysts(reading: Reading) -> tuple[Analyst, ...]:
+    """All of them, by name."""
+    rows = reading.rows(f"SELECT {_ANALYST_COLUMNS} FROM analysts ORDER BY name")
+    return tuple(map(_analyst, rows))
+
+
+def _analyst(row: tuple[Any, ...]) -> Analyst:
+    name, role, group, enabled = row
+    return Analyst(name, role, group, bool(enabled))
+
+
+def by_key(reading: Reading, key_hash: str) -> str | None:
+    """The enabled analyst who holds a key, or None."""
+    row = reading.row("SELECT name FROM analysts WHERE key_hash = ? AND enabled = 1", key_hash)
+    return None if row is None else str(row[0])
+
+
+def is_disabled(reading: Reading, key_hash: str) -> bool:
+    """Whether the key is that of a disabled analyst."""
+    return reading.row("SELECT 1 FROM analysts WHERE key_hash = ? AND enabled = 0", key_hash) is not None
+
+
+def scram_verifier(reading: Reading, name: str, enabled: bool = True) -> str | None:
+    """The verifier of an analyst who is enabled, or who is not, and may ask; no other role includes that."""
+    row = reading.row(
+        "SELECT scram_verifier FROM analysts WHERE name = ? AND enabled = ? AND role = 'analyst'", name, int(enabled)
+    )
+    return str(row[0]) or None if row is not None else None

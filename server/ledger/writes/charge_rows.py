@@ -1,0 +1,300 @@
+"""Charges as rows and as entries: their privacy events as JSON, and the answers that are kept.
+
+Privacy events as JSON of texts and whole numbers: what an entry keeps of a release.
+
+Charges as rows and as the content of the entry that reserved them, with the answers that are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from privacy.accounting.amounts import Charge as Amount
+from privacy.accounting.amounts import Spent, load, save
+from privacy.accounting.event import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Composed,
+    DiscreteGaussian,
+    PrivacyEvent,
+    PureDP,
+    RenyiCurve,
+)
+from privacy.errors import InvalidParameter
+from server.ledger.account import Accounting
+from server.ledger.balance import Balance
+from server.ledger.charge import Charge, ChargeRecord, KeptAnswer
+from server.ledger.currency import charged_delta, charged_epsilon, delta_of, epsilon_of
+from server.ledger.entry import Reserved, Tuning
+from server.ledger.store import Reading, Writing
+
+_KINDS: Mapping[str, type[PrivacyEvent]] = {
+    kind.__name__: kind for kind in (PureDP, ApproxDP, BoundedRange, ZCDP, DiscreteGaussian, RenyiCurve, Composed)
+}
+
+
+def save_event(event: PrivacyEvent) -> dict[str, object]:
+    """An event as a JSON object; floats are spelled by repr, which reads back to the same float.
+
+    Raises: InvalidParameter that names an event of another kind.
+    """
+    kind = type(event).__name__
+    if _KINDS.get(kind) is not type(event):
+        raise InvalidParameter(f"no ledger keeps a {kind}")
+    return {"kind": kind} | {field.name: _saved(getattr(event, field.name)) for field in fields(_KINDS[kind])}  # type: ignore[arg-type]
+
+
+def load_event(saved: Mapping[str, object]) -> PrivacyEvent:
+    """The event that was saved. Raises InvalidParameter for what is none."""
+    kind = _KINDS.get(str(saved.get("kind")))
+    if kind is None:
+        raise InvalidParameter("no event is of this kind")
+    values = {name: _loaded(value) for name, value in saved.items() if name != "kind"}
+    try:
+        return kind(**values)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter("this event was not saved by Noisegate") from error
+
+
+def _saved(value: object) -> object:
+    if isinstance(value, PrivacyEvent):
+        return save_event(value)
+    if isinstance(value, tuple):
+        return [_saved(part) for part in value]
+    if isinstance(value, float):
+        return repr(float(value))
+    if isinstance(value, int):
+        return value
+    raise InvalidParameter(f"an event holds no {type(value).__name__}")
+
+
+def _loaded(value: object) -> object:
+    if isinstance(value, Mapping):
+        return load_event(value)
+    if isinstance(value, list):
+        return tuple(_loaded(part) for part in value)
+    return float(value) if isinstance(value, str) else value
+
+
+_RECORD = (
+    "SELECT c.number, e.content, c.state, e.at_ms, s.at_ms FROM charges c JOIN entries e ON e.number = c.entry"
+    " LEFT JOIN entries s ON s.number = c.settled_by"
+)
+
+
+def reserved_content(
+    number: int, charge: Charge, accounts: tuple[Balance, ...], amounts: Mapping[Accounting, Spent]
+) -> Reserved:
+    """What the entry of a reservation says: the charge, who pays, from which window, and how much in its currency.
+
+    Args:
+      number: of the charge.
+      charge: what is reserved.
+      accounts: those that pay.
+      amounts: what is paid, by the accounting of the account.
+    """
+    return Reserved(
+        charge=number,
+        analyst=charge.analyst,
+        nano_epsilon=charged_epsilon(charge.epsilon),
+        atto_delta=charged_delta(charge.delta),
+        event=None if charge.event is None else save_event(charge.event),
+        request_id=charge.request_id,
+        policy_hash=charge.policy_hash,
+        plan_hash=charge.plan_hash,
+        mechanism=charge.mechanism,
+        answer_key=charge.answer_key,
+        repeats=charge.repeats,
+        idempotency_key=charge.idempotency_key,
+        request_hash=charge.request_hash,
+        accounts={account.name: [account.terms.accounting, account.started_ms] for account in accounts},
+        amounts={accounting: save(amount) for accounting, amount in amounts.items()},
+        sealed_question=None if charge.sealing is None else charge.sealing.seal(number),
+    )
+
+
+def reserved_in(text: str) -> Reserved:
+    """The content of a reservation's entry as it is stored."""
+    return Reserved(**Reserved.arguments(json.loads(text)))
+
+
+def charge_in(content: Reserved) -> Charge:
+    """The charge of a reservation's entry; its epsilon and delta are the rounded ones."""
+    return Charge(
+        analyst=content.analyst,
+        epsilon=epsilon_of(content.nano_epsilon),
+        delta=delta_of(content.atto_delta),
+        request_id=content.request_id,
+        policy_hash=content.policy_hash,
+        plan_hash=content.plan_hash,
+        mechanism=content.mechanism,
+        event=None if content.event is None else load_event(content.event),
+        answer_key=content.answer_key,
+        repeats=content.repeats,
+        idempotency_key=content.idempotency_key,
+        request_hash=content.request_hash or "",
+    )
+
+
+def payments_in(content: Reserved | Tuning) -> dict[str, tuple[Spent, int]]:
+    """By account: what it paid, and when the window began from which it paid."""
+    amounts = {accounting: load(saved) for accounting, saved in content.amounts.items()}
+    return {name: (amounts[accounting], started) for name, (accounting, started) in content.accounts.items()}
+
+
+def basic_in(content: Reserved) -> Amount:
+    """What it cost by basic composition."""
+    return Amount(content.nano_epsilon, content.atto_delta)
+
+
+def insert(writing: Writing, number: int, entry: int, charge: Charge, instance: str) -> None:
+    """Write a reserved charge.
+
+    Args:
+      writing: the write transaction.
+      number: of the charge.
+      entry: the number of the ledger's entry that says so.
+      charge: what is reserved.
+      instance: the process that reserves it.
+    """
+    names = (charge.plan_hash, charge.answer_key, charge.idempotency_key)
+    writing.run(
+        "INSERT INTO charges (number, entry, analyst, plan_hash, answer_key, idempotency_key, repeats, instance,"
+        " state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'reserved')",
+        *(number, entry, charge.analyst, *names, charge.repeats, instance),
+    )
+
+
+def asked_last_number(reading: Reading) -> Callable[[], int]:
+    """What returns how many charges there are; asked for beside other questions."""
+    rows = reading.asked("SELECT coalesce(max(number), 0) FROM charges")
+    return lambda: int(rows()[0][0])
+
+
+def records(reading: Reading, analyst: str | None, after: int, limit: int) -> tuple[ChargeRecord, ...]:
+    """Up to `limit` charges with numbers above `after`, in order.
+
+    Args:
+      reading: the read transaction.
+      analyst: whose; None: everybody's.
+      after: a charge's number.
+      limit: the most charges.
+    """
+    whose = " AND c.analyst = ?" if analyst is not None else ""
+    values = (after, *((analyst,) if analyst is not None else ()), limit)
+    rows = reading.rows(f"{_RECORD} WHERE c.number > ?{whose} ORDER BY c.number LIMIT ?", *values)
+    return tuple(map(_record, rows))
+
+
+def newest(reading: Reading, analyst: str, before: int | None, limit: int) -> tuple[ChargeRecord, ...]:
+    """Up to `limit` charges of an analyst, the newest first.
+
+    Args:
+      reading: the read transaction.
+      analyst: whose.
+      before: a charge's number; None: from the last one.
+      limit: the most charges.
+    """
+    older = " AND c.number < ?" if before is not None else ""
+    values = (analyst, *((before,) if before is not None else ()), limit)
+    rows = reading.rows(f"{_RECORD} WHERE c.analyst = ?{older} ORDER BY c.number DESC LIMIT ?", *values)
+    return tuple(map(_record, rows))
+
+
+def newest_spent(reading: Reading, analyst: str, limit: int) -> tuple[Charge, ...]:
+    """Up to `limit` charges of an analyst that were not given back, the newest first."""
+    rows = reading.rows(
+        "SELECT e.content FROM charges c JOIN entries e ON e.number = c.entry"
+        " WHERE c.analyst = ? AND c.state <> 'released' ORDER BY c.number DESC LIMIT ?",
+        *(analyst, limit),
+    )
+    return tuple(charge_in(reserved_in(content)) for (content,) in rows)
+
+
+def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
+    """The keys under which the analyst was charged for an answer, or for one that was kept already.
+
+    Args:
+      reading: the read transaction.
+      answer_keys: those that are looked for.
+      analyst: whose.
+    """
+    rows = reading.rows(
+        "SELECT DISTINCT answer_key FROM charges WHERE analyst = ? AND state = 'committed' AND answer_key <> ''",
+        analyst,
+    )
+    return frozenset(answer_keys) & {str(key) for (key,) in rows}
+
+
+def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord | None:
+    """The analyst's charge that was made under a key."""
+    # The second condition repeats the partial index's own.
+    row = reading.row(
+        f"{_RECORD} WHERE c.analyst = ? AND c.idempotency_key = ? AND c.idempotency_key <> ''", analyst, key
+    )
+    return None if row is None else _record(row)
+
+
+def answered(reading: Reading, analyst: str, plan_hash: str, *, limit: int) -> tuple[ChargeRecord, ...]:
+    """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
+
+    Args:
+      reading: the read transaction.
+      analyst: whose.
+      plan_hash: of the plan.
+      limit: the most charges.
+    """
+    rows = reading.rows(
+        f"{_RECORD} WHERE c.plan_hash = ? AND c.analyst = ? AND c.state = 'committed' AND c.answer_key <> ''"
+        " ORDER BY c.number DESC LIMIT ?",
+        *(plan_hash, analyst, limit),
+    )
+    return tuple(map(_record, rows))
+
+
+def _record(row: tuple[Any, ...]) -> ChargeRecord:
+    number, text, state, reserved_at_ms, settled_at_ms = row
+    content = reserved_in(text)
+    times = reserved_at_ms, settled_at_ms
+    return ChargeRecord(number, charge_in(content), state, tuple(content.accounts), *times, content.sealed_question)
+
+
+_KEPT = (
+    "SELECT a.number, a.answer, e.content, EXISTS (SELECT 1 FROM charges p WHERE p.answer_key = a.answer_key"
+    " AND p.answer_key <> '' AND p.state = 'committed' AND p.analyst = ?"
+    " AND (p.number = a.number OR p.repeats = a.number)) AS paid"
+    " FROM answers a JOIN charges c ON c.number = a.number JOIN entries e ON e.number = c.entry"
+    " WHERE a.answer_key = ? ORDER BY paid DESC, a.number LIMIT 1"
+)
+"""Two analysts who race for one question are given, and pay for, two answers: to each is kept the own one."""
+
+
+def kept(reading: Reading, answer_key: str, analyst: str) -> KeptAnswer | None:
+    """The answer the analyst was charged for, else the first one that was kept under the key."""
+    row = reading.row(_KEPT, analyst, answer_key)
+    if row is None:
+        return None
+    number, answer, content, paid = row
+    return KeptAnswer(number, bytes(answer), charge_in(reserved_in(content)), bool(paid))
+
+
+def keep(writing: Writing, number: int, answer_key: str, answer: bytes) -> None:
+    """Keep the answer of a charge.
+
+    Args:
+      writing: the write transaction.
+      number: of the charge.
+      answer_key: names the answer.
+      answer: the encoded answer.
+    """
+    writing.run("INSERT INTO answers (number, answer_key, answer) VALUES (?, ?, ?)", number, answer_key, answer)
+
+
+def digest(answer: bytes) -> str:
+    """What the entry says of an answer: its SHA-256 in hex."""
+    return hashlib.sha256(answer).hexdigest()

@@ -1,0 +1,122 @@
+"""A map that forgets what was used least lately, and how much memory a value takes.
+
+How much memory a value takes, with all that it consists of.
+
+What was used lately: a map that forgets.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from enum import Enum
+from functools import lru_cache
+from types import FunctionType, ModuleType
+from typing import Any, Generic, TypeVar
+
+_SHARED = (type, FunctionType, ModuleType, Enum)
+_PLAIN = (str, bytes, int, float, type(None))
+
+
+def kept_bytes(kept: object) -> int:
+    """The bytes of containers, of objects with their attributes, of texts, numbers and arrays; each counted once.
+
+    A text takes one, two or four bytes a character, by its widest one. What is shared with others counts in full;
+    classes, functions and members of enumerations, which are there anyway, do not. Cost: linear in the parts.
+    """
+    size, seen = 0, set[int]()
+    left: list[Any] = [kept]
+    while left:
+        one = left.pop()
+        if id(one) in seen:
+            continue
+        kind: Any = type(one)
+        shared, plain, listed, mapped, own, slots = _shape(kind)
+        if shared:
+            continue
+        seen.add(id(one))
+        size += sys.getsizeof(one)
+        if plain:
+            continue
+        if listed:
+            left += one
+        elif mapped:
+            left += one.keys()
+            left += one.values()
+        elif own:
+            left.append(one.__dict__)
+        for name in slots:
+            if hasattr(one, name):
+                left.append(getattr(one, name))
+    return size
+
+
+@lru_cache(maxsize=4096)
+def _shape(kind: type[Any]) -> tuple[bool, bool, bool, bool, bool, tuple[str, ...]]:
+    """What values of a type consist of: shared, plain, elements, a map, attributes of their own; and its slots."""
+    return (
+        issubclass(kind, _SHARED),
+        issubclass(kind, _PLAIN),
+        issubclass(kind, (tuple, list, set, frozenset)),
+        issubclass(kind, Mapping),
+        bool(kind.__dictoffset__),
+        tuple(getattr(kind, "__slots__", ())),
+    )
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class LruCache(Generic[K, V]):
+    """The last `size` values by key; any thread may use it. Values must never be changed.
+
+    Args:
+      size: how many at most.
+      most_bytes: what all of them together may take, as they are when they are put; None: anything. One that takes
+        more by itself is not kept.
+      weigh: the bytes of a value; None: those of key and value as they lie in memory.
+    """
+
+    def __init__(self, size: int, most_bytes: int | None = None, weigh: Callable[[V], int] | None = None) -> None:
+        self._size = size
+        self._most_bytes = most_bytes
+        self._weigh = weigh
+        self._n_bytes = 0
+        self._lock = threading.Lock()
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        """The value, which is now the last one used; None where there is none."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is None:
+                return None
+            self._values.move_to_end(key)
+            return found[0]
+
+    def put(self, key: K, value: V) -> V:
+        """Keep a value, and forget those that were not used for longest where they are too many or take too much."""
+        n_bytes = self._bytes_of(key, value)
+        with self._lock:
+            _, before = self._values.pop(key, (None, 0))
+            self._n_bytes -= before
+            if self._most_bytes is None or n_bytes <= self._most_bytes:
+                self._values[key] = value, n_bytes
+                self._n_bytes += n_bytes
+            while len(self._values) > self._size or self._n_bytes > (self._most_bytes or 0):
+                _, (_, gone) = self._values.popitem(last=False)
+                self._n_bytes -= gone
+        return value
+
+    def __len__(self) -> int:
+        """How many there are."""
+        with self._lock:
+            return len(self._values)
+
+    def _bytes_of(self, key: K, value: V) -> int:
+        if self._most_bytes is None:
+            return 0
+        return kept_bytes((key, value)) if self._weigh is None else self._weigh(value)

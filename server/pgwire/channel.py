@@ -1,0 +1,133 @@
+"""Bytes to and from one client, with TLS from the moment it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import cast
+
+from server.connections import STALL_S
+
+_FLUSH_BYTES = 1 << 16
+_PAUSE_BYTES = 1 << 20
+
+
+class Channel(asyncio.Protocol):
+    """A connection: what arrives waits until `receive` takes it, what is sent waits until `drain`.
+
+    Reading stops while a megabyte waits unread, so a client cannot fill the memory.
+    """
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._arrived = bytearray()
+        self._out = bytearray()
+        self._news = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._stalled: asyncio.TimerHandle | None = None
+        self.ended = asyncio.Event()
+        self.encrypted = False
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes have arrived and were not taken."""
+        return len(self._arrived)
+
+    @property
+    def peer(self) -> str:
+        """The client's address; empty for a Unix socket."""
+        address = None if self._transport is None else self._transport.get_extra_info("peername")
+        return str(address[0]) if isinstance(address, tuple) else ""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection is there, or is encrypted from now on."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes arrived: kept for `read`, and the client is held back where too many wait."""
+        self._arrived += data
+        if len(self._arrived) >= _PAUSE_BYTES and self._transport is not None:
+            self._transport.pause_reading()
+        self._news.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone."""
+        self._forget_stall()
+        self.ended.set()
+        self._news.set()
+        self._writable.set()
+
+    def pause_writing(self) -> None:
+        """The client reads slower than we write; one that has stopped is not waited for."""
+        self._writable.clear()
+        if self._transport is not None:
+            self._stalled = asyncio.get_running_loop().call_later(STALL_S, self._transport.abort)
+
+    def resume_writing(self) -> None:
+        """It has caught up."""
+        self._forget_stall()
+        self._writable.set()
+
+    async def receive(self) -> bytes:
+        """What has arrived, once there is something; empty at the end."""
+        while not self._arrived and not self.ended.is_set():
+            self._news.clear()
+            await self._news.wait()
+        data = bytes(self._arrived)
+        self._arrived.clear()
+        if len(data) >= _PAUSE_BYTES and self._transport is not None and not self.ended.is_set():
+            self._transport.resume_reading()
+        return data
+
+    def send(self, data: bytes) -> None:
+        """Bytes for the client; they leave at the latest with `drain`."""
+        self._out += data
+        if len(self._out) >= _FLUSH_BYTES:
+            self._flush()
+
+    async def drain(self) -> None:
+        """Send what waits, and wait while the client is slow."""
+        self._flush()
+        await self._writable.wait()
+
+    async def pause(self) -> None:
+        """Let others go on; and wait while the client is slow, without sending what waits to be more."""
+        await asyncio.sleep(0)
+        await self._writable.wait()
+
+    def _forget_stall(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
+    async def start_tls(self, context: ssl.SSLContext, timeout_s: float) -> None:
+        """Encrypt from here on. Raises: ssl.SSLError, OSError when the client does not take part."""
+        assert self._transport is not None, "connected"
+        await self.drain()
+        loop = asyncio.get_running_loop()
+        try:
+            self._transport = await loop.start_tls(
+                self._transport, self, context, server_side=True, ssl_handshake_timeout=timeout_s
+            )
+        except BaseException as error:  # the loop does not always say that what never was encrypted is lost
+            self.abort()
+            self.connection_lost(error if isinstance(error, OSError) else None)
+            raise
+        self.encrypted = True
+
+    def close(self) -> None:
+        """Send what waits, then end."""
+        self._flush()
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """End the connection at once; what is not yet written is lost."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _flush(self) -> None:
+        if self._out and self._transport is not None and not self.ended.is_set():
+            self._transport.write(bytes(self._out))
+        self._out.clear()

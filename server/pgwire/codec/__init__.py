@@ -1,1 +1,0 @@
-"""The protocol's messages and values as bytes and back, without I/O but for the channel."""

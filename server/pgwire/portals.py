@@ -1,0 +1,164 @@
+"""Prepared statements and portals, and how many bytes the sessions of each analyst keep.
+
+How many bytes the sessions of each analyst keep: prepared statements, bound values, rows yet to be fetched.
+
+Prepared statements, and portals: statements with their values, on the way through their rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from planner.binding.placeholders import Value
+from server.errors import WireError
+from server.lru_cache import kept_bytes
+from server.pgwire.gateway import SearchPath
+from server.pgwire.result_rows import CatalogResult, Result
+from server.pgwire.statements.commands import Command
+from server.pgwire.wire_values import Field
+from server.scheduling.fair_shares import FairShares
+
+MOST_OF_ONE = 128 << 20
+"""Bytes of all sessions of one analyst together."""
+
+
+class Holdings:
+    """What is kept for whom, by one server; used on its event loop only.
+
+    Args:
+      most_of_one: bytes that one analyst's sessions may keep together.
+    """
+
+    def __init__(self, most_of_one: int = MOST_OF_ONE) -> None:
+        self._bytes = FairShares(most_of_one)
+
+    def of(self, analyst: str) -> Holding:
+        """What one more session of an analyst keeps: nothing yet."""
+        return Holding(self._bytes, analyst)
+
+
+class Holding:
+    """What one session keeps.
+
+    Args:
+      shares: of all sessions of all analysts, in bytes.
+      analyst: whose session it is.
+    """
+
+    def __init__(self, shares: FairShares, analyst: str) -> None:
+        self._shares = shares
+        self._analyst = analyst
+        self._n_bytes = 0
+
+    def hold(self, n_bytes: int) -> None:
+        """The session keeps so many bytes now; none when it ends."""
+        self._shares.give_back(self._analyst, self._n_bytes)
+        self._shares.take(self._analyst, n_bytes)
+        self._n_bytes = n_bytes
+
+    def check(self, own: int, more: int = 0) -> None:
+        """May the session, which keeps `own` bytes, keep `more`? Raises: WireError."""
+        self.hold(own)
+        if self._shares.refusal(self._analyst, more) is not None:
+            hint = f"DEALLOCATE or CLOSE some: {self._shares.of_one >> 20} MiB is the most"
+            raise WireError("your sessions keep too many statements, values and rows", "53200", hint=hint)
+
+
+_CELL_BYTES = 64
+_WIDEST = 4
+
+OUTSIDE = -1
+"""The depth of a cursor whose transaction was committed: no rollback closes it."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of a statement before it runs.
+
+    Attributes:
+      parameters: the OID of each `$n`.
+      fields: its columns; None: it returns no rows.
+      noisy: per column of the answer, is it followed by its interval? None: no intervals are asked for.
+    """
+
+    parameters: tuple[int, ...] = ()
+    fields: tuple[Field, ...] | None = None
+    noisy: tuple[bool, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A prepared statement.
+
+    Attributes:
+      command: what it does; None: the empty statement.
+      oids: what the client said of its parameters.
+      shape: what it looks like under the settings `asked_as`.
+      asked_as: the settings that change its columns.
+    """
+
+    command: Command | None
+    oids: tuple[int, ...]
+    shape: Shape
+    asked_as: tuple[bool, bool, SearchPath]
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """What it takes of memory."""
+        return kept_bytes((self.command, self.oids, self.shape))
+
+
+@dataclass
+class Portal:
+    """A statement with its values.
+
+    Attributes:
+      command: what it does; None: the empty statement.
+      shape: what it looks like.
+      values: of its parameters.
+      raw: the same as they were sent, with their formats, for the catalog.
+      formats: one per column of the result.
+      result: its rows, once it ran.
+      place: how many of them were sent.
+      hold: does it outlive its transaction, if that is committed?
+      depth: how many savepoints came before it in its transaction, which is not over; or `OUTSIDE`.
+    """
+
+    command: Command | None
+    shape: Shape
+    values: tuple[Value, ...] = field(default=(), repr=False)
+    raw: tuple[tuple[bytes | None, ...], tuple[int, ...]] = field(default=((), ()), repr=False)
+    formats: tuple[int, ...] = ()
+    result: Result | None = field(default=None, repr=False)
+    place: int = 0
+    hold: bool = False
+    depth: int = 0
+
+    def outlives(self, *, committed: bool) -> bool:
+        """Is it there after the transaction that ends now?"""
+        return self.depth == OUTSIDE or (self.hold and committed)
+
+    @cached_property
+    def _bound_bytes(self) -> int:
+        """What the statement and its values take of memory."""
+        return kept_bytes((self.command, self.shape, self.values, self.raw, self.formats))
+
+    @property
+    def memory_bytes(self) -> int:
+        """What it takes of memory, a text of the answer at its widest: four bytes a character."""
+        if self.result is None:
+            return self._bound_bytes
+        width = 1 if isinstance(self.result, CatalogResult) else _WIDEST
+        return self._bound_bytes + _CELL_BYTES * self.result.n_cells + width * self.result.n_bytes
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells its rows have."""
+        return 0 if self.result is None else self.result.n_cells
+
+    @property
+    def n_bytes(self) -> int:
+        """How long its values and the texts of its rows are."""
+        values = sum(len(value) for value in self.raw[0] if value is not None)
+        return values + (0 if self.result is None else self.result.n_bytes)

@@ -1,0 +1,241 @@
+"""Rows to send: of an answer, of the catalog, of SHOW, and of `SHOW noisegate.budget`.
+
+Rows to send: of an answer, of the catalog, of SHOW.
+
+What `SHOW noisegate.budget` says: what is left, how many questions that is, and at what the budget protects.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, repeat, zip_longest
+
+from planner.errors import UnsupportedSQL
+from planner.sql.sql_types import ResultType
+from server.answer_columns import blocks_of
+from server.connections import Held
+from server.errors import WireError
+from server.ledger.account import analyst_account, guarantee
+from server.ledger.balance import Outlook
+from server.pgwire.errors import CatalogRefused
+from server.pgwire.wire_values import Field, can_be_sent, encode_cell, field_of, spell
+from server.query import Cell, QueryResponse, ResultColumn
+from server.results.flat_table import Columns, flat, flat_columns
+
+
+class Result(ABC):
+    """Rows with their columns."""
+
+    fields: tuple[Field, ...]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many rows."""
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells: rows times columns."""
+        return len(self) * len(self.fields)
+
+    @property
+    @abstractmethod
+    def n_bytes(self) -> int:
+        """How long its texts are together."""
+
+    def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
+        """The formats, if rows can be had in them. Raises: UnsupportedSQL."""
+        return formats
+
+    @abstractmethod
+    def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
+        """The cells of some rows, one format per column; encoded when they are asked for."""
+
+    @abstractmethod
+    def texts(self, places: range) -> Iterator[list[str | None]]:
+        """The cells of some rows as PostgreSQL spells them."""
+
+
+@dataclass(frozen=True)
+class Table(Result):
+    """Cells of our own types, sent as their columns' types.
+
+    Attributes:
+      cells: rows, which may be made when they are read.
+      held: the room that they take, let go with the table.
+    """
+
+    fields: tuple[Field, ...]
+    cells: Sequence[tuple[Cell, ...]]
+    held: Held | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[tuple[str, ResultType]],
+        cells: Sequence[tuple[Cell, ...]],
+        held: Held | None = None,
+    ) -> Table:
+        """A table of named and typed columns."""
+        return cls(tuple(field_of(name, kind) for name, kind in columns), cells, held)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """The length of its texts."""
+        if isinstance(self.cells, tuple):
+            return sum(len(cell) for row in self.cells for cell in row if isinstance(cell, str))
+        return 0  # its texts are those of the groups, and its rows hold room of their own
+
+    def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
+        """The cells of some rows."""
+        for row in self._made(places):
+            yield [encode_cell(*each) for each in zip(row, self.fields, formats, strict=True)]
+
+    def texts(self, places: range) -> Iterator[list[str | None]]:
+        """The cells of some rows as text."""
+        for row in self._made(places):
+            yield [spell(*each) for each in zip(row, self.fields, strict=True)]
+
+    def _made(self, places: range) -> Iterator[tuple[Cell, ...]]:
+        for some in blocks_of(places, len(self.fields)):
+            yield from self.cells[some.start : some.stop]
+
+
+def answer_fields(
+    columns: Sequence[ResultColumn], told: Sequence[Field], noisy: Sequence[bool] | None = None
+) -> tuple[Field, ...]:
+    """The columns of an answer as clients are told of them.
+
+    Args:
+      columns: the answer's own.
+      told: what PostgreSQL says of them; empty: nothing.
+      noisy: which are followed by their interval's ends; None: none.
+    """
+    own = tuple((column.name, column.type) for column in columns)
+    wide = own if noisy is None else flat_columns(own, noisy)
+    known = told if len(told) == len(own) else ()
+    each = zip_longest(known, noisy or ())
+    spread: Iterator[Field | None] = chain.from_iterable(
+        ((one, None, None) if ends else (one,)) for one, ends in each
+    )
+    beside = chain(spread, repeat(None))  # the marks stand behind
+    return tuple(field_of(name, kind, one) for (name, kind), one in zip(wide, beside, strict=False))
+
+
+def answer_table(
+    response: QueryResponse, noisy: Sequence[bool] | None, fields: tuple[Field, ...], held: Held | None = None
+) -> Table:
+    """The rows of an answer.
+
+    Args:
+      response: the answer.
+      noisy: which columns are followed by their interval's ends; None: none.
+      fields: the columns, those of the ends among them, as the client was told of them.
+      held: the room that the answer takes.
+    Raises: WireError where the client was told of other columns.
+    """
+    columns: Columns = tuple((column.name, column.type) for column in response.columns)
+    rows = response.rows
+    if noisy is not None:
+        wide = flat(response, noisy)
+        columns, rows = wide.columns, wide.rows
+    if len(columns) != len(fields) or not all(map(can_be_sent, (kind for _, kind in columns), fields)):
+        hint = "prepare it anew: what was charged is kept, and free"
+        raise WireError("the statement's columns have changed since it was described", "0A000", hint=hint)
+    return Table(fields, rows, held)
+
+
+@dataclass(frozen=True)
+class NoRows(Result):
+    """A result of columns alone, for a client that asks what the columns are."""
+
+    fields: tuple[Field, ...]
+
+    def __len__(self) -> int:
+        return 0
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory of the rows: none."""
+        return 0
+
+    def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
+        """The rows at some places as cells in bytes: there are none."""
+        return iter(())
+
+    def texts(self, places: range) -> Iterator[list[str | None]]:
+        """The rows at some places as cells in text: there are none."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class CatalogResult(Result):
+    """What the shadow database returned, each column in the format that was asked for.
+
+    Attributes:
+      formats: of each column: 0 text, 1 binary.
+      cells: rows, as the database encoded them.
+    """
+
+    fields: tuple[Field, ...]
+    formats: tuple[int, ...]
+    cells: tuple[tuple[bytes | None, ...], ...]
+
+    @classmethod
+    def mixed(cls, one: CatalogResult, other: CatalogResult, formats: tuple[int, ...]) -> CatalogResult:
+        """One statement's rows, of which PostgreSQL's own library takes either all columns as text or all as binary.
+
+        Raises: CatalogRefused where the two have different numbers of rows.
+        """
+        if len(one) != len(other):
+            raise CatalogRefused("the catalog changed meanwhile", "40001", hint="try again")
+        by_format = {result.formats[0]: result.cells for result in (one, other)}
+        columns = list(enumerate(formats))
+        cells = (tuple(by_format[format_][row][at] for at, format_ in columns) for row in range(len(one)))
+        return cls(one.fields, formats, tuple(cells))
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """The length of its cells."""
+        return sum(len(cell) for row in self.cells for cell in row if cell is not None)
+
+    def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
+        """A cursor is read in the formats that it was asked in. Raises: UnsupportedSQL."""
+        if formats != self.formats:
+            raise UnsupportedSQL("a cursor over catalogs is read as text", hint="ask without a cursor")
+        return formats
+
+    def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
+        """The cells of some rows."""
+        assert tuple(formats) == self.formats, "the session asks the catalog for the portal's formats"
+        return (list(self.cells[place]) for place in places)
+
+    def texts(self, places: range) -> Iterator[list[str | None]]:
+        """The cells of some rows as text."""
+        assert not any(self.formats), "COPY asks for text"
+        return ([None if cell is None else cell.decode() for cell in self.cells[place]] for place in places)
+
+
+_COLUMNS: tuple[tuple[str, ResultType], ...] = (
+    ("epsilon", "float8"),
+    ("delta", "float8"),
+    ("epsilon_left", "float8"),
+    ("delta_left", "float8"),
+    ("questions_left", "int8"),
+    ("protects", "text"),
+)
+
+
+def budget_table(analyst: str, outlook: Outlook) -> Table:
+    """One row: the analyst's own account, and how many more questions like the last ones all who pay can pay for."""
+    own = next(one for one in outlook.accounts if one.name == analyst_account(analyst))
+    amounts = (own.grant.epsilon, own.grant.delta, own.epsilon_left, own.delta_left)
+    return Table.of(_COLUMNS, [(*amounts, outlook.questions_left, guarantee(own))])

@@ -1,0 +1,286 @@
+"""SCRAM-SHA-256 with keys of the ledger, bound to the server's certificate: a client proves that it knows its key.
+
+The server's certificate: the TLS context, and the hash to which SCRAM binds a channel.
+
+SCRAM-SHA-256: a client proves that it knows its key, the server that it knows the key's verifier.
+
+Sources: RFC 5802, RFC 7677 (SCRAM-SHA-256), RFC 5929 (tls-server-end-point), PostgreSQL's auth-scram.c.
+
+Who may connect, from the ledger.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+import secrets
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+from server.admission import LedgerReads
+from server.errors import AuthenticationFailed, ConfigurationInvalid
+from server.ledger.analyst import SCRAM_ITERATIONS
+
+_PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+_RSA, _ECDSA = "2a864886f70d0101", "2a8648ce3d04"
+_HASHES: Mapping[str, str] = MappingProxyType(
+    {
+        _RSA + "04": "sha256",  # MD5 and SHA-1 are replaced by SHA-256 (RFC 5929, section 4.1)
+        _RSA + "05": "sha256",
+        _RSA + "0b": "sha256",
+        _RSA + "0c": "sha384",
+        _RSA + "0d": "sha512",
+        _ECDSA + "01": "sha256",
+        _ECDSA + "0302": "sha256",
+        _ECDSA + "0303": "sha384",
+        _ECDSA + "0304": "sha512",
+    }
+)
+"""The hash of each signature algorithm, by the bytes of its object identifier."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What TLS needs.
+
+    Attributes:
+      context: TLS 1.2 or newer.
+      hash: of the certificate, as tls-server-end-point has it; None where that is not defined (Ed25519, RSA-PSS).
+    """
+
+    context: ssl.SSLContext = field(repr=False)
+    hash: bytes | None
+
+
+def read_certificate(certificate: Path, key: Path) -> Certificate:
+    """Read a certificate (chain) and its private key in PEM.
+
+    Raises: ConfigurationInvalid for files that are missing or do not belong together.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key)
+        first = _PEM.search(certificate.read_text(encoding="ascii"))
+    except (OSError, ssl.SSLError, UnicodeDecodeError) as error:
+        hint = "give the PEM files of a certificate and of its private key, without a passphrase"
+        raise ConfigurationInvalid("the TLS certificate or its key cannot be read", hint=hint) from error
+    assert first is not None, "OpenSSL has just read one"
+    der = ssl.PEM_cert_to_DER_cert(first.group())
+    return Certificate(context, endpoint_hash(der))
+
+
+def endpoint_hash(der: bytes) -> bytes | None:
+    """tls-server-end-point: the certificate's hash by the hash function of its own signature.
+
+    Source: RFC 5929, section 4.1. None where the signature has no one hash function.
+    """
+    name = _HASHES.get(_signature_algorithm(der).hex())
+    return None if name is None else hashlib.new(name, der).digest()
+
+
+def _signature_algorithm(der: bytes) -> bytes:
+    """The object identifier in Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm { OID, ... }, ... }."""
+    _, inside, _ = _element(der, 0)
+    _, _, after_tbs = _element(der, inside)
+    _, algorithm, _ = _element(der, after_tbs)
+    _, start, end = _element(der, algorithm)
+    return der[start:end]
+
+
+def _element(der: bytes, place: int) -> tuple[int, int, int]:
+    """Tag, start and end of the content of the DER element at a place."""
+    tag, length, start = der[place], der[place + 1], place + 2
+    if length & 0x80:
+        size = length & 0x7F
+        length = int.from_bytes(der[start : start + size], "big")
+        start += size
+    return tag, start, start + length
+
+
+PLAIN, BOUND = "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"
+"""Without and with channel binding."""
+
+_VERIFIER = re.compile(r"SCRAM-SHA-256\$([0-9]{1,7}):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+):([A-Za-z0-9+/=]+)")
+_FIRST = re.compile(r"(?P<gs2>(?P<flag>n|y|p=[A-Za-z0-9.-]+),,)(?P<bare>n=[^,]*,r=(?P<nonce>[!-+\--~]{8,256}))")
+_FINAL = re.compile(
+    r"(?P<unproved>c=(?P<binding>[A-Za-z0-9+/=]+),r=(?P<nonce>[!-+\--~]+)),p=(?P<proof>[A-Za-z0-9+/=]+)"
+)
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """What the server keeps of a key: enough to check a proof, not enough to make one.
+
+    Attributes:
+      iterations, salt: public.
+      stored_key, server_key: 32 bytes each.
+      enabled: may its holder come in?
+    """
+
+    iterations: int
+    salt: bytes
+    stored_key: bytes = field(repr=False)
+    server_key: bytes = field(repr=False)
+    enabled: bool = True
+
+    @classmethod
+    def parse(cls, text: str) -> Verifier:
+        """Read what `server.ledger.analyst.scram_verifier` wrote, PostgreSQL's own form. Raises ValueError."""
+        found = _VERIFIER.fullmatch(text)
+        if found is None:
+            raise ValueError("this is no SCRAM-SHA-256 verifier")
+        salt, stored, server = (base64.b64decode(found[index], validate=True) for index in (2, 3, 4))
+        return cls(int(found[1]), salt, stored, server)
+
+
+def unknown_verifier(user: str, secret: bytes) -> Verifier:
+    """A verifier that nobody can satisfy, always the same for a name, so that nobody learns which names exist.
+
+    Args:
+      user: the name that somebody tried.
+      secret: of this ledger (`unknown_secret`).
+    """
+    salt = _mac(secret, b"salt " + user.encode())[:16]
+    return Verifier(SCRAM_ITERATIONS, salt, _mac(secret, b"stored"), _mac(secret, b"server"))
+
+
+def unknown_secret(ledger_id: str) -> bytes:
+    """What `unknown_verifier` is made from: the same after a restart and at every proxy that shares a ledger.
+
+    The salts of those who exist stay the same, so those of who does not must, too.
+
+    Args:
+      ledger_id: known to custodians only.
+    """
+    return _mac(ledger_id.encode(), b"names that nobody has")
+
+
+class Exchange:
+    """The server's side of one SCRAM exchange: `first`, then `final`.
+
+    Args:
+      mechanism: which one the client chose.
+      verifier: of the user's key, or an unknown one.
+      certificate_hash: for channel binding: the hash of the server's certificate; None without TLS.
+      nonce: the server's part; for tests.
+    """
+
+    def __init__(
+        self, mechanism: str, verifier: Verifier, certificate_hash: bytes | None, nonce: str | None = None
+    ) -> None:
+        self._bound = mechanism == BOUND
+        self._verifier = verifier
+        self._certificate_hash = certificate_hash
+        self._own_nonce = secrets.token_urlsafe(24) if nonce is None else nonce
+        self._gs2 = ""
+        self._bare = ""
+        self._server_first = ""
+
+    def first(self, message: bytes) -> bytes:
+        """Answer the client's first message. Raises: AuthenticationFailed for one that is malformed."""
+        found = _FIRST.fullmatch(_ascii(message))
+        if found is None:
+            raise _failed()
+        self._check_flag(found["flag"])
+        self._gs2, self._bare = found["gs2"], found["bare"]
+        salt = _spelled(self._verifier.salt)
+        self._server_first = f"r={found['nonce']}{self._own_nonce},s={salt},i={self._verifier.iterations}"
+        return self._server_first.encode()
+
+    def final(self, message: bytes) -> bytes:
+        """Check the client's proof and return the server's own. Raises: AuthenticationFailed."""
+        found = _FINAL.fullmatch(_ascii(message))
+        if found is None:
+            raise _failed()
+        nonce = self._server_first.split(",", 1)[0][2:]
+        fresh = hmac.compare_digest(found["nonce"], nonce)
+        bound = hmac.compare_digest(_decoded(found["binding"]), self._binding())
+        signed = f"{self._bare},{self._server_first},{found['unproved']}".encode()
+        proved = self._proves(_decoded(found["proof"]), signed)
+        if not (fresh and bound and proved):
+            raise _failed()
+        return b"v=" + _spelled(_mac(self._verifier.server_key, signed)).encode()
+
+    def _check_flag(self, flag: str) -> None:
+        """Binding where it was chosen; and a client that believes there is none has been lied to if there is."""
+        if self._bound:
+            if flag != "p=tls-server-end-point":
+                raise _failed()
+        elif flag.startswith("p=") or (flag == "y" and self._certificate_hash is not None):
+            raise _failed()
+
+    def _binding(self) -> bytes:
+        return self._gs2.encode() + ((self._certificate_hash or b"") if self._bound else b"")
+
+    def _proves(self, proof: bytes, signed: bytes) -> bool:
+        if len(proof) != len(self._verifier.stored_key):
+            return False
+        signature = _mac(self._verifier.stored_key, signed)
+        client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=True))
+        return hmac.compare_digest(hashlib.sha256(client_key).digest(), self._verifier.stored_key)
+
+
+def _mac(key: bytes, data: bytes) -> bytes:
+    return hmac.digest(key, data, "sha256")
+
+
+def _spelled(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise _failed() from None
+
+
+def _ascii(message: bytes) -> str:
+    try:
+        return message.decode("ascii")
+    except UnicodeDecodeError:
+        raise _failed() from None
+
+
+def _failed() -> AuthenticationFailed:
+    return AuthenticationFailed("There is no analyst of this name with this key.")
+
+
+class Keys(Protocol):
+    """The part of the ledger that knows verifiers."""
+
+    def scram_verifier(self, analyst: str, *, enabled: bool = True) -> str | None:
+        """The verifier of an analyst who is enabled, or who is not; or None."""
+        ...
+
+
+class LedgerVerifiers:
+    """Verifiers of the ledger's analysts.
+
+    Args:
+      keys: the ledger.
+      reads: where the ledger is read.
+    """
+
+    def __init__(self, keys: Keys, reads: LedgerReads) -> None:
+        self._keys = keys
+        self._reads = reads
+
+    async def verifier(self, analyst: str) -> Verifier | None:
+        """The verifier of an analyst's key; None for nobody, and for keys older than verifiers.
+
+        A name is no secret: who shows one stays a stranger until the key is proven.
+        """
+        for enabled in (True, False):
+            written = await self._reads.of_stranger(self._keys.scram_verifier, analyst, enabled=enabled)
+            if written:
+                return replace(Verifier.parse(written), enabled=enabled)
+        return None

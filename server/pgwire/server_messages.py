@@ -1,0 +1,160 @@
+"""What the server says, as bytes. Source: PostgreSQL documentation, "Message Formats"."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from server.error_table import Problem
+from server.pgwire.wire_values import Field
+
+TransactionStatus = Literal["I", "T", "E"]
+"""Idle, in a transaction, in a transaction that has failed."""
+
+
+def message(kind: bytes, *parts: bytes) -> bytes:
+    """One message: its type, its length, its fields."""
+    body = b"".join(parts)
+    return kind + struct.pack("!i", len(body) + 4) + body
+
+
+def text(value: str) -> bytes:
+    """A text and the zero byte after it; a zero byte within would end it and cannot be sent."""
+    return value.replace("\0", "").encode("utf-8", "replace") + b"\0"
+
+
+def sasl_mechanisms(names: Iterable[str]) -> bytes:
+    """AuthenticationSASL: how one may prove who one is."""
+    return message(b"R", struct.pack("!i", 10), *(text(name) for name in names), b"\0")
+
+
+def sasl_continue(data: bytes) -> bytes:
+    """AuthenticationSASLContinue: the server's first message of SCRAM."""
+    return message(b"R", struct.pack("!i", 11), data)
+
+
+def sasl_final(data: bytes) -> bytes:
+    """AuthenticationSASLFinal: the server's proof, the last message of SCRAM."""
+    return message(b"R", struct.pack("!i", 12), data)
+
+
+def authentication_ok() -> bytes:
+    """AuthenticationOk: the client has proved that it holds the key."""
+    return message(b"R", struct.pack("!i", 0))
+
+
+def negotiate_protocol(minor: int, unknown: Sequence[str]) -> bytes:
+    """NegotiateProtocolVersion: the newest minor version spoken, and the options that are not known."""
+    return message(b"v", struct.pack("!ii", minor, len(unknown)), *(text(name) for name in unknown))
+
+
+def parameter_status(name: str, value: str) -> bytes:
+    """ParameterStatus: what a setting is."""
+    return message(b"S", text(name), text(value))
+
+
+def backend_key(process: int, secret: bytes) -> bytes:
+    """BackendKeyData: what a CancelRequest must show."""
+    return message(b"K", struct.pack("!i", process), secret)
+
+
+def ready_for_query(status: TransactionStatus) -> bytes:
+    """ReadyForQuery: the next command may come; `status` says what transaction it would stand in."""
+    return message(b"Z", status.encode())
+
+
+def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
+    """RowDescription: the columns; no column belongs to a table, since every value is computed."""
+    columns = (
+        text(field.name) + struct.pack("!ihihih", 0, 0, field.oid, field.length, field.modifier, format_)
+        for field, format_ in zip(fields, formats, strict=True)
+    )
+    return message(b"T", struct.pack("!h", len(fields)), *columns)
+
+
+def parameter_description(oids: Sequence[int]) -> bytes:
+    """ParameterDescription: the type of each placeholder, by object identifier."""
+    return message(b"t", struct.pack(f"!h{len(oids)}i", len(oids), *oids))
+
+
+def no_data() -> bytes:
+    """NoData: this statement has no rows."""
+    return message(b"n")
+
+
+def data_row(cells: Sequence[bytes | None]) -> bytes:
+    """DataRow; None is NULL."""
+    lengths = (b"\xff\xff\xff\xff" if cell is None else struct.pack("!i", len(cell)) + cell for cell in cells)
+    return message(b"D", struct.pack("!h", len(cells)), *lengths)
+
+
+def command_complete(tag: str) -> bytes:
+    """CommandComplete: `SELECT 3`, `BEGIN`, ..."""
+    return message(b"C", text(tag))
+
+
+def empty_query() -> bytes:
+    """EmptyQueryResponse: the text held no statement."""
+    return message(b"I")
+
+
+def parse_complete() -> bytes:
+    """ParseComplete: the statement is prepared."""
+    return message(b"1")
+
+
+def bind_complete() -> bytes:
+    """BindComplete: the portal is there, with the values of its placeholders."""
+    return message(b"2")
+
+
+def close_complete() -> bytes:
+    """CloseComplete: the statement or portal is gone, if it ever was."""
+    return message(b"3")
+
+
+def portal_suspended() -> bytes:
+    """PortalSuspended: there are more rows than were asked for."""
+    return message(b"s")
+
+
+def copy_out(columns: int, *, binary: bool = False) -> bytes:
+    """CopyOutResponse: rows of COPY follow, all columns in one format."""
+    return message(b"H", struct.pack(f"!bh{columns}h", binary, columns, *([int(binary)] * columns)))
+
+
+def copy_data(data: bytes) -> bytes:
+    """CopyData: bytes of one or more rows."""
+    return message(b"d", data)
+
+
+def copy_done() -> bytes:
+    """CopyDone: there are no more rows of COPY."""
+    return message(b"c")
+
+
+def error(problem: Problem, request_id: str = "", severity: Literal["ERROR", "FATAL"] = "ERROR") -> bytes:
+    """ErrorResponse; the request id, by which the custodian finds the log, stands in the detail."""
+    detail = f"Request id: {request_id}" if request_id else None
+    return message(b"E", *_report(severity, problem.code, problem.message, detail, problem.hint, problem.position))
+
+
+def notice(words: str, *, code: str = "00000", severity: Literal["NOTICE", "WARNING"] = "NOTICE") -> bytes:
+    """NoticeResponse: words beside the answer, with an SQLSTATE; 00000 says that all is well."""
+    return message(b"N", *_report(severity, code, words, None, None, None))
+
+
+def _report(
+    severity: str, code: str, words: str, detail: str | None, hint: str | None, position: int | None
+) -> Iterable[bytes]:
+    fields = (
+        (b"S", severity),
+        (b"V", severity),
+        (b"C", code),
+        (b"M", words),
+        (b"D", detail),
+        (b"H", hint),
+        (b"P", None if position is None else str(position)),
+    )
+    return [*(tag + text(value) for tag, value in fields if value is not None), b"\0"]

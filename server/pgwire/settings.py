@@ -1,0 +1,571 @@
+"""A session's settings (`noisegate.*` and those that drivers set), its search path and its transaction.
+
+The search path of a session: where tables without a schema are looked for, in PostgreSQL's spelling.
+
+Transactions as drivers see them. Nothing is written here, so only the state exists.
+
+A session's settings: ours (`noisegate.*`), those that drivers set and show, those of a startup's `options`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import cast, get_args
+
+from planner.errors import InvalidSetting, UnsupportedSQL
+from planner.limits import MAX_EPSILON, MIN_EPSILON
+from planner.schema import PUBLIC, sql_identifier
+from planner.sql.zones import UTC, is_utc, zone_named
+from privacy.registry import OFFERED, MechanismName, why_not_served
+from server.errors import WireError
+from server.pgwire.errors import unknown_savepoint
+from server.pgwire.server_messages import TransactionStatus
+from server.query import Reuse
+
+OWN_SCHEMA = "$user"
+"""The schema that is called as the role is; here nobody has one."""
+
+_IDENTIFIER = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^\s",]+))\s*')
+
+
+def default_path(schemas: Sequence[str]) -> str:
+    """The setting of a session that sets none.
+
+    >>> default_path(["public"]), default_path(["clinic", "ref"])
+    ('"$user", public', 'clinic, ref')
+    """
+    return spelled(((OWN_SCHEMA,) if tuple(schemas) == (PUBLIC,) else ()) + tuple(schemas))
+
+
+def spelled(names: Sequence[str]) -> str:
+    """Names as the value of the setting, in quotes where they are needed.
+
+    >>> spelled(["clinic", "Ref", ""])
+    'clinic, "Ref", ""'
+    """
+    return ", ".join(map(sql_identifier, names))
+
+
+def read_path(value: str) -> tuple[str, ...]:
+    """The schemas that a value names, folded as PostgreSQL folds identifiers; those that nobody has are kept.
+
+    Raises: InvalidSetting for what is no list of identifiers.
+
+    >>> read_path('"$user", Clinic,"Ref"'), read_path("")
+    (('$user', 'clinic', 'Ref'), ())
+    """
+    names: list[str] = []
+    place = 0
+    while value.strip():
+        found = _IDENTIFIER.match(value, place)
+        if found is None:
+            break
+        quoted = found["quoted"]
+        names.append(_folded(found["plain"]) if quoted is None else quoted.replace('""', '"'))
+        place = found.end()
+        if place == len(value):
+            return tuple(names)
+        if value[place] != ",":
+            break
+        place += 1
+    if value.strip():
+        raise InvalidSetting("search_path is a list of schemas", hint="SET search_path TO clinic, public")
+    return ()
+
+
+def _folded(name: str) -> str:
+    """ASCII letters in lower case, and no others."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
+
+
+class TransactionState:
+    """Idle, open, or failed.
+
+    Attributes:
+      open: between BEGIN and COMMIT or ROLLBACK.
+      failed: after an error inside.
+    """
+
+    def __init__(self) -> None:
+        self.open = False
+        self.failed = False
+
+    @property
+    def status(self) -> TransactionStatus:
+        """As ReadyForQuery says it."""
+        return "E" if self.failed else "T" if self.open else "I"
+
+    def fail(self) -> None:
+        """An error: the rest of an open transaction is refused."""
+        self.failed = self.open
+
+    def apply(self, kind: str) -> None:
+        """BEGIN, COMMIT, ROLLBACK, or a savepoint; going back to one mends the transaction."""
+        if kind == "begin":
+            self.open = True
+        elif kind in ("commit", "rollback"):
+            self.open = self.failed = False
+        elif kind == "rollback to":
+            self.failed = False
+
+
+SERVER_VERSION = "14.0"
+"""Which PostgreSQL clients take us for.
+
+What clients ask the catalogs of a 14 runs on every later one. The other way round it does not: the psql of a 15 asks
+any newer server for a column of pg_database that 17 has renamed.
+"""
+
+SERVER_VERSION_NUM = "140000"
+"""The same as a number."""
+
+MAX_VALUE_LENGTH = 1_000
+"""Characters of a value; lists of schemas have some hundred."""
+
+_PREFIX = "noisegate."
+
+_EPSILON = "noisegate.epsilon"
+
+_ON, _OFF = frozenset({"on", "true", "yes", "1"}), frozenset({"off", "false", "no", "0"})
+
+_DURATION = re.compile(r"([0-9]{1,9})\s*(ms|s|min|h)?")
+
+_INTERVAL_STYLES = frozenset({"postgres", "postgres_verbose", "sql_standard", "iso_8601"})
+
+_UNITS_MS = {None: 1, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
+
+
+def _flag(name: str, value: str) -> str:
+    if value.lower() in _ON:
+        return "on"
+    if value.lower() in _OFF:
+        return "off"
+    raise InvalidSetting(f"{name} is on or off")
+
+
+def _fraction(name: str, value: str) -> str:
+    if not 0 < _number(name, value) <= 1:
+        raise InvalidSetting(f"{name} is above 0 and at most 1")
+    return value
+
+
+def _epsilon(name: str, value: str) -> str:
+    if not _number(name, value) > 0:
+        raise InvalidSetting(f"{name} is above 0")
+    return value
+
+
+def _delta(name: str, value: str) -> str:
+    if not 0 <= _number(name, value) < 1:
+        raise InvalidSetting(f"{name} is at least 0 and below 1")
+    return value
+
+
+def _number(name: str, value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidSetting(f"{name} is a number")
+    return number
+
+
+def _mechanism(name: str, value: str) -> str:
+    if value.lower() not in OFFERED:
+        raise InvalidSetting(f"{name} is one of {', '.join(OFFERED)}", hint=why_not_served(value.lower()))
+    return value.lower()
+
+
+def _utf8(name: str, value: str) -> str:
+    letters = "".join(filter(str.isalnum, value.lower()))  # as PostgreSQL: some drivers send quotes along
+    if letters not in ("utf8", "unicode"):
+        raise UnsupportedSQL("only UTF8 is spoken", hint="SET client_encoding = 'UTF8'")
+    return "UTF8"
+
+
+def _iso(name: str, value: str) -> str:
+    return "ISO, DMY" if "dmy" in value.lower() or "european" in value.lower() else "ISO, MDY"
+
+
+def _duration(name: str, value: str) -> str:
+    if _DURATION.fullmatch(value.strip().lower()) is None:
+        raise InvalidSetting(f"{name} is a time, for example 30s; without a unit it is in milliseconds")
+    return value
+
+
+def _any(name: str, value: str) -> str:
+    return value
+
+
+def _path(name: str, value: str) -> str:
+    read_path(value)
+    return value
+
+
+def _never(name: str, value: str) -> str:
+    raise InvalidSetting(f"{name} cannot be changed")
+
+
+def _interval_style(name: str, value: str) -> str:
+    """No answer has an interval, so each style is as good as another."""
+    if value.lower() not in _INTERVAL_STYLES:
+        raise InvalidSetting(f"{name} is one of {', '.join(sorted(_INTERVAL_STYLES))}")
+    return value.lower()
+
+
+def _notices(name: str, value: str) -> str:
+    if value.lower() not in ("short", "all"):
+        raise InvalidSetting(f"{name} is short or all")
+    return value.lower()
+
+
+def _reuse(name: str, value: str) -> str:
+    if value.lower() not in get_args(Reuse):
+        raise InvalidSetting(f"{name} is one of {', '.join(get_args(Reuse))}")
+    return value.lower()
+
+
+def _zone(name: str, value: str) -> str:
+    zone = zone_named(value)
+    if zone is None:
+        hint = "write a name of the time zone database, such as 'Europe/Zurich', or a number of whole hours"
+        raise InvalidSetting(f"{name} has no time zone {value!r}", hint=hint)
+    return zone
+
+
+def _only(wanted: str) -> Callable[[str, str], str]:
+    def check(name: str, value: str) -> str:
+        if value.lower() not in (wanted, "true" if wanted == "on" else wanted):
+            raise InvalidSetting(f"{name} is {wanted} here")
+        return wanted
+
+    return check
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """One setting: its default, what it may be, what clients are told of when it changes, and what it is for."""
+
+    default: str
+    check: Callable[[str, str], str] = _any
+    reported: str | None = None
+    about: str = "as in PostgreSQL, as far as clients need it"
+
+
+_SETTINGS: Mapping[str, _Setting] = MappingProxyType(
+    {
+        "noisegate.epsilon": _Setting("", _epsilon, about="what a question may spend; empty: the policy's default"),
+        "noisegate.delta": _Setting("", _delta, about="the most delta of a question; empty: the policy's default"),
+        "noisegate.sampling_rate": _Setting("", _fraction, about="answer from this share of the rows; empty: of all"),
+        "noisegate.mechanism": _Setting(
+            "", _mechanism, about="which mechanism releases; empty: the planner's choice"
+        ),
+        "noisegate.intervals": _Setting("off", _flag, about="add columns: intervals, and which rows are weak or cut"),
+        "noisegate.nobody_adds_more_than": _Setting(
+            "",
+            _epsilon,
+            about="what one person adds at most, as you say: intervals are for the truth then; empty: unsaid",
+        ),
+        "noisegate.max_relative_error": _Setting(
+            "",
+            _epsilon,
+            about="0.05 for 5%: spend the least epsilon that will do, noisegate.epsilon at most; empty: unsaid",
+        ),
+        "noisegate.max_absolute_error": _Setting(
+            "", _epsilon, about="the same in the answer's own unit; empty: unsaid"
+        ),
+        "noisegate.reuse": _Setting(
+            "auto",
+            _reuse,
+            about="auto, never or only: may an answer follow, free, from those that you have paid for?",
+        ),
+        "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of asking them"),
+        "noisegate.empty_rows": _Setting(
+            "off", _flag, about="give the columns of private rows that are asked for, and no row, instead of refusing"
+        ),
+        "noisegate.notices": _Setting(
+            "short",
+            _notices,
+            about="short or all: one line beside an answer, or every note on it, which SHOW noisegate.notes tells",
+        ),
+        "application_name": _Setting("", reported="application_name"),
+        "bytea_output": _Setting("hex"),
+        "client_encoding": _Setting("UTF8", _utf8, "client_encoding"),
+        "client_min_messages": _Setting("notice"),
+        "datestyle": _Setting("ISO, MDY", _iso, "DateStyle"),
+        "default_transaction_deferrable": _Setting("off", _flag),
+        "default_transaction_isolation": _Setting("repeatable read"),
+        "default_transaction_read_only": _Setting("on", _only("on"), "default_transaction_read_only"),
+        "extra_float_digits": _Setting("1"),
+        "idle_in_transaction_session_timeout": _Setting("0", _duration),
+        "in_hot_standby": _Setting("off", _never, "in_hot_standby"),
+        "integer_datetimes": _Setting("on", _never, "integer_datetimes"),
+        "intervalstyle": _Setting("postgres", _interval_style, "IntervalStyle"),
+        "idle_session_timeout": _Setting("0", _duration),
+        "is_superuser": _Setting("off", _never, "is_superuser"),
+        "lc_collate": _Setting("C", _never),  # which newer catalogs no longer have
+        "lc_ctype": _Setting("C", _never),
+        "lc_messages": _Setting("C"),
+        "lock_timeout": _Setting("0", _duration),
+        "max_identifier_length": _Setting("63", _never),
+        "role": _Setting("none", _never),
+        "row_security": _Setting("on"),
+        "scram_iterations": _Setting("4096", _never, "scram_iterations"),
+        "search_path": _Setting(
+            default_path((PUBLIC,)), _path, "search_path", about="where tables without a schema are looked for"
+        ),
+        "server_encoding": _Setting("UTF8", _never, "server_encoding"),
+        "server_version": _Setting(SERVER_VERSION, _never, "server_version"),
+        "server_version_num": _Setting(SERVER_VERSION_NUM, _never),
+        "session_authorization": _Setting("", _never, "session_authorization"),
+        "standard_conforming_strings": _Setting("on", _only("on"), "standard_conforming_strings"),
+        "statement_timeout": _Setting("0", _duration),
+        "timezone": _Setting("UTC", _zone, "TimeZone", about="in which moments with time zone are read and cut"),
+        "transaction_deferrable": _Setting("off", _flag),
+        "transaction_isolation": _Setting("repeatable read"),
+        "transaction_read_only": _Setting("on", _only("on")),
+    }
+)
+
+
+def is_known(name: str) -> bool:
+    """Is it a setting of sessions, or does it look like one of ours?"""
+    return name.lower() in _SETTINGS or name.lower().startswith(_PREFIX)
+
+
+def shown_name(name: str) -> str:
+    """How SHOW heads its column: as PostgreSQL does, of whose settings some have capital letters.
+
+    >>> shown_name("timezone"), shown_name("Search_Path")
+    ('TimeZone', 'search_path')
+    """
+    known = _SETTINGS.get(name.lower())
+    return (known.reported if known is not None else None) or name.lower()
+
+
+MAX_SAVEPOINTS = 100
+"""Of one transaction; one that is only set again, as JDBC does before each statement, counts once."""
+
+MAX_NAME_BYTES = 63
+"""Of a savepoint."""
+
+
+@dataclass(frozen=True)
+class _State:
+    """Settings at a moment: those in force, and those in force once SET LOCAL has ended."""
+
+    values: Mapping[str, str]
+    lasting: Mapping[str, str]
+
+
+@dataclass
+class _Savepoint:
+    """A name, what was in force, and how often it was set in a row."""
+
+    name: str
+    state: _State
+    times: int = 1
+
+
+class Settings:
+    """The settings of one session; a transaction, or what follows a savepoint, takes its changes with it when it
+    rolls back, and what was set locally when it ends.
+
+    Args:
+      user: whose session.
+      startup: settings of the startup message, and its `options`; unknown ones are ignored, except of ours.
+      schemas: the policy's search path.
+      epsilons: the least and the most that the policy in force lets one question spend.
+    Raises: InvalidSetting, UnsupportedSQL, WireError as `set`, and for options that are not read.
+    """
+
+    def __init__(
+        self,
+        user: str,
+        startup: Mapping[str, str],
+        schemas: Sequence[str] = (PUBLIC,),
+        epsilons: Callable[[], tuple[float, float]] = lambda: (MIN_EPSILON, MAX_EPSILON),
+    ) -> None:
+        self._epsilons = epsilons
+        defaults = {name: setting.default for name, setting in _SETTINGS.items()}
+        self._default_path = defaults["search_path"] = default_path(schemas)
+        self._initial: Mapping[str, str] = {**defaults, "session_authorization": user}
+        self._now = _State(self._initial, self._initial)
+        self._begun: _State | None = None
+        self._savepoints: list[_Savepoint] = []
+        for name, value in (*startup.items(), *settings_of(startup.get("options", ""))):
+            self.set(name, value)
+        self._initial = self._values
+
+    @property
+    def _values(self) -> Mapping[str, str]:
+        return self._now.values
+
+    def reported(self) -> dict[str, str]:
+        """What every client is told at the start, under the names that PostgreSQL gives them."""
+        return {
+            setting.reported: self._values[name]
+            for name, setting in _SETTINGS.items()
+            if setting.reported is not None
+        }
+
+    def get(self, name: str) -> str | None:
+        """The value, in text; None for a setting that is not known."""
+        return self._values.get(name.lower())
+
+    def all(self) -> tuple[tuple[str, str, str], ...]:
+        """Name, value and purpose of each setting, ours first."""
+        names = sorted(_SETTINGS, key=lambda name: (not name.startswith(_PREFIX), name))
+        return tuple((name, self._values[name], _SETTINGS[name].about) for name in names)
+
+    def set(self, name: str, value: str | None, local: bool = False, *, kept: bool = True) -> bool:
+        """Set, or with None set what it was at the start; `all` resets everything. False: not known, ignored.
+
+        Args:
+          local: up to the end of the transaction.
+          kept: False only looks whether it could be set.
+
+        Raises: InvalidSetting for a value it cannot have, and for an unknown setting of ours.
+        """
+        name = name.lower()
+        if name == "all" and value is None:
+            self._now = _State(self._initial, self._initial)
+            return True
+        setting = _SETTINGS.get(name)
+        if setting is None:
+            if name.startswith(_PREFIX):
+                known = ", ".join(known for known in _SETTINGS if known.startswith(_PREFIX))
+                raise InvalidSetting(f"there is no setting {name}", hint=f"there are {known}")
+            return False
+        change = {name: self._initial[name] if value is None else _checked(name, value)}
+        if name == _EPSILON and value is not None:
+            self._check_epsilon(float(change[name]))
+        if not kept:
+            return True
+        lasting = self._now.lasting if local else {**self._now.lasting, **change}
+        self._now = _State({**self._now.values, **change}, lasting)
+        return True
+
+    def _check_epsilon(self, epsilon: float) -> None:
+        """Refuse now what every question would be refused for."""
+        least, most = self._epsilons()
+        if not least <= epsilon <= most:
+            hint = "a custodian sets these bounds: min_epsilon and max_epsilon of the policy"
+            raise InvalidSetting(f"{_EPSILON} is at least {least:g} and at most {most:g} for one query", hint=hint)
+
+    def begin(self) -> None:
+        """A transaction begins, if none has."""
+        self._begun = self._begun or self._now
+
+    def end(self, *, committed: bool) -> None:
+        """A transaction ends; SET LOCAL ends with it, and so does every SET if it is rolled back."""
+        if self._begun is not None:
+            self._now = _State(self._now.lasting, self._now.lasting) if committed else self._begun
+        self._begun = None
+        self._savepoints.clear()
+
+    @property
+    def n_savepoints(self) -> int:
+        """How many savepoints of the transaction there are, each as often as it was set."""
+        return sum(one.times for one in self._savepoints)
+
+    def savepoint(self, name: str) -> None:
+        """A state that can be come back to. Raises: WireError for too many, and for a name that is too long."""
+        if len(name.encode()) > MAX_NAME_BYTES:
+            raise WireError(f"the name of a savepoint has at most {MAX_NAME_BYTES} bytes", "42622")
+        last = self._savepoints[-1] if self._savepoints else None
+        if last is not None and last.name == name and last.state is self._now:
+            last.times += 1
+            return
+        if len(self._savepoints) >= MAX_SAVEPOINTS:
+            raise WireError(f"a transaction has at most {MAX_SAVEPOINTS} savepoints", "53400", hint="RELEASE some")
+        self._savepoints.append(_Savepoint(name, self._now))
+
+    def release(self, name: str) -> None:
+        """Forget a savepoint, and those after it. Raises: WireError for one that is not there."""
+        place = self._savepoint(name)
+        self._savepoints[place].times -= 1
+        del self._savepoints[place + (self._savepoints[place].times > 0) :]
+
+    def back_to(self, name: str) -> None:
+        """Be as at a savepoint, which stays; those after it go. Raises: WireError for one that is not there."""
+        place = self._savepoint(name)
+        self._now = self._savepoints[place].state
+        del self._savepoints[place + 1 :]
+
+    def _savepoint(self, name: str) -> int:
+        for place in reversed(range(len(self._savepoints))):
+            if self._savepoints[place].name == name:
+                return place
+        raise unknown_savepoint(name)
+
+    def number(self, name: str) -> float | None:
+        """A number of ours, or None where the policy's default holds."""
+        value = self._values[_PREFIX + name]
+        return float(value) if value else None
+
+    def mechanism(self) -> MechanismName | None:
+        """The mechanism asked for, or None."""
+        return self._values["noisegate.mechanism"] or None  # checked when it was set
+
+    def reuse(self) -> Reuse:
+        """Whether answers may follow from paid ones."""
+        return cast(Reuse, self._values["noisegate.reuse"])  # checked when it was set
+
+    def zone(self) -> str:
+        """The time zone; UTC for each of that one's names."""
+        value = self._values["timezone"]
+        return UTC if is_utc(value) else value
+
+    def search_path(self) -> tuple[str, ...] | None:
+        """Where the session looks for tables without a schema; None where it has set nothing else than the policy."""
+        value = self._values["search_path"]
+        if value == self._default_path:
+            return None
+        return tuple(name for name in read_path(value) if name != OWN_SCHEMA)
+
+    def flag(self, name: str) -> bool:
+        """Is a flag of ours on?"""
+        return self._values[_PREFIX + name] == "on"
+
+    def duration_ms(self, name: str) -> int:
+        """A time of ours or PostgreSQL's in milliseconds; 0: none."""
+        found = _DURATION.fullmatch(self._values[name].strip().lower())
+        assert found is not None, "checked when it was set"
+        return int(found[1]) * _UNITS_MS[found[2]]
+
+
+def _checked(name: str, value: str) -> str:
+    """The value as it is kept. Raises: InvalidSetting, UnsupportedSQL."""
+    if len(value) > MAX_VALUE_LENGTH:
+        raise InvalidSetting(f"{name} has at most {MAX_VALUE_LENGTH} characters")
+    return _SETTINGS[name.lower()].check(name, value)
+
+
+_WORD = re.compile(r"(?:\\.|[^\\\s])+", re.DOTALL)
+
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+_SETTING = re.compile(r"(?:-c|--)(?P<name>[A-Za-z_][A-Za-z0-9_.\-]*)=(?P<value>.*)", re.DOTALL)
+
+
+def settings_of(options: str) -> Iterator[tuple[str, str]]:
+    r"""Names and values; a setting that were left out silently could be an epsilon that was asked for.
+
+    Raises: WireError for anything but settings.
+
+    >>> list(settings_of(r"-c noisegate.epsilon=0.5 --application-name=a\ b -cdatestyle=iso"))
+    [('noisegate.epsilon', '0.5'), ('application_name', 'a b'), ('datestyle', 'iso')]
+    """
+    words = iter([_ESCAPED.sub(r"\1", word) for word in _WORD.findall(options)])
+    for word in words:
+        written = word + next(words, "") if word == "-c" else word
+        found = _SETTING.fullmatch(written)
+        if found is None:
+            raise WireError("the options of the connection are not settings", "42601", hint="write -c name=value")
+        yield found["name"].replace("-", "_"), found["value"]

@@ -1,0 +1,280 @@
+"""Asking the shadow database: one read-only statement at a time, its bytes passed on as they are."""
+
+from __future__ import annotations
+
+import queue
+import re
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+
+import psycopg
+from psycopg import pq
+
+from planner.policy.policy import Policy
+from planner.schema import Schema
+from planner.sql.zones import UTC
+from server import libpq
+from server.pgwire.errors import CatalogRefused
+from server.pgwire.gateway import CatalogShape, SearchPath
+from server.pgwire.result_rows import CatalogResult
+from server.pgwire.settings import spelled
+from server.pgwire.wire_values import Field
+
+MAX_ROWS = 100_000
+"""Rows of one answer; catalogs have fewer."""
+
+MAX_BYTES = 16 << 20
+"""Bytes of one answer."""
+
+CONNECTIONS = 2
+"""Statements at once."""
+
+MAKE = Callable[[Schema, Policy], str]
+"""Makes the database anew and returns how its reader connects (`create_shadow`)."""
+
+_WAIT_S = 10.0
+_ANSWER_S = 8.0
+"""The longest that an answer takes, whatever the server does; its own limit is two seconds."""
+
+_REMEMBERED, _REMEMBERED_LENGTH = 512, 4_096
+"""Of how many statements, and of which length at most, the shapes are known without asking again."""
+
+_RESET = b"DISCARD ALL"
+_SET_ZONE = b"SELECT pg_catalog.set_config('TimeZone', $1, false)"
+
+_SET_PATH = b"SELECT pg_catalog.set_config('search_path', $1, false)"
+_NOT_READABLE = "42501"
+_RELATION = re.compile(r"permission denied for (?:table|view|materialized view|foreign table|relation) (.+)")
+_DONE = frozenset({pq.ExecStatus.TUPLES_OK, pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.COMMAND_OK})
+
+
+class ShadowDatabase:
+    """Answers questions to the catalog. It holds no rows, so its own words may be passed on.
+
+    Args:
+      make: makes the database.
+      schema, policy: of the data set.
+    Raises: ConfigurationInvalid, by `make`.
+    """
+
+    def __init__(self, make: MAKE, schema: Schema, policy: Policy) -> None:
+        self._make = make
+        self._url: str | None = make(schema, policy)
+        self._renewing = threading.Lock()
+        self._free: queue.LifoQueue[psycopg.Connection | None] = queue.LifoQueue()
+        for _ in range(CONNECTIONS):
+            self._free.put(None)
+        self._closed = threading.Event()
+        self._remembered = lru_cache(_REMEMBERED)(self._shape)
+
+    def renew(self, schema: Schema, policy: Policy) -> None:
+        """Make the database anew, for a policy or a schema that has changed; statements wait until that is done.
+
+        When that fails, nothing is answered until it is done again: what the policy before allowed to be known, the
+        one in force may not.
+        Raises: ConfigurationInvalid, by `make`; CatalogRefused when statements do not end.
+        """
+        with self._renewing:
+            taken = 0
+            try:
+                for _ in range(CONNECTIONS):
+                    _close(self._taken(_WAIT_S + _ANSWER_S))
+                    taken += 1
+                self._url = self._make(schema, policy)
+            except BaseException:
+                self._url = None
+                raise
+            finally:
+                self._remembered = lru_cache(_REMEMBERED)(self._shape)  # a new one: old shapes may be on their way
+                for _ in range(taken):
+                    self._free.put(None)
+
+    def version(self) -> str:
+        """Which PostgreSQL this is, for example `18.0`."""
+        with self._lent() as connection:
+            return (connection.parameter_status(b"server_version") or b"").decode()
+
+    def shape(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> CatalogShape:
+        """Parameters and columns of a statement. Raises: CatalogRefused."""
+        shape = self._remembered if len(sql) <= _REMEMBERED_LENGTH else self._shape
+        return shape(sql, tuple(oids), search_path)
+
+    def _shape(self, sql: str, oids: tuple[int, ...], search_path: SearchPath) -> CatalogShape:
+        with self._lent() as connection:
+            _look_in(connection, search_path)
+            _checked(connection.prepare(b"", sql.encode(), list(oids) or None))
+            found = _checked(connection.describe_prepared(b""))
+            parameters = tuple(found.param_type(index) for index in range(found.nparams))
+            return CatalogShape(parameters, _fields(found))
+
+    def ask(
+        self,
+        sql: str,
+        values: Sequence[bytes | None],
+        formats: Sequence[int],
+        oids: Sequence[int],
+        result_format: int,
+        search_path: SearchPath = None,
+        zone: str = UTC,
+    ) -> CatalogResult:
+        """Run a statement with its values, as they were sent, in a read-only transaction of its own.
+
+        Args:
+          sql: the statement.
+          values, formats, oids: of the parameters, as they were sent.
+          result_format: 0 for text, 1 for binary.
+          search_path: of the session that asks; None: the policy's.
+          zone: its time zone.
+        Raises: CatalogRefused.
+        """
+        every = list(formats) if len(formats) == len(values) else (list(formats) or [0]) * len(values)
+        types = (list(oids) + [0] * len(values))[: len(values)]
+        with self._lent() as connection:
+            _look_in(connection, search_path)
+            if zone != UTC:
+                _checked(connection.exec_params(_SET_ZONE, [zone.encode()]))
+            connection.send_query_params(
+                sql.encode(),
+                list(values),
+                types,
+                [pq.Format(format_) for format_ in every],
+                pq.Format(result_format),
+            )
+            connection.set_single_row_mode()  # before an answer is too large it must be seen to become so
+            return _read(connection, result_format)
+
+    def close(self) -> None:
+        """Let go of the connections that are free; those at work go when they are done."""
+        self._closed.set()
+        while not self._free.empty():
+            _close(self._free.get_nowait())
+
+    def _taken(self, wait_s: float) -> psycopg.Connection | None:
+        try:
+            return self._free.get(timeout=wait_s)
+        except queue.Empty:
+            raise CatalogRefused("the catalog is busy", "53300", hint="try again") from None
+
+    @contextmanager
+    def _lent(self) -> Iterator[pq.abc.PGconn]:
+        """A connection, whose session is as new afterwards; one that is not is thrown away."""
+        connection = self._taken(_WAIT_S)
+        kept: psycopg.Connection | None = None
+        try:
+            if self._url is None:
+                raise CatalogRefused("the catalog is not the policy's any more", "57P03", hint="tell the custodian")
+            if connection is None or connection.closed:
+                connection = libpq.connect(self._url, autocommit=True, connect_timeout=int(_ANSWER_S))
+            yield connection.pgconn
+            if _is_new(connection.pgconn):
+                kept = connection
+        except psycopg.OperationalError:
+            raise CatalogRefused("the catalog cannot be reached", "08006", hint="tell the custodian") from None
+        except CatalogRefused:
+            if connection is not None and _is_new(connection.pgconn):
+                kept = connection
+            raise
+        finally:
+            if connection is not None and (kept is None or self._closed.is_set()):
+                connection.close()
+                kept = None
+            self._free.put(kept)
+
+
+def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
+    """The rows of the statement that was sent. One whose answer is too large leaves the connection at work."""
+    fields: tuple[Field, ...] = ()
+    rows: list[tuple[bytes | None, ...]] = []
+    size = 0
+    last: pq.abc.PGresult | None = None
+    end = time.monotonic() + _ANSWER_S
+    while (found := _next(connection, end)) is not None:
+        last = found
+        fields = fields or _fields(found)
+        columns = range(found.nfields)
+        more = [tuple(found.get_value(row, column) for column in columns) for row in range(found.ntuples)]
+        rows += more
+        size += sum(len(cell) for cells in more for cell in cells if cell is not None)
+        if len(rows) > MAX_ROWS or size > MAX_BYTES:
+            hint = f"at most {MAX_ROWS} rows, and {MAX_BYTES >> 20} MiB"
+            raise CatalogRefused("the catalog's answer is too large", "54000", hint=hint)
+    assert last is not None, "a statement has an outcome"
+    _checked(last)  # of an error halfway, too: nothing comes after it
+    return CatalogResult(fields, (format_,) * len(fields), tuple(rows))
+
+
+def _next(connection: pq.abc.PGconn, end: float) -> pq.abc.PGresult | None:
+    """The next result; the wait is in `poll`, since libpq's own would hold the interpreter's lock.
+
+    libpq shows a row when it has taken all of it in: how long a row can be is for the server's memory to limit.
+    Raises: CatalogRefused when it does not come until `end`, by the monotonic clock.
+    """
+    arrived = select.poll()
+    arrived.register(connection.socket, select.POLLIN)
+    while connection.is_busy():
+        if not arrived.poll(max(0.0, end - time.monotonic()) * 1000):
+            raise CatalogRefused("the catalog took too long", "57014", hint="ask for less")
+        connection.consume_input()
+    return connection.get_result()
+
+
+def _look_in(connection: pq.abc.PGconn, search_path: SearchPath) -> None:
+    """Let tables without a schema mean what they mean in the client's session, until this one is reset."""
+    if search_path is not None:
+        _checked(connection.exec_params(_SET_PATH, [spelled(search_path).encode()]))
+
+
+def _close(connection: psycopg.Connection | None) -> None:
+    if connection is not None:
+        connection.close()
+
+
+def _is_new(connection: pq.abc.PGconn) -> bool:
+    """Reset the session; whether that worked."""
+    if connection.status != pq.ConnStatus.OK or connection.transaction_status != pq.TransactionStatus.IDLE:
+        return False
+    return connection.exec_(_RESET).status == pq.ExecStatus.COMMAND_OK
+
+
+def _fields(result: pq.abc.PGresult) -> tuple[Field, ...]:
+    return tuple(
+        Field((result.fname(at) or b"").decode(), result.ftype(at), result.fsize(at), result.fmod(at))
+        for at in range(result.nfields)
+    )
+
+
+def _not_readable(words: str) -> CatalogRefused:
+    """What the catalog's reader may not use: the data set's tables, by their names, or whatever else was asked."""
+    relation = _RELATION.fullmatch(words)
+    if relation and not relation[1].startswith("pg_"):
+        message = "tables of the data set cannot be asked together with catalogs"
+        return CatalogRefused(message, _NOT_READABLE, hint=f"ask {relation[1]} apart")
+    hint = "nobody who asks the catalog has the right to it"
+    return CatalogRefused(words or "permission denied", _NOT_READABLE, hint=hint)
+
+
+def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
+    """The result, unless it is an error. Raises: CatalogRefused."""
+    if result.status in _DONE:
+        return result
+    code = _told(result, pq.DiagnosticField.SQLSTATE)
+    if code is None:  # the client library's own words: the connection was lost
+        raise CatalogRefused("the catalog cannot be reached", "08006", hint="try again")
+    if code == _NOT_READABLE:
+        raise _not_readable(_told(result, pq.DiagnosticField.MESSAGE_PRIMARY) or "")
+    position = _told(result, pq.DiagnosticField.STATEMENT_POSITION)
+    raise CatalogRefused(
+        _told(result, pq.DiagnosticField.MESSAGE_PRIMARY) or "the catalog refused this",
+        code,
+        hint=_told(result, pq.DiagnosticField.MESSAGE_HINT),
+        position=int(position) if position else None,
+    )
+
+
+def _told(result: pq.abc.PGresult, field: pq.DiagnosticField) -> str | None:
+    raw = result.error_field(field)
+    return None if raw is None else raw.decode("utf-8", "replace")

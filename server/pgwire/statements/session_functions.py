@@ -1,0 +1,241 @@
+"""Questions that are not for the pipeline: to the catalog, to settings as functions, to backends.
+
+`SELECT pg_backend_pid()`, `pg_cancel_backend(n)` and `pg_terminate_backend(n)`: how tools stop one another.
+
+dbt ends by the last what runs when it is interrupted; Superset asks the first for the number, and stops what runs by
+`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid='n'`. The catalog has sessions of its own with other
+numbers, so it could only say what is wrong.
+
+`SELECT set_config(...)` and `current_setting(...)`: SET and SHOW as functions, which drivers and poolers use.
+
+A statement that asks: for the pipeline, or for the catalog.
+
+What a statement to the catalog asks of its session: of the client's, not of the one that the catalog is read by.
+
+`SELECT current_user, pg_backend_pid()` asks who asks, and in which session; `pg_database` which databases there are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from planner.errors import UnsupportedSQL
+from planner.parsing.lexer import Kind, scan
+from server.pgwire.settings import is_known
+from server.pgwire.statements.commands import BackendCall, ConfigCall, Configure, Question
+from server.pgwire.statements.split_statements import Words, split, unquoted
+
+_NUMBER = r"(?:'?([0-9]{1,10})'?|\$1)(?: :: (?:INT|INT4|INTEGER))?"
+_ALIAS = r'(?: AS ("[^"]+"|[A-Z_]\w*))?'
+_STOPS = r"SELECT (?:PG_CATALOG \. )?(PG_CANCEL_BACKEND|PG_TERMINATE_BACKEND) \("
+_OWN = re.compile(rf"SELECT (?:PG_CATALOG \. )?(PG_BACKEND_PID) \( \){_ALIAS}")
+_NAMED = re.compile(rf"{_STOPS} {_NUMBER} \){_ALIAS}")
+_LISTED = re.compile(rf"{_STOPS} PID \){_ALIAS} FROM (?:PG_CATALOG \. )?PG_STAT_ACTIVITY WHERE PID = {_NUMBER}")
+
+
+def backend_call_of(statement: Words) -> BackendCall | None:
+    """The call that a statement is and nothing else; None: it is something else."""
+    words = " ".join(statement.words)
+    if (own := _OWN.fullmatch(words)) is not None:
+        return BackendCall(own[1].lower(), _column(own[2], own[1]))
+    if (named := _NAMED.fullmatch(words)) is not None:
+        function, number, alias = named.groups()
+    elif (listed := _LISTED.fullmatch(words)) is not None:
+        function, alias, number = listed.groups()
+    else:
+        return None
+    return BackendCall(function.lower(), _column(alias, function), None if number is None else int(number))
+
+
+def _column(alias: str | None, function: str) -> str:
+    written = alias or function
+    return unquoted(written) if written.startswith('"') else written.lower()
+
+
+_ARGUMENT = r"""(?:'(?:[^']|'')*'|\$[0-9]{1,5}|true|false|null)\s*(?:::\s*(?:text|varchar|bool|boolean)\s*)?"""
+_CALL = re.compile(
+    rf"""\s*(?:(?:pg_catalog|"pg_catalog")\s*\.\s*)?(?P<name>set_config|current_setting|"set_config"|"current_setting")
+    \s*\(\s*(?P<arguments>{_ARGUMENT}(?:,\s*{_ARGUMENT})*)\)\s*(?:::\s*(?:text|varchar)\s*)?
+    (?:(?:as\s+)?(?P<alias>"(?:[^"]|"")+"|[^\W\d]\w*)\s*)?(?P<end>,|\Z)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_VALUE = re.compile(rf"\s*{_ARGUMENT},?", re.IGNORECASE)
+_IF_THERE_IS_ONE = re.compile(
+    r"""\s+from\s+(?:pg_catalog\s*\.\s*)?(?:pg_show_all_settings\s*\(\s*\)|pg_settings)
+    \s+where\s+name\s*=\s*'(?P<name>[^']*)'\s*\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How pgAdmin and pg_dump set what not every server has: for each setting of the name, which is one or none."""
+
+_NAME = re.compile(r"\bset_config\s*\(\s*name(?=\s*,)", re.IGNORECASE)
+
+_SELECT = re.compile(r"select\b", re.IGNORECASE)
+_SETS, _SHOWS = "set_config", "current_setting"
+_OURS = re.compile(r"current_setting\"?\s*\(\s*'\s*noisegate\.", re.IGNORECASE)
+_CONSTANTS = {"true": True, "false": False, "null": None}
+
+
+def configure_of(statement: Words) -> Configure | None:
+    """The calls of a SELECT that is nothing but calls; None where none of a session's settings has a part in it.
+
+    Whatever else would set one, or show one of ours, is refused: the catalog would answer from its own settings, by
+    which nothing is charged. Settings that only PostgreSQL has (`jit`) are left to the catalog, which knows none of
+    ours either, by whatever name it is asked: reflection asks it for `default_table_access_method`, by a parameter.
+    Raises: UnsupportedSQL.
+    """
+    names = statement.names
+    if _SETS not in names and _SHOWS not in names:
+        return None
+    tail = _IF_THERE_IS_ONE.search(statement.text)
+    calls = _calls(statement.text) if tail is None else _calls_of(tail["name"], statement.text[: tail.start()])
+    if calls is not None:
+        known = any(not isinstance(one.arguments[0], str) or is_known(one.arguments[0]) for one in calls)
+        unknown_is_set = tail is not None and any(one.sets for one in calls)
+        return Configure(calls, known=known) if known or unknown_is_set else None
+    if _SETS in names or _OURS.search(statement.text):
+        hint = "write SELECT set_config('name', 'value', false), SELECT current_setting('name'), SET or SHOW"
+        message = "settings are set, and those of noisegate shown, only by a statement that does nothing else"
+        raise UnsupportedSQL(message, hint=hint, position=statement.start + 1)
+    return None
+
+
+def _calls_of(setting: str, sql: str) -> tuple[ConfigCall, ...] | None:
+    """The calls before `FROM pg_settings WHERE name = 'setting'`, all of that setting; its name may be `name`."""
+    calls = _calls(_NAME.sub(lambda found: f"{found[0][:-4]}'{setting}'", sql))
+    return calls if calls is not None and all(one.arguments[0] == setting for one in calls) else None
+
+
+def _calls(sql: str) -> tuple[ConfigCall, ...] | None:
+    found = _SELECT.match(sql)
+    if found is None:
+        return None
+    place, calls = found.end(), list[ConfigCall]()
+    while (match := _CALL.match(sql, place)) is not None:
+        name = match["name"].strip('"').lower()
+        arguments = tuple(_argument(one.group()) for one in _VALUE.finditer(match["arguments"]))
+        if len(arguments) not in ((3,) if name == _SETS else (1, 2)):
+            return None
+        calls.append(ConfigCall(name == _SETS, arguments, _setting_column(match["alias"]) or name))
+        if not match["end"]:
+            return tuple(calls)
+        place = match.end()
+    return None
+
+
+def _argument(written: str) -> str | int | bool | None:
+    """A literal; the number of a parameter; true, false or NULL."""
+    text = written.strip().rstrip(",").strip()
+    if text.startswith("'"):
+        return text[1 : text.rindex("'")].replace("''", "'")
+    text = text.partition("::")[0].strip().lower()
+    return int(text[1:]) if text.startswith("$") else _CONSTANTS[text]
+
+
+def _setting_column(alias: str | None) -> str | None:
+    if alias is None or not alias.startswith('"'):
+        return None if alias is None else alias.lower()
+    return alias[1:-1].replace('""', '"')
+
+
+_CATALOGS = frozenset({"pg_catalog", "information_schema"})
+_AS_A_TABLE = frozenset({"CURRENT_DATABASE", "VERSION"})
+"""Functions of which `SELECT * FROM f()` makes a table; beside tables of the data set they are refused by name."""
+
+_BEFORE_TABLE = frozenset({"(", "EXPLAIN"})
+
+_OF_THE_SESSION = frozenset({"CURRENT_SCHEMAS", "CURRENT_SCHEMA", "CURRENT_SETTING"})
+"""Functions that completion reads from as if they were tables: `FROM unnest(current_schemas(true))`."""
+
+
+def question_of(statement: Words) -> Question:
+    """A question; it is for the catalog if it names one, asks for the session, or has nothing to read from.
+
+    The catalog answers from a database that holds no rows and in which no table may be read, so a question
+    that is sent there by mistake is refused there, never answered with nothing.
+    """
+    names = statement.names
+    reads = "from" in names or any(word == "TABLE" and before in _BEFORE_TABLE for before, word in _pairs(statement))
+    asks = not reads or _asks_for_the_session(statement)
+    catalog = _names_a_catalog(names) or (asks and statement.words[0] != "EXPLAIN")
+    return Question(statement.text, statement.start, catalog)
+
+
+def _names_a_catalog(names: frozenset[str]) -> bool:
+    return bool(names & _CATALOGS) or any(name.startswith("pg_") for name in names)
+
+
+def _asks_for_the_session(statement: Words) -> bool:
+    triples = zip(_pairs(statement), statement.words[1:], strict=False)
+    return any(
+        sign == "(" and (word in _OF_THE_SESSION or (word in _AS_A_TABLE and before == "FROM"))
+        for (before, word), sign in triples
+    )
+
+
+def _pairs(statement: Words) -> Iterator[tuple[str, str]]:
+    """Each word or sign with the one behind it; the first with a bracket before it."""
+    return itertools.pairwise(("(", *statement.words))
+
+
+DATABASES = "pg_datasets"
+"""The view that stands for `pg_database` and is as long, so that errors keep their places."""
+
+_NAMES = frozenset({"current_user", "session_user", "user", "current_role"})
+_PID = "pg_backend_pid"
+_NO_CATALOG = frozenset({"pg_catalog", _PID, "pg_is_in_recovery", "pg_postmaster_start_time", "pg_typeof"})
+"""Names with `pg_` that have to do with no role of the catalog."""
+
+
+def as_client(question: Question, analyst: str, number: int) -> str:
+    """The SQL of a question to the catalog, with what its client's session is where it asks for that.
+
+    A statement that names catalogs or asks for privileges compares the user with the catalog's own roles, of which
+    the analyst is none: only a column of its own is the analyst there.
+
+    Args:
+      number: of the session.
+
+    >>> print(as_client(Question("SELECT current_user, 'user' AS user", 0, True), "o'hara", 7))
+    SELECT (SELECT 'o''hara'::pg_catalog.name AS "current_user"), 'user' AS user
+    >>> print(as_client(Question("SELECT user FROM pg_database WHERE datdba = user", 0, True), "ann", 7))
+    SELECT (SELECT 'ann'::pg_catalog.name AS "user") FROM pg_datasets WHERE datdba = user
+    """
+    (statement,) = split(question.sql)
+    if not (_NAMES | {_PID, "pg_database"}) & statement.names:
+        return question.sql
+    sql = question.sql
+    pieces = [(kind, sql[start:end], start, end) for kind, start, end in scan(sql)]
+    words = ["", "", *(text.upper() for _, text, _, _ in pieces), "", "", ""]
+    compares = _compares_roles(statement.names)
+    literal = "'" + analyst.replace("'", "''") + "'"
+    written, place, depth = [], 0, 0
+    for at, (kind, text, start, end) in enumerate(pieces, 2):
+        depth += {"(": 1, ")": -1}.get(text, 0)
+        name = text.lower()
+        if kind is not Kind.WORD or name not in _NAMES | {_PID, "pg_database"}:
+            continue
+        calls = words[at + 1 : at + 3] == ["(", ")"]
+        behind = words[at + 3] if calls else words[at + 1]
+        shown = not compares or (
+            depth == 0 and words[at - 1] in ("SELECT", ",") and behind in (",", "FROM", "AS", "")
+        )
+        if name == "pg_database":
+            instead = DATABASES
+        elif name == _PID and calls and shown:
+            after_schema = words[at - 2 : at] == ["PG_CATALOG", "."]
+            start, end = pieces[at - 4][2] if after_schema else start, pieces[at][3]
+            instead = f'(SELECT {number}::pg_catalog.int4 AS "{name}")'
+        elif name in _NAMES and shown and words[at - 1] not in (".", "AS") and words[at + 1] not in (".", "("):
+            instead = f'(SELECT {literal}::pg_catalog.name AS "{name}")'
+        else:
+            continue
+        written += [sql[place:start], instead]
+        place = end
+    return "".join([*written, sql[place:]])
+
+
+def _compares_roles(names: frozenset[str]) -> bool:
+    """Has a statement to do with catalogs, or with privileges on what they list?"""
+    return "information_schema" in names or any(name.startswith(("pg_", "has_")) for name in names - _NO_CATALOG)

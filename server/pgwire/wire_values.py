@@ -1,0 +1,339 @@
+"""Values on the wire by OID, in text and in binary: cells of answers, and `$1`, `$2`, ... with arrays.
+
+PostgreSQL's types of columns of answers, by OID: how a cell is sent as one, in text and in binary.
+
+An answer's cells have few types (`server/results/result_types.py`); PostgreSQL has several sizes of each. A client is
+told the one that PostgreSQL gives the column, which is also what the catalog says of the tables.
+
+Arrays as bound parameters, in PostgreSQL's text and binary forms: `x = ANY($1)`.
+
+Cells of answers and their columns as PostgreSQL's protocol has them, in text and in binary.
+
+Values of `$1`, `$2`, ... from the bytes that a client binds.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from types import MappingProxyType
+
+import numpy as np
+
+from planner.binding.placeholders import MAX_ELEMENTS, Element, Value
+from planner.errors import InvalidSetting, UnreadableValue
+from planner.sql.datetimes import zoned_text
+from planner.sql.literals import array_elements
+from planner.sql.sql_types import NUMBERS, ResultType
+from server.pgwire.errors import ProtocolViolation
+from server.query import Cell
+from server.results.result_types import (
+    PARAMETERS,
+    RESULT_TYPES,
+    MalformedNumeric,
+    Parameter,
+    binary_numeric,
+    float_text,
+    read_text,
+    whole_within,
+)
+
+_NUMERIC, _NO_MODIFIER = 1700, -1
+
+
+@dataclass(frozen=True)
+class WireType:
+    """How cells are sent as one of PostgreSQL's types. No function here is called for NULL.
+
+    Attributes:
+      kinds: of the columns whose cells can be sent so, none of them changed.
+      text: a cell in the text form; the second argument is the column's type modifier.
+      binary: a cell in the binary form.
+    """
+
+    kinds: frozenset[ResultType]
+    text: Callable[[Cell, int], str]
+    binary: Callable[[Cell, int], bytes]
+
+
+def _of(kind: ResultType, *others: ResultType) -> WireType:
+    forms = RESULT_TYPES[kind]
+    return WireType(frozenset((kind, *others)), lambda cell, _: forms.text(cell), lambda cell, _: forms.binary(cell))
+
+
+def _whole(form: str) -> WireType:
+    """A small whole number; of a noisy one that does not fit the nearest that does."""
+    bits = 8 * struct.calcsize(form)
+    return WireType(
+        frozenset({"int8"}),
+        lambda cell, _: str(whole_within(bits, cell)),
+        lambda cell, _: struct.pack(form, whole_within(bits, cell)),
+    )
+
+
+def _single(cell: Cell) -> np.float32:
+    with np.errstate(over="ignore"):
+        return np.float32(float(cell or 0.0))
+
+
+def _decimal(cell: Cell, modifier: int) -> Decimal:
+    """A number with as many digits after its point as its column has, as PostgreSQL writes it.
+
+    >>> _decimal(3, (10 << 16) + 2 + 4), _decimal(2.5, -1), _decimal(4.0, -1)
+    (Decimal('3.00'), Decimal('2.5'), Decimal('4'))
+    """
+    value = Decimal(repr(cell).removesuffix(".0") if isinstance(cell, float) else str(cell))
+    if modifier == _NO_MODIFIER or not value.is_finite():
+        return value
+    scale = ((modifier - 4) & 0x7FF ^ 0x400) - 0x400
+    return Decimal(format(value, f".{max(scale, 0)}f"))
+
+
+def _at_utc(cell: Cell) -> str:
+    """A moment at UTC, whether its cell says so or not."""
+    text = str(cell)
+    return RESULT_TYPES["timestamptz"].text(text if "+00" in text else zoned_text(text))
+
+
+_TEXT = _of("text")
+
+WIRE_TYPES: Mapping[int, WireType] = MappingProxyType(
+    {
+        16: _of("bool"),
+        19: _TEXT,  # name
+        20: _of("int8"),
+        21: _whole("!h"),
+        23: _whole("!i"),
+        25: _TEXT,
+        114: _TEXT,  # json
+        700: WireType(
+            frozenset({"float8"}),
+            lambda cell, _: float_text(str(_single(cell))),
+            lambda cell, _: struct.pack("!f", _single(cell)),
+        ),
+        701: _of("float8", *NUMBERS),
+        1042: _TEXT,  # bpchar
+        1043: _TEXT,  # varchar
+        1082: _of("date"),
+        1114: _of("timestamp"),
+        # A date that is cut to its month has a time zone in PostgreSQL: the session's, which is UTC.
+        1184: WireType(
+            frozenset({"timestamptz", "timestamp"}), lambda cell, _: _at_utc(cell), _of("timestamptz").binary
+        ),
+        1700: WireType(
+            NUMBERS,
+            lambda cell, modifier: RESULT_TYPES["numeric"].text(str(_decimal(cell, modifier))),
+            lambda cell, modifier: binary_numeric(_decimal(cell, modifier)),
+        ),
+        2950: WireType(frozenset({"text"}), lambda cell, _: str(cell), lambda cell, _: uuid.UUID(str(cell)).bytes),
+    }
+)
+"""By OID, as in every PostgreSQL."""
+
+
+ARRAY_OIDS: Mapping[int, int] = MappingProxyType(
+    {
+        16: 1000,  # bool
+        19: 1003,  # name
+        20: 1016,  # int8
+        21: 1005,  # int2
+        23: 1007,  # int4
+        25: 1009,  # text
+        700: 1021,  # float4
+        701: 1022,  # float8
+        1042: 1014,  # bpchar
+        1043: 1015,  # varchar
+        1082: 1182,  # date
+        1114: 1115,  # timestamp
+        1184: 1185,  # timestamptz
+        1700: 1231,  # numeric
+        2950: 2951,  # uuid
+    }
+)
+"""The OID of each type's array, as in every PostgreSQL."""
+
+
+@dataclass(frozen=True)
+class ArrayParameter:
+    """How the value of a bound array is read. Both raise ValueError, ArithmeticError or struct.error.
+
+    Attributes:
+      text: from PostgreSQL's text form.
+      binary: from its binary form.
+    """
+
+    text: Callable[[bytes], tuple[Element, ...]]
+    binary: Callable[[bytes], tuple[Element, ...]]
+
+
+def _from_text(element: Parameter) -> Callable[[bytes], tuple[Element, ...]]:
+    def read(raw: bytes) -> tuple[Element, ...]:
+        texts = array_elements(raw.decode(), MAX_ELEMENTS)
+        if texts is None:
+            raise ValueError
+        return tuple(None if text is None else element.text(text.encode()) for text in texts)
+
+    return read
+
+
+def _from_binary(element: Parameter, oid: int) -> Callable[[bytes], tuple[Element, ...]]:
+    def read(raw: bytes) -> tuple[Element, ...]:
+        dimensions, _, told = struct.unpack_from("!iiI", raw)
+        if told != oid or not 0 <= dimensions <= 1:
+            raise ValueError
+        if dimensions == 0:
+            return ()
+        (count,) = struct.unpack_from("!i", raw, 12)
+        if not 0 <= count <= MAX_ELEMENTS:
+            raise ValueError
+        elements: list[Element] = []
+        place = 20
+        for _ in range(count):
+            (length,) = struct.unpack_from("!i", raw, place)
+            place += 4
+            if length > len(raw) - place:
+                raise ValueError
+            elements.append(None if length < 0 else element.binary(raw[place : place + length]))
+            place += max(0, length)
+        return tuple(elements)
+
+    return read
+
+
+ARRAY_PARAMETERS: Mapping[int, ArrayParameter] = MappingProxyType(
+    {
+        array: ArrayParameter(_from_text(PARAMETERS[oid]), _from_binary(PARAMETERS[oid], oid))
+        for oid, array in ARRAY_OIDS.items()
+    }
+)
+"""By the array's OID; one dimension. Of a text with more than MAX_ELEMENTS one more is read, and refused later on."""
+
+
+_OIDS: Mapping[str, int] = MappingProxyType(
+    {
+        "int2": 21,
+        "int4": 23,
+        "float4": 700,
+        "bpchar": 1042,
+        "varchar": 1043,
+        "interval": 1186,
+        "uuid": 2950,
+        "time": 1083,
+        "inet": 869,
+        **{kind: forms.oid for kind, forms in RESULT_TYPES.items()},
+    }
+)
+
+_NAMES: Mapping[int, str] = MappingProxyType({oid: kind for kind, oid in _OIDS.items()})
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column as the protocol describes it.
+
+    Attributes:
+      name: the column's name.
+      oid: of its type, as in every PostgreSQL.
+      length: bytes of a value; -1 varies.
+      modifier: -1: none.
+    """
+
+    name: str
+    oid: int
+    length: int = -1
+    modifier: int = -1
+
+
+def field_of(name: str, kind: ResultType, told: Field | None = None) -> Field:
+    """The description of a column of an answer.
+
+    Args:
+      told: what PostgreSQL says of the column; None: nothing. It counts if the column's cells can be sent so.
+
+    >>> field_of("size", "int8", Field("", 23, 4)), field_of("ratio", "float8", Field("", 20, 8))
+    (Field(name='size', oid=23, length=4, modifier=-1), Field(name='ratio', oid=701, length=8, modifier=-1))
+    """
+    if told is not None and can_be_sent(kind, told):
+        return replace(told, name=name)
+    found = RESULT_TYPES[kind]
+    return Field(name, found.oid, found.length)
+
+
+def can_be_sent(kind: ResultType, field: Field) -> bool:
+    """Can the cells of a column be sent as another column's, none of them changed?"""
+    return field.oid in WIRE_TYPES and kind in WIRE_TYPES[field.oid].kinds
+
+
+def oid_of(kind: str) -> int:
+    """The OID of a type of columns or parameters: a ResultType, one that only parameters have, or the array of one.
+
+    >>> oid_of("int8"), oid_of("int8[]"), oid_of("uuid")
+    (20, 1016, 2950)
+    """
+    return ARRAY_OIDS[_OIDS[kind[:-2]]] if kind.endswith("[]") else _OIDS[kind]
+
+
+def type_of(oid: int) -> str | None:
+    """The type that a client gives a parameter, as `oid_of` has it; None where it leaves the type open.
+
+    >>> type_of(1186), type_of(0)
+    ('interval', None)
+    """
+    return _NAMES.get(oid)
+
+
+def encode_cell(cell: Cell, field: Field, format_: int) -> bytes | None:
+    """A cell of an answer.
+
+    Args:
+      cell: as in QueryResponse.rows; None is NULL.
+      field: its column.
+      format_: 0 text, 1 binary.
+
+    >>> count = field_of("count", "int8")
+    >>> encode_cell(3, count, 0), encode_cell(0.1, field_of("x", "float8"), 0), encode_cell(None, count, 1)
+    (b'3', b'0.1', None)
+    """
+    if cell is None:
+        return None
+    wire = WIRE_TYPES[field.oid]
+    return wire.binary(cell, field.modifier) if format_ else wire.text(cell, field.modifier).encode()
+
+
+def spell(cell: Cell, field: Field) -> str | None:
+    """A cell in PostgreSQL's text form; None is NULL."""
+    return None if cell is None else WIRE_TYPES[field.oid].text(cell, field.modifier)
+
+
+def bound_values(values: Sequence[bytes | None], formats: Sequence[int], oids: Sequence[int]) -> tuple[Value, ...]:
+    """The values of a Bind message, which become literals of the statement's tree.
+
+    Args:
+      values: as sent; None for NULL.
+      formats: none (all text), one for all, or one each.
+      oids: of the parameters, as the client gave or was told them.
+    Raises: UnreadableValue for what is no value of its type; InvalidSetting for a type that is not read;
+      ProtocolViolation for a binary numeric that is malformed.
+    """
+    every = tuple(formats) if len(formats) == len(values) else (tuple(formats) or (0,)) * len(values)
+    return tuple(
+        None if raw is None else _value(raw, format_, oid, index)
+        for index, (raw, format_, oid) in enumerate(zip(values, every, oids, strict=True), start=1)
+    )
+
+
+def _value(raw: bytes, format_: int, oid: int, index: int) -> Value:
+    parameter = PARAMETERS.get(oid) or ARRAY_PARAMETERS.get(oid)
+    if parameter is None and format_:
+        hint = "send it as text, or cast it: $1::date"
+        raise InvalidSetting(f"the binary form of ${index}'s type (OID {oid}) is not read", hint=hint)
+    read = read_text if parameter is None else parameter.binary if format_ else parameter.text
+    try:
+        return read(raw)
+    except MalformedNumeric as error:
+        raise ProtocolViolation(str(error), code="22P03") from None
+    except (ValueError, ArithmeticError, struct.error):
+        raise UnreadableValue(f"the value of ${index} is not one of its type") from None

@@ -1,0 +1,377 @@
+"""A tuning: what can be tuned, reserved before a row is read, and kept when its histograms are released.
+
+How much people have, by private histograms that everybody is told: the numbers behind `clip` and `at_most` of a
+policy.
+
+In: a policy that fits its database, a ledger, an epsilon.
+Out: a tuning in the ledger, with its released histograms.
+
+Why it is private. Each measure is a question that the planner plans as any other, so ownership, ranges and refusals
+are those of questions. The database counts people by how much they have (`planner/rewriting/loads.py`). Each person
+is in one bucket, so one person's leaving changes one number by one (`privacy/mechanisms/contributions.py`). Those
+with nothing are all people less those with something, of one snapshot; where rows are people of their own they are
+not counted. The measures share the epsilon, and their epsilons add up.
+
+Who pays. The dataset's account, where there is one. The bounds that follow are in the policy, and all answers show
+them, so every account's guarantee states the epsilon of all tunings beside its own. A second tuning adds to the
+first.
+
+Faults. The entry `tuning` reserves before a row is read, and stands if the process ends. `tuned` keeps what was
+released, or gives the epsilon back where the database was not reached. After a row could have been read nothing is
+given back.
+
+May not: write a policy, or release anything but noisy numbers of people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.binding.bind import bind
+from planner.errors import InvalidSetting, PlannerError, SchemaChanged, SensitivityUnbounded, UnsupportedSQL, nearest
+from planner.parsing.parse import private_select, read
+from planner.plan import BackendQuery, Plan
+from planner.planning.make_plan import make_plan
+from planner.policy.ownership import Ownership
+from planner.policy.policy import Policy
+from planner.policy.toml_section import section_of
+from planner.rewriting.rewrite import rewrite
+from planner.schema import PUBLIC, Dialect, Schema, name_parts, sql_name
+from privacy.entropy import Entropy
+from privacy.mechanisms.contributions import CONTRIBUTION_LADDER, LEAST, ContributionHistogram, released
+from privacy.truncation.histograms import LoadHistogram
+from server.backends.backend import Backend
+from server.errors import BackendUnavailable, QueryFailed
+from server.ledger.analyst import Act
+from server.ledger.currency import charged_epsilon
+from server.ledger.tuning import Histogram, TuningRecord, Tunings
+
+ROWS = "rows"
+"""The measure that is no column: how many rows of the table a person owns."""
+
+BOUNDS = ("clip", "at_most")
+"""The settings of a table that a tuning proposes."""
+
+_THRESHOLDS = tuple(int(units) for units in CONTRIBUTION_LADDER.units)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One quantity that each person has.
+
+    Attributes:
+      table: its canonical name.
+      name: ROWS, or a column, whose absolute values are added up.
+      unit: what the weight 1 is.
+    """
+
+    table: str
+    name: str
+    unit: float
+
+
+@dataclass(frozen=True)
+class TableMeasures:
+    """The measures of one table, counted in one snapshot.
+
+    Attributes:
+      measures: in the order of the statement's sums.
+      query: counts people by how much they have, at the thresholds of `CONTRIBUTION_LADDER`.
+      counts_people: does the query count all people, too (`BackendQuery.distinct_loads`), so that those with nothing
+        are known? Not where the rows are people of their own, of whom there is no list.
+    """
+
+    measures: tuple[Measure, ...]
+    query: BackendQuery
+    counts_people: bool
+
+
+def measures(
+    policy: Policy, schema: Schema, dialect: Dialect, table: str | None = None, measure: str | None = None
+) -> tuple[TableMeasures, ...]:
+    """What to count.
+
+    Args:
+      policy, schema: a policy that fits the schema, with its declared keys.
+      dialect: of the database.
+      table: this one alone, as the policy calls it; None: all with one owner.
+      measure: this one alone: ROWS, or a column; None: all.
+    Raises: InvalidSetting for names that there are not; UnsupportedSQL, with what to do instead, for a table that was
+      named and cannot be tuned, and where nothing can.
+    """
+    policy = _without_bounds(policy)
+    named = None if table is None else _table(table, policy, schema)
+    found = []
+    for name in (named,) if named is not None else _owned(policy, schema):
+        try:
+            found.append(_of_table(name, policy, schema, dialect, measure))
+        except PlannerError:
+            if named is not None:
+                raise
+    chosen = tuple(one for one in found if one is not None)
+    if not chosen:
+        raise UnsupportedSQL(
+            "there is nothing to tune: no table of the policy has rows with one owner"
+            + ("" if measure is None else f" and the measure {measure}"),
+            hint="a clip bounds what one person adds, so each row needs one person; a column needs a declared range",
+        )
+    return chosen
+
+
+def _without_bounds(policy: Policy) -> Policy:
+    """Before any bounds: what people have is counted up to the ends of the histogram, whatever is declared by now.
+
+    And without a least number of people, which is of groups that questions show: to select by it is a sum more.
+    """
+    tables = {name: replace(table, clip={}, at_most={}) for name, table in policy.tables.items()}
+    return replace(policy, tables=tables, minimum_frequency=None)
+
+
+def _owned(policy: Policy, schema: Schema) -> Iterator[str]:
+    graph = Ownership(schema, policy)
+    for name in policy.tables:
+        is_owned = name in schema.tables and not policy.is_public(name) and graph.is_owned(name)
+        if is_owned and name not in policy.privacy_units:
+            yield name
+
+
+def _table(said: str, policy: Policy, schema: Schema) -> str:
+    spelled = {name: name for name in policy.tables if name in schema.tables}
+    spelled |= {sql_name(name): name for name in spelled}
+    spelled |= {name.removeprefix(f"{policy.schemas[0]}."): name for name in tuple(spelled)}
+    name = spelled.get(said)
+    if name is None:
+        near = nearest(said, spelled)
+        hint = "a table that the policy leaves out cannot be asked about either"
+        hint = f"did you mean {near}?" if near is not None else hint
+        raise InvalidSetting(f"the policy has no table {said}", hint=hint)
+    if policy.is_public(name):
+        hint = "name a table that people own"
+        raise UnsupportedSQL(f"{name} is public: nobody owns its rows, so there is nothing to bound", hint=hint)
+    if name in policy.privacy_units:
+        raise UnsupportedSQL(
+            f"a row of {name} is a person, who has one; declared ranges bound what it adds",
+            hint="name a table that people own; or declare a narrower range",
+        )
+    return name
+
+
+def _of_table(
+    name: str, policy: Policy, schema: Schema, dialect: Dialect, measure: str | None
+) -> TableMeasures | None:
+    """The measures of a table; None where it has none of that name. Raises: UnsupportedSQL and other refusals."""
+    columns = [column for column in _numbers(name, policy, schema) if measure in (None, column)]
+    wanted = [*([ROWS] if measure in (None, ROWS) else []), *columns]
+    if not wanted:
+        if measure is not None:
+            raise _lacking(name, measure, policy, schema)
+        return None
+    plan = _planned(_select(name, wanted), policy, schema)
+    if len(plan.owners) != 1:
+        people = " and ".join(sorted({owner.relation for owner in plan.owners}))
+        raise UnsupportedSQL(
+            f"a row of {name} belongs to several people ({people}), so no number of rows is one person's",
+            hint="name a table whose rows have one owner; questions over this one choose their own thresholds",
+        )
+    if not plan.counts_loads or plan.counts_lengths or len(plan.releases) != len(wanted):
+        raise UnsupportedSQL(f"{name} cannot be counted by person in the database", hint="leave it out: --table")
+    query = rewrite(plan, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
+    found = tuple(
+        Measure(name, what, release.weight_bound) for what, release in zip(wanted, plan.releases, strict=True)
+    )
+    everybody = _people(plan, policy, schema, dialect)
+    if everybody is None:
+        return TableMeasures(found, query, counts_people=False)
+    beside_loads = (*[None] * len(wanted), everybody.loads)
+    beside = replace(query, distinct=(*query.distinct, everybody.join), distinct_loads=beside_loads)
+    return TableMeasures(found, beside, counts_people=True)
+
+
+def _lacking(name: str, measure: str, policy: Policy, schema: Schema) -> PlannerError:
+    """Why a table has no such measure."""
+    table = schema.tables[name]
+    if table.column(measure) is None:
+        near = nearest(measure, [column.name for column in table.columns])
+        return InvalidSetting(
+            f"{name} has no column {measure}", hint=None if near is None else f"did you mean {near}?"
+        )
+    return SensitivityUnbounded(
+        f"{name}.{measure} has no declared range of numbers",
+        hint=f"{section_of(name, policy.schemas).replace(']', '.columns]')} {measure} = {{ range = [LOW, HIGH] }}",
+    )
+
+
+def _people(plan: Plan, policy: Policy, schema: Schema, dialect: Dialect) -> BackendQuery | None:
+    """All people whose the rows could be; None where the rows are people of their own, or people have owners."""
+    relation = plan.owners[0].relation
+    if relation not in policy.privacy_units:
+        return None
+    people = _planned(f"SELECT count(*) FROM {_quoted(relation)}", policy, schema)
+    if [owner.relation for owner in people.owners] != [relation] or not people.counts_loads:
+        return None
+    found = rewrite(people, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
+    assert found.n_releases == 1, "people are counted once"
+    return found
+
+
+def _numbers(name: str, policy: Policy, schema: Schema) -> Sequence[str]:
+    """The columns with a declared range of numbers that can be added up."""
+    declared = policy.tables[name].columns
+    ranged = [column for column, says in declared.items() if says.range is not None]
+    return [column for column in ranged if _adds_up(name, column, policy, schema)]
+
+
+def _adds_up(name: str, column: str, policy: Policy, schema: Schema) -> bool:
+    try:
+        _planned(_select(name, [column]), policy, schema)
+    except PlannerError:
+        return False
+    return True
+
+
+def _select(name: str, wanted: Sequence[str]) -> str:
+    sums = ["count(*)" if what == ROWS else f"sum(abs({_identifier(what)}))" for what in wanted]
+    return f"SELECT {', '.join(sums)} FROM {_quoted(name)}"
+
+
+def _planned(sql: str, policy: Policy, schema: Schema) -> Plan:
+    select = private_select(read(sql))
+    return make_plan(bind(select, schema, policy), schema, policy, epsilon=None, delta=None, mechanism=None)
+
+
+def _quoted(name: str) -> str:
+    namespace, relation = name_parts(name)
+    return ".".join(map(_identifier, (relation,) if namespace == PUBLIC else (namespace, relation)))
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+NANO = 10**9
+"""Nano-epsilon in an epsilon."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A measure of a tuning and what was released of it.
+
+    Attributes:
+      table: its canonical name.
+      measure: ROWS, or a column.
+      histogram: what was released.
+    """
+
+    table: str
+    measure: str
+    histogram: ContributionHistogram
+
+    @property
+    def label(self) -> str:
+        """How people call it."""
+        return f"{self.table}.{self.measure}"
+
+
+def tune(
+    chosen: Sequence[TableMeasures],
+    policy: Policy,
+    schema: Schema,
+    backend: Backend,
+    ledger: Tunings,
+    epsilon: float,
+    act: Act,
+    entropy: Entropy,
+) -> TuningRecord:
+    """Count people by how much they have, and keep the noisy numbers in the ledger.
+
+    Args:
+      chosen: what to count.
+      policy, schema, backend: as `chosen` was made for.
+      ledger: pays: the dataset's account where there is one, and everybody's guarantee.
+      epsilon: for all measures together, which share it equally.
+      act: who does it, and why.
+      entropy: where noise comes from.
+    Returns: the tuning, as the ledger keeps it.
+    Raises: InvalidSetting for too little epsilon; BudgetExhausted; BackendUnavailable and SchemaChanged before a row
+      was read, which costs nothing; QueryFailed afterwards, which costs all of it, as a crash does.
+    """
+    every = [measure for table in chosen for measure in table.measures]
+    share = Fraction(charged_epsilon(epsilon), NANO) / len(every)
+    least = policy.side_channels.min_epsilon
+    if share < Fraction(repr(least)):
+        raise InvalidSetting(
+            f"epsilon {epsilon:g} leaves each of {len(every)} histograms less than epsilon {least:g}",
+            hint=f"spend epsilon {least * len(every):g} or more, or count less: --table, --measure",
+        )
+    names = [(measure.table, measure.name) for measure in every]
+    number = ledger.reserve_tuning(epsilon, policy.hash, names, act)
+    found: list[Histogram] = []
+    for table in chosen:
+        try:
+            _, tuples = backend.read(table.query)
+            assert isinstance(tuples.join, LoadHistogram), "people are counted in the database"
+            people = tuples.distinct[-1] if table.counts_people else None
+            assert people is None or isinstance(people, LoadHistogram), "and so are all of them"
+            for row, measure in enumerate(table.measures):
+                counts = _counts(tuples.join, row, measure, people)
+                found.append(_saved(measure, released(counts, share, entropy), people is not None))
+        except (BackendUnavailable, SchemaChanged):
+            if found:
+                raise _failed(number) from None
+            ledger.settle_tuning(number, None, act)
+            raise
+        except Exception as error:
+            raise _failed(number) from error
+    ledger.settle_tuning(number, found, act)
+    return ledger.tunings()[number - 1]
+
+
+def histograms(record: TuningRecord) -> tuple[Tuned, ...]:
+    """What a tuning released; nothing of one that was not finished."""
+    share = float(Fraction(charged_epsilon(record.epsilon), NANO) / len(record.measures))
+    return tuple(
+        Tuned(*names, _loaded(saved, share)) for names, saved in zip(record.measures, record.histograms, strict=False)
+    )
+
+
+def _counts(loads: LoadHistogram, row: int, measure: Measure, people: LoadHistogram | None) -> NDArray[np.int64]:
+    """Numbers of people: of those with nothing first, where all people are counted; then by bucket. Private.
+
+    Of both parts a person who comes or goes changes one number by one: as one of all people and of those who have
+    something, or as one of all people alone. Both are of one snapshot.
+    """
+    here = loads.sums == row
+    by_bucket = np.bincount(loads.interval[here], loads.units[here], len(loads.thresholds) + 1).astype(np.int64)
+    buckets = by_bucket[_first(measure) - LEAST :]
+    if people is None:
+        return buckets
+    return np.concatenate([[int(people.units.sum()) - int(by_bucket.sum())], buckets])
+
+
+def _first(measure: Measure) -> int:
+    """The exponent of a measure's first end: nobody has a part of a row."""
+    return 0 if measure.name == ROWS else LEAST
+
+
+def _saved(measure: Measure, noisy: NDArray[np.int64], counts_people: bool) -> Histogram:
+    numbers = [int(number) for number in noisy]
+    nothing = {"nothing": numbers.pop(0)} if counts_people else {}
+    return {"unit": repr(measure.unit), "first": _first(measure), "people": numbers, **nothing}
+
+
+def _loaded(saved: Histogram, share: float) -> ContributionHistogram:
+    people, nothing = saved["people"], saved.get("nothing")
+    assert isinstance(people, list) and (nothing is None or isinstance(nothing, int)), "as it was saved"
+    return ContributionHistogram(nothing, tuple(people), float(str(saved["unit"])), int(str(saved["first"])), share)
+
+
+def _failed(number: int) -> QueryFailed:
+    return QueryFailed(
+        f"Tuning {number} failed after private rows could have been read, so what it spent stays spent.",
+        hint="look at the database's log and at [database] seconds, then tune again, at a new epsilon",
+    )

@@ -1,1 +1,0 @@
-"""Finding out how much people have, at a price that everybody's guarantee states: `noisegate tune`."""
