@@ -221,6 +221,7 @@ docs: .venv/installed ## the documentation as pages: .noisegate/docs/html/index.
 	@echo "written: .noisegate/docs/html/index.html"
 
 readme: .venv/installed ## write the demonstration's output and measured figures into README.md, docs/ and other READMEs
+	@$(BIN)/python -m tests.release.maps
 	@$(BIN)/python -m tests.release.readme
 	@$(BIN)/python -m tests.release.sql_reference
 	@$(BIN)/python -m tests.release.policy_reference

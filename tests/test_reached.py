@@ -8,7 +8,6 @@ from tests.test_structure import PACKAGES, files, imported
 
 LIBRARIES = {
     "privacy.papers.stability": "how far samples and partitions carry a budget, as a calculus",
-    "privacy.papers.simple_sampling": "the Protocol of mechanisms that draw their samples themselves",
 }
 """What no product path reaches, by design, and what it is there for."""
 

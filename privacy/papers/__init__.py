@@ -1,1 +1,1 @@
-"""."""
+"""Mechanisms of papers: served by name or compared with, the default of no question."""

@@ -16,7 +16,7 @@ from tests.benchmarks.rows import by_case
 from tests.release.readme import replaced
 
 RESULTS = Path(__file__).parents[1] / "results"
-README = Path(__file__).parents[3] / "privacy" / "published" / "README.md"
+README = Path(__file__).parents[3] / "privacy" / "papers" / "README.md"
 MARKERS = ("<!-- errors: written by `make readme` -->", "<!-- end of errors -->")
 BENCHMARKS = ("published", "scalar", "vector")
 
