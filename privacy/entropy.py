@@ -37,15 +37,12 @@ class Entropy(Protocol):
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
         """(size,) draws with P(x) proportional to exp(-|x| / scale) over all integers."""
-        ...
 
     def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
         """(size,) draws with P(x) = (1 - a) a^x for x >= 0, where a = exp(-1 / scale)."""
-        ...
 
     def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
         """(size,) draws with P(x) proportional to exp(-x^2 / (2 scale^2)) over all integers."""
-        ...
 
 
 def check_scale(scale: float) -> None:

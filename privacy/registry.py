@@ -252,6 +252,7 @@ class ComparisonMechanism:
 
 def _gem(of: EachGroup) -> ServedMeasurement:
     from privacy.ladder import one_threshold, useful_ladder
+    from privacy.mechanisms.budget import PureBudget
     from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Fixed, Gem
 
     if of.adds_at_most is not None:
@@ -260,7 +261,7 @@ def _gem(of: EachGroup) -> ServedMeasurement:
     if len(ladder) == 1 and of.sample is None:  # a selection would take half of epsilon to choose the one threshold
         return Fixed(of.epsilon, of.groups_per_unit, of.gap, ladder, counts=of.whole and of.nested)
     return Gem(
-        of.epsilon,
+        PureBudget(of.epsilon),
         of.groups_per_unit,
         of.gap,
         ladder,
@@ -685,7 +686,6 @@ def release_together(
     Args:
       made: what `group_measurements` made of the sums, all of them and in order.
       tuples: the coded join tuples; row i of their weights is that of sum i, and what follows is not read.
-      entropy: where the noise comes from.
     Returns: one answer per sum, in order.
     Raises: InvalidParameter for measurements of several mechanisms, or of one that measures each group by itself;
       what `GroupMeasurement.release` raises.
@@ -705,7 +705,6 @@ def release_loads(
     Args:
       made: measurements of mechanisms that are `by_loads`; sum i of the histogram is that of the i-th.
       histogram: the loads, at the thresholds of every ladder.
-      entropy: where the noise comes from.
     Returns: one answer per sum, in order: those of the tuples themselves, to the bit.
     Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
     """
@@ -732,7 +731,6 @@ def release_lengths(
     Args:
       made: measurements of mechanisms that are `by_lengths`; sum i of the histogram is that of the i-th.
       histogram: the lengths in the norm of the mechanism, at the thresholds of every ladder.
-      entropy: where the noise comes from.
     Returns: one answer per sum, in order.
     Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
     """

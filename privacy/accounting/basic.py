@@ -25,10 +25,7 @@ from privacy.exact import decimal_fraction
 class BasicAccountant:
     """Counts in (epsilon, delta) and in exact integers; the only one for delta = 0."""
 
-    @property
-    def name(self) -> str:
-        """`basic`: the accounting under which an account counts (epsilon, delta)."""
-        return "basic"
+    name = "basic"
 
     @property
     def nothing(self) -> Charge:

@@ -27,19 +27,16 @@ class Accountant(Protocol[A]):
     @property
     def name(self) -> str:
         """The currency: `basic`, `zcdp` or `renyi`."""
-        ...
 
     @property
     def nothing(self) -> A:
         """What was spent at first."""
-        ...
 
     def charge(self, event: PrivacyEvent) -> A:
         """What an event costs, rounded up. Adding amounts is composition, also of adaptively chosen events.
 
         Raises: InvalidParameter that names an event without a rule.
         """
-        ...
 
     def epsilon(self, spent: A, delta: float) -> float:
         """The epsilon of an amount at a delta, rounded up; infinity when there is none.
@@ -47,7 +44,6 @@ class Accountant(Protocol[A]):
         Holds when no output decided whether to reach this amount, or when a filter bounds it. For a running
         total on which one acts, ask an `Odometer`.
         """
-        ...
 
 
 @runtime_checkable
@@ -61,16 +57,13 @@ class PrivacyFilter(Protocol[A]):
     @property
     def accountant(self) -> Accountant[A]:
         """Turns events into charges of the currency in which this filter counts."""
-        ...
 
     @property
     def granted(self) -> Charge:
         """The (epsilon, delta) that is never exceeded."""
-        ...
 
     def admits(self, spent: A, charge: A) -> bool:
         """Whether `charge` fits beside what is already spent."""
-        ...
 
 
 AnyFilter = BudgetFilter | ZCDPFilter | RenyiFilter

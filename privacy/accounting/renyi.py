@@ -185,15 +185,11 @@ class RenyiAccountant:
     """
 
     orders: tuple[float, ...] = ORDERS
+    name = "renyi"
 
     def __post_init__(self) -> None:
         if not rising(self.orders):
             raise InvalidParameter("Renyi orders rise from above 1")
-
-    @property
-    def name(self) -> str:
-        """`renyi`: the accounting under which an account counts divergences at fixed orders."""
-        return "renyi"
 
     @property
     def nothing(self) -> RenyiSpent:

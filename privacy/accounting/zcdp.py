@@ -39,10 +39,7 @@ class ZCDPAccountant:
     A charge exceeds the exact rho by 1e-15 and a relative 2^-39 at most.
     """
 
-    @property
-    def name(self) -> str:
-        """`zcdp`: the accounting under which an account counts in rho."""
-        return "zcdp"
+    name = "zcdp"
 
     @property
     def nothing(self) -> ZCDPSpent:

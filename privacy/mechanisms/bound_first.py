@@ -10,13 +10,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, check_gap, exact_epsilon, group_epsilon
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, one_threshold
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Fixed, Gem
+from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise import ThresholdNoise
 from privacy.mechanisms.release import check_rungs
 from privacy.noisy_answer import NoisyAnswer
@@ -95,7 +96,6 @@ class BoundTest:
 
         Args:
           values: (G,) int64 units, truncated at Delta.
-          entropy: where the noise comes from.
           units: (G,) int64, how many privacy units add to each sum, of tuples of one owner; None compares with the
             release's noise alone.
         Returns: (G,) bool, which may be published.
@@ -111,7 +111,7 @@ class BoundTest:
 
 
 @dataclass(frozen=True)
-class BoundFirst:
+class BoundFirst(Pure):
     """A test of the sum; then `Fixed` at the public bound Delta, or `Gem`, whose threshold is chosen.
 
     A release at Delta cuts nothing and errs by ln(2) Delta / epsilon at the median. A chosen threshold t errs by 2 to
@@ -144,25 +144,11 @@ class BoundFirst:
     monotone: bool = False
     nested: bool = False
     solver: SolverName = "certified"
+    name = "bound_first"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         check_gap(self.gap)
-
-    @property
-    def name(self) -> str:
-        """`bound_first`: the public bound where it is good enough, else a chosen threshold."""
-        return "bound_first"
-
-    @property
-    def delta(self) -> float:
-        """delta, of the release: 0, as its privacy is pure."""
-        return 0.0
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy at epsilon, over all groups."""
-        return PureDP(self.epsilon)
 
     @property
     def certain(self) -> bool:
@@ -179,7 +165,7 @@ class BoundFirst:
     def chosen(self) -> Gem:
         """The release at a threshold that is chosen."""
         return Gem(
-            left_by_test(self.epsilon),
+            PureBudget(left_by_test(self.epsilon)),
             self.groups_per_unit,
             self.gap,
             self.ladder,
@@ -197,9 +183,6 @@ class BoundFirst:
 
         Args:
           tuples: m join tuples in G groups.
-          row: which row of tuples.weights.
-          entropy: where the noise comes from.
-          control: watches and stops the solves.
         Returns: one noisy value per group; each interval covers the truncated answer at its tau.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
         Cost: linear in m where the bound is good enough; else that of `Gem`.
@@ -229,18 +212,11 @@ class BoundFirst:
         return [*chosen, *self.direct.expected_noise(n_groups)]
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         self.direct.check_noise(n_groups)
         if not self.certain:
             check_rungs((self.test(n_groups).rung,))
             self.chosen.check_noise(n_groups)
-
-    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """`epsilon`: no bound on a unit's tuples is relied on."""
-        return self.epsilon
 
 
 def bound_test(

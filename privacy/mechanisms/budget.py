@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -68,22 +68,26 @@ class PureBudget:
         """A part of epsilon."""
         return replace(self, epsilon=self.epsilon * part)
 
-    def selecting(self, split: float) -> Fraction:
-        """eps_1, when the choice of a threshold gets this share. Exact."""
-        return exact_epsilon(self.epsilon) * exact(split)
+    def selecting(self, split: float, groups: int = 1) -> Fraction:
+        """eps_1 in each of so many groups, when the choice of a threshold gets this share. Exact."""
+        return exact_epsilon(self.epsilon) * exact(split) / groups
 
-    def releasing(self, split: float) -> Fraction:
-        """The epsilon that is left. Exact."""
-        return exact_epsilon(self.epsilon) - self.selecting(split)
+    def releasing(self, split: float, groups: int = 1) -> Fraction:
+        """The epsilon that is left in each. Exact."""
+        return exact_epsilon(self.epsilon) / groups - self.selecting(split, groups)
 
     def scale(self, part: Fraction) -> float:
         """The noise scale of sensitivity 1 for a part of epsilon."""
         return float(1 / part)
 
     def rungs(
-        self, ladder: Ladder, gap: float, part: Fraction, whole_steps: Callable[[int], int | None] = lambda _: None
+        self,
+        ladder: Ladder,
+        gap: float,
+        part: Fraction | Sequence[Fraction],
+        whole_steps: Callable[[int], int | None] = lambda _: None,
     ) -> tuple[ThresholdNoise, ...]:
-        """A release at each threshold that spends a part of epsilon; `whole_steps` as of `ThresholdNoise`."""
+        """A release at each threshold that spends a part of epsilon, one for all or one each; as `noise.rungs`."""
         return rungs(ladder, gap, part, whole_steps)
 
     def rung(self, grid: ThresholdNoise, part: Fraction) -> ThresholdNoise:
@@ -161,27 +165,32 @@ class ConcentratedBudget:
         """A part of rho."""
         return replace(self, rho=self.rho * part)
 
-    def selecting(self, split: float) -> Fraction:
-        """eps_s = sqrt(8 rho_s), when the choice of a threshold gets this share of rho. Rounded down.
+    def selecting(self, split: float, groups: int = 1) -> Fraction:
+        """eps_s = sqrt(8 rho_s) in each of so many groups, when the choice gets this share of rho. Rounded down.
 
         Its log density ratio lies in an interval of length eps_s, which is eps_s^2 / 8 of rho.
         """
-        return Fraction(math.sqrt(8 * split * self.rho) * DOWN)
+        return Fraction(math.sqrt(8 * split * (self.rho / groups)) * DOWN)
 
-    def releasing(self, split: float) -> Fraction:
-        """The rho that is left; what divides it rounds down (`rungs`)."""
-        return Fraction((1 - split) * self.rho)
+    def releasing(self, split: float, groups: int = 1) -> Fraction:
+        """The rho that is left in each; what divides it rounds down (`rungs`)."""
+        return Fraction((1 - split) * (self.rho / groups))
 
     def scale(self, part: Fraction) -> float:
         """sigma of sensitivity 1 for a part of rho."""
         return math.sqrt(1 / (2 * part))
 
     def rungs(
-        self, ladder: Ladder, gap: float, part: Fraction, whole_steps: Callable[[int], int | None] = lambda _: None
+        self,
+        ladder: Ladder,
+        gap: float,
+        part: Fraction | Sequence[Fraction],
+        whole_steps: Callable[[int], int | None] = lambda _: None,
     ) -> tuple[GaussianThresholdNoise, ...]:
         """A release at each threshold that spends a part of rho, less more than floats can be off."""
         grids = rungs(ladder, gap, Fraction(1), whole_steps)  # for their steps alone
-        return tuple(self.rung(grid, part) for grid in grids)
+        each = [part] * len(grids) if isinstance(part, Fraction) else part
+        return tuple(self.rung(grid, own) for grid, own in zip(grids, each, strict=True))
 
     def rung(self, grid: ThresholdNoise, part: Fraction) -> GaussianThresholdNoise:
         """A release with the steps and the sensitivity of a threshold that spends a part of rho."""

@@ -15,7 +15,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy, check_scale
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, check_confidence, exact_epsilon
@@ -23,6 +22,7 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.gem import NESTED_SELECTION
+from privacy.mechanisms.measurement import OfBudget, Pure
 from privacy.mechanisms.noise import IntegerNoise
 from privacy.mechanisms.release import Stepped, answer_with_interval, check_rungs, half_widths
 from privacy.mechanisms.scores import ExceedanceScores
@@ -34,7 +34,7 @@ from privacy.truncation.histograms import VectorsOfSum
 
 
 @dataclass(frozen=True)
-class Clip:
+class Clip(OfBudget):
     """One tau for all groups, chosen by how many units are longer; then sum_u x_u min(1, tau / |x_u|) plus noise.
 
     Pure budgets take |x| for the sum of a unit's groups, and Laplace noise tau / epsilon in each; concentrated ones
@@ -75,29 +75,11 @@ class Clip:
         """`l1_clip` or `l2_clip`, by the norm that a unit's vector is bounded in."""
         return "l2_clip" if self.euclidean else "l1_clip"
 
-    @property
-    def epsilon(self) -> float:
-        """What one release spends, for all groups together."""
-        return self.budget.epsilon
-
-    @property
-    def delta(self) -> float:
-        """0 under pure privacy; else the delta at which rho is stated."""
-        return self.budget.delta
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """epsilon-DP or rho-zCDP, over all groups."""
-        return self.budget.event
-
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
         """Choose tau, scale, release one noisy value per group.
 
         Args:
           tuples: m join tuples of one owner position in G groups.
-          row: which row of tuples.weights.
-          entropy: where the noise comes from.
-          control: watches and stops between the passes.
         Returns: the noisy values; each interval covers the group's sum of scaled entries.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; Cancelled.
         Cost: linear in m, three passes over the units, some hundred draws and one per group.
@@ -123,7 +105,6 @@ class Clip:
         Args:
           index: of the threshold, as `choose` found it.
           vectors: what units have in each group.
-          entropy: where the noise comes from.
         Raises: EntropyFailed.
         """
         n_groups, rungs = vectors.n_groups, self._rungs
@@ -138,7 +119,6 @@ class Clip:
 
         Args:
           vectors: of one sum, at the thresholds of the ladder; a unit's length is in the norm of the budget.
-          entropy: where the noise comes from.
         Raises: as `release`; InvalidParameter where units add with either sign, which no histogram says.
         Cost: linear in the rows of the histogram.
         """
@@ -152,19 +132,12 @@ class Clip:
         return answer_with_interval(values, np.full(vectors.n_groups, index, np.intp), rungs, signal, self)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         if len(self.ladder) > 1:
             self._scores(n_groups)
             check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
         check_rungs(self._rungs)
         check_rungs(self._rounded(max(1, n_groups)))
-
-    def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """`epsilon`: no bound on a unit's tuples is relied on."""
-        return self.epsilon
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
@@ -218,7 +191,7 @@ _UP = 1 + 2.0**-40
 
 
 @dataclass(frozen=True)
-class CountedClip:
+class CountedClip(Pure):
     """Sums of vectors that are no longer than tau, for 9/10 of epsilon; for 1/10 how many units are longer.
 
     epsilon-DP. Let a unit u go, with everything that it owns; when it comes, the same holds the other way round.
@@ -273,16 +246,6 @@ class CountedClip:
         """`l1_clip`."""
         return self.clip.name
 
-    @property
-    def delta(self) -> float:
-        """0: its privacy is pure."""
-        return 0.0
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """epsilon-DP, over all groups."""
-        return PureDP(self.epsilon)
-
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
         """Clip at tau, release one noisy value per group, and how many units have more.
 
@@ -322,10 +285,6 @@ class CountedClip:
         """Refuse noise that leaves its range. Public. Raises: InvalidParameter, whenever `release` would."""
         self.clip.check_noise(n_groups)
         check_scale(self.noise.scale)
-
-    def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """`epsilon`: no bound on a unit's tuples is relied on."""
-        return self.epsilon
 
     @property
     def _missing(self) -> float:

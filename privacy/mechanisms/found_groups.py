@@ -124,6 +124,7 @@ class GroupThreshold:
     groups_per_unit: int | None = None
     gap: float = 0.0
     minimum: int | None = None
+    name = "group_threshold"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -137,11 +138,6 @@ class GroupThreshold:
             raise InvalidParameter("a threshold has a minimum, or a delta")
         if self.minimum is not None and self.minimum < 1:
             raise InvalidParameter("a minimum frequency is at least 1")
-
-    @property
-    def name(self) -> str:
-        """`group_threshold`: a name for records and EXPLAIN; no question asks for it."""
-        return "group_threshold"
 
     @cached_property
     def ladder(self) -> Ladder:
@@ -158,7 +154,6 @@ class GroupThreshold:
 
         Args:
           answer: counts of tuples, each of the weight 1, of G groups on `ladder`.
-          entropy: where the noise comes from.
         Returns: the places of the groups that are shown, rising. Under discovery G and the places are private, and
           only the keys of what is shown may be told.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
@@ -180,11 +175,7 @@ class GroupThreshold:
         check_rungs((self._rung(n_groups),))
 
     def threshold(self, n_groups: int = 1) -> float:
-        """The least noisy number of units that is shown. Public.
-
-        Args:
-          n_groups: the number of public groups; it matters when L0 is None or larger.
-        """
+        """The least noisy number of units that is shown. Public."""
         rung = self._rung(n_groups)
         return self._least_steps(rung) * rung.step_weight
 
@@ -272,6 +263,7 @@ class VoteThreshold:
     delta: float
     minimum: int | None = None
     most_voted: int = MOST_VOTED
+    name = "vote_threshold"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -280,11 +272,6 @@ class VoteThreshold:
         if self.minimum is not None and self.minimum < 1:
             raise InvalidParameter("a minimum frequency is at least 1")
         check_groups(self.most_voted)
-
-    @property
-    def name(self) -> str:
-        """`vote_threshold`: a name for records and EXPLAIN; no question asks for it."""
-        return "vote_threshold"
 
     @property
     def event(self) -> PrivacyEvent:
@@ -303,7 +290,6 @@ class VoteThreshold:
           tuples: m join tuples with one owner position, in the groups that the data holds, which are in an order that
             no row decides.
           row: which row of tuples.weights says which tuples count: those of more than 0.
-          entropy: where the noise comes from.
         Returns: the places of the groups that are shown, rising. The number of groups and the places are private, and
           only the keys of what is shown may be told.
         Raises: InvalidParameter before noise is drawn, for several owner positions too; EntropyFailed.
@@ -316,7 +302,6 @@ class VoteThreshold:
 
         Args:
           votes: (G,) of each group, from `votes`.
-          entropy: where the noise comes from.
         Raises: InvalidParameter before noise is drawn; EntropyFailed.
         """
         groups = np.flatnonzero(votes)

@@ -1,38 +1,34 @@
-"""The default without groups: a threshold that is public, or selected under pure privacy or zCDP, and one release.
+"""The default without groups: `fixed`, a threshold that is public, and `gem`, which selects one; then one release.
 
-`fixed`: one release at a threshold that is public, because it follows from the query.
-
-`gem`, the default mechanism: select a threshold, then release once.
-
-`gem` under zero-concentrated differential privacy: the exponential mechanism, then one Gaussian release.
+A truncated answer on the mechanism's ladder enters, a noisy value with its interval leaves for every group.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 
 import numpy as np
 
-from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy, check_scale
 from privacy.errors import InvalidParameter
 from privacy.exact import (
-    DOWN,
     check_confidence,
     check_gap,
     check_groups,
-    exact,
     exact_epsilon,
     group_epsilon,
     groups_reached,
 )
 from privacy.ladder import Ladder
-from privacy.mechanisms.budget import MEAN_GAUSSIAN, ConcentratedBudget, PureBudget
-from privacy.mechanisms.noise import GaussianThresholdNoise, ThresholdNoise, rungs, whole_number
+from privacy.mechanisms.budget import Budget, PureBudget
+from privacy.mechanisms.measurement import OfBudget, Pure
+from privacy.mechanisms.noise import ThresholdNoise, whole_number
 from privacy.mechanisms.release import (
+    Stepped,
     answer_with_interval,
     check_answer,
     check_rungs,
@@ -41,7 +37,7 @@ from privacy.mechanisms.release import (
     released,
 )
 from privacy.mechanisms.scores import ExceedanceScores, Scores
-from privacy.mechanisms.selection import SelectionSettings, noisy_choice
+from privacy.mechanisms.selection import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign, choice_budget, release_budget
 from privacy.sampling.loss import Loss
@@ -49,7 +45,7 @@ from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(Pure):
     """v(tau) + Lap((1 + gap) tau / eps) at one public threshold: nothing is selected, so the release gets everything.
 
     epsilon-DP: each group's release spends epsilon / L0 (see ThresholdNoise), and one unit reaches at most L0
@@ -74,6 +70,7 @@ class Fixed:
     ladder: Ladder = field(default_factory=lambda: Ladder(0, 0))
     confidence: float = 0.95
     counts: bool = False
+    name = "fixed"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -83,27 +80,11 @@ class Fixed:
         if len(self.ladder) != 1:
             raise InvalidParameter("a fixed threshold is one threshold")
 
-    @property
-    def name(self) -> str:
-        """`fixed`: a name for records and EXPLAIN; no question asks for it."""
-        return "fixed"
-
-    @property
-    def budget(self) -> PureBudget:
-        """epsilon, over all groups."""
-        return PureBudget(self.epsilon)
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy at epsilon, over all groups."""
-        return self.budget.event
-
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group.
 
         Args:
           answer: values of G groups on `ladder`, with a gap of at most `gap`.
-          entropy: where the noise comes from.
         Returns: the noisy values; each interval covers the truncated answer.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
         Cost: G draws, and the solves that the bounds leave open.
@@ -118,22 +99,11 @@ class Fixed:
         return answer_with_interval(values, index, (rung,), chose_nothing, self)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         check_rungs((self._rung(n_groups),))
 
-    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """`epsilon`: no bound on a unit's tuples is relied on."""
-        return self.epsilon
-
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, half-width of the interval), in normalised weight, for the one threshold.
-
-        Args:
-          n_groups: the number of public groups; it matters when L0 is None or larger.
-        """
+        """(tau, half-width of the interval), in normalised weight, for the one threshold."""
         return half_widths((self._rung(n_groups),), self.confidence)
 
     def _rung(self, n_groups: int) -> ThresholdNoise:
@@ -164,34 +134,38 @@ large is chosen where it adds what selection cannot overlook, and that is severa
 
 
 @dataclass(frozen=True)
-class Gem:
-    """Generalised exponential mechanism over thresholds, then one Laplace release at the chosen one.
+class Gem(OfBudget):
+    """Generalised exponential mechanism over thresholds, then one release at the chosen one, in every group.
 
-    epsilon-DP, pointwise in the chosen threshold: selection spends eps_1 and the release eps_2, with
-    eps_1 + eps_2 = epsilon / L0 exactly in each group, and one unit reaches at most L0 groups. From a sample
+    Under pure privacy epsilon-DP, pointwise in the chosen threshold: selection spends eps_1 and the release eps_2,
+    with eps_1 + eps_2 = epsilon / L0 exactly in each group, and one unit reaches at most L0 groups. From a sample
     with a public Delta, eps_1 and eps_2(tau) are larger: their joint loss is what is bounded (SampleDesign).
+
+    Under zCDP rho-zCDP, pointwise as well. In each group the selection has a log density ratio within an interval of
+    length eps_s, which is eps_s^2 / 8, and the release has (1 + gap)^2 tau^2 / (2 sigma^2); together rho / L0.
+    Where many groups share a budget this is far less noise: it grows with sqrt(L0) and not with L0.
 
     Its scores depart from the published ones in what a threshold too large pays (SelectionSettings).
     Source: privacy.md section 4; group_lp of section 5; amplification of section 3.
 
     Attributes:
-      epsilon: for all groups together, > 0.
+      budget: for all groups together.
       groups_per_unit: L0, or None when only the number of groups bounds it. More than that many groups count
         as all of them.
       gap: eta; the solver's constant relative gap.
       ladder: the thresholds.
-      selection: how the threshold is chosen; its split is eps_1 / (eps_1 + eps_2).
-      c: >= 0, how many noise scales a threshold's noise counts for in its score; 1 as published.
+      selection: how the threshold is chosen; its split is a share of epsilon, or of rho.
+      c: >= 0, how many times the mean noise at a threshold counts in its score; 1 as published.
       confidence: of the interval, over the release noise, in (0, 1).
-      sample: how the tuples were sampled, if amplification is claimed; the budgets are then the largest
-        whose joint loss is the same charge.
+      sample: how the tuples were sampled, if amplification of pure privacy is claimed; the budgets are then the
+        largest whose joint loss is the same charge.
       monotone: a unit that comes adds to the truncated sum at every threshold, or nothing; scores are then less
         sensitive (Scores).
       nested: what a unit adds at every threshold is min(tau, load), as where every tuple has one owner: thresholds
         are then scored by how many units exceed them (`ExceedanceScores`).
     """
 
-    epsilon: float
+    budget: Budget
     groups_per_unit: int | None = None
     gap: float = 0.0
     ladder: Ladder = field(default_factory=Ladder)
@@ -201,63 +175,36 @@ class Gem:
     sample: SampleDesign | None = None
     monotone: bool = False
     nested: bool = False
+    name = "gem"
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
         check_groups(self.groups_per_unit)
         check_gap(self.gap)
         check_confidence(self.confidence)
         if not 0 <= self.c < math.inf:
             raise InvalidParameter("c is finite and not negative")
-
-    @property
-    def name(self) -> str:
-        """`gem`: the generalised exponential mechanism over thresholds."""
-        return "gem"
-
-    @property
-    def delta(self) -> float:
-        """delta, of the release: 0, as its privacy is pure."""
-        return self.budget.delta
-
-    @property
-    def budget(self) -> PureBudget:
-        """epsilon, over all groups."""
-        return PureBudget(self.epsilon)
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy at epsilon, over all groups."""
-        return self.budget.event
+        if self.sample is not None and not isinstance(self.budget, PureBudget):
+            raise InvalidParameter("a sample amplifies pure privacy alone")
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group, solving only the thresholds that can still be chosen.
 
-        Args:
-          answer: values of G groups on `ladder`, with a gap of at most `gap`.
-          entropy: where the noise comes from.
-        Returns: the noisy values; each interval covers the truncated answer at its tau.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
+        Args, raises: as `Measurement.release`; each interval covers the truncated answer at its tau.
         Cost: G L draws, G L^2 operations, and the solves.
         """
         check_answer(answer, self.ladder, self.gap)
         selecting, releasing = self._budgets(answer.n_groups)
         scores = self._scores(selecting, releasing, answer.n_groups)
-        choice = noisy_choice(answer, scores, selecting, entropy)
+        choice = self.budget.choose(answer, scores, selecting, entropy)
         steps = self._rungs(releasing)
         values = released(choice.values, release_noise(choice.index, steps, entropy), choice.index, steps)
         price = np.array(self.doubts(answer.n_groups)) * self.ladder.taus
         return answer_with_interval(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        More groups leave less epsilon for each, and cost more in the scores.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         selecting, releasing = self._budgets(n_groups)
-        self._scores(selecting, releasing, n_groups)
+        self._scores(selecting, releasing, n_groups)  # more groups leave less for each, and cost more in the scores
         check_scale(self.budget.choice_scale(selecting, len(self.ladder)))
         check_rungs(self._rungs(releasing))
 
@@ -273,50 +220,51 @@ class Gem:
         return float(reached * (selecting + max(releasing)))
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, half-width of the interval) for each threshold that may be chosen, in normalised weight.
-
-        Args:
-          n_groups: the number of public groups; it matters when L0 is None or larger.
-        """
+        """(tau, half-width of the interval) for each threshold that may be chosen, in normalised weight."""
         return half_widths(self._rungs(self._budgets(n_groups)[1]), self.confidence)
 
     def prices(self, n_groups: int = 1) -> tuple[float, ...]:
-        """c / eps_2(tau) + t, t = 2 ln(L / beta) / eps_1, per threshold.
+        """c E|noise| / tau + t, t = 2 ln(L / beta) / eps_1 under pure privacy, per threshold.
 
         It is what the scores charge for a unit of tau, in units of weight, far from it. Any prices are private; these
         are accurate. Public, like `expected_noise`.
         """
         selecting, releasing = self._budgets(n_groups)
         far = self.selection.farthest(self.ladder, float(selecting), n_groups)
-        return tuple(self.c / float(budget) + far for budget in releasing)
+        return tuple(self._noise_price(part, self.c) + far for part in releasing)
 
     def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
         """What a value is measured in for its `signal`, in multiples of tau, per threshold."""
         selecting, releasing = self._budgets(n_groups)
         charged = 1.0 if self.nested else self.c
-        return tuple(self.selection.doubt(charged / float(budget), float(selecting)) for budget in releasing)
+        return tuple(self.selection.doubt(self._noise_price(part, charged), float(selecting)) for part in releasing)
+
+    def _noise_price(self, part: Fraction, charged: float) -> float:
+        """So many times E|noise|, in multiples of (1 + gap) tau, of a release with a part of the budget."""
+        return charged * self.budget.mean_noise * self.budget.scale(part)
 
     def _scores(
         self, selecting: Fraction, releasing: tuple[Fraction, ...], n_groups: int
     ) -> Scores | ExceedanceScores:
         """The scores, with the selection's part of the prices by distance, or as published."""
         if self.nested:
-            return self.selection.exceedance_scores(self.ladder, float(1 / min(releasing)), float(selecting))
-        noise = tuple(self.c / float(budget) for budget in releasing)
-        scores = self.selection.scores(self.ladder, self.gap, noise, float(selecting), n_groups)
+            noise = self._noise_price(min(releasing), 1.0)
+            return self.selection.exceedance_scores(self.ladder, noise, float(selecting))
+        prices = tuple(self._noise_price(part, self.c) for part in releasing)
+        scores = self.selection.scores(self.ladder, self.gap, prices, float(selecting), n_groups)
         return replace(scores, monotone=self.monotone)
 
-    def _rungs(self, releasing: tuple[Fraction, ...]) -> tuple[ThresholdNoise, ...]:
+    def _rungs(self, releasing: tuple[Fraction, ...]) -> Sequence[Stepped]:
         """The release at each threshold; counts of one owner's tuples are whole numbers."""
         counts = self.nested and self.ladder.whole
-        return rungs(self.ladder, self.gap, releasing, *([whole_number] if counts else []))
+        return self.budget.rungs(self.ladder, self.gap, releasing, *([whole_number] if counts else []))
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
-        """eps_1 and, per threshold, eps_2 of one group."""
-        cell = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
+        """Of the budget of one group what the selection has and, per threshold, what the release has."""
         if self.sample is None or self.sample.tuples_per_unit is None:
-            selecting = cell * exact(self.selection.split)
-            return selecting, (cell - selecting,) * len(self.ladder)
+            reached, split = groups_reached(self.groups_per_unit, n_groups), self.selection.split
+            return self.budget.selecting(split, reached), (self.budget.releasing(split, reached),) * len(self.ladder)
+        cell = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
         return _sampled_budgets(self.sample, cell, self.selection.split, self.ladder, self.gap)
 
 
@@ -332,124 +280,3 @@ def _sampled_budgets(
 
 def _loss(tau_units: int, gap: float, budget: float) -> Loss:
     return ThresholdNoise(tau_units, gap, Fraction(budget)).loss
-
-
-CONCENTRATED_SELECTION = SelectionSettings(split=0.5)
-"""The defaults; the share is one of rho."""
-
-
-@dataclass(frozen=True)
-class ConcentratedGem:
-    """Generalised exponential mechanism over thresholds, then one Gaussian release at the chosen one.
-
-    rho-zCDP. In each group the selection has a log density ratio within an interval of length eps_s, which is
-    eps_s^2 / 8, and the release has (1 + gap)^2 tau^2 / (2 sigma^2), pointwise in the chosen threshold; together
-    rho / L0, and one unit reaches at most L0 groups. Where many groups share a budget this is far less noise than
-    pure privacy: it grows with sqrt(L0) and not with L0.
-    Source: privacy.md sections 4 (item 3) and 5.
-
-    Attributes:
-      budget: rho for all groups together, and the delta at which it is stated.
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      gap: eta; the solver's constant relative gap.
-      ladder: the thresholds.
-      selection: how the threshold is chosen; its split is a share of rho.
-      confidence: of the interval, over the release noise, in (0, 1).
-    """
-
-    budget: ConcentratedBudget
-    groups_per_unit: int | None = None
-    gap: float = 0.0
-    ladder: Ladder = field(default_factory=Ladder)
-    selection: SelectionSettings = CONCENTRATED_SELECTION
-    confidence: float = 0.95
-
-    def __post_init__(self) -> None:
-        check_groups(self.groups_per_unit)
-        check_gap(self.gap)
-        check_confidence(self.confidence)
-
-    @property
-    def name(self) -> str:
-        """`gem`: an analyst asks for one mechanism, whichever noise is less."""
-        return "gem"
-
-    @property
-    def epsilon(self) -> float:
-        """What rho is at `delta`."""
-        return self.budget.epsilon
-
-    @property
-    def delta(self) -> float:
-        """The delta at which the budget is stated."""
-        return self.budget.delta
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """rho-zCDP, over all groups."""
-        return self.budget.event
-
-    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-        """Release one noisy value per group, solving only the thresholds that can still be chosen.
-
-        Args:
-          answer: values of G groups on `ladder`, with a gap of at most `gap`.
-          entropy: where the noise comes from.
-        Returns: the noisy values; each interval covers the truncated answer at its tau.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
-        Cost: some twenty draws per group, G L^2 operations, and the solves.
-        """
-        check_answer(answer, self.ladder, self.gap)
-        scores, selecting = self._scores(answer.n_groups), self.selecting(answer.n_groups)
-        choice = self.budget.choose(answer, scores, selecting, entropy)
-        steps = self._rungs(answer.n_groups)
-        values = released(choice.values, release_noise(choice.index, steps, entropy), choice.index, steps)
-        price = np.array(self.doubts(answer.n_groups)) * self.ladder.taus
-        return answer_with_interval(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
-
-    def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
-        self._scores(n_groups)
-        check_scale(self.budget.choice_scale(self.selecting(n_groups), len(self.ladder)))
-        check_rungs(self._rungs(n_groups))
-
-    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """`epsilon`: no bound on a unit's tuples is relied on."""
-        return self.epsilon
-
-    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, half-width of the interval) for each threshold that may be chosen, in normalised weight."""
-        return half_widths(self._rungs(n_groups), self.confidence)
-
-    def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
-        """E|noise| / tau and what selection overlooks, per threshold: as `Gem.doubts`."""
-        doubt = self.selection.doubt(self._noise_price(n_groups), float(self.selecting(n_groups)))
-        return (doubt,) * len(self.ladder)
-
-    def selecting(self, n_groups: int) -> Fraction:
-        """eps_s of the selection in one group, rounded down."""
-        return self._cell(n_groups).selecting(self.selection.split)
-
-    def _scores(self, n_groups: int) -> Scores:
-        noise = (self._noise_price(n_groups),) * len(self.ladder)
-        scores = self.selection.scores(self.ladder, self.gap, noise, float(self.selecting(n_groups)), n_groups)
-        return replace(scores, monotone=True)  # in one group a unit adds at every threshold, or takes away everywhere
-
-    def _noise_price(self, n_groups: int) -> float:
-        """E|noise| in multiples of (1 + gap) tau."""
-        return MEAN_GAUSSIAN / math.sqrt(2 * (float(self._releasing(n_groups)) * DOWN))
-
-    def _rungs(self, n_groups: int) -> tuple[GaussianThresholdNoise, ...]:
-        return self.budget.rungs(self.ladder, self.gap, self._releasing(n_groups))
-
-    def _releasing(self, n_groups: int) -> Fraction:
-        """rho of the release in one group."""
-        return self._cell(n_groups).releasing(self.selection.split)
-
-    def _cell(self, n_groups: int) -> ConcentratedBudget:
-        """The budget of one group."""
-        rho = self.budget.rho / groups_reached(self.groups_per_unit, n_groups)
-        return ConcentratedBudget(rho, self.budget.delta)

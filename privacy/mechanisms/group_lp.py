@@ -13,7 +13,7 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.gem import NESTED_SELECTION, ConcentratedGem, Gem
+from privacy.mechanisms.gem import NESTED_SELECTION, Gem
 from privacy.mechanisms.shared_threshold import SHARED_SELECTION, LaplaceOrGaussian, SharedThreshold
 from privacy.mechanisms.sums import GroupsOfKinds, Sum, capacities_of, equal_shares
 from privacy.noisy_answer import NoisyAnswer
@@ -22,7 +22,7 @@ from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.ladder_instance import ALIKE, Capacities
 from privacy.truncation.truncate import TruncatedSum, TuplesOfSum
 
-_Scalar = TypeVar("_Scalar", bound=Gem | ConcentratedGem | SharedThreshold)
+_Scalar = TypeVar("_Scalar", bound=Gem | SharedThreshold)
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class GroupLp:
     """One scalar truncation per group, and one joint budget over the groups that a unit reaches.
 
     A neighbour has more or fewer tuples of one unit, so at most L0 of the truncated answers move, each by at most
-    (1 + gap) tau at every threshold. With a threshold of its own each group spends epsilon / L0 (`Gem`) or
-    rho / L0 (`ConcentratedGem`), which adds up over those groups; the other groups' outputs have the same law. One
+    (1 + gap) tau at every threshold. With a threshold of its own each group spends epsilon / L0 or
+    rho / L0 (`Gem`), which adds up over those groups; the other groups' outputs have the same law. One
     threshold for all is chosen once (`SharedThreshold`, with either budget, or `LaplaceOrGaussian`): it has the
     least error unless the groups' people differ by orders of magnitude.
 
@@ -47,18 +47,14 @@ class GroupLp:
       kinds: how many groups the units of each relation reach; empty: all of them L0.
     """
 
-    scalar: Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
+    scalar: Gem | SharedThreshold | LaplaceOrGaussian
     solver: SolverName = "certified"
     kinds: GroupsOfKinds = ()
+    name = "group_lp"
 
     def __post_init__(self) -> None:
         if self.kinds and (self._sampled or not self.ladder.doubling):
             raise InvalidParameter("a capacity per kind is for all tuples, and thresholds that double")
-
-    @property
-    def name(self) -> str:
-        """`group_lp`: every group has a threshold of its own, or all share one."""
-        return "group_lp"
 
     @property
     def epsilon(self) -> float:
@@ -85,9 +81,6 @@ class GroupLp:
 
         Args:
           tuples: m join tuples in G groups.
-          row: which row of tuples.weights.
-          entropy: where the noise comes from.
-          control: watches and stops the solves.
         Returns: one noisy value per group; each interval covers the truncated answer at its tau.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
         Cost: linear in m and G L^2, and the programs of the thresholds that can still be chosen.
@@ -179,7 +172,7 @@ def group_lps(
 def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) -> GroupLp:
     """One threshold for all groups; of a sample that pays for noise, one for each, which knows how to claim it."""
     if sample is not None:
-        return GroupLp(Gem(one.epsilon, groups_per_unit, one.gap, one.ladder, sample=sample))
+        return GroupLp(Gem(PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder, sample=sample))
     selection = NESTED_SELECTION if one.nested else SHARED_SELECTION
     known = PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder, selection
     return GroupLp(SharedThreshold(*known, nested=one.nested))

@@ -87,6 +87,7 @@ class ScaledSum:
     direct: Clip | None = None
     test: BoundTest | None = None
     spends: float | None = None
+    name = "joint_scale"
 
     def __post_init__(self) -> None:
         if len({self.direct is None, self.test is None, self.spends is None}) > 1:
@@ -95,11 +96,6 @@ class ScaledSum:
             parts = [one.epsilon for one in (self.chosen, self.direct) if one is not None]
             if max(map(exact_epsilon, parts)) + self.test.epsilon > exact_epsilon(self.spends):
                 raise InvalidParameter("a test and a release spend no more than they have")
-
-    @property
-    def name(self) -> str:
-        """`joint_scale`: one factor per unit, for all sums of a question."""
-        return "joint_scale"
 
     @property
     def epsilon(self) -> float:
@@ -143,10 +139,7 @@ class ScaledSum:
         return [(once * tau, once * reach) for tau, reach in (*chosen, *at_bound)]
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         self.chosen.check_noise(n_groups)
         if self.direct is not None and self.test is not None:
             self.direct.check_noise(n_groups)
@@ -165,8 +158,6 @@ def release_at_one_scale(
     Args:
       sums: k of them; sum i has row i of the weights.
       tuples: m join tuples of one owner position in G groups.
-      entropy: where the noise comes from.
-      control: watches and stops between the sums.
     Returns: one noisy answer per sum; each interval covers the sum of what was scaled.
     Raises: InvalidParameter for several owner positions or too few weights, before noise is drawn; EntropyFailed;
       Cancelled.

@@ -1,8 +1,7 @@
-"""The Protocols of mechanisms: of truncated answers, and of the tuples of all groups together.
+"""What mechanisms look like once their parameters are fixed, and what follows from their budgets alone.
 
-What every mechanism looks like once its parameters are fixed.
-
-What every mechanism looks like that measures all groups together.
+Protocols: of truncated answers (`Measurement`), of the tuples of all groups together (`GroupMeasurement`), and of
+what a server can ask of some of them beside. Bases: of pure privacy (`Pure`), and of either budget (`OfBudget`).
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import Budget, PureBudget
 from privacy.mechanisms.sums import GroupsOfKinds
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
@@ -21,51 +21,97 @@ from privacy.truncation.truncate import TruncatedSum
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
-class Measurement(Protocol):
-    """A mechanism with its budget: truncated answer in, noisy answer out. Everything but `release` is public."""
+class OfBudget:
+    """A mechanism with a `budget` for all groups together, which relies on no public bound on a unit's tuples."""
+
+    budget: Budget
+
+    @property
+    def epsilon(self) -> float:
+        """What one release spends, for all groups together; of rho, at `delta`."""
+        return self.budget.epsilon
+
+    @property
+    def delta(self) -> float:
+        """0 under pure privacy; else the delta at which rho is stated."""
+        return self.budget.delta
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """epsilon-DP or rho-zCDP, over all groups."""
+        return self.budget.event
+
+    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.epsilon
+
+
+class Pure:
+    """The same of a mechanism whose budget is an `epsilon`, pure, for all groups together."""
+
+    epsilon: float
+    delta = 0.0
+
+    @property
+    def budget(self) -> PureBudget:
+        """epsilon, over all groups."""
+        return PureBudget(self.epsilon)
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """epsilon-DP, over all groups."""
+        return self.budget.event
+
+    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
+        """`epsilon`: no bound on a unit's tuples is relied on."""
+        return self.epsilon
+
+
+class Released(Protocol):
+    """The public facts about a mechanism, which its answers repeat."""
 
     @property
     def name(self) -> str:
-        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
-        ...
+        """As `NoisyAnswer.mechanism` carries it."""
 
     @property
     def epsilon(self) -> float:
         """What one release spends, for all groups together."""
-        ...
-
-    @property
-    def ladder(self) -> Ladder:
-        """The thresholds that the truncated answer must be able to answer."""
-        ...
-
-    @property
-    def gap(self) -> float:
-        """The solver gap that the noise is scaled for; the truncated answer's may not be larger."""
-        ...
 
     @property
     def event(self) -> PrivacyEvent:
         """What one release does to privacy, for the accountant."""
-        ...
+
+
+class Measurement(Released, Protocol):
+    """A mechanism with its budget: truncated answer in, noisy answer out. Everything but `release` is public."""
+
+    @property
+    def ladder(self) -> Ladder:
+        """The thresholds that the truncated answer must be able to answer."""
+
+    @property
+    def gap(self) -> float:
+        """The solver gap that the noise is scaled for; the truncated answer's may not be larger."""
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group.
 
-        Raises: InvalidParameter for an answer on another ladder or with a larger gap, before noise is drawn.
+        Args:
+          answer: values of G groups on `ladder`, with a gap of at most `gap`.
+          entropy: where the noise comes from.
+        Raises: InvalidParameter for an answer on another ladder or with a larger gap, before noise is drawn;
+          EntropyFailed; SolverFailed from the answer.
         """
-        ...
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """What one release tells about a unit with more join tuples than the public bound, for all groups. Public.
 
         `epsilon`, unless amplification by sampling was claimed, which rests on that bound.
         """
-        ...
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold in normalised weight: what the interval would be there. Public."""
-        ...
 
 
 class ServedMeasurement(Measurement, Protocol):
@@ -76,10 +122,9 @@ class ServedMeasurement(Measurement, Protocol):
 
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
-        ...
 
 
-class GroupMeasurement(Protocol):
+class GroupMeasurement(Released, Protocol):
     """A mechanism with its budget: coded join tuples in, one noisy value per group out. All but `release` is public.
 
     One unit may be in several groups, so these mechanisms see the tuples, not each group's truncated answer. Sampling
@@ -87,24 +132,8 @@ class GroupMeasurement(Protocol):
     """
 
     @property
-    def name(self) -> str:
-        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
-        ...
-
-    @property
-    def epsilon(self) -> float:
-        """What one release spends, for all groups together."""
-        ...
-
-    @property
     def delta(self) -> float:
         """The delta of one release; 0 for pure differential privacy."""
-        ...
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """What one release does to privacy, for the accountant."""
-        ...
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
         """Release one noisy value per group.
@@ -117,29 +146,19 @@ class GroupMeasurement(Protocol):
         Raises: InvalidParameter for a row, or owners per tuple, that the mechanism was not made for, before noise is
           drawn; EntropyFailed; SolverFailed; Cancelled.
         """
-        ...
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold in normalised weight: what a group's interval would be there. Public."""
-        ...
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """What one release tells about a unit beyond the bound that amplification rests on, for all groups. Public.
-
-        At the same delta. `epsilon`, unless amplification by sampling was claimed.
-        """
-        ...
+        """As `Measurement`'s, at the same delta."""
 
 
 class ServedGroupMeasurement(GroupMeasurement, Protocol):
-    """One that a server runs: it can say beforehand whether its noise can be drawn."""
+    """One that a server runs."""
 
     def check_noise(self, n_groups: int) -> None:
-        """Refuse noise that leaves its range for any number of groups up to this one. Public.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
-        ...
+        """As `ServedMeasurement.check_noise`."""
 
 
 @runtime_checkable
@@ -148,7 +167,6 @@ class KindMeasurement(ServedGroupMeasurement, Protocol):
 
     def of_kinds(self, kinds: GroupsOfKinds) -> ServedGroupMeasurement:
         """The same, told how many of the groups the units of each relation reach: of all that own tuples. Public."""
-        ...
 
 
 @runtime_checkable
@@ -157,7 +175,6 @@ class SumMeasurement(Protocol):
 
     def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group of a sum that is truncated as it is asked for. Raises: as `release`."""
-        ...
 
 
 @runtime_checkable
@@ -166,4 +183,3 @@ class VectorMeasurement(Protocol):
 
     def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group of a sum that a database has added up. Raises: as `release`."""
-        ...

@@ -18,6 +18,7 @@ from privacy.exact import DOWN, exact_epsilon
 from privacy.join_tuples import CodedJoinTuples, RankedTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms import rank_rows
+from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.rank import CHOICE, INTERVAL, PARTS, SLACK, STEP, Rank, WidthSearch, check_codes, uniform
 from privacy.mechanisms.rank_rows import TAU, OwnRows, SharedRows, Sharing
 from privacy.mechanisms.scores import ExceedanceScores, Scores
@@ -49,15 +50,13 @@ class _Offsets(Protocol):
 
     def offset(self, code: int) -> int:
         """That of a value of the grid, or of -1."""
-        ...
 
     def draw(self, gamma: float, points: Iterator[int]) -> int:
         """A value by the exponential mechanism."""
-        ...
 
 
 @dataclass(frozen=True)
-class RankBatch:
+class RankBatch(Pure):
     """Ranks of the values of one column in every group.
 
     Quantiles weigh rows, extremes people. How far one unit moves the offsets of a rank (`Rank`), all groups together,
@@ -109,11 +108,6 @@ class RankBatch:
         """Are people counted, and not rows?"""
         return self.ranks[0].quantile is None
 
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy at epsilon, over all ranks and groups."""
-        return PureDP(self.epsilon)
-
     def rows_off(self, tau: float, n_groups: int) -> float:
         """By how many rows (of extremes, people) a rank is off at most, at the confidence. Public."""
         off = math.log(self.n_codes / (1 - self.confidence)) * self._rows_of_noise(n_groups)
@@ -132,7 +126,6 @@ class RankBatch:
 
         Args:
           tuples: m rows; of one owner position, but for `sharing`.
-          entropy: where the noise comes from.
         Returns: per rank, codes of the grid as values; an interval covers the value whose rank it is among the
           weighed rows. Of nobody's rows every value is as likely, and the interval is wide.
         Raises: InvalidParameter for several owner positions without `sharing`; EntropyFailed; SolverFailed.
@@ -277,11 +270,7 @@ class RankRelease:
 
     batch: RankBatch
     place: int
-
-    @property
-    def name(self) -> str:
-        """`rank`: by the exponential mechanism."""
-        return "rank"
+    name = "rank"
 
     @property
     def epsilon(self) -> float:

@@ -51,39 +51,31 @@ class Stepped(Protocol):
     @property
     def tau(self) -> float:
         """The threshold in normalised weight."""
-        ...
 
     @property
     def step(self) -> int:
         """Units per step, a power of two."""
-        ...
 
     @property
     def step_weight(self) -> float:
         """One step in normalised weight."""
-        ...
 
     @property
     def scale(self) -> float:
         """The noise scale in steps. Thresholds of one scale have noise of one distribution."""
-        ...
 
     @property
     def noise_scale(self) -> float:
         """The noise scale in normalised weight."""
-        ...
 
     def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
         """(size,) noise, in steps."""
-        ...
 
     def upper_quantile(self, tail: float) -> int:
         """A k >= 0 with P(Z > k) <= tail, in steps."""
-        ...
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """How far the truncated answer lies below and above the released value, at most, in normalised weight."""
-        ...
 
 
 def check_rungs(rungs: Sequence[Stepped]) -> None:
@@ -98,7 +90,6 @@ def release_noise(index: NDArray[np.intp], rungs: Sequence[Stepped], entropy: En
     Args:
       index: (...) the rung of each release.
       rungs: the L rungs.
-      entropy: where the noise comes from.
     Returns: (...) int64, each as rungs[index] draws it.
     Raises: EntropyFailed when the source returns something else than was asked for.
     Cost: one call per distinct scale; from 2^-10 up all rungs share one, as their steps grow with tau.
@@ -138,17 +129,14 @@ class Releaser(Protocol):
     @property
     def name(self) -> str:
         """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
-        ...
 
     @property
     def budget(self) -> Budget:
         """What one release spends, for all groups together."""
-        ...
 
     @property
     def confidence(self) -> float:
         """Of the intervals, over the release noise."""
-        ...
 
 
 def answer_with_interval(

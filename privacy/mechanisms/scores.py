@@ -206,7 +206,6 @@ def selection_noise(shape: tuple[int, int], epsilon: Fraction, entropy: Entropy)
     Args:
       shape: (G, L) groups and thresholds.
       epsilon: what the selection in one group spends.
-      entropy: where the noise comes from.
     Returns: (G, L) int64 grid steps, >= 0, to be subtracted from the scores.
     """
     size = shape[0] * shape[1]

@@ -207,7 +207,6 @@ def noisy_choice(
       answer: of G groups on L thresholds.
       scores: integer scores from values.
       epsilon: of the selection in one group, > 0.
-      entropy: where the noise comes from.
     Raises: EntropyFailed; SolverFailed from the answer.
     Cost: G L draws, and that of `choose`.
     """
@@ -275,7 +274,6 @@ def exponential_choice(
       answer: the truncated answer; solved only where its bounds leave a comparison open, and where it was chosen.
       scores: integer scores from values.
       epsilon: of the selection in one group, > 0.
-      entropy: where the noise comes from.
     Raises: InvalidParameter for an epsilon too small for the noise source; EntropyFailed; SolverFailed.
     Cost: some twenty draws per group, and G L^2 operations.
     Source: McSherry and Talwar (FOCS 2007); the race: Dughmi, Hartline, Kleinberg, Niazadeh (STOC 2017); the

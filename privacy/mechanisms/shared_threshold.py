@@ -23,6 +23,7 @@ from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, check_gap, check_groups, groups_reached
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
+from privacy.mechanisms.measurement import OfBudget
 from privacy.mechanisms.noise import whole_number
 from privacy.mechanisms.release import (
     Stepped,
@@ -127,7 +128,7 @@ asks more of thresholds where there are more groups."""
 
 
 @dataclass(frozen=True)
-class SharedThreshold:
+class SharedThreshold(OfBudget):
     """gem on sum_f v(f, tau) / L0, whose sensitivity is that of one group; then v(f, tau) plus noise in every group.
 
     A threshold for each group has to be chosen with a share of the budget for each group that a unit reaches. One
@@ -159,38 +160,18 @@ class SharedThreshold:
     selection: SelectionSettings = SHARED_SELECTION
     confidence: float = 0.95
     nested: bool = False
+    name = "gem"
 
     def __post_init__(self) -> None:
         check_groups(self.groups_per_unit)
         check_gap(self.gap)
         check_confidence(self.confidence)
 
-    @property
-    def name(self) -> str:
-        """`gem`: it selects one threshold, on the sum over the groups."""
-        return "gem"
-
-    @property
-    def epsilon(self) -> float:
-        """What one release spends, for all groups together."""
-        return self.budget.epsilon
-
-    @property
-    def delta(self) -> float:
-        """0 under pure privacy; else the delta at which rho is stated."""
-        return self.budget.delta
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """epsilon-DP or rho-zCDP, over all groups."""
-        return self.budget.event
-
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group.
 
         Args:
           answer: values of G groups on `ladder`, with a gap of at most `gap`.
-          entropy: where the noise comes from.
         Returns: the noisy values; each interval covers the truncated answer at the one tau.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
         Cost: a few dozen draws and one per group, and every group's value at the thresholds that may be chosen.
@@ -213,7 +194,6 @@ class SharedThreshold:
         Args:
           rung: the index of the threshold tau, as `choose` found it.
           exact: (G,) int64 units.
-          entropy: where the noise comes from.
         Raises: EntropyFailed.
         """
         n_groups = len(exact)
@@ -233,10 +213,6 @@ class SharedThreshold:
             self._scores(n_groups)
             check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
         check_rungs(self._rungs(n_groups))
-
-    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """`epsilon`: no bound on a unit's tuples is relied on."""
-        return self.epsilon
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
@@ -327,6 +303,7 @@ class LaplaceOrGaussian:
     pure: SharedThreshold
     concentrated: SharedThreshold
     typical: PureBudget | None = None
+    name = "gem"
 
     def __post_init__(self) -> None:
         if not (
@@ -346,11 +323,6 @@ class LaplaceOrGaussian:
     def delta(self) -> float:
         """The delta at which the concentrated one is stated."""
         return self.concentrated.delta
-
-    @property
-    def name(self) -> str:
-        """`gem`: both alternatives select a threshold, and release once."""
-        return "gem"
 
     @property
     def gap(self) -> float:

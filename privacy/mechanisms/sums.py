@@ -175,11 +175,9 @@ class Divisible(Protocol):
     @property
     def allocation_power(self) -> float:
         """Shares in proportion to this power of the needs are the best."""
-        ...
 
     def share(self, part: float) -> Self:
         """A part of it, in (0, 1]."""
-        ...
 
 
 B = TypeVar("B", bound=Divisible)

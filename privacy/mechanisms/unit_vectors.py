@@ -149,7 +149,6 @@ def loads_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> NDAr
 
     Args:
       tuples: m join tuples with one owner position.
-      row: which row of tuples.weights.
       less: which row is taken off; None: none.
     Raises: InvalidParameter for another row, or several owner positions.
     """
@@ -197,7 +196,6 @@ class UnitVectors:
 
         Args:
           tuples: m join tuples with one owner position.
-          row: which row of tuples.weights.
           less: which row is taken off; None: none.
           euclidean: which norm |x| is.
         Raises: InvalidParameter for another row, or several owner positions.

@@ -18,6 +18,7 @@ from privacy.accounting.event import ApproxDP, PrivacyEvent, PureDP
 from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon, float_at_least
+from privacy.mechanisms.measurement import Pure
 from privacy.sampling.draws import Draws
 
 
@@ -101,7 +102,7 @@ class SimpleRandomSample:
 
 
 @dataclass(frozen=True)
-class SampledMean:
+class SampledMean(Pure):
     """Mean of the sample + Lap(range / (n e)), e what the sample may spend. epsilon-DP, by the sum in whole steps.
 
     Attributes:
@@ -114,20 +115,11 @@ class SampledMean:
     least: float
     most: float
     sample: SimpleRandomSample
+    name = "sampled_mean"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         _check_range(self.least, self.most)
-
-    @property
-    def name(self) -> str:
-        """`sampled_mean`: the mean of a simple random sample."""
-        return "sampled_mean"
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy, one value changed."""
-        return PureDP(self.epsilon)
 
     def release(self, values: NDArray[np.float64], draws: Draws, entropy: Entropy) -> float:
         """One noisy mean. Raises: InvalidParameter, EntropyFailed."""
@@ -162,6 +154,7 @@ class SampledMedian:
     least: float
     most: float
     sample: SimpleRandomSample
+    name = "sampled_median"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -174,11 +167,6 @@ class SampledMedian:
             inner = float(self.sample.inner(self.epsilon))
             check_scale(1.99 / inner)
             check_scale(2.01 * (STEPS + 1) / inner)
-
-    @property
-    def name(self) -> str:
-        """`sampled_median`: the median of a simple random sample."""
-        return "sampled_median"
 
     @property
     def event(self) -> PrivacyEvent:

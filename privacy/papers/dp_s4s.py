@@ -1,16 +1,8 @@
 """DP-S4S for scalars: races over a sample, with sound budgets and as published, pure, Renyi and zCDP.
 
-How DP-S4S divides its budget among the thresholds, as published and made sound for one shared sample.
-
-Truncated answers of different samples, one per threshold, as one answer on a ladder.
-
-`s4s`, DP-S4S under pure differential privacy: the race of R2T over a Bernoulli sample of join tuples.
-
-`s4s_rdp`, DP-S4S under Renyi differential privacy: Gaussian noise in the race, (epsilon, delta) in the end.
-
-`s4s_zcdp`, DP-S4S under zero-concentrated privacy: what appendix G leaves open, written out. No sample pays.
-
-`s4s_fresh`, `s4s_rdp_fresh`: DP-S4S with a sample of its own per threshold, where the published sum is right.
+`s4s` is the race of R2T over a Bernoulli sample of join tuples, `s4s_rdp` and `s4s_zcdp` have Gaussian noise in it.
+What Algorithm 2 adds up is right for samples of their own, one per threshold: so `s4s_fresh` and `s4s_rdp_fresh`
+draw them.
 """
 
 from __future__ import annotations
@@ -32,9 +24,9 @@ from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.noise import GaussianThresholdNoise, ThresholdNoise, rungs
-from privacy.mechanisms.release import check_answer, check_rungs, release_noise
+from privacy.mechanisms.release import Stepped, check_answer, check_rungs
 from privacy.noisy_answer import NoisyAnswer
-from privacy.papers.r2t import penalised_race, penalty_widths
+from privacy.papers.r2t import even_noise, penalised_race, penalty_widths
 from privacy.papers.renyi_sampling import RenyiPlan, affordable_factor, joint_renyi, least_epsilon, least_noise
 from privacy.papers.unit_samples import check_single
 from privacy.sampling.design import SampleDesign, largest_factor
@@ -45,11 +37,6 @@ from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
-
-
-def s4s_ladder(tuples_per_unit: int) -> Ladder:
-    """2^0 to 2^(L - 1), L = floor(log2 Delta) + 1 (Algorithm 2, lines 3 and 5), at most 2^32."""
-    return Ladder(0, min(32, tuples_per_unit.bit_length() - 1))
 
 
 def published_budgets(total: float, thresholds: int, amplified: Callable[[int, float], float]) -> tuple[float, ...]:
@@ -143,8 +130,70 @@ class SeparateAnswers:
         return "SeparateAnswers(<private>)"
 
 
+class SampleRace:
+    """A race over tau_i = 2^0 .. 2^(L - 1) on values of one sample: what is the same whatever its noise."""
+
+    epsilon: float
+    tuples_per_unit: int
+    groups_per_unit: int | None
+    gap: float
+    beta: float
+
+    def _check(self) -> None:
+        """Refuse parameters out of range. Raises: InvalidParameter."""
+        exact_epsilon(self.epsilon)
+        if self.tuples_per_unit < 1:
+            raise InvalidParameter("a unit has at least one tuple")
+        check_groups(self.groups_per_unit)
+        check_gap(self.gap)
+        if not 0 < self.beta < 1:
+            raise InvalidParameter("beta is between 0 and 1")
+
+    @cached_property
+    def ladder(self) -> Ladder:
+        """2^0 to 2^(L - 1), L = floor(log2 Delta) + 1 (Algorithm 2, lines 3 and 5), at most 2^32."""
+        return Ladder(0, min(32, self.tuples_per_unit.bit_length() - 1))
+
+    @property
+    def name(self) -> str:
+        """As in the registry."""
+        raise NotImplementedError
+
+    @property
+    def confidence(self) -> float:
+        """1 - beta / 6."""
+        return 1 - self.beta / 6
+
+    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
+        """Release one value per group, below the sample's answer but for a chance of beta / 6 in each.
+
+        Args, raises: as `Measurement.release`; where L0 is given a unit reaches so many groups at most.
+        Cost: G L draws and operations, and the solves that the bounds leave open.
+        """
+        check_answer(answer, self.ladder, self.gap)
+        noise = self.draw(answer.n_groups, entropy)
+        return penalised_race(answer, self._rungs(answer.n_groups), noise, self._tail, self)
+
+    def draw(self, n_groups: int, entropy: Entropy) -> NDArray[np.int64]:
+        """(G, L) noise in steps, threshold by threshold."""
+        return np.stack([rung.draw(n_groups, entropy) for rung in self._rungs(n_groups)], axis=1)
+
+    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
+        """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
+        return penalty_widths(self._rungs(n_groups), self._tail)
+
+    def _rungs(self, n_groups: int) -> Sequence[Stepped]:
+        """The release at each threshold."""
+        raise NotImplementedError
+
+    @property
+    def _tail(self) -> float:
+        """beta / (6 L), that is exp(-ln(3 L / beta)) / 2: how often a threshold's noise may exceed its penalty."""
+        return self.beta / (6 * len(self.ladder))
+
+
 @dataclass(frozen=True)
-class S4S:
+class S4S(SampleRace):
     """max_i v(tau_i) + Lap(tau_i / eps_i) - (tau_i / eps_i) ln(3 L / beta), tau_i = 1, 2, 4 .. 2^(L - 1).
 
     Two modes. `shared`, the default, is epsilon-DP: the budgets of Algorithm 2 are multiplied by the number with
@@ -175,13 +224,7 @@ class S4S:
     beta: float = 0.1
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        if self.tuples_per_unit < 1:
-            raise InvalidParameter("a unit has at least one tuple")
-        check_groups(self.groups_per_unit)
-        check_gap(self.gap)
-        if not 0 < self.beta < 1:
-            raise InvalidParameter("beta is between 0 and 1")
+        self._check()
         if self.published and (self.groups_per_unit != 1 or self.sample is None):
             raise InvalidParameter("what was published has one group and a sample")
 
@@ -189,16 +232,6 @@ class S4S:
     def name(self) -> str:
         """`s4s`, DP-S4S with a sound budget, or `s4s_as_published`, with the paper's."""
         return "s4s_as_published" if self.published else "s4s"
-
-    @cached_property
-    def ladder(self) -> Ladder:
-        """1 to the largest power of two that Delta reaches."""
-        return s4s_ladder(self.tuples_per_unit)
-
-    @property
-    def confidence(self) -> float:
-        """1 - beta / 6."""
-        return 1 - self.beta / 6
 
     @property
     def event(self) -> PrivacyEvent:
@@ -212,30 +245,12 @@ class S4S:
         """What the releases cost when each has a sample of its own: Algorithm 2 adds up to epsilon at most."""
         return PureDP(self.epsilon)
 
-    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-        """Release one value per group, below the sample's answer but for a chance of beta / 6 in each.
-
-        Args:
-          answer: values of G groups on `ladder`, with a gap of at most `gap`.
-          entropy: where the noise comes from.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
-        Cost: G L draws and operations, and the solves that the bounds leave open.
-        """
-        check_answer(answer, self.ladder, self.gap)
-        steps = self._rungs(answer.n_groups)
-        noise = self.draw(answer.n_groups, entropy)
-        return penalised_race(answer, steps, noise, self._tail, self)
-
     def draw(self, n_groups: int, entropy: Entropy) -> NDArray[np.int64]:
         """(G, L) noise in steps."""
-        steps = self._rungs(n_groups)
-        return release_noise(np.broadcast_to(np.arange(len(steps)), (n_groups, len(steps))), steps, entropy)
+        return even_noise(n_groups, self._rungs(n_groups), entropy)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         check_rungs(self._rungs(n_groups))
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
@@ -245,24 +260,15 @@ class S4S:
             exact_epsilon(self.epsilon) / cell * sum(rung.epsilon for rung in self._rungs(n_groups))
         )
 
-    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
-        return penalty_widths(self._rungs(n_groups), self._tail)
-
     def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         cell: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
         if self.sample is None or self.sample.tuples_per_unit is None:
             return rungs(self.ladder, self.gap, cell / len(self.ladder))
         return rungs(self.ladder, self.gap, pure_budgets(self.sample, cell, self.ladder, self.gap, self.published))
 
-    @property
-    def _tail(self) -> float:
-        """beta / (6 L), that is exp(-ln(3 L / beta)) / 2: how often a threshold's noise may exceed its penalty."""
-        return self.beta / (6 * len(self.ladder))
-
 
 @dataclass(frozen=True)
-class S4SRenyi:
+class S4SRenyi(SampleRace):
     """max_i v(tau_i) + N(0, sigma_i^2) - penalty_i over tau_i = 2^0 .. 2^(L - 1), from one Bernoulli sample.
 
     The order alpha is the one at which an even division has the least noise. At it the budget rho that is worth
@@ -275,12 +281,8 @@ class S4SRenyi:
 
     Attributes:
       epsilon, delta: for all groups together; epsilon > 0, delta in (0, 1).
-      tuples_per_unit: Delta >= 1, a public bound on the join tuples of one unit.
       rate: q in (0, 1], the probability with which each tuple is in the sample.
-      groups_per_unit: L0 >= 1.
-      gap: eta; the solver's constant relative gap.
-      published: budgets as they are printed.
-      beta: in (0, 1); the output is above the sample's answer with probability beta / 6 at most.
+      tuples_per_unit, groups_per_unit, gap, published, beta: as of `S4S`; L0 >= 1.
     """
 
     epsilon: float
@@ -293,15 +295,9 @@ class S4SRenyi:
     beta: float = 0.1
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
+        self._check()
         if not (0 < self.delta < 1 and 0 < self.rate <= 1):
             raise InvalidParameter("delta and a sampling rate are probabilities")
-        if self.tuples_per_unit < 1:
-            raise InvalidParameter("a unit has at least one tuple")
-        check_groups(self.groups_per_unit)
-        check_gap(self.gap)
-        if not 0 < self.beta < 1:
-            raise InvalidParameter("beta is between 0 and 1")
 
     @property
     def name(self) -> str:
@@ -309,26 +305,18 @@ class S4SRenyi:
         return "s4s_rdp_as_published" if self.published else "s4s_rdp"
 
     @cached_property
-    def ladder(self) -> Ladder:
-        """1 to the largest power of two that Delta reaches."""
-        return s4s_ladder(self.tuples_per_unit)
-
-    @property
-    def confidence(self) -> float:
-        """1 - beta / 6."""
-        return 1 - self.beta / 6
-
-    @cached_property
     def event(self) -> PrivacyEvent:
         """What all releases from the one sample cost together, at the accountants' orders."""
-        orders = tuple(order for order in sorted({*ORDERS, self.plan.alpha}) if math.isfinite(order))
-        return RenyiCurve(orders, tuple(self.divergence(order) for order in orders))
+        return self._curve(self.divergence)
 
     @cached_property
     def event_apart(self) -> PrivacyEvent:
         """What the releases cost when each has a sample of its own."""
+        return self._curve(self.divergence_apart)
+
+    def _curve(self, divergence: Callable[[float], float]) -> RenyiCurve:
         orders = tuple(order for order in sorted({*ORDERS, self.plan.alpha}) if math.isfinite(order))
-        return RenyiCurve(orders, tuple(self.divergence_apart(order) for order in orders))
+        return RenyiCurve(orders, tuple(map(divergence, orders)))
 
     def divergence_apart(self, alpha: float) -> float:
         """The sum of the thresholds' Renyi divergences of order alpha, each amplified on its own."""
@@ -339,37 +327,19 @@ class S4SRenyi:
         """The joint Renyi divergence of order alpha."""
         return joint_renyi(self._losses(self._steps), self.tuples_per_unit, self.rate, alpha)
 
-    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-        """Release one value per group, below the sample's answer but for a chance of beta / 6 in each.
-
-        Args:
-          answer: values of G groups on `ladder`, with a gap of at most `gap`. A unit reaches L0 of them at most.
-          entropy: where the noise comes from.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
-        Cost: G L draws and operations, and the solves that the bounds leave open.
-        """
-        check_answer(answer, self.ladder, self.gap)
-        noise = self.draw(answer.n_groups, entropy)
-        return penalised_race(answer, self._steps, noise, self._tail, self)
-
-    def draw(self, n_groups: int, entropy: Entropy) -> NDArray[np.int64]:
-        """(G, L) noise in steps."""
-        return np.stack([rung.draw(n_groups, entropy) for rung in self._steps], axis=1)
-
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """epsilon at delta of g(infinity): for a unit with more join tuples than Delta, in all groups."""
         most = math.fsum(loss.most for loss in self._losses(self._steps))
         return least_epsilon(lambda alpha: alpha * most, self.delta).value
 
-    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
-        return penalty_widths(self._steps, self._tail)
-
     @cached_property
     def plan(self) -> RenyiPlan:
         """The order and its budget."""
-        even = self._losses(self._rungs([1.0] * len(self.ladder)))
+        even = self._losses(gaussian_rungs(self.ladder, self.gap, [1.0] * len(self.ladder)))
         return least_noise(even, self.tuples_per_unit, self.rate, self.epsilon, self.delta)
+
+    def _rungs(self, n_groups: int) -> tuple[GaussianThresholdNoise, ...]:
+        return self._steps
 
     @cached_property
     def _steps(self) -> tuple[GaussianThresholdNoise, ...]:
@@ -377,33 +347,30 @@ class S4SRenyi:
         budgets = published_budgets(rho, len(self.ladder), self._amplified)
         concentrated = [budget / (alpha * self.groups_per_unit) for budget in budgets]
         if self.published:
-            return self._rungs(concentrated)
-        losses = self._losses(self._rungs(concentrated))
+            return gaussian_rungs(self.ladder, self.gap, concentrated)
+        losses = self._losses(gaussian_rungs(self.ladder, self.gap, concentrated))
         factor = affordable_factor(losses, self.tuples_per_unit, self.rate, alpha, rho)
-        return self._rungs([factor * budget for budget in concentrated])
+        return gaussian_rungs(self.ladder, self.gap, [factor * budget for budget in concentrated])
 
     def _amplified(self, i: int, budget: float) -> float:
         """Lemma 3.5: the divergence of threshold i on its own, when it has `budget` before sampling."""
         rhos = [budget / (self.plan.alpha * self.groups_per_unit)] * len(self.ladder)
-        losses = self._losses(self._rungs(rhos)[i : i + 1])
+        losses = self._losses(gaussian_rungs(self.ladder, self.gap, rhos)[i : i + 1])
         return joint_renyi(losses, self.tuples_per_unit, self.rate, self.plan.alpha)
-
-    def _rungs(self, rhos: list[float]) -> tuple[GaussianThresholdNoise, ...]:
-        grids = rungs(self.ladder, self.gap, exact_epsilon(1.0))  # only their steps and sensitivities are used
-        return tuple(GaussianThresholdNoise(grid, rho) for grid, rho in zip(grids, rhos, strict=True))
 
     def _losses(self, steps: tuple[GaussianThresholdNoise, ...]) -> list[SquareLoss]:
         """Of each threshold, in all groups that one unit reaches."""
         return [rung.loss.times(self.groups_per_unit) for rung in steps]
 
-    @property
-    def _tail(self) -> float:
-        """beta / (6 L): how often the noise of one threshold may exceed its penalty."""
-        return self.beta / (6 * len(self.ladder))
+
+def gaussian_rungs(ladder: Ladder, gap: float, rhos: Sequence[float]) -> tuple[GaussianThresholdNoise, ...]:
+    """A release at each threshold that spends its rho."""
+    grids = rungs(ladder, gap, Fraction(1))  # only their steps and sensitivities are used
+    return tuple(GaussianThresholdNoise(grid, rho) for grid, rho in zip(grids, rhos, strict=True))
 
 
 @dataclass(frozen=True)
-class S4SConcentrated:
+class S4SConcentrated(SampleRace):
     """max_i v(tau_i) + N(0, sigma_i^2) - penalty_i over tau_i = 2^0 .. 2^(L - 1), from one sample; rho-zCDP.
 
     Appendix G turns the Renyi divergence rho'(a) of lemma 3.5 into zCDP with the supremum of rho'(a) / a over a > 1,
@@ -421,11 +388,7 @@ class S4SConcentrated:
 
     Attributes:
       epsilon, delta: what rho is converted to, for all groups together; epsilon > 0, delta in (0, 1).
-      tuples_per_unit: Delta >= 1, a public bound on the join tuples of one unit, up to which thresholds go. If it is
-        false the answer is biased, not less private.
-      groups_per_unit: L0 >= 1.
-      gap: eta; the solver's constant relative gap.
-      beta: in (0, 1); the output is above the sample's answer with probability beta / 6 at most.
+      tuples_per_unit, groups_per_unit, gap, beta: as of `S4S`; L0 >= 1.
     """
 
     epsilon: float
@@ -434,25 +397,12 @@ class S4SConcentrated:
     groups_per_unit: int = 1
     gap: float = 0.0
     beta: float = 0.1
+    name = "s4s_zcdp"
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        check_groups(self.groups_per_unit)
-        check_gap(self.gap)
-        if self.tuples_per_unit < 1:
-            raise InvalidParameter("a unit has at least one tuple")
-        if not (0 < self.beta < 1 and 0 < self.delta < 1):
-            raise InvalidParameter("beta and delta are between 0 and 1")
-
-    @property
-    def name(self) -> str:
-        """`s4s_zcdp`: a race under zero-concentrated privacy."""
-        return "s4s_zcdp"
-
-    @cached_property
-    def ladder(self) -> Ladder:
-        """1 to the largest power of two that Delta reaches."""
-        return s4s_ladder(self.tuples_per_unit)
+        self._check()
+        if not 0 < self.delta < 1:
+            raise InvalidParameter("delta is between 0 and 1")
 
     @cached_property
     def budget(self) -> ConcentratedBudget:
@@ -460,54 +410,17 @@ class S4SConcentrated:
         return ConcentratedBudget.of(self.epsilon, self.delta)
 
     @property
-    def confidence(self) -> float:
-        """1 - beta / 6."""
-        return 1 - self.beta / 6
-
-    @property
     def event(self) -> PrivacyEvent:
         """zCDP at rho, whatever was sampled."""
         return self.budget.event
-
-    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-        """Release one value per group, below the sample's answer but for a chance of beta / 6 in each.
-
-        Args:
-          answer: values of G groups on `ladder`, with a gap of at most `gap`. A unit reaches L0 of them at most.
-          entropy: where the noise comes from.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
-        Cost: G L draws and operations, and the solves that the bounds leave open.
-        """
-        check_answer(answer, self.ladder, self.gap)
-        noise = self.draw(answer.n_groups, entropy)
-        return penalised_race(answer, self._steps, noise, self._tail, self)
-
-    def draw(self, n_groups: int, entropy: Entropy) -> NDArray[np.int64]:
-        """(G, L) noise in steps."""
-        return np.stack([rung.draw(n_groups, entropy) for rung in self._steps], axis=1)
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`: nothing is amplified."""
         return self.epsilon
 
-    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
-        return penalty_widths(self._steps, self._tail)
-
-    @cached_property
-    def _steps(self) -> tuple[GaussianThresholdNoise, ...]:
-        grids = rungs(self.ladder, self.gap, exact_epsilon(1.0))  # only their steps and sensitivities are used
-        return tuple(GaussianThresholdNoise(grid, self._each) for grid in grids)
-
-    @property
-    def _each(self) -> float:
-        """rho of each threshold's release in each group."""
-        return self.budget.rho / (len(self.ladder) * self.groups_per_unit) * DOWN
-
-    @property
-    def _tail(self) -> float:
-        """beta / (6 L): how often the noise of one threshold may exceed its penalty."""
-        return self.beta / (6 * len(self.ladder))
+    def _rungs(self, n_groups: int) -> tuple[GaussianThresholdNoise, ...]:
+        each = self.budget.rho / (len(self.ladder) * self.groups_per_unit) * DOWN
+        return gaussian_rungs(self.ladder, self.gap, [each] * len(self.ladder))
 
 
 @dataclass(frozen=True)
@@ -561,8 +474,6 @@ class FreshS4S:
 
         Args:
           tuples: one row per join tuple, one group, one release, weights in [0, ONE].
-          draws: where the samples come from.
-          entropy: where the noise comes from.
         Returns: `released_sample`; confidence counts the sampling as well.
         Raises: InvalidParameter before anything is drawn; EntropyFailed; SolverFailed.
         Cost: L passes over the tuples, and the solves that the bounds leave open.

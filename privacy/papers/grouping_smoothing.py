@@ -26,10 +26,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import exact_epsilon, float_at_least
+from privacy.mechanisms.measurement import Pure
 from privacy.sampling.draws import MAX_COUNT, Draws
 
 
@@ -237,7 +237,7 @@ def _rows(incidence: Incidence, epsilon: Fraction, draws: Draws) -> NDArray[np.i
 
 
 @dataclass(frozen=True)
-class LPA:
+class LPA(Pure):
     """Count of each key + Lap(Delta_1 / epsilon), Delta_1 = `Incidence.moved`.
 
     The expected error of a count is Delta_1 / epsilon: the paper's sqrt(2) times it is its standard deviation.
@@ -248,19 +248,10 @@ class LPA:
     """
 
     epsilon: float
+    name = "lpa"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
-
-    @property
-    def name(self) -> str:
-        """`lpa`: Laplace noise in every count, for all keys of a unit."""
-        return "lpa"
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy, over all keys."""
-        return PureDP(self.epsilon)
 
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """Release all counts; nothing is drawn from `draws`.
@@ -277,7 +268,7 @@ BITS = 20
 
 
 @dataclass(frozen=True)
-class FPA:
+class FPA(Pure):
     """The first rho frequencies of the counts in the order of the keys, with noise, and the counts that these have.
 
     Frequencies are measured in real numbers, m = 2 rho - 1 of them: the sum, and a cosine and a sine for each other
@@ -302,21 +293,12 @@ class FPA:
 
     epsilon: float
     frequencies: int
+    name = "fpa"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         if self.frequencies < 1:
             raise InvalidParameter("at least one frequency is measured")
-
-    @property
-    def name(self) -> str:
-        """`fpa`: noise in the first Fourier coefficients."""
-        return "fpa"
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy, over all keys."""
-        return PureDP(self.epsilon)
 
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """Release all counts; nothing is drawn from `draws`.
@@ -412,7 +394,7 @@ def column(number: int, keys: NDArray[np.int64], d: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class GSR:
+class GSR(Pure):
     """Means of random groups of Delta_1 keys, so that the noise in each is 1 / epsilon.
 
     The groups depend on no data. Of the paper's Delta_1, the largest number of keys that occurs, here is the public
@@ -424,19 +406,10 @@ class GSR:
     """
 
     epsilon: float
+    name = "gs_r"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
-
-    @property
-    def name(self) -> str:
-        """`gs_r`: means of random groups of keys."""
-        return "gs_r"
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy, over all keys."""
-        return PureDP(self.epsilon)
 
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """Release all counts.
@@ -450,7 +423,7 @@ class GSR:
 
 
 @dataclass(frozen=True)
-class GSS:
+class GSS(Pure):
     """Half of epsilon orders the keys by the noisy counts of a sample; half releases means of groups of Delta_1.
 
     Departure from the paper: Delta_1 is `Incidence.moved`, which is public and enforced.
@@ -463,19 +436,10 @@ class GSS:
 
     epsilon: float
     sampling: Sampling = "column"
+    name = "gs_s"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
-
-    @property
-    def name(self) -> str:
-        """`gs_s`: means of groups of keys that are alike in a noisy sample."""
-        return "gs_s"
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy, over all keys."""
-        return PureDP(self.epsilon)
 
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """Release all counts.

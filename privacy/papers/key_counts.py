@@ -16,11 +16,11 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import UPWARD, check_confidence, check_groups, exact, exact_epsilon, float_at_least
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples
+from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise_sums import NoiseSum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.grouping_smoothing import (
@@ -142,7 +142,6 @@ class ByKey(Protocol):
 
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """One noisy count per key, in the order of the keys, with what is published of its bias."""
-        ...
 
 
 def frequencies(incidence: Incidence) -> int:
@@ -165,7 +164,7 @@ _MADE: Mapping[str, Callable[[float, Incidence], ByKey]] = {
 
 
 @dataclass(frozen=True)
-class KeyCounts:
+class KeyCounts(Pure):
     """Counts of units by key, all at once, each with an interval; epsilon-DP for all keys together.
 
     Of n public keys a unit counts at `rule` at most, which is enforced (`Incidence`), or at
@@ -211,16 +210,6 @@ class KeyCounts:
         _MADE[self.name](_at_most(self._part("smoothing")), self._nobody(1))  # refuses an epsilon beyond its own
 
     @property
-    def delta(self) -> float:
-        """0: all of it is pure."""
-        return 0.0
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy at epsilon, over all keys."""
-        return PureDP(self.epsilon)
-
-    @property
     def smooths(self) -> bool:
         """Do its values depend on other keys' counts?"""
         return self.name != "lpa"
@@ -253,7 +242,6 @@ class KeyCounts:
           keys: (m,) at which key, -1 for none of them.
           n_keys: how many keys there are, public or released.
           draws: which keys of a unit count, and what is sampled.
-          entropy: where noise comes from.
         Raises: InvalidParameter before noise is drawn; EntropyFailed.
         Cost: a sort of the rows, one to three draws per key, and 63 passes over the keys at most.
         """
@@ -275,10 +263,7 @@ class KeyCounts:
         )
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise that leaves its range for any number of keys up to this one. Public.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """Refuse noise that leaves its range for up to so many keys. Public. Raises: InvalidParameter."""
         most = max(1, n_groups)
         whole = most if self.rule is None else min(most, self.rule)  # up to there nothing is left out
         for n_keys in {1, most, whole}:  # but for what is left out every scale rises with the number of keys
@@ -297,10 +282,6 @@ class KeyCounts:
         if self.smooths:
             half += self._bias.added(table.n_keys, table.moved, self._told(table), 2 * tail)
         return [(1.0, half)]
-
-    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """`epsilon`: what a unit counts at is enforced, and no sample is priced."""
-        return self.epsilon
 
     @property
     def _tail(self) -> float:

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, check_gap, check_groups, exact, exact_epsilon, group_epsilon
 from privacy.ladder import Ladder
+from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise import IntegerNoise
 from privacy.mechanisms.release import check_answer
 from privacy.noisy_answer import NoisyAnswer
@@ -21,7 +21,7 @@ from privacy.units import ONE
 
 
 @dataclass(frozen=True)
-class LaplaceGlobal:
+class LaplaceGlobal(Pure):
     """f + Lap(GS / eps), GS the global sensitivity: what one unit's tuples weigh at most.
 
     epsilon-DP by the promise that GS holds: f is the truncated answer at the first power of two that is no
@@ -45,6 +45,7 @@ class LaplaceGlobal:
     groups_per_unit: int | None = None
     gap: float = 0.0
     confidence: float = 0.95
+    name = "laplace_global"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -54,11 +55,6 @@ class LaplaceGlobal:
         check_gap(self.gap)
         check_confidence(self.confidence)
 
-    @property
-    def name(self) -> str:
-        """`laplace_global`: Laplace noise for a public bound on what a unit adds."""
-        return "laplace_global"
-
     @cached_property
     def ladder(self) -> Ladder:
         """The one threshold, which cuts nobody when the bound holds."""
@@ -66,17 +62,11 @@ class LaplaceGlobal:
         exponent -= mantissa == 0.5
         return Ladder(exponent, exponent)
 
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy at epsilon, over all groups."""
-        return PureDP(self.epsilon)
-
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group.
 
         Args:
           answer: values of G groups on `ladder`, with a gap of at most `gap`.
-          entropy: where the noise comes from.
         Returns: the noisy values; tau is the global sensitivity, and each interval covers the truncated answer.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
         Cost: G draws, and the solves that the bounds leave open.
@@ -108,11 +98,7 @@ class LaplaceGlobal:
         return float(reached * steps) / noise.scale
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(global sensitivity, half-width of the interval), in normalised weight. The expected error is noise_scale.
-
-        Args:
-          n_groups: the number of public groups; it matters when L0 is None or larger.
-        """
+        """(global sensitivity, half-width of the interval), in normalised weight."""
         return [(self.global_sensitivity, sum(self._interval(self._noise(n_groups))) / 2)]
 
     def _noise(self, n_groups: int) -> IntegerNoise:

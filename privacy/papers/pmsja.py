@@ -84,6 +84,7 @@ class Pmsja:
     missing: float = MISSING
     allowance: float = ALLOWANCE
     confidence: float = 0.95
+    name = "pmsja"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -93,11 +94,6 @@ class Pmsja:
             raise InvalidParameter("delta and confidence are between 0 and 1")
         if self.n_groups < 1:
             raise InvalidParameter("a vector has at least one group")
-
-    @property
-    def name(self) -> str:
-        """`pmsja`: private multiple sum-join-aggregation."""
-        return "pmsja"
 
     @property
     def event(self) -> PrivacyEvent:
@@ -235,11 +231,7 @@ class PmsjaAsPublished:
     ladder: Ladder = field(default_factory=lambda: Ladder(1))
     beta: float = 0.1
     confidence: float = 0.95
-
-    @property
-    def name(self) -> str:
-        """`pmsja_as_published`: PMSJA with the constants of its authors' program."""
-        return "pmsja_as_published"
+    name = "pmsja_as_published"
 
     @property
     def event(self) -> PrivacyEvent:

@@ -1,10 +1,7 @@
 """Race-to-the-Top: a noisy underestimate at every threshold, and the largest wins.
 
-The race of R2T and DP-S4S: a noisy underestimate at every threshold, and the largest of them.
-
-What a race of penalised releases publishes.
-
-R2T, Race-to-the-Top: a noisy underestimate at every threshold, and the largest of them.
+Values of a truncated answer and the noise of every threshold enter; the race solves only the thresholds that can
+still win. `penalised_race` is what R2T and DP-S4S publish of it.
 """
 
 from __future__ import annotations
@@ -18,11 +15,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, check_groups, exact_epsilon, group_epsilon
 from privacy.ladder import Ladder
+from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise import ThresholdNoise, rungs
 from privacy.mechanisms.release import Stepped, check_answer, check_rungs, release_noise, released
 from privacy.noisy_answer import NoisyAnswer
@@ -74,18 +71,15 @@ class Racer(Protocol):
 
     @property
     def name(self) -> str:
-        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
-        ...
+        """As `NoisyAnswer.mechanism` carries it."""
 
     @property
     def epsilon(self) -> float:
         """What one release spends."""
-        ...
 
     @property
     def confidence(self) -> float:
         """How surely the value is below the answer."""
-        ...
 
 
 def penalties(steps: Sequence[Stepped], tail: float) -> NDArray[np.int64]:
@@ -107,24 +101,29 @@ def penalised_race(
     noise: NDArray[np.int64],
     tail: float,
     racer: Racer,
+    floor: float = -np.inf,
 ) -> NoisyAnswer:
-    """The largest v // step + noise - penalty of each group, a lower bound with the racer's confidence.
+    """The largest of a floor and v // step + noise - penalty of each group.
 
-    Maximum and penalty are post-processing: this costs what the L noisy values cost. There is no floor.
+    A lower bound with the racer's confidence. Maximum and penalty are post-processing: this costs what the L noisy
+    values cost.
     Args:
       answer: values of G groups.
       steps: the L thresholds.
       noise: (G, L) int64 steps.
       tail: what is left of each threshold's noise above its penalty.
+      floor: in normalised weight; where nothing beats it tau and noise_scale are 0.
     """
     net = noise - penalties(steps, tail)
-    winner = race(answer, steps, net, -np.inf)
+    winner = race(answer, steps, net, floor)
     rows = np.arange(answer.n_groups)
     values = released(answer.bounds()[0][rows, winner], net[rows, winner], winner, steps)
+    beaten = values <= floor
+    values[beaten] = floor
     return NoisyAnswer(
         values=values,
-        tau=np.array([rung.tau for rung in steps])[winner],
-        noise_scale=np.array([rung.noise_scale for rung in steps])[winner],
+        tau=np.where(beaten, 0.0, np.array([rung.tau for rung in steps])[winner]),
+        noise_scale=np.where(beaten, 0.0, np.array([rung.noise_scale for rung in steps])[winner]),
         low=values.copy(),
         high=np.full(answer.n_groups, np.inf),
         confidence=racer.confidence,
@@ -135,12 +134,17 @@ def penalised_race(
     )
 
 
+def even_noise(n_groups: int, steps: Sequence[Stepped], entropy: Entropy) -> NDArray[np.int64]:
+    """(G, L) noise in steps, drawn together for the thresholds that have one distribution. Raises: EntropyFailed."""
+    return release_noise(np.broadcast_to(np.arange(len(steps)), (n_groups, len(steps))), steps, entropy)
+
+
 _LEAST_BASE = Fraction(6, 5)
 """Up to 2^32 a ladder has 122 powers of it."""
 
 
 @dataclass(frozen=True)
-class R2T:
+class R2T(Pure):
     """max(0, max_j (v(tau_j) + Lap(L tau_j / eps) - penalty_j)) over tau_j = b^j, j = 1..L, L = log_b of the bound.
 
     epsilon-DP: each of the L releases spends eps / L (see ThresholdNoise), and maximum and penalty are
@@ -170,6 +174,7 @@ class R2T:
     gap: float = 0.0
     confidence: float = 0.95
     base: Fraction | int = 2
+    name = "r2t"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -183,11 +188,6 @@ class R2T:
             raise InvalidParameter("the base of the thresholds is an exact number, 6/5 at least")
         assert self.ladder, "made here, so that a base too large is refused now"
 
-    @property
-    def name(self) -> str:
-        """`r2t`: Race-to-the-Top, for which a custodian declares a global sensitivity."""
-        return "r2t"
-
     @cached_property
     def ladder(self) -> Ladder:
         """b^1 to b^L, the first power of b that the global sensitivity does not exceed.
@@ -199,54 +199,20 @@ class R2T:
             high += 1
         return Ladder(1, high, self.base)
 
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy at epsilon, over all groups."""
-        return PureDP(self.epsilon)
-
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one value per group, below the truth but for a chance of 1 - confidence in each.
 
-        Args:
-          answer: values of G groups on `ladder`, with a gap of at most `gap`.
-          entropy: where the noise comes from.
-        Returns: the noisy values; tau and noise_scale are those of the winner, 0 where no threshold beats zero.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
+        Args, raises: as `Measurement.release`.
         Cost: G L draws and operations, and the solves that the bounds leave open.
         """
         check_answer(answer, self.ladder, self.gap)
         steps = self._rungs(answer.n_groups)
-        index = np.broadcast_to(np.arange(len(steps)), (answer.n_groups, len(steps)))
-        noise = release_noise(index, steps, entropy) - penalties(steps, self._tail)
-        winner = race(answer, steps, noise, 0.0)
-        lower = answer.bounds()[0]
-        rows = np.arange(answer.n_groups)
-        values = released(lower[rows, winner], noise[rows, winner], winner, steps)
-        beaten = values <= 0
-        values[beaten] = 0.0
-        return NoisyAnswer(
-            values=values,
-            tau=np.where(beaten, 0.0, self.ladder.taus[winner]),
-            noise_scale=np.where(beaten, 0.0, np.array([rung.noise_scale for rung in steps])[winner]),
-            low=values.copy(),
-            high=np.full(answer.n_groups, np.inf),
-            confidence=self.confidence,
-            covers="truth_lower",
-            mechanism=self.name,
-            epsilon=self.epsilon,
-            signal=np.full(answer.n_groups, np.inf),  # its interval says itself how little it may know
-        )
+        noise = even_noise(answer.n_groups, steps, entropy)
+        return penalised_race(answer, steps, noise, self._tail, self, floor=0.0)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         check_rungs(self._rungs(n_groups))
-
-    def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """`epsilon`: no bound on a unit's tuples is relied on."""
-        return self.epsilon
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, penalty) per threshold, in normalised weight."""

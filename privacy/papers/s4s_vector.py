@@ -92,6 +92,7 @@ class S4SVector:
     split: float = SPLIT
     allowance: float = ALLOWANCE
     confidence: float = 0.95
+    name = "s4s_vector"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -99,11 +100,6 @@ class S4SVector:
             raise InvalidParameter("delta, split and confidence are between 0 and 1")
         if self.n_groups < 1:
             raise InvalidParameter("a vector has at least one group")
-
-    @property
-    def name(self) -> str:
-        """`s4s_vector`: DP-S4S for vectors."""
-        return "s4s_vector"
 
     @property
     def event(self) -> PrivacyEvent:
@@ -263,11 +259,7 @@ class S4SVectorAsPublished:
     ladder: Ladder = field(default_factory=lambda: Ladder(0))
     beta: float = 0.1
     confidence: float = 0.95
-
-    @property
-    def name(self) -> str:
-        """`s4s_vector_as_published`: Algorithm 5 with its own constants."""
-        return "s4s_vector_as_published"
+    name = "s4s_vector_as_published"
 
     @property
     def event(self) -> PrivacyEvent:

@@ -76,15 +76,11 @@ class SampleAndExplore:
     collaborators: int
     population: Population
     inner: InnerMechanism
+    name = "sample_and_explore"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
         Exploration(self.drawn, self.collaborators).budget(explored_epsilon(self.epsilon, self.population), 1)
-
-    @property
-    def name(self) -> str:
-        """`sample_and_explore`: k units drawn at once, and the tuples that they bring."""
-        return "sample_and_explore"
 
     @property
     def delta(self) -> float:
@@ -233,6 +229,7 @@ class RepeatedExploration:
     threshold: float
     delta_composition: float = 0.0
     confidence: float = 0.95
+    name = "repeated_sample_and_explore"
 
     def __post_init__(self) -> None:
         if not 2.0**-20 <= self.threshold <= 2.0**32:
@@ -241,11 +238,6 @@ class RepeatedExploration:
         if self.delta > 1:
             raise InvalidParameter("delta is a probability")
         self.noise(1).check_sum(self.drawn)
-
-    @property
-    def name(self) -> str:
-        """`repeated_sample_and_explore`: an average over k independent samples."""
-        return "repeated_sample_and_explore"
 
     @property
     def delta(self) -> float:

@@ -21,14 +21,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.accounting.event import PrivacyEvent, PureDP
+from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon
 from privacy.join_tuples import CodedJoinTuples, JoinTuples
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Fixed, Gem
-from privacy.mechanisms.measurement import Measurement
+from privacy.mechanisms.measurement import Measurement, Pure
 from privacy.mechanisms.noise import IntegerNoise
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.laplace_global import LaplaceGlobal
@@ -49,37 +50,29 @@ class SampledMeasurement(Protocol):
     @property
     def name(self) -> str:
         """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
-        ...
 
     @property
     def epsilon(self) -> float:
         """What one release spends."""
-        ...
 
     @property
     def delta(self) -> float:
         """The delta of one release; 0 for pure differential privacy."""
-        ...
 
     @property
     def event(self) -> PrivacyEvent:
         """What one release does to privacy, for the accountant."""
-        ...
 
     def release(self, tuples: JoinTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:
         """Draw samples and release one noisy value.
 
         Args:
           tuples: one row per join tuple, one group, one release, weights in [0, ONE].
-          draws: where the samples come from.
-          entropy: where the noise comes from.
         Raises: InvalidParameter for tuples of another shape, before anything is drawn.
         """
-        ...
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold in normalised weight: what the interval would be there. Public."""
-        ...
 
 
 def scaled(
@@ -142,7 +135,7 @@ class InnerMechanism:
     def at(self, epsilon: float) -> Measurement:
         """The mechanism with its budget. Raises: InvalidParameter."""
         if self.name == "gem":
-            return Gem(epsilon, 1, self.gap, Ladder(low=0) if self.whole else Ladder())
+            return Gem(PureBudget(epsilon), 1, self.gap, Ladder(low=0) if self.whole else Ladder())
         if self.bound is None or not math.isfinite(self.bound):
             raise InvalidParameter("this mechanism needs a bound")
         if self.name == "laplace_global":
@@ -179,22 +172,18 @@ class Population(Protocol):
     @property
     def epsilon(self) -> float:
         """epsilon, of publishing the number of units by `count`; 0 where it is public."""
-        ...
 
     @property
     def delta(self) -> float:
         """The probability with which the lower bound may fail."""
-        ...
 
     @property
     def public(self) -> int | None:
         """n itself, where it is public."""
-        ...
 
     @property
     def least_public(self) -> int:
         """The best lower bound on n that is public before anything is released, >= 1."""
-        ...
 
     def count(self, units: int, entropy: Entropy, confidence: float) -> UnitCount:
         """Publish what may be known of `units`, the private n.
@@ -202,7 +191,6 @@ class Population(Protocol):
         Args:
           confidence: of `low` and `high` together, over the noise.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -318,7 +306,7 @@ class InducibleTuples:
 
 
 @dataclass(frozen=True)
-class SimpleSampling:
+class SimpleSampling(Pure):
     """Draw each unit with probability eta, keep the tuples all of whose owners are drawn, multiply by eta^-l.
 
     epsilon-DP: the inner mechanism is e-DP on the sample with ln(1 + eta (exp(e) - 1)) = epsilon, and both
@@ -342,6 +330,7 @@ class SimpleSampling:
     rate: float
     positions: int
     inner: InnerMechanism
+    name = "simple_sampling"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -350,21 +339,6 @@ class SimpleSampling:
         unit_sampled_budget(self.epsilon, self.rate)
         if not math.isfinite(self.factor):
             raise InvalidParameter("the rate is too small for so many owners")
-
-    @property
-    def name(self) -> str:
-        """`simple_sampling`: each unit is drawn on its own."""
-        return "simple_sampling"
-
-    @property
-    def delta(self) -> float:
-        """delta, of the release: 0, as its privacy is pure."""
-        return 0.0
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy at epsilon."""
-        return PureDP(self.epsilon)
 
     @property
     def factor(self) -> float:
@@ -381,8 +355,6 @@ class SimpleSampling:
 
         Args:
           tuples: one group, one release, `positions` owners.
-          draws: where the sample comes from.
-          entropy: where the noise comes from.
         Raises: InvalidParameter before anything is drawn; EntropyFailed; SolverFailed.
         Cost: `prepare`, then `release_prepared`.
         """

@@ -17,10 +17,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import MAX_SCALE, Entropy, checked_geometric
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon, float_at_least
+from privacy.mechanisms.measurement import Pure
 from privacy.papers.grouping_smoothing import (
     Incidence,
     NoisyCounts,
@@ -213,7 +213,7 @@ _LARGEST_EPSILON = 1024
 
 
 @dataclass(frozen=True)
-class GS:
+class GS(Pure):
     """Order the keys by a noisy sample, choose how to smooth, release that.
 
     The sample spends a quarter of `share` of epsilon, the choice three, the release the rest; the order is a function
@@ -249,6 +249,7 @@ class GS:
     tuning: Literal["error", "published"] = "error"
     sampling: Sampling = "column"
     cut: bool = True
+    name = "gs"
 
     def __post_init__(self) -> None:
         # With more the noise of one release may be too little to draw, and that of another not.
@@ -261,16 +262,6 @@ class GS:
     def as_published(cls, epsilon: float, sampling: Sampling = "column") -> GS:
         """Half of epsilon for the grouping, and the size by the sample; with the sensitivities that hold."""
         return cls(epsilon, 0.5, "published", sampling)
-
-    @property
-    def name(self) -> str:
-        """`gs`: means of groups of a chosen size."""
-        return "gs"
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy, over all keys."""
-        return PureDP(self.epsilon)
 
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """Release all counts.

@@ -24,7 +24,6 @@ class Transformation(Protocol):
 
     def sigma(self, epsilon: float) -> float:
         """What epsilon costs, rounded up."""
-        ...
 
 
 class Sampling(Transformation, Protocol):
@@ -32,11 +31,9 @@ class Sampling(Transformation, Protocol):
 
     def kept(self, records: int, draws: Draws) -> NDArray[np.int64]:
         """Which of so many records stay. Private, as their number is."""
-        ...
 
     def sigma_of_parts(self, epsilon: float) -> float:
         """What it costs to spend epsilon on the sample, and epsilon on what was not sampled."""
-        ...
 
 
 def recursive(epsilon: float, moves: Sequence[tuple[float, int]]) -> float:

@@ -280,10 +280,7 @@ class PerGroupCount:
         return self.sized(n_groups).expected_noise(n_groups)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         self.sized(1).check_noise(1)  # the grid is coarsest for one group
         self.sized(n_groups).check_noise(n_groups)
 
@@ -314,37 +311,30 @@ class VectorMechanism(Protocol):
     @property
     def name(self) -> str:
         """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
-        ...
 
     @property
     def epsilon(self) -> float:
         """What one release spends, for all groups together."""
-        ...
 
     @property
     def delta(self) -> float:
         """The delta of one release."""
-        ...
 
     @property
     def n_groups(self) -> int:
         """d, the public number of groups."""
-        ...
 
     @property
     def ladder(self) -> Ladder:
         """The public thresholds that the sparse vector goes through."""
-        ...
 
     @property
     def confidence(self) -> float:
         """The probability that an interval covers what it names, in (0, 1)."""
-        ...
 
     @property
     def selection(self) -> SparseVector:
         """The first stage: a sparse vector over thresholds, with its share of epsilon."""
-        ...
 
 
 def taken(by: VectorMechanism, instance: VectorInstance, entropy: Entropy) -> TruncatedVector | None:
@@ -378,7 +368,6 @@ def vector_answer(
       by: the mechanism that releases.
       found: what the first stage took.
       sigma: of the noise in multiples of 2 tau, by how many were removed, in steps; it may draw noise itself.
-      entropy: where the noise comes from.
       shown: where sigma is private, a public bound that it exceeds with probability `TAIL` at most.
     Returns: all public.
     Raises: EntropyFailed.

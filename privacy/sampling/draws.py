@@ -34,21 +34,18 @@ class Draws(Protocol):
 
         Raises: InvalidParameter unless counts lie in [0, MAX_COUNT] and 0 < rate <= 1.
         """
-        ...
 
     def uniform(self, things: int, size: int) -> NDArray[np.int64]:
         """(size,) draws from 0..things-1, each equally likely, with replacement.
 
         Raises: InvalidParameter unless 1 <= things <= MAX_COUNT and size >= 0.
         """
-        ...
 
     def choose(self, things: int, size: int) -> NDArray[np.int64]:
         """(size,) distinct members of 0..things-1 in any order, every set of that size equally likely.
 
         Raises: InvalidParameter unless 0 <= size <= things <= MAX_COUNT.
         """
-        ...
 
 
 def check_draw(counts: NDArray[np.int64], rate: float) -> None:

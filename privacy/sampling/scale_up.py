@@ -106,7 +106,6 @@ class Noisy(Protocol):
 
     def expected_noise(self, n_groups: int, /) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold in normalised weight. Public."""
-        ...
 
 
 @dataclass(frozen=True)

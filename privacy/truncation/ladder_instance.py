@@ -135,11 +135,9 @@ class Instance(Protocol):
     @property
     def n_groups(self) -> int:
         """Number of public groups G."""
-        ...
 
     def reduced(self, group: int, index: int) -> Reduced:
         """The program of one group at threshold ladder.units[index], before presolve."""
-        ...
 
 
 class Programs(Protocol):
@@ -148,11 +146,9 @@ class Programs(Protocol):
     @property
     def n_groups(self) -> int:
         """Number of public groups G."""
-        ...
 
     def program(self, group: int, tau: int) -> PreparedProgram:
         """The truncation program of one group at threshold tau, before presolve."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -77,7 +77,6 @@ def truncate_distinct(
       ladder: public thresholds.
       gap: eta, a public constant. 0 when the plan has one owner position: a maximum flow. Otherwise
         values may lie below fbar by up to gap * tau, proved by a dual point.
-      control: watches and stops the solves, the later ones too.
       solver: as of `truncate`.
     Returns: v in [fbar - gap * tau, fbar], int64 units.
     Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go: fbar does not
@@ -116,7 +115,6 @@ def truncate(
       ladder: public thresholds.
       gap: eta, a public constant. 0 when the plan has one or two owner positions: a closed form, or a flow in
         exact integers. Otherwise values may lie below fbar by up to gap * tau, proved by a dual point.
-      control: watches and stops the solves, the later ones too.
       capacities: what the units of each relation may contribute in multiples of tau.
       solver: which is asked first where gap > 0. Whichever answers, v is its certified value and the sensitivity that
         of every v in the interval below.
@@ -152,15 +150,12 @@ class TruncatedSum(Protocol):
     @property
     def n_groups(self) -> int:
         """Number of public groups G."""
-        ...
 
     def at(self, ladder: Ladder) -> TruncatedAnswer:
         """The sum of every group at every threshold. Raises: InvalidParameter; SolverFailed; Cancelled."""
-        ...
 
     def units(self) -> NDArray[np.int64] | None:
         """(G,) how many units add to each group's sum, where tuples have one owner; None for several owners."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,9 +164,7 @@ class TuplesOfSum:
 
     Attributes:
       tuples: of G groups.
-      row: which row of tuples.weights.
       gap: eta; the solver's constant relative gap.
-      control: watches and stops the solves.
       solver: which truncates.
       capacities: what the units of each relation may contribute in multiples of a threshold.
     """

@@ -32,21 +32,17 @@ class TruncatedAnswer(Protocol):
     @property
     def n_groups(self) -> int:
         """Number of public groups G."""
-        ...
 
     @property
     def ladder(self) -> Ladder:
         """The thresholds, L of them."""
-        ...
 
     @property
     def gap(self) -> float:
         """eta: 0 for exact values, otherwise the constant of privacy.md section 2, fact 5."""
-        ...
 
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(G, L) lower and (G, L) upper bounds of v, as tight as known so far; equal where v is known."""
-        ...
 
     def sharpen(self, group: int, index: int) -> None:
         """Tighten the bounds of a cell; after a few calls they are equal, as after `solve`.
@@ -54,14 +50,12 @@ class TruncatedAnswer(Protocol):
         For who may decide without the value: it costs less than `solve`, and may tighten other cells too.
         Raises: SolverFailed as `solve`.
         """
-        ...
 
     def solve(self, group: int, index: int) -> int:
         """v(group, ladder.units[index]); the bounds of that cell become equal to it.
 
         Raises: SolverFailed when no route certifies the gap (a bug, not an outcome).
         """
-        ...
 
 
 @runtime_checkable
@@ -71,7 +65,6 @@ class CountedAnswer(TruncatedAnswer, Protocol):
     @property
     def exceedances(self) -> NDArray[np.int64] | None:
         """(G, L) how many units of the group have more than the threshold; None where nobody counted."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.sampling.design import SampleDesign
@@ -34,7 +35,9 @@ DESIGN = SampleDesign(RATE, DELTA, EPSILON)
 
 
 def sampled(design: SampleDesign = DESIGN, groups: int = 1, gap: float = 0.0, ladder: Ladder = ONE_RUNG) -> Gem:
-    return Gem(EPSILON, groups_per_unit=groups, gap=gap, ladder=ladder, selection=RELEASE_HEAVY, sample=design)
+    return Gem(
+        PureBudget(EPSILON), groups_per_unit=groups, gap=gap, ladder=ladder, selection=RELEASE_HEAVY, sample=design
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,13 +55,19 @@ def test_the_release_spends_nearly_all_that_the_sample_affords(
     tuples: int, rate: float, epsilon: float, exponent: int
 ) -> None:
     ladder, design = Ladder(exponent, exponent), SampleDesign(rate, tuples, epsilon)
-    gem = Gem(epsilon, groups_per_unit=1, ladder=ladder, selection=RELEASE_HEAVY, sample=design)
+    gem = Gem(PureBudget(epsilon), groups_per_unit=1, ladder=ladder, selection=RELEASE_HEAVY, sample=design)
     assert 0.75 * epsilon < sampled_audit(gem, UnitAtTheBound(tuples, rate), runs=300_000) <= epsilon
 
 
 @pytest.mark.parametrize("split", [slow(0.2), 0.6])
 def test_selection_and_release_from_one_sample(split: float) -> None:
-    gem = Gem(EPSILON, groups_per_unit=1, ladder=Ladder(-3, 4), selection=SelectionSettings(split), sample=DESIGN)
+    gem = Gem(
+        PureBudget(EPSILON),
+        groups_per_unit=1,
+        ladder=Ladder(-3, 4),
+        selection=SelectionSettings(split),
+        sample=DESIGN,
+    )
     assert sampled_audit(gem, UNIT, runs=examples(75_000, RUNS)) <= EPSILON
 
 
@@ -89,7 +98,7 @@ def test_catches_mistakes() -> None:
 
 def test_catches_budgets_that_are_amplified_one_by_one() -> None:
     """Each of two releases costs half of epsilon on its own sample; both see the same one."""
-    alone = Gem(1.0, 1, ladder=Ladder(0, 0), selection=RELEASE_HEAVY, sample=SampleDesign(RATE, 4, 1.0))
+    alone = Gem(PureBudget(1.0), 1, ladder=Ladder(0, 0), selection=RELEASE_HEAVY, sample=SampleDesign(RATE, 4, 1.0))
     unit = UnitAtTheBound(4, RATE)
     assert sampled_audit(alone, unit) <= 1.0
     assert sampled_audit(alone, unit, together=2) > 2.0

@@ -12,7 +12,7 @@ from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.found_groups import keep_groups
-from privacy.mechanisms.gem import ConcentratedGem
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.group_lp import GroupLp
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.shared_threshold import SharedThreshold
@@ -40,13 +40,11 @@ CONCENTRATED = ConcentratedBudget(0.5, 0.01)
 """A delta that is seen in some hundred thousand runs."""
 
 
-def concentrated(
-    groups: int, ladder: Ladder = ONE_RUNG, selection: SelectionSettings = RELEASE_HEAVY
-) -> ConcentratedGem:
-    return ConcentratedGem(CONCENTRATED, groups, ladder=ladder, selection=selection)
+def concentrated(groups: int, ladder: Ladder = ONE_RUNG, selection: SelectionSettings = RELEASE_HEAVY) -> Gem:
+    return Gem(CONCENTRATED, groups, ladder=ladder, selection=selection, c=1.0, monotone=True)
 
 
-def lost(mechanism: ConcentratedGem, pair: tuple[Table, Table], together: int = 1) -> float:
+def lost(mechanism: Gem, pair: tuple[Table, Table], together: int = 1) -> float:
     """A lower bound on epsilon at the budget's delta, when one unit is in `together` groups."""
     source = SimulatedEntropy(20261122)
 
@@ -79,7 +77,7 @@ def test_concentrated_release_spends_what_it_may(groups: int) -> None:
 
 @pytest.mark.slow
 def test_catches_concentrated_noise_that_forgets_the_gap() -> None:
-    mechanism = ConcentratedGem(CONCENTRATED, 1, gap=0.9, ladder=ONE_RUNG, selection=RELEASE_HEAVY)
+    mechanism = Gem(CONCENTRATED, 1, gap=0.9, ladder=ONE_RUNG, selection=RELEASE_HEAVY, c=1.0, monotone=True)
     pair = empty_and_full_unit(ONE_RUNG, gap=0.9)
     assert lost(mechanism, pair) <= mechanism.epsilon
     assert lost(concentrated(1), pair) > mechanism.epsilon

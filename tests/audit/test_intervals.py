@@ -17,6 +17,7 @@ from scipy.stats import binom
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Fixed, Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
@@ -125,7 +126,7 @@ def coverage(mechanism: Measurement, loads: Truth, lowest: bool = False, entropy
 @pytest.mark.parametrize("crowd", [slow("nobody"), slow("alike"), "skewed", slow("fractions")])
 @pytest.mark.parametrize("confidence", [0.5, 0.95, slow(0.999)])
 def test_gem(crowd: str, confidence: float) -> None:
-    found = coverage(Gem(1.0, groups_per_unit=1, ladder=SHORT, confidence=confidence), CROWDS[crowd])
+    found = coverage(Gem(PureBudget(1.0), groups_per_unit=1, ladder=SHORT, confidence=confidence), CROWDS[crowd])
     assert found.confidence == confidence
     assert not found.refuted
     assert found.share < confidence + 0.02  # whole numbers of steps; more would be wider than it need be
@@ -134,7 +135,7 @@ def test_gem(crowd: str, confidence: float) -> None:
 @pytest.mark.parametrize("lowest", [True, False])
 @pytest.mark.parametrize("gap", [slow(0.01), 0.5])
 def test_a_solver_gap_is_within_the_interval(gap: float, lowest: bool) -> None:
-    assert not coverage(Gem(1.0, 1, gap, SHORT), SKEWED, lowest).refuted
+    assert not coverage(Gem(PureBudget(1.0), 1, gap, SHORT), SKEWED, lowest).refuted
     assert not coverage(Fixed(4.0, 1, gap, ladder=Ladder(3, 3)), SKEWED, lowest).refuted
     assert not coverage(LaplaceGlobal(4.0, 300.0, 1, gap), SKEWED, lowest).refuted
 
@@ -172,7 +173,7 @@ def test_a_race_of_one_threshold_is_below_just_as_often_as_it_says(mechanism: Me
 
 
 def test_catches_twice_the_noise() -> None:
-    for mechanism in (Gem(1.0, 1, ladder=SHORT), Fixed(1.0, 1, ladder=Ladder(2, 2)), R2T(1.0, 2.0, 1)):
+    for mechanism in (Gem(PureBudget(1.0), 1, ladder=SHORT), Fixed(1.0, 1, ladder=Ladder(2, 2)), R2T(1.0, 2.0, 1)):
         twice = WeakerNoise(SimulatedEntropy(1), laplace=2.0)
         assert coverage(mechanism, np.ones(500), entropy=twice).refuted
 
@@ -182,7 +183,7 @@ def test_catches_a_gap_that_the_interval_forgets() -> None:
 
     class Forgets(Gem):
         def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-            exact = Gem(self.epsilon, 1, ladder=self.ladder)
+            exact = Gem(PureBudget(self.epsilon), 1, ladder=self.ladder)
             return exact.release(TabulatedAnswer(answer.bounds()[0], answer.ladder), entropy)
 
     assert coverage(Forgets(8.0, 1, 0.5, Ladder(3, 3)), SKEWED, lowest=True).refuted
@@ -225,7 +226,7 @@ def crowd_coverage(mechanism: Measurement, loads: list[int], rate: float, fresh:
 @pytest.mark.parametrize(("loads", "rate"), [slow(LOADS, 0.25), slow(LOADS, 0.02), (SKEWED_LOADS, 0.1)])
 @pytest.mark.parametrize("epsilon", [1.0, slow(50.0)])
 def test_gem_from_a_sample(loads: list[int], rate: float, epsilon: float) -> None:
-    gem = Gem(epsilon, 1, ladder=LADDER, sample=SampleDesign(rate, max(loads), epsilon))
+    gem = Gem(PureBudget(epsilon), 1, ladder=LADDER, sample=SampleDesign(rate, max(loads), epsilon))
     found = crowd_coverage(gem, loads, rate)
     assert found.confidence == pytest.approx(0.94)
     assert not found.refuted
@@ -242,7 +243,7 @@ def test_races_from_a_sample(fresh: bool) -> None:
 
 
 def test_catches_an_interval_without_the_error_of_sampling() -> None:
-    gem = Gem(CERTAIN, 1, ladder=LADDER)
+    gem = Gem(PureBudget(CERTAIN), 1, ladder=LADDER)
     source, generator = SimulatedEntropy(3), np.random.default_rng(4)
     loads, rate = np.array(LOADS), 0.25
 
@@ -267,7 +268,7 @@ def test_tuples_of_two_owners(rate: float, epsilon: float) -> None:
     table = np.array([_truncated(tuples_of([EDGES[i] for i in np.flatnonzero(kept)]), ladder) for kept in subsets])
     chance = np.where(subsets, rate, 1 - rate).prod(axis=1)
     generator, source = np.random.default_rng(20260113), SimulatedEntropy(seed=20260114)
-    gem = Gem(epsilon, 1, ladder=ladder)
+    gem = Gem(PureBudget(epsilon), 1, ladder=ladder)
 
     def release(size: int) -> tuple[NoisyAnswer, Truth]:
         drawn = generator.choice(len(subsets), size, p=chance)

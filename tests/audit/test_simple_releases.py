@@ -13,6 +13,7 @@ import pytest
 
 from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Fixed, Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.papers.laplace_global import LaplaceGlobal
@@ -134,7 +135,7 @@ def test_a_determined_count_spends_what_it_may_and_so_does_one_that_was_called_s
 
 @pytest.mark.slow
 def test_a_supplier_of_many_customers_is_hidden_by_the_projection_program() -> None:
-    gem = Gem(1.0, groups_per_unit=1, gap=0.01, ladder=Ladder(-3, 4))
+    gem = Gem(PureBudget(1.0), groups_per_unit=1, gap=0.01, ladder=Ladder(-3, 4))
     assert audit(gem, _pair(gem, WITHOUT, WITH)) <= 1.0
 
 
@@ -166,7 +167,7 @@ def completed(rows: Pairs, ladder: Ladder) -> Table:
     return np.array([answer.solve(0, i) for i in range(len(ladder))], np.int64)
 
 
-@pytest.mark.parametrize("mechanism", [Fixed(1.0, 1), slow(Gem(1.0, 1, ladder=Ladder(-2, 4)))])
+@pytest.mark.parametrize("mechanism", [Fixed(1.0, 1), slow(Gem(PureBudget(1.0), 1, ladder=Ladder(-2, 4)))])
 def test_a_hub_whose_order_is_gone_is_hidden_and_not_without_its_filter(mechanism: Measurement) -> None:
     whole, nothing, dangling = (completed(rows, mechanism.ladder) for rows in (WHOLE, [], DANGLING))
     assert audit(mechanism, (whole, nothing)) <= 1.0

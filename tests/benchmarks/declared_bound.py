@@ -13,6 +13,7 @@ from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import useful_ladder
 from privacy.mechanisms.bound_first import BoundFirst, bound_ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Fixed, Gem
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
@@ -61,7 +62,7 @@ def _compared(case: str, loads: Loads, bound: int, quick: bool) -> list[Row]:
     ladder = useful_ladder(True, bound)
     ways: dict[str, Fixed | Gem | BoundFirst] = {
         "the bound": Fixed(_EPSILON, 1, ladder=bound_ladder(bound)),
-        "a chosen threshold": Gem(_EPSILON, 1, ladder=ladder, monotone=True),
+        "a chosen threshold": Gem(PureBudget(_EPSILON), 1, ladder=ladder, monotone=True),
         "bound_first": BoundFirst(_EPSILON, bound, 1, ladder=ladder, monotone=True),
     }
     tuples, runs = _coded(loads[loads > 0]), _QUICK_RUNS if quick else _RUNS

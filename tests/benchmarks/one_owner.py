@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.ladder import Ladder, useful_ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import NESTED_SELECTION, Gem
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
@@ -120,7 +121,7 @@ def spread(loads: Loads, epsilon: float, releases: int) -> Spread:
     """So many releases of the default: the groups of one, each with all of epsilon, by numpy's generator."""
     whole = not (loads % 1).any()
     ladder = useful_ladder(whole, None, fine=True)
-    mechanism = Gem(epsilon, 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True, nested=True)
+    mechanism = Gem(PureBudget(epsilon), 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True, nested=True)
     answer = mechanism.release(_repeated(loads, ladder, releases), SimulatedEntropy(15))
     off = np.abs(answer.values - loads.sum())
     tail = float(np.quantile(off, 0.95))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.gem import ConcentratedGem, Gem
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.noisy_answer import NoisyAnswer
@@ -24,13 +24,13 @@ from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
 MEASUREMENTS: dict[str, Measurement] = {
-    "gem": Gem(1.0, groups_per_unit=1, ladder=Ladder(-1, 6)),
-    "gem-long": Gem(20.0, ladder=Ladder(-20, 32), gap=0.01),
+    "gem": Gem(PureBudget(1.0), groups_per_unit=1, ladder=Ladder(-1, 6)),
+    "gem-long": Gem(PureBudget(20.0), ladder=Ladder(-20, 32), gap=0.01),
     "r2t": R2T(1.0, 256.0, groups_per_unit=1),
     "r2t-long": R2T(30.0, 2.0**32, gap=0.01),
     "s4s": S4S(1.0, 256, sample=SampleDesign(0.1, 256, 1.0)),
     "s4s-rdp": S4SRenyi(1.0, 1e-6, 256, 0.1, gap=0.01),
-    "zcdp": ConcentratedGem(ConcentratedBudget(0.5, 1e-6), ladder=Ladder(-1, 6)),
+    "zcdp": Gem(ConcentratedBudget(0.5, 1e-6), ladder=Ladder(-1, 6), c=1.0, monotone=True),
     "shared": SharedThreshold(PureBudget(3.0), 2, ladder=Ladder(-1, 6)),
     "shared-long": SharedThreshold(ConcentratedBudget(2.0, 1e-6), gap=0.01, ladder=Ladder(-20, 32)),
 }

@@ -291,7 +291,6 @@ class VectorInstance:
           release: row of tuples.weights.
           gap: the public constant h, in steps of 2^-31 persons, >= 2^10; the sensitivities of `removed` and of the
             truncated sums have to pay for it (B = E + 1 + h).
-          control: watches and stops every question; a cancelled question may be asked again.
         Cost: one pass over the owners.
         """
         if gap < 1 << 10:

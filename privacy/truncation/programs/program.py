@@ -181,4 +181,3 @@ class LinearProgramSolver(Protocol):
 
         Raises: SolverFailed when there is no point to look at. Cancelled, within a second.
         """
-        ...

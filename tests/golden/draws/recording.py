@@ -21,7 +21,7 @@ from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, Own
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold
-from privacy.mechanisms.gem import ConcentratedGem
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import KindMeasurement, Measurement, ServedGroupMeasurement
 from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
@@ -87,7 +87,7 @@ def _scalar(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     made: dict[str, Measurement] = {
         name: measurement(name, epsilon, 2, gap, 64.0, False, MOST) for name in ("gem", "r2t", "s4s", "fixed")
     }
-    made["concentrated_gem"] = ConcentratedGem(budget, 2, gap)
+    made["concentrated_gem"] = Gem(budget, 2, gap, c=1.0, monotone=True)
     made["laplace_global"] = LaplaceGlobal(epsilon, 64.0, 2, gap)
     made["s4s_rdp"] = S4SRenyi(epsilon, DELTA, MOST, groups_per_unit=2, gap=gap)
     made["s4s_zcdp"] = S4SConcentrated(epsilon, DELTA, MOST, 2, gap)

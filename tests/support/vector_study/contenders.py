@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples, JoinTuples
-from privacy.mechanisms.budget import ConcentratedBudget
-from privacy.mechanisms.gem import ConcentratedGem, Gem
+from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.group_lp import GroupLp
 from privacy.mechanisms.shared_threshold import LaplaceOrGaussian, SharedThreshold
 from privacy.mechanisms.sums import GroupsOfKinds, Sum
@@ -52,9 +52,9 @@ def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
         return by_default(epsilon, delta, case, tuples, case.kinds)
 
     def own(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
-        pure = Gem(epsilon, case.groups_per_unit, case.gap, case.ladder)
+        pure = Gem(PureBudget(epsilon), case.groups_per_unit, case.gap, case.ladder)
         budget = ConcentratedBudget.of(epsilon, delta)
-        concentrated = ConcentratedGem(budget, case.groups_per_unit, case.gap, case.ladder)
+        concentrated = Gem(budget, case.groups_per_unit, case.gap, case.ladder, c=1.0, monotone=True)
         noise = [one.expected_noise(case.n_groups)[-1][1] for one in (pure, concentrated)]
         return _each_group(pure if noise[0] <= noise[1] else concentrated, case, tuples)
 
@@ -91,7 +91,7 @@ def by_default(
     return _each_group(built.scalar, case, tuples, built.capacities(case.n_groups))
 
 
-Scalar = Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
+Scalar = Gem | SharedThreshold | LaplaceOrGaussian
 Together = Pmsja | PmsjaAsPublished | S4SVector | S4SVectorAsPublished
 
 

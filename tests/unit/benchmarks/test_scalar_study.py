@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
@@ -76,7 +77,7 @@ def test_a_repeated_answer_counts_as_many_units_above_each_threshold() -> None:
 def test_runs_of_a_repeated_answer_have_a_noise_of_their_own_and_the_whole_budget() -> None:
     ladder = Ladder(0, 0)
     answer = TabulatedAnswer(np.array([[1000 * ONE]]), ladder)
-    mechanism = Gem(2.0, 1, ladder=ladder)
+    mechanism = Gem(PureBudget(2.0), 1, ladder=ladder)
     values = released(mechanism, answer, 4000, 1.0, SimulatedEntropy(1))
     apart = np.abs(values - 1000)
     assert len(np.unique(values)) > 3900

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import COST, SELECTION, Gem
 from privacy.mechanisms.selection import BETA, GROWTH, RARITY
 from privacy.truncation.truncated_answer import TabulatedAnswer
@@ -37,7 +38,7 @@ def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float
     rungs = Ladder(0, 12)
     values = truncated(LOADS, rungs.taus)
     selection = replace(SELECTION, rarity=rarity)
-    gem = Gem(epsilon, 1, ladder=rungs, selection=selection, monotone=divisor == "larger")
+    gem = Gem(PureBudget(epsilon), 1, ladder=rungs, selection=selection, monotone=divisor == "larger")
     answer = TabulatedAnswer(np.round(values * ONE).astype(np.int64)[None], rungs)
     values_released = released(gem, answer, 20_000, 1.0, SimulatedEntropy(1))
     ours = trimmed_mean(np.abs(values_released - LOADS.sum()) / LOADS.sum())

@@ -17,6 +17,7 @@ from privacy.entropy import OpendpEntropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Fixed, Gem
 from privacy.mechanisms.measurement import ServedGroupMeasurement, ServedMeasurement
 from privacy.mechanisms.sums import Sum
@@ -47,7 +48,7 @@ from tests.unit.privacy.refusals import refuses_each
 
 def test_makes_mechanisms_by_name() -> None:
     assert measurement("fixed", 0.5, 2, 0.01) == Fixed(0.5, 2, 0.01)
-    assert measurement("gem", 0.5, 2, 0.01) == Gem(0.5, 2, 0.01, monotone=True)
+    assert measurement("gem", 0.5, 2, 0.01) == Gem(PureBudget(0.5), 2, 0.01, monotone=True)
     assert measurement("r2t", 0.5, None, 0.01, 64.0) == R2T(0.5, 64.0, None, 0.01)
 
 

@@ -16,7 +16,7 @@ from privacy.accounting.renyi import approximate
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, ConcentratedGem, Fixed, Gem
+from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Fixed, Gem
 from privacy.mechanisms.release import check_answer
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.shared_threshold import SharedThreshold
@@ -31,7 +31,7 @@ from tests.unit.privacy.answers import answer_of, poisson_answer, poisson_loads
 from tests.unit.privacy.refusals import refuses, refuses_calls, refuses_each
 
 BUDGET = ConcentratedBudget(0.5, 1e-7)
-Scalar = Fixed | Gem | ConcentratedGem | LaplaceGlobal | SharedThreshold
+Scalar = Fixed | Gem | LaplaceGlobal | SharedThreshold
 
 
 def test_the_interval_covers_the_truncated_answer_as_often_as_it_says() -> None:
@@ -40,8 +40,8 @@ def test_the_interval_covers_the_truncated_answer_as_often_as_it_says() -> None:
     mechanisms: list[Scalar] = [
         Fixed(1.0, 1, confidence=0.9),
         LaplaceGlobal(1.0, 3.0, 1, confidence=0.9),
-        Gem(1.0, 1, ladder=eight, confidence=0.9),
-        ConcentratedGem(BUDGET, 1, ladder=eight, confidence=0.9),
+        Gem(PureBudget(1.0), 1, ladder=eight, confidence=0.9),
+        Gem(BUDGET, 1, ladder=eight, confidence=0.9, c=1.0, monotone=True),
         SharedThreshold(PureBudget(4.0), 1, ladder=eight, confidence=0.9),
         SharedThreshold(BUDGET, 1, ladder=eight, confidence=0.9),
     ]
@@ -53,7 +53,7 @@ def test_the_interval_covers_the_truncated_answer_as_often_as_it_says() -> None:
 
 
 def test_expected_noise_is_the_half_width_of_the_interval_of_each_threshold() -> None:
-    for one in (Gem(0.7, 2, ladder=Ladder(-3, 5), gap=0.01), Fixed(0.7, 2, gap=0.01)):
+    for one in (Gem(PureBudget(0.7), 2, ladder=Ladder(-3, 5), gap=0.01), Fixed(0.7, 2, gap=0.01)):
         released = one.release(poisson_answer(one.ladder, 4, one.gap), SimulatedEntropy(7))
         expected = dict(one.expected_noise(n_groups=4))
         assert (released.high - released.low) / 2 == pytest.approx([expected[tau] for tau in released.tau])
@@ -64,7 +64,7 @@ def test_groups_share_the_budget() -> None:
         pure: list[tuple[Fixed | Gem | LaplaceGlobal, float]] = [
             (Fixed(0.5, groups_per_unit), 1 / 0.5),
             (LaplaceGlobal(0.5, 1.0, groups_per_unit), 1 / 0.5),
-            (Gem(1.0, groups_per_unit, ladder=Ladder(3, 3)), 8 / (1 - SELECTION.split)),
+            (Gem(PureBudget(1.0), groups_per_unit, ladder=Ladder(3, 3)), 8 / (1 - SELECTION.split)),
         ]
         for one, noise in pure:
             released = one.release(answer_of(one.ladder, [7] * 8), SimulatedEntropy(5))
@@ -84,10 +84,10 @@ def test_refuses_parameters_out_of_range() -> None:
     of_groups: dict[str, list[float]] = {"groups_per_unit": [0], "gap": [-0.1, 2.0], "confidence": [1.0]}
     of_epsilon = of_groups | {"epsilon": [0.0, math.nan]}
     refuses(Fixed, {"epsilon": 1.0}, ladder=[Ladder()], **of_epsilon)
-    refuses(Gem, {"epsilon": 1.0}, c=[-1.0, math.inf], **of_epsilon)
+    refuses(Gem, {"budget": PureBudget(1.0)}, c=[-1.0, math.inf], **of_groups)
+    refuses(PureBudget, {}, epsilon=[0.0, math.nan])
     bounds = [0.0, math.nan, 2.0**33]
     refuses(LaplaceGlobal, {"epsilon": 1.0, "global_sensitivity": 1.0}, global_sensitivity=bounds, **of_epsilon)
-    refuses(ConcentratedGem, {"budget": BUDGET}, **of_groups)
     refuses(SharedThreshold, {"budget": PureBudget(4.0)}, **of_groups)
 
 
@@ -177,8 +177,8 @@ def test_what_the_bounds_leave_open_is_solved_once() -> None:
 
 
 def test_without_noise_it_takes_the_best_score_and_the_exact_value() -> None:
-    released = Gem(1.0).release(poisson_answer(Ladder()), ConstantEntropy())
-    published = Gem(1.0, selection=replace(SELECTION, rarity=None)).release(
+    released = Gem(PureBudget(1.0)).release(poisson_answer(Ladder()), ConstantEntropy())
+    published = Gem(PureBudget(1.0), selection=replace(SELECTION, rarity=None)).release(
         poisson_answer(Ladder()), ConstantEntropy()
     )
     assert released.tau.tolist() == published.tau.tolist() == [32.0]
@@ -189,21 +189,21 @@ def test_without_noise_it_takes_the_best_score_and_the_exact_value() -> None:
 
 def test_selection_noise_comes_before_release_noise_and_is_split_exactly() -> None:
     recorded = RecordedEntropy(SimulatedEntropy(4))
-    Gem(1.0, selection=SelectionSettings(0.25), gap=0.01).release(poisson_answer(Ladder()), recorded)
+    Gem(PureBudget(1.0), selection=SelectionSettings(0.25), gap=0.01).release(poisson_answer(Ladder()), recorded)
     (first, selection_scale, draws), (second, release_scale, _) = recorded.draws
     assert (first, second, len(draws)) == ("geometric", "laplace", len(Ladder()))
     assert selection_scale == 2 * 1025 / 0.25
     assert release_scale == pytest.approx(1.01 * 2**20 / 0.75, rel=1e-6)
     # the interval reaches up over the solvers gap
-    gem = Gem(1.0, ladder=Ladder(0, 0), gap=0.25)
-    exact = Gem(1.0, ladder=Ladder(0, 0), gap=0.0)
+    gem = Gem(PureBudget(1.0), ladder=Ladder(0, 0), gap=0.25)
+    exact = Gem(PureBudget(1.0), ladder=Ladder(0, 0), gap=0.0)
     reach = [m.release(poisson_answer(m.ladder, gap=m.gap), ConstantEntropy()).high[0] for m in (gem, exact)]
     low = [m.release(poisson_answer(m.ladder, gap=m.gap), ConstantEntropy()).low[0] for m in (gem, exact)]
     assert reach[0] - reach[1] == pytest.approx(low[1] - low[0] + 0.25, abs=1e-5)
 
 
 def test_a_hundred_thousand_groups_and_none() -> None:
-    gem = Gem(1.0, groups_per_unit=1, ladder=Ladder(-2, 10))
+    gem = Gem(PureBudget(1.0), groups_per_unit=1, ladder=Ladder(-2, 10))
     released = gem.release(poisson_answer(gem.ladder, groups=100_000, people=500), SimulatedEntropy(8))
     truth = poisson_loads()[:500].sum()
     assert np.median(np.abs(released.values / truth - 1)) < 0.05
@@ -211,7 +211,7 @@ def test_a_hundred_thousand_groups_and_none() -> None:
 
 
 def test_a_typical_count_is_within_a_fifth_of_a_percent() -> None:
-    gem = Gem(1.0, groups_per_unit=1)
+    gem = Gem(PureBudget(1.0), groups_per_unit=1)
     released = gem.release(poisson_answer(gem.ladder, groups=2_000), SimulatedEntropy(9))
     assert np.quantile(np.abs(released.values / poisson_loads().sum() - 1), 0.95) < 0.002
 
@@ -223,7 +223,7 @@ def test_a_threshold_has_to_beat_smaller_ones_by_how_far_they_are_below() -> Non
     table = TabulatedAnswer(crowd[None], ladder)
 
     def chosen(rarity: float | None) -> float:
-        gem = Gem(1.0, 1, ladder=ladder, selection=replace(SELECTION, rarity=rarity))
+        gem = Gem(PureBudget(1.0), 1, ladder=ladder, selection=replace(SELECTION, rarity=rarity))
         return float(gem.release(table, ConstantEntropy()).tau[0])
 
     assert (chosen(4.0), chosen(None)) == (4.0, 1.0)
@@ -240,7 +240,7 @@ def test_few_units_below_do_not_hold_a_threshold_back() -> None:
     """Twenty units of 128 among 1,400 of few: each step up is worth it, but not what lies between 1 and 128."""
     ladder = Ladder(0, 10)
     loads = [1.0] * 1_200 + [8.0] * 100 + [32.0] * 60 + [128.0] * 20
-    gem = Gem(1.0, 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True)
+    gem = Gem(PureBudget(1.0), 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True)
     assert gem.release(_of(loads, ladder), ConstantEntropy()).tau[0] < 128.0
     assert replace(gem, nested=True).release(_of(loads, ladder), ConstantEntropy()).tau[0] == 128.0
 
@@ -248,7 +248,7 @@ def test_few_units_below_do_not_hold_a_threshold_back() -> None:
 def test_each_step_beyond_everybody_is_rarer() -> None:
     """Everybody has four tuples; 20,000 runs."""
     ladder = Ladder(0, 10)
-    gem = Gem(1.0, 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True, nested=True)
+    gem = Gem(PureBudget(1.0), 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True, nested=True)
     table = _of([4.0] * 100, ladder)
     assert table.exceedances is not None
     counts = np.tile(table.exceedances, (20_000, 1))
@@ -276,13 +276,13 @@ def test_settings_of_the_choice_are_checked() -> None:
     with pytest.raises(InvalidParameter, match="rarity"):
         replace(NESTED_SELECTION, rarity=None).exceedance_scores(Ladder(0, 1), 0.0, 1.0)
     with pytest.raises(InvalidParameter, match="one owner"):
-        Gem(1.0, 1, ladder=LADDER, nested=True).release(TabulatedAnswer(ZEROS, LADDER), ConstantEntropy())
+        Gem(PureBudget(1.0), 1, ladder=LADDER, nested=True).release(TabulatedAnswer(ZEROS, LADDER), ConstantEntropy())
 
 
 def test_each_doubling_too_far_is_rarer() -> None:
     """Everybody has one tuple: larger thresholds only add noise; 400,000 runs."""
     ladder = Ladder(0, 10)
-    gem = Gem(1.0, 1, ladder=ladder, selection=replace(SELECTION, rarity=4.0))
+    gem = Gem(PureBudget(1.0), 1, ladder=ladder, selection=replace(SELECTION, rarity=4.0))
     table = np.full((400_000, len(ladder)), 100_000 * ONE)
     tau = gem.release(TabulatedAnswer(table, ladder), SimulatedEntropy(11)).tau
     share = np.array([(tau >= 2.0**k).mean() for k in range(6)])
@@ -295,9 +295,9 @@ WIDE = ConcentratedBudget.of(4.0, 1e-7)
 
 def test_selection_and_release_of_the_groups_of_a_unit_spend_rho() -> None:
     for groups_per_unit, share in [(1, 1), (3, 3), (None, 8), (50, 8)]:
-        gem = ConcentratedGem(WIDE, groups_per_unit, ladder=Ladder(3, 3), selection=SelectionSettings(0.25))
+        gem = Gem(WIDE, groups_per_unit, ladder=Ladder(3, 3), selection=SelectionSettings(0.25), c=1.0, monotone=True)
         released = gem.release(poisson_answer(gem.ladder, 8), SimulatedEntropy(1))
-        spent = gem.selecting(8) ** 2 / 8 + (8 / released.noise_scale[0]) ** 2 / 2
+        spent = gem._budgets(8)[0] ** 2 / 8 + (8 / released.noise_scale[0]) ** 2 / 2
         assert share * spent == pytest.approx(WIDE.rho, rel=1e-5), (groups_per_unit, share)
         assert share * spent <= WIDE.rho, (groups_per_unit, share)
         assert gem.event == ZCDP(WIDE.rho), (groups_per_unit, share)
@@ -305,7 +305,7 @@ def test_selection_and_release_of_the_groups_of_a_unit_spend_rho() -> None:
 
 
 def test_the_choice_is_made_with_its_share() -> None:
-    gem = ConcentratedGem(WIDE, 1, ladder=Ladder(0, 9))
+    gem = Gem(WIDE, 1, ladder=Ladder(0, 9), c=1.0, monotone=True)
     recorded = RecordedEntropy(SimulatedEntropy(2))
     gem.release(poisson_answer(gem.ladder), recorded)
     kind, scale, _ = recorded.draws[0]
@@ -314,7 +314,7 @@ def test_the_choice_is_made_with_its_share() -> None:
 
 
 def test_a_count_of_many_people_is_close_and_the_threshold_cuts_nobody_within_the_bound() -> None:
-    gem = ConcentratedGem(WIDE, 1)
+    gem = Gem(WIDE, 1, c=1.0, monotone=True)
     released = gem.release(poisson_answer(gem.ladder, 50), SimulatedEntropy(4))
     assert np.median(np.abs(released.values / poisson_loads().sum() - 1)) < 0.002
     assert not released.may_be_cut.any()

@@ -19,6 +19,7 @@ from scipy import integrate, stats
 from privacy.accounting.renyi import epsilon_at
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.noise import ThresholdNoise
 from privacy.papers.renyi_sampling import (
@@ -307,7 +308,7 @@ def test_a_small_sample_pays_for_large_thresholds() -> None:
 def test_without_a_bound_on_tuples_nothing_is_claimed() -> None:
     sampled = SampleDesign(0.01, None, 1.0)
     assert choice_budget(sampled, Fraction(1)) == pytest.approx(1.0, rel=1e-6)
-    plain, claimed = Gem(1.0), Gem(1.0, sample=sampled)
+    plain, claimed = Gem(PureBudget(1.0)), Gem(PureBudget(1.0), sample=sampled)
     assert plain.prices() == claimed.prices()
     # a selection that spends everything leaves nothing
     design = SampleDesign(0.5, 10, 1.0)
@@ -320,7 +321,9 @@ def test_without_a_bound_on_tuples_nothing_is_claimed() -> None:
 def test_gem_s_transcripts_cost_no_more_than_epsilon_in_all_groups_together() -> None:
     """Whatever threshold each of a unit's groups chooses."""
     design = SampleDesign(0.02, 300, 2.0)
-    gem = Gem(1.0, groups_per_unit=3, gap=0.01, ladder=Ladder(0, 9), sample=design)  # another release has the rest
+    gem = Gem(
+        PureBudget(1.0), groups_per_unit=3, gap=0.01, ladder=Ladder(0, 9), sample=design
+    )  # another release has the rest
     selecting, releasing = gem._budgets(10)
     rng = np.random.default_rng(0)
     for _ in range(50):

@@ -21,6 +21,7 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms import group_lp
+from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.found_groups import GroupThreshold
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import ServedGroupMeasurement
@@ -86,7 +87,7 @@ def test_the_rule_binds_mechanisms_that_rely_on_it_and_no_others() -> None:
     clipped = group_measurements("l2_clip", [SUM], 0.5, groups_per_unit=2)
     everywhere = _counts(PUBLIC, Measuring(clipped, group_rule=1))
     assert min(everywhere.values()) > 0.8 * PEOPLE
-    scalar = Measuring((Gem(MUCH, 2, ladder=Ladder(0, 1)),), group_rule=1)
+    scalar = Measuring((Gem(PureBudget(MUCH), 2, ladder=Ladder(0, 1)),), group_rule=1)
     assert sum(_counts(PUBLIC, scalar).values()) == 2 * PEOPLE
 
 
@@ -142,7 +143,7 @@ def test_the_policy_s_solver_truncates_whatever_measures(monkeypatch: pytest.Mon
                 monkeypatch.setattr(entry, name, spied)
     query = BackendQuery("join", (None, "values"), ("person",), (None,), (tuple(range(KEYS)),), 2, "f")
     (joint,) = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=1, solver="reference")
-    counted, threshold = Gem(MUCH, ladder=Ladder(0, 10)), GroupThreshold(MUCH, 1e-9, groups_per_unit=2)
+    counted, threshold = Gem(PureBudget(MUCH), ladder=Ladder(0, 10)), GroupThreshold(MUCH, 1e-9, groups_per_unit=2)
     measure(ByHand(), query, Measuring((joint, counted), threshold, solver="reference"))
     assert asked == ["truncate reference", "truncate reference", "truncate_distinct reference"]
     asked.clear()
@@ -166,7 +167,7 @@ def test_a_plan_is_measured_with_the_policy_s_solver() -> None:
 def test_sums_and_distinct_values_keep_their_places() -> None:
     query = BackendQuery("join", ("values", None), ("person",), (None,), (tuple(range(KEYS)),), 1, "f")
     (sums,) = group_measurements("l2_clip", [SUM], 0.5)
-    distinct = Gem(MUCH, ladder=Ladder(0, 0))  # a larger one, at times chosen, moves a count by one
+    distinct = Gem(PureBudget(MUCH), ladder=Ladder(0, 0))  # a larger one, at times chosen, moves a count by one
     _, (people, tuples) = measure(ByHand(), query, Measuring((distinct, sums)))
     assert (people.mechanism, tuples.mechanism) == ("gem", "l2_clip")
     assert np.rint(people.values).tolist() == [PEOPLE] * KEYS
@@ -187,7 +188,7 @@ def test_a_mechanism_of_several_sums_is_given_them_all_at_once(monkeypatch: pyte
     query = BackendQuery("join", (None, "values", None), ("person",), (None,), (tuple(range(KEYS)),), 2, "f")
     first, last = group_measurements("l2_clip", [SUM, SUM], 0.5)
     monkeypatch.setitem(MECHANISMS, "l2_clip", replace(entry, release=by_one_draw))
-    distinct = Gem(MUCH, ladder=Ladder(0, 0))
+    distinct = Gem(PureBudget(MUCH), ladder=Ladder(0, 0))
     _, noisy = measure(ByHand(), query, Measuring((first, distinct, last)))
     assert [one.mechanism for one in noisy] == ["l2_clip", "gem", "l2_clip"]
     assert np.array_equal(noisy[2].values, noisy[0].values + 1), "two draws of continuous noise never agree"
@@ -276,7 +277,7 @@ def test_kinds_are_counted_in_the_groups_that_are_read() -> None:
     (one,) = told.releases
     assert one.expected_noise(KEYS) == group_measurements("group_lp", [SUM], 0.0, 1)[0].expected_noise(KEYS)
     assert Measuring(made).of_groups(Domain((tuple(range(KEYS)),))).releases == made
-    ranked = Measuring((Gem(MUCH),), kinds=(KindReach("person", ((0,),)),))
+    ranked = Measuring((Gem(PureBudget(MUCH)),), kinds=(KindReach("person", ((0,),)),))
     assert ranked.of_groups(Domain((tuple(range(KEYS)),))).releases == ranked.releases
 
 

@@ -15,7 +15,7 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.clip import Clip
-from privacy.mechanisms.gem import ConcentratedGem
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.group_lp import GroupLp, group_lps
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.sums import Sum
@@ -139,7 +139,7 @@ def test_is_far_better_than_a_share_for_every_group() -> None:
     assert error(Clip(PURE, ladder), people(), 21) < 0.6 * error(shared, people(), 21)
     concentrated = error(Clip(CONCENTRATED, ladder), many_people(), 3)
     assert concentrated < 0.03
-    assert 3 * concentrated < error(GroupLp(ConcentratedGem(CONCENTRATED)), many_people(), 3)
+    assert 3 * concentrated < error(GroupLp(Gem(CONCENTRATED, c=1.0, monotone=True)), many_people(), 3)
 
 
 @BOTH

@@ -15,7 +15,7 @@ from privacy.accounting.event import ZCDP, ApproxDP, PureDP
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, one_threshold
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.gem import ConcentratedGem, Gem
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.group_lp import GroupLp, group_lps
 from privacy.mechanisms.measurement import GroupMeasurement
 from privacy.mechanisms.shared_threshold import LaplaceOrGaussian, SharedThreshold, SummedAnswer
@@ -59,13 +59,19 @@ def test_noise_for_more_groups_than_anybody_reaches_hides_more() -> None:
 
 
 BUDGET = ConcentratedBudget.of(4.0, 1e-7)
-Scalar = Gem | ConcentratedGem | SharedThreshold | LaplaceOrGaussian
+Scalar = Gem | SharedThreshold | LaplaceOrGaussian
 KINDS = (("a", 1), ("b", 8))
 
 
 def scalars() -> list[Scalar]:
     pure, concentrated = SharedThreshold(PureBudget(4.0), 2), SharedThreshold(BUDGET, 2)
-    return [Gem(4.0, 2), ConcentratedGem(BUDGET, 2), pure, concentrated, LaplaceOrGaussian(pure, concentrated)]
+    return [
+        Gem(PureBudget(4.0), 2),
+        Gem(BUDGET, 2, c=1.0, monotone=True),
+        pure,
+        concentrated,
+        LaplaceOrGaussian(pure, concentrated),
+    ]
 
 
 @cache
@@ -102,7 +108,7 @@ def test_is_its_scalar_mechanism_on_every_group_truncated() -> None:
 
 def test_kinds_have_capacities_of_their_own() -> None:
     both = SharedThreshold(PureBudget(4.0)), SharedThreshold(BUDGET)
-    known: list[SharedThreshold | ConcentratedGem] = [*both, ConcentratedGem(BUDGET)]
+    known: list[SharedThreshold | Gem] = [*both, Gem(BUDGET, c=1.0, monotone=True)]
     for scalar in known:
         told = GroupLp(scalar).of_kinds(KINDS)
         assert told.kinds == KINDS, scalar
@@ -141,7 +147,7 @@ def test_where_kinds_are_alike_nothing_changes() -> None:
 
 
 def test_a_sample_that_pays_for_noise_and_a_named_threshold_know_no_kinds() -> None:
-    sampled = GroupLp(Gem(4.0, sample=SampleDesign(0.5, 4, 4.0)))
+    sampled = GroupLp(Gem(PureBudget(4.0), sample=SampleDesign(0.5, 4, 4.0)))
     assert sampled.of_kinds(KINDS) is sampled
     named = GroupLp(SharedThreshold(PureBudget(4.0), ladder=one_threshold(Fraction(3)))).of_kinds(
         ((("a", 1)), ("b", 2))
@@ -196,7 +202,7 @@ def test_groups_alike_err_no_more_than_with_thresholds_of_their_own_and_are_not_
     def error(found: list[NoisyAnswer]) -> float:
         return float(np.mean([np.linalg.norm(run.values - truth) for run in found]))
 
-    shared, own = runs(SharedThreshold(PURE)), runs(Gem(4.0, monotone=True))
+    shared, own = runs(SharedThreshold(PURE)), runs(Gem(PureBudget(4.0), monotone=True))
     assert error(shared) < 1.1 * error(own)
     assert np.mean([run.may_be_cut.mean() for run in shared]) < 0.3
     missing = [np.mean([run.missing.sum() for run in found]) for found in (shared, own)]
