@@ -1,8 +1,7 @@
 """PMSJA: a sparse vector over thresholds and a privately bounded local sensitivity; sound, and as published.
 
-`pmsja`: a sparse vector over thresholds, a privately bounded local sensitivity, and Gaussian noise for it.
-
-`pmsja_as_published`: PMSJA with the constants of its authors' program. A server never releases it.
+Gaussian noise follows from the noisy bound. `pmsja_as_published` has the constants of its authors' program: a server
+never releases it.
 """
 
 from __future__ import annotations
@@ -17,26 +16,11 @@ from privacy.accounting.renyi import pure_divergence
 from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon
-from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.renyi_sampling import divergence_budget
 from privacy.papers.vector_program.certificate import WHOLE
-from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
-from privacy.papers.vector_release import (
-    RARE,
-    SparseVector,
-    TruncatedVector,
-    check_largest,
-    check_least,
-    half_widths,
-    most_persons,
-    rounding,
-    taken,
-    vector_answer,
-    vector_instance,
-)
-from privacy.truncation.control import QUIET, Control
+from privacy.papers.vector_program.search import DEFAULT_GAP
+from privacy.papers.vector_release import RARE, SparseVector, VectorMechanism, check_least, rounding
 
 SPLIT = 0.1
 """The share of epsilon that choosing the threshold gets by default, as in the authors' program."""
@@ -52,7 +36,7 @@ ALLOWANCE = 8.0
 
 
 @dataclass(frozen=True)
-class Pmsja:
+class Pmsja(VectorMechanism):
     """One threshold for all groups, a noisy bound B^ >= B on what neighbours differ by there, and noise of 2 tau B^.
 
     B = v + 1 + h as in `S4SVector` moves by at most 1 + h, so B^ = B + Z + k, Z discrete Laplace of scale (1 + h) /
@@ -101,27 +85,9 @@ class Pmsja:
         bound = ApproxDP(float(self._bounding), float(self._missing))
         return Composed((PureDP(self.selection.epsilon), bound, ZCDP(self.rho)))
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
-        """Choose a threshold, bound the local sensitivity there, and release all groups.
-
-        Args: as `GroupMeasurement`; G = `n_groups`.
-        Returns: one noisy value per group; `noise_scale` follows from the noisy bound, which is released with it.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
-        Cost: that of `truncated_vector`, and d draws.
-        """
-        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
-
-    def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
-        """The release of a prepared program; it may be asked again, and remembers what it solved."""
-        return self.noised(taken(self, instance, entropy), entropy)
-
-    def noised(self, found: TruncatedVector | None, entropy: Entropy) -> NoisyAnswer:
-        """The bound and the release: what the chosen threshold left, with noise."""
-
-        def sigma(removed: int) -> float:
-            return self.noise_per_bound * self.noisy_bound(removed, entropy)
-
-        return vector_answer(self, found, sigma, entropy)
+    def sigma(self, removed: int, entropy: Entropy) -> float:
+        """The noise for the noisy bound, which is released with it."""
+        return self.noise_per_bound * self.noisy_bound(removed, entropy)
 
     def noisy_bound(self, removed: int, entropy: Entropy) -> float:
         """B^, at least 1: whole steps of 2^-31 persons, of which only what has noise becomes a float, rounded up.
@@ -135,10 +101,10 @@ class Pmsja:
         bound = max(1.0, math.nextafter(steps / WHOLE, math.inf))
         return math.nextafter(bound + rounding(self.n_groups), math.inf)
 
-    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width) per threshold; n_groups is that of the mechanism."""
-        most = most_persons(self) + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE
-        return half_widths(self, self.noise_per_bound * most)
+    @property
+    def stated_sigma(self) -> float:
+        """For the largest bound that is likely, in multiples of 2 tau."""
+        return self.noise_per_bound * (self.most_persons() + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE)
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
@@ -150,12 +116,8 @@ class Pmsja:
         """
         check_scale(self._scale)
         drawn = math.ceil(-math.log(RARE) * self._scale)
-        bound = most_persons(self, RARE) + 1 + (DEFAULT_GAP + self._shift + drawn) / WHOLE
-        check_largest(self, self.noise_per_bound * bound)
-
-    def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """epsilon: it rests on no bound."""
-        return self.epsilon
+        bound = self.most_persons(RARE) + 1 + (DEFAULT_GAP + self._shift + drawn) / WHOLE
+        self.check_largest(self.noise_per_bound * bound)
 
     @cached_property
     def selection(self) -> SparseVector:
@@ -209,7 +171,7 @@ class Pmsja:
 
 
 @dataclass(frozen=True)
-class PmsjaAsPublished:
+class PmsjaAsPublished(VectorMechanism):
     """A tenth of epsilon for the threshold; of the rest half bounds 2 (E + 1), and half is for Gaussian noise.
 
     With e = 0.45 epsilon and t = delta / (2 exp(0.55 epsilon)): the noisy bound is 2 (E + 1) + Lap(2 / e) + 2 / e
@@ -238,26 +200,15 @@ class PmsjaAsPublished:
         """The privacy event that the paper claims, which takes no account of a solver's gap."""
         return ApproxDP(self.epsilon, self.delta)
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
-        """Release the sums of one row of weights over all groups; arguments and errors as of `Pmsja.release`."""
-        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
+    def sigma(self, removed: int, entropy: Entropy) -> float:
+        """The noise for the noisy bound, in floats as the program has it."""
+        drawn = int(entropy.laplace(WHOLE / self._part, 1)[0]) / WHOLE
+        return self._noise_per_bound * max(1.0, removed / WHOLE + 1 + drawn + self._shift)
 
-    def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
-        """The release of a prepared program."""
-
-        def sigma(removed: int) -> float:
-            drawn = int(entropy.laplace(WHOLE / self._part, 1)[0]) / WHOLE
-            return self._noise_per_bound * max(1.0, removed / WHOLE + 1 + drawn + self._shift)
-
-        return vector_answer(self, taken(self, instance, entropy), sigma, entropy)
-
-    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width) per threshold."""
-        return half_widths(self, self._noise_per_bound * (most_persons(self) + 1 + 2 * self._shift))
-
-    def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """epsilon: it rests on no bound."""
-        return self.epsilon
+    @property
+    def stated_sigma(self) -> float:
+        """For the largest bound that is likely, in multiples of 2 tau."""
+        return self._noise_per_bound * (self.most_persons() + 1 + 2 * self._shift)
 
     @cached_property
     def selection(self) -> SparseVector:

@@ -1,8 +1,7 @@
 """DP-S4S for vectors: sound, and algorithm 5 as published.
 
-`s4s_vector`: a sample of join tuples, a sparse vector over thresholds, and RDP smooth sensitivity.
-
-`s4s_vector_as_published`: Algorithm 5 of the DP-S4S paper with its own constants. A server never releases it.
+A sparse vector over thresholds on a sample of join tuples, then Gaussian noise for a smooth bound on local
+sensitivity. `s4s_vector_as_published` has the paper's own constants: a server never releases it.
 """
 
 from __future__ import annotations
@@ -16,28 +15,13 @@ from privacy.accounting.renyi import epsilon_at, pure_divergence
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon
-from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
-from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.renyi_sampling import divergence_budget
 from privacy.papers.smooth_sensitivity import GaussianRamp, PublishedSmoothGaussian, least_noise_order
 from privacy.papers.vector_program.certificate import WHOLE
-from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
-from privacy.papers.vector_release import (
-    RARE,
-    SparseVector,
-    TruncatedVector,
-    check_largest,
-    check_least,
-    half_widths,
-    most_persons,
-    rounding,
-    taken,
-    vector_answer,
-    vector_instance,
-)
+from privacy.papers.vector_program.search import DEFAULT_GAP
+from privacy.papers.vector_release import RARE, SparseVector, VectorMechanism, check_least, rounding
 from privacy.sampling.design import SampleDesign
-from privacy.truncation.control import QUIET, Control
 
 SPLIT = 0.1
 """The share of epsilon that choosing the threshold gets by default; the paper has a fifth."""
@@ -57,7 +41,7 @@ _FAR = 600.0
 
 
 @dataclass(frozen=True)
-class S4SVector:
+class S4SVector(VectorMechanism):
     """One threshold for all groups, chosen by a sparse vector, and the truncated sums with Gaussian noise.
 
     For feasible shares that add up to v, E <= v <= E + h, neighbours' sums are at most tau (v + v' + 1) apart, so
@@ -93,6 +77,7 @@ class S4SVector:
     allowance: float = ALLOWANCE
     confidence: float = 0.95
     name = "s4s_vector"
+    private_scale = True
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -112,32 +97,9 @@ class S4SVector:
             return math.inf
         return _amplified(self._unsampled(order), order, _seen(self.sample)) * (1 + 2.0**-40)
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
-        """Choose a threshold and release all groups.
-
-        Args: as `GroupMeasurement`; G = `n_groups`.
-        Returns: one noisy value per group, of the sample; `noise_scale` is a public bound of the noise, which is
-        private.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
-        Cost: that of `truncated_vector`, and d draws.
-        """
-        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
-
-    def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
-        """The release of a prepared program; it may be asked again, and remembers what it solved."""
-        return self.noised(taken(self, instance, entropy), entropy)
-
-    def noised(self, found: TruncatedVector | None, entropy: Entropy) -> NoisyAnswer:
-        """The release alone: what the chosen threshold left, with noise."""
-
-        def sigma(removed: int) -> float:
-            return self.noise.sigma(self._bound(removed))
-
-        return vector_answer(self, found, sigma, entropy, self._largest_sigma)
-
-    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width) per threshold; n_groups is that of the mechanism."""
-        return half_widths(self, self._largest_sigma)
+    def sigma(self, removed: int, entropy: Entropy) -> float:
+        """The noise for the smooth bound of what was removed: private."""
+        return self.noise.sigma(self._bound(removed))
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
@@ -149,7 +111,7 @@ class S4SVector:
         """
         if self.epsilon >= 1:
             assert self.noise, "it refuses noise too small for its grid, which less epsilon never has"
-        check_largest(self, self._made.most_sigma(self._bound(math.ceil(most_persons(self, RARE) * WHOLE))))
+        self.check_largest(self._made.most_sigma(self._bound(math.ceil(self.most_persons(RARE) * WHOLE))))
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """epsilon at delta when a unit of more tuples than Delta is sure to be in the sample."""
@@ -174,8 +136,9 @@ class S4SVector:
         return _ramp(self.epsilon, self.delta, self.n_groups, self.split, self.allowance, _seen(self.sample))
 
     @cached_property
-    def _largest_sigma(self) -> float:
-        return self.noise.sigma(self._bound(math.ceil(most_persons(self) * WHOLE)))
+    def stated_sigma(self) -> float:
+        """A public bound of the noise, which is private, in multiples of 2 tau."""
+        return self.noise.sigma(self._bound(math.ceil(self.most_persons() * WHOLE)))
 
     def _bound(self, removed: int) -> float:
         """B, and what the grid adds, from steps of 2^-31 persons; it moves by at most the growth of `noise`."""
@@ -237,7 +200,7 @@ def _conditional(divergence: float, order: float, seen: float) -> float:
 
 
 @dataclass(frozen=True)
-class S4SVectorAsPublished:
+class S4SVectorAsPublished(VectorMechanism):
     """A fifth of epsilon for the threshold, the rest for Lemma 4.1.
 
     eps_1 = epsilon / 5, theta = 6 / eps_1 ln(6 / beta), noise of scales 2 / eps_1 and 4 / eps_1;
@@ -260,31 +223,16 @@ class S4SVectorAsPublished:
     beta: float = 0.1
     confidence: float = 0.95
     name = "s4s_vector_as_published"
+    private_scale = True
 
     @property
     def event(self) -> PrivacyEvent:
         """The privacy event that the paper claims, which is not proved."""
         return ApproxDP(self.epsilon, self.delta)
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
-        """Release the sums of one row of weights over all groups; arguments and errors as of `S4SVector.release`."""
-        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
-
-    def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
-        """The release of a prepared program."""
-
-        def sigma(removed: int) -> float:
-            return self.noise.sigma(removed / WHOLE + 1)
-
-        return vector_answer(self, taken(self, instance, entropy), sigma, entropy, self._largest_sigma)
-
-    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width) per threshold."""
-        return half_widths(self, self._largest_sigma)
-
-    def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """epsilon: it rests on no bound."""
-        return self.epsilon
+    def sigma(self, removed: int, entropy: Entropy) -> float:
+        """The noise for the smooth bound of what was removed: private."""
+        return self.noise.sigma(removed / WHOLE + 1)
 
     @cached_property
     def selection(self) -> SparseVector:
@@ -298,5 +246,6 @@ class S4SVectorAsPublished:
         return PublishedSmoothGaussian(self.epsilon * 4 / 5, self.delta, self.n_groups)
 
     @property
-    def _largest_sigma(self) -> float:
-        return self.noise.sigma(most_persons(self) + 1)
+    def stated_sigma(self) -> float:
+        """A public bound of the noise, which is private, in multiples of 2 tau."""
+        return self.noise.sigma(self.most_persons() + 1)

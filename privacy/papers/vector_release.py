@@ -1,14 +1,8 @@
 """What PMSJA and the vector DP-S4S share: the sparse vector over thresholds, the grid, the answer.
 
-What the sparse vector technique leaves of join tuples: one threshold, who is removed there, and exact sums.
-
-The sparse vector technique over thresholds: the first one at which few enough people are removed.
-
-The public grid on which sums of several groups get Gaussian noise at one threshold.
-
-Mechanisms whose noise is designed for the number of groups, which is known once the public domain is read.
-
-The answer of a release in which all groups share one threshold and one scale of Gaussian noise.
+Join tuples enter; a sparse vector takes the first threshold at which few enough people are removed; the exact sums
+that are left there get Gaussian noise on a public grid. The number of groups is known once the public domain is
+read: `PerGroupCount` is such a mechanism before that.
 """
 
 from __future__ import annotations
@@ -17,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -305,124 +299,110 @@ _PRICE = 0.4
 then five prices, as `MOST_MISSED` has it."""
 
 
-class VectorMechanism(Protocol):
-    """A mechanism whose first stage is a sparse vector over thresholds. All of this is public."""
+class VectorMechanism:
+    """A mechanism whose first stage is a sparse vector over thresholds, and whose second is Gaussian noise.
+
+    All but `release`, `released` and `noised` is public. A subclass says what its first stage is (`selection`), and
+    how much noise there is (`sigma`).
+    """
+
+    epsilon: float
+    delta: float
+    n_groups: int
+    ladder: Ladder
+    confidence: float
+    private_scale = False
+    """Is the scale of the noise private, so that `stated_sigma` is shown in its place?"""
 
     @property
     def name(self) -> str:
-        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
-
-    @property
-    def epsilon(self) -> float:
-        """What one release spends, for all groups together."""
-
-    @property
-    def delta(self) -> float:
-        """The delta of one release."""
-
-    @property
-    def n_groups(self) -> int:
-        """d, the public number of groups."""
-
-    @property
-    def ladder(self) -> Ladder:
-        """The public thresholds that the sparse vector goes through."""
-
-    @property
-    def confidence(self) -> float:
-        """The probability that an interval covers what it names, in (0, 1)."""
+        """As in the registry."""
+        raise NotImplementedError
 
     @property
     def selection(self) -> SparseVector:
         """The first stage: a sparse vector over thresholds, with its share of epsilon."""
+        raise NotImplementedError
 
+    @property
+    def stated_sigma(self) -> float:
+        """What the noise exceeds with probability `TAIL` at most, in multiples of 2 tau."""
+        raise NotImplementedError
 
-def taken(by: VectorMechanism, instance: VectorInstance, entropy: Entropy) -> TruncatedVector | None:
-    """What the threshold left that the first stage took. Raises: EntropyFailed; SolverFailed; Cancelled."""
-    return truncated_vector(instance, by.ladder, by.selection.stops(len(by.ladder), entropy))
+    def sigma(self, removed: int, entropy: Entropy) -> float:
+        """The noise in multiples of 2 tau, by how many were removed, in steps; it may draw noise itself."""
+        raise NotImplementedError
 
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """Choose a threshold and release all groups.
 
-def most_persons(by: VectorMechanism, tail: float = TAIL) -> float:
-    """What the number of people removed does not exceed but with probability `tail`. Public."""
-    return by.selection.most_removed(len(by.ladder), tail)
+        Args, raises: as `GroupMeasurement.release`; G = `n_groups`.
+        Cost: that of `truncated_vector`, and d draws.
+        """
+        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
 
+    def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
+        """The release of a prepared program; it may be asked again, and remembers what it solved."""
+        stops = self.selection.stops(len(self.ladder), entropy)
+        return self.noised(truncated_vector(instance, self.ladder, stops), entropy)
 
-def check_largest(by: VectorMechanism, sigma: float) -> None:
-    """Refuse noise of `sigma`, in multiples of 2 tau, that no source draws. Public. Raises: InvalidParameter."""
-    check_scale(VectorGrid(int(by.ladder.units[0]), by.n_groups).scale(sigma))  # in steps it is the same at every tau
+    def noised(self, found: TruncatedVector | None, entropy: Entropy) -> NoisyAnswer:
+        """The second stage alone: the sums that the threshold of the first one left, with noise.
 
+        With the shares s of the people removed at tau, what a larger threshold adds to the sums is a vector of length
+        at most sum_u s_u |x_u|, x_u what u has there: z' - z <= z' sum_u s_u. So doubling tau adds at most 2 tau E.
 
-def vector_answer(
-    by: VectorMechanism,
-    found: TruncatedVector | None,
-    sigma: Callable[[int], float],
-    entropy: Entropy,
-    shown: float | None = None,
-) -> NoisyAnswer:
-    """The second stage: the sums that are left, with noise.
+        Where no threshold was taken, which on any data needs noise of a millionth of all runs and less, it reads no
+        data: zeros, with intervals that exclude nothing.
 
-    With the shares s of the people removed at tau, what a larger threshold adds to the sums is a vector of length
-    at most sum_u s_u |x_u|, x_u what u has there: z' - z <= z' sum_u s_u. So doubling tau adds at most 2 tau E.
+        Raises: EntropyFailed.
+        """
+        if found is None:
+            tau, noise, top = float(self.ladder.taus[-1]), math.inf, math.inf
+            values: NDArray[np.float64] = np.zeros(self.n_groups)
+            low, signal = values.copy(), values.copy()
+        else:
+            grid = VectorGrid(int(self.ladder.units[found.rung]), self.n_groups)
+            drawn, tau = self.sigma(found.removed, entropy), grid.tau
+            values = grid.released(found.sums, drawn, entropy)
+            noise = 2 * tau * (self.stated_sigma if self.private_scale else drawn)
+            half = _reach(noise, self.confidence)
+            low, top = values - half, half + grid.step_weight
+            signal = np.maximum(values, 0.0) / (_PRICE * max(1.0, self.most_persons()) * tau)
+        return NoisyAnswer(
+            values=values,
+            tau=np.full(self.n_groups, tau),
+            noise_scale=np.full(self.n_groups, noise),
+            low=low,
+            high=values + top,
+            confidence=self.confidence,
+            covers="truncated_full",
+            mechanism=self.name,
+            epsilon=self.epsilon,
+            signal=signal,
+            delta=self.delta,
+            noise="gaussian",
+        )
 
-    Args:
-      by: the mechanism that releases.
-      found: what the first stage took.
-      sigma: of the noise in multiples of 2 tau, by how many were removed, in steps; it may draw noise itself.
-      shown: where sigma is private, a public bound that it exceeds with probability `TAIL` at most.
-    Returns: all public.
-    Raises: EntropyFailed.
-    """
-    if found is None:
-        return _no_answer(by)
-    grid = VectorGrid(int(by.ladder.units[found.rung]), by.n_groups)
-    drawn = sigma(found.removed)
-    values = grid.released(found.sums, drawn, entropy)
-    noise = 2 * grid.tau * (drawn if shown is None else shown)
-    half = _reach(noise, by.confidence)
-    return NoisyAnswer(
-        values=values,
-        tau=np.full(by.n_groups, grid.tau),
-        noise_scale=np.full(by.n_groups, noise),
-        low=values - half,
-        high=values + half + grid.step_weight,
-        confidence=by.confidence,
-        covers="truncated_full",
-        mechanism=by.name,
-        epsilon=by.epsilon,
-        signal=np.maximum(values, 0.0) / (_PRICE * max(1.0, most_persons(by)) * grid.tau),
-        delta=by.delta,
-        noise="gaussian",
-    )
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width) per threshold; n_groups is that of the mechanism."""
+        half = _reach(2 * self.stated_sigma, self.confidence)
+        return [(tau, tau * half) for tau in self.ladder.taus.tolist()]
 
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """epsilon: it rests on no bound."""
+        return self.epsilon
 
-def half_widths(by: VectorMechanism, sigma: float) -> list[tuple[float, float]]:
-    """(tau, half-width) per threshold, in normalised weight, for noise of sigma in multiples of 2 tau."""
-    half = _reach(2 * sigma, by.confidence)
-    return [(tau, tau * half) for tau in by.ladder.taus.tolist()]
+    def most_persons(self, tail: float = TAIL) -> float:
+        """What the number of people removed does not exceed but with probability `tail`."""
+        return self.selection.most_removed(len(self.ladder), tail)
+
+    def check_largest(self, sigma: float) -> None:
+        """Refuse noise of `sigma`, in multiples of 2 tau, that no source draws. Raises: InvalidParameter."""
+        finest = VectorGrid(int(self.ladder.units[0]), self.n_groups)
+        check_scale(finest.scale(sigma))  # in steps it is the same at every tau
 
 
 def _reach(sigma: float, confidence: float) -> float:
     """How far Gaussian noise of `sigma` is from 0 at most, in its unit, with probability `confidence` + `TAIL`."""
     return sigma * float(special.ndtri(1 - (1 - confidence - TAIL) / 2)) * (1 + 2.0**-30)
-
-
-def _no_answer(by: VectorMechanism) -> NoisyAnswer:
-    """What is said when no threshold was taken, which on any data needs noise of a millionth of all runs and less.
-
-    It reads no data: zeros, with intervals that exclude nothing.
-    """
-    nothing: NDArray[np.float64] = np.zeros(by.n_groups)
-    return NoisyAnswer(
-        values=nothing,
-        tau=np.full(by.n_groups, float(by.ladder.taus[-1])),
-        noise_scale=np.full(by.n_groups, math.inf),
-        low=nothing.copy(),
-        high=np.full(by.n_groups, math.inf),
-        confidence=by.confidence,
-        covers="truncated_full",
-        mechanism=by.name,
-        epsilon=by.epsilon,
-        signal=nothing.copy(),
-        delta=by.delta,
-        noise="gaussian",
-    )
