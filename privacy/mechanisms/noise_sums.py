@@ -107,13 +107,6 @@ class NoiseSum:
             raise InvalidParameter("a tail lies in [1e-5, 1/2)")
         return _quantile(self, tail)
 
-    def chernoff(self, reach: float) -> float:
-        """An upper bound of P(S > reach), from the moment generating function; reach >= 0."""
-        if not self.laplace:
-            return float(special.ndtr(-reach / self.sigma)) if self.sigma else 0.0
-        part, moments = self._moments
-        return float(np.exp(min(0.0, float(np.min(moments - part * reach)))))
-
     def reach(self, tail: float) -> float:
         """An x with P(S > x) <= tail by Chernoff's inequality."""
         if not self.laplace:

@@ -154,17 +154,6 @@ class SampleAndExplore:
         factor = max(1.0, least / self.drawn)
         return [(tau * factor, width * factor) for tau, width in self.measurement(least).expected_noise()]
 
-    def sampling_deviation(self, total: float, units: int, global_sensitivity: float) -> float:
-        """A bound on the standard deviation that sampling adds, from public hints, in normalised weight.
-
-        n / k times the deviation of a sum over k units drawn without replacement: at most
-        sqrt(n / k (1 - (k - 1) / (n - 1)) GS total), as no unit brings more than GS and all bring the total.
-        """
-        if self.drawn >= units:
-            return 0.0
-        left = 1 - (self.drawn - 1) / (units - 1)
-        return math.sqrt(units / self.drawn * left * global_sensitivity * total)
-
     def _truncated(self, tuples: JoinTuples) -> TruncatedAnswer:
         """The truncated answer of a sample, on the inner mechanism's thresholds."""
         shape = self.inner.at(1.0)
@@ -303,10 +292,6 @@ class RepeatedExploration:
         noise = self.noise(least)
         steps = noise.quantile((1 - self.confidence) / 2, self.drawn)
         return [(self.threshold, (steps + self.drawn / 2) * noise.step_weight * least / self.drawn)]
-
-    def sampling_deviation(self, total: float, units: int) -> float:
-        """A bound on the standard deviation that sampling adds, from public hints: sqrt(n / k C total)."""
-        return math.sqrt(units / self.drawn * self.threshold * total)
 
     @property
     def _threshold_units(self) -> int:

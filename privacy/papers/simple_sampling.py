@@ -392,18 +392,6 @@ class SimpleSampling(Pure):
         noise = self.measurement.expected_noise()
         return [(tau * self.factor, width * self.factor) for tau, width in noise]
 
-    def sampling_deviation(self, total: float, global_sensitivity: float) -> float:
-        """A bound on the standard deviation that sampling adds, from public hints, in normalised weight.
-
-        The variance is the sum over pairs of tuples with an owner in common of w w' (eta^-|common| - 1). A tuple
-        has l owners, and each is an owner of tuples of weight GS at most, so it is at most
-        (eta^-l - 1) l GS total.
-        Args:
-          total: the answer, roughly.
-          global_sensitivity: what one unit adds at most.
-        """
-        return math.sqrt((self.factor - 1) * self.positions * global_sensitivity * total)
-
     def _truncated(self, tuples: CodedJoinTuples) -> TruncatedAnswer:
         """The truncated answer of a sample, on the inner mechanism's thresholds."""
         measurement = self.measurement

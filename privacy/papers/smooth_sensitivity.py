@@ -1,12 +1,7 @@
 """Gaussian noise for smooth bounds on local sensitivity: proved here, and lemma 4.1 as printed.
 
-Gaussian noise in proportion to a smooth bound on local sensitivity, under Renyi differential privacy.
-
-The order and the split of its budget with which smooth sensitivity has the least noise.
-
-The least Gaussian noise for a local sensitivity whose bound moves by at most a constant between neighbours.
-
-Smooth sensitivity as two papers print it, for comparison: never released by a server.
+A public order, a divergence and a dimension enter; how much noise a bound needs leaves, for a bound that moves by at
+most a constant between neighbours. `PublishedSmoothGaussian` is for comparison: a server never releases it.
 """
 
 from __future__ import annotations
@@ -14,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from scipy.optimize import brentq, minimize_scalar
 
 from privacy.errors import InvalidParameter
-from privacy.papers.renyi_sampling import best_order, divergence_budget
+from privacy.papers.renyi_sampling import best_order
 
 SLACK = 2.0**-30
 """gamma is smaller and the noise larger by this: more than all roundings of the floats around them."""
@@ -162,29 +157,6 @@ DESIGN_BOUND = 12.0
 At d = 10, epsilon 3.2 and delta 1e-7 the noise is then within 5% of the least possible of its kind at a bound of 1,
 and within 14% at 31.
 """
-
-
-@lru_cache(maxsize=64)
-def smooth_gaussian(epsilon: float, delta: float, dimension: int, bound: float = DESIGN_BOUND) -> SmoothGaussian:
-    """The measurement worth (epsilon, delta) with the least sigma(bound) over all orders and splits.
-
-    Args:
-      epsilon, delta: what it may spend; epsilon > 0, delta in (0, 1).
-      dimension: d.
-      bound: >= 1. Public: a design for the bound at hand would publish it.
-    Raises: InvalidParameter when no order is worth it.
-    Cost: some 2,000 evaluations of sigma, a quarter of a second.
-    Source: DP-S4S (SIGMOD 2026), section 4.1; privacy.md section 5.
-    """
-
-    def gain(alpha: float) -> float:
-        rho = divergence_budget(epsilon, delta, alpha)
-        return -best_split(dimension, alpha, rho, bound).sigma(bound) if rho > 0 else -math.inf
-
-    best = best_order(gain)
-    if best.value == -math.inf:
-        raise InvalidParameter("no Renyi order is worth this epsilon and delta")
-    return best_split(dimension, best.alpha, divergence_budget(epsilon, delta, best.alpha), bound)
 
 
 def least_noise_order(
@@ -370,58 +342,3 @@ class PublishedSmoothGaussian:
 
     def _log_x(self, alpha: float) -> float:
         return log_x_at(alpha, self.dimension, self._rho(alpha) / 2)
-
-
-@dataclass(frozen=True)
-class NissimGaussian:
-    """SS-G: smooth sensitivity with Gaussian noise under (epsilon, delta), Nissim, Raskhodnikova & Smith, STOC 2007.
-
-    gamma = epsilon / (4 (d + ln(2 / delta))) and sigma = 5 sqrt(2 ln(2 / delta)) / epsilon * G, as Lemma E.1 of the
-    DP-S4S paper states it.
-    """
-
-    epsilon: float
-    delta: float
-    dimension: int
-
-    @property
-    def gamma(self) -> float:
-        """By how much ln G may move between neighbours."""
-        return self.epsilon / (4 * (self.dimension + math.log(2 / self.delta)))
-
-    @property
-    def factor(self) -> float:
-        """sigma / G: the noise for a smooth bound of 1 on local sensitivity."""
-        return 5 * math.sqrt(2 * math.log(2 / self.delta)) / self.epsilon
-
-    def sigma(self, bound: float, growth: float = 1.0) -> float:
-        """The noise at a bound on local sensitivity that moves by at most `growth` between neighbours."""
-        return self.factor * smooth_bound(bound, self.gamma, growth)
-
-
-@dataclass(frozen=True)
-class SmoothNoise:
-    """Noise of a fixed shape for a smooth bound on local sensitivity, as Lemma E.1 of the DP-S4S paper states it.
-
-    Attributes:
-      gamma: by how much the logarithm of the smooth bound may move between neighbours.
-      factor: the scale of the noise for a smooth bound of 1.
-    """
-
-    gamma: float
-    factor: float
-
-
-def nissim_laplace(epsilon: float, delta: float, dimension: int) -> SmoothNoise:
-    """SS-L: Laplace noise of scale 2 / epsilon, under (epsilon, delta)."""
-    return SmoothNoise(epsilon / (4 * (dimension + math.log(2 / delta))), 2 / epsilon)
-
-
-def nissim_cauchy(epsilon: float, dimension: int) -> SmoothNoise:
-    """SS-C: Cauchy noise of scale 6 / epsilon, under epsilon alone: its tails make a delta needless, and a mean void.
-
-    Our copy of the lemma has delta where the constant 6 stands: with the density 1 / (1 + z^2), a shift by s moves
-    the logarithm of the density by at most s, and a dilation by e^t by at most t. So 6 is three times what either
-    needs for one dimension; `nissim_cauchy` keeps the published number, which also holds for more.
-    """
-    return SmoothNoise(epsilon / (6 * dimension), 6 / epsilon)

@@ -1,14 +1,11 @@
 """From a sample to the whole: division by the rate, the sampling error, and whether a sample helps at all.
 
-From a sample's released value to the whole: divide by the rate, and say how far the sample may be off.
-
-Whether sampling join tuples makes an answer better, or only faster: from public numbers alone.
+Released values and public numbers enter, and nothing else is read.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -44,14 +41,11 @@ def scale_up(noisy: NoisyAnswer, rate: float, thresholds: int) -> NoisyAnswer:
     Raises: InvalidParameter.
     Source: Boucheron, Lugosi, Massart, Concentration Inequalities (2013), theorem 6.12; privacy.md section 4.
     """
-    if not 0 < rate <= 1 or thresholds < 1:
-        raise InvalidParameter("a sampling rate lies in (0, 1]")
+    if thresholds < 1:
+        raise InvalidParameter("a mechanism chooses from one threshold or more")
     x = math.log(2 * thresholds / MISS)
     return replace(
-        noisy,
-        values=noisy.values / rate,
-        tau=noisy.tau / rate,
-        noise_scale=noisy.noise_scale / rate,
+        scale_up_noise(noisy, rate),
         low=_least_mean(noisy.low, x) / rate,
         high=_largest_mean(noisy.high, x) / rate,
         confidence=noisy.confidence - MISS,
@@ -115,28 +109,14 @@ class Advice:
     All in units of the largest weight; half-widths at the confidence of the measurements, 95% by default.
 
     Attributes:
-      rate: q in (0, 1].
       noise: of the release, at the smallest threshold that cuts no unit of Delta tuples, divided by q.
       noise_of_all: the same without sampling.
       unit_sampling: of sampling, for one join tuple of weight 1; it grows with the root of their number.
-      tuples: the hint, how many join tuples there are, or None.
     """
 
-    rate: float
     noise: float
     noise_of_all: float
     unit_sampling: float
-    tuples: float | None
-
-    @property
-    def sampling(self) -> float | None:
-        """What sampling adds: 1.96 sqrt((1 - q) / q * tuples), an upper bound as tuples weigh at most 1."""
-        return None if self.tuples is None else self.unit_sampling * math.sqrt(self.tuples)
-
-    @property
-    def total(self) -> float | None:
-        """Noise and sampling error together, which are independent: the root of the sum of squares."""
-        return None if self.sampling is None else math.hypot(self.noise, self.sampling)
 
     @property
     def break_even(self) -> float:
@@ -154,43 +134,23 @@ class Advice:
             return 0.0
         return math.inf if self.unit_sampling == 0 else saved / self.unit_sampling**2
 
-    @property
-    def more_accurate(self) -> bool | None:
-        """Is the sample's answer better than that of all tuples? None without a hint, unless it never is."""
-        if self.break_even == 0:
-            return False
-        return None if self.tuples is None else self.tuples < self.break_even
-
-
-def advise(
-    made: Callable[[float], Noisy], tuples_per_unit: int, rates: Sequence[float], tuples: float | None = None
-) -> tuple[Advice, ...]:
-    """Predict noise and sampling error for a range of sampling rates.
-
-    Args:
-      made: the mechanism for a rate, with its amplified budgets; for 1, without a sample.
-      tuples_per_unit: Delta >= 1, a public bound on the join tuples of one unit.
-      rates: in (0, 1].
-      tuples: a public hint of how many join tuples there are, >= 0.
-    Returns: one for each rate. What is predicted for a unit of Delta tuples is an upper bound for others; how the
-      threshold will be chosen depends on private data.
-    Raises: InvalidParameter.
-    Cost: that of making the measurements.
-    """
-    if tuples_per_unit < 1 or (tuples is not None and not 0 <= tuples < math.inf):
-        raise InvalidParameter("a unit has at least one join tuple, and hints are finite and not negative")
-    if not all(0 < rate <= 1 for rate in rates):
-        raise InvalidParameter("a sampling rate lies in (0, 1]")
-    whole = covering_noise(made(1.0), tuples_per_unit, 1.0)
-    return tuple(_advice(made, tuples_per_unit, rate, whole, tuples) for rate in rates)
-
 
 def advice(sampled: Noisy, whole: Noisy, tuples_per_unit: int, rate: float, n_groups: int = 1) -> Advice:
-    """The same for one rate in (0, 1) and measurements that are at hand, of one of several groups, without a hint."""
+    """Predict noise and sampling error of one of several groups.
+
+    Sampling is off by 1.96 sqrt((1 - q) / q) times the root of the number of join tuples at most, as each weighs at
+    most 1.
+
+    Args:
+      sampled, whole: the mechanism at that rate, with its amplified budgets, and without a sample.
+      tuples_per_unit: Delta >= 1, a public bound on the join tuples of one unit. What is predicted for a unit of
+        Delta tuples is an upper bound for others; how the threshold will be chosen depends on private data.
+      rate: q in (0, 1].
+    """
     noise, noise_of_all = (
         covering_noise(made, tuples_per_unit, here, n_groups) for made, here in ((sampled, rate), (whole, 1.0))
     )
-    return Advice(rate, noise, noise_of_all, _unit_sampling(rate), None)
+    return Advice(noise, noise_of_all, _SIGMAS * math.sqrt((1 - rate) / rate))
 
 
 def covering_noise(measurement: Noisy, tuples_per_unit: int, rate: float, n_groups: int = 1) -> float:
@@ -203,14 +163,3 @@ def covering_noise(measurement: Noisy, tuples_per_unit: int, rate: float, n_grou
     most = min(tuples_per_unit, mean + 4 * math.sqrt(mean * (1 - rate)) + 4 * (rate < 1))
     noise = measurement.expected_noise(n_groups)
     return next((width for tau, width in noise if tau >= most), noise[-1][1]) / rate
-
-
-def _advice(
-    made: Callable[[float], Noisy], tuples_per_unit: int, rate: float, whole: float, tuples: float | None
-) -> Advice:
-    noise = whole if rate == 1 else covering_noise(made(rate), tuples_per_unit, rate)
-    return Advice(rate, noise, whole, _unit_sampling(rate), tuples)
-
-
-def _unit_sampling(rate: float) -> float:
-    return _SIGMAS * math.sqrt((1 - rate) / rate)

@@ -13,12 +13,12 @@ from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import measurement
 from privacy.sampling.design import SampleDesign
-from privacy.sampling.scale_up import MISS, Advice, advice, advise, covering_noise, scale_up
+from privacy.sampling.scale_up import MISS, Advice, advice, covering_noise, scale_up
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.support.simulated_entropy import SimulatedEntropy
 
-RATES = (1.0, 1 / 4, 1 / 64)
+RATES = (1 / 4, 1 / 64)
 
 
 def made(epsilon: float, tuples_per_unit: int, rate: float) -> Measurement:
@@ -26,67 +26,54 @@ def made(epsilon: float, tuples_per_unit: int, rate: float) -> Measurement:
     return measurement("gem", epsilon, 1, whole=True, tuples_per_unit=tuples_per_unit, sample=sample)
 
 
-def advised(epsilon: float, tuples_per_unit: int, tuples: float | None = None) -> tuple[Advice, ...]:
-    return advise(lambda rate: made(epsilon, tuples_per_unit, rate), tuples_per_unit, RATES, tuples)
+def advised(epsilon: float, tuples_per_unit: int, rate: float) -> Advice:
+    here, whole = made(epsilon, tuples_per_unit, rate), made(epsilon, tuples_per_unit, 1.0)
+    return advice(here, whole, tuples_per_unit, rate)
 
 
 def test_reading_everything_has_no_sampling_error() -> None:
-    whole = advised(1.0, 64, 1e6)[0]
-    assert whole.sampling == 0
-    assert whole.noise == whole.noise_of_all == whole.total == covering_noise(made(1.0, 64, 1.0), 64, 1.0)
+    whole = advised(1.0, 64, 1.0)
+    assert whole.unit_sampling == 0
+    assert whole.noise == whole.noise_of_all == covering_noise(made(1.0, 64, 1.0), 64, 1.0)
 
 
 def test_amplification_at_best_pays_for_the_division() -> None:
     """Jensen's inequality; a power of two, so that nothing is gained by closer thresholds."""
     for epsilon in [0.1, 4.0]:
         for tuples_per_unit in [1, 128]:
-            for one in advised(epsilon, tuples_per_unit, 100.0)[1:]:
+            for rate in RATES:
+                one = advised(epsilon, tuples_per_unit, rate)
                 assert one.noise >= (1 - 1e-4) * one.noise_of_all, (epsilon, tuples_per_unit)
                 assert one.break_even <= 1e-4 * one.noise_of_all**2, (epsilon, tuples_per_unit)
-                assert one.more_accurate is (one.break_even > 100), (epsilon, tuples_per_unit)
 
 
 def test_a_threshold_that_lies_closer_is_worth_a_sample_of_small_data() -> None:
     """At Delta = 65 all tuples need the threshold 128; a quarter of them 16, four deviations included 32."""
-    (one,) = advise(lambda rate: made(4.0, 65, rate), 65, [1 / 4])
-    assert 0 < one.break_even < 1e5
-    assert one.more_accurate is None
-    for tuples, better in ((0.0, True), (1e12, False)):
-        assert Advice(one.rate, one.noise, one.noise_of_all, one.unit_sampling, tuples).more_accurate is better
+    assert 0 < advised(4.0, 65, 1 / 4).break_even < 1e5
 
 
 def test_at_the_break_even_both_answers_are_as_good() -> None:
-    for rate in RATES[1:]:
-        one = Advice(rate, 10.0, 30.0, 1.96 * math.sqrt((1 - rate) / rate), None)
-        at = Advice(rate, 10.0, 30.0, one.unit_sampling, one.break_even)
-        assert at.total == pytest.approx(at.noise_of_all), rate
-        assert Advice(rate, 10.0, 30.0, one.unit_sampling, 0.99 * one.break_even).more_accurate is True
-        assert Advice(rate, 10.0, 30.0, one.unit_sampling, 1.01 * one.break_even).more_accurate is False
-        assert Advice(rate, 30.0, 30.0, one.unit_sampling, None).more_accurate is False
+    for rate in RATES:
+        one = Advice(10.0, 30.0, 1.96 * math.sqrt((1 - rate) / rate))
+        assert math.hypot(one.noise, one.unit_sampling * math.sqrt(one.break_even)) == pytest.approx(30.0), rate
+        assert Advice(30.0, 30.0, one.unit_sampling).break_even == 0
+    assert Advice(10.0, 30.0, 0.0).break_even == math.inf
 
 
 def test_a_simulation_is_off_by_what_was_predicted() -> None:
     """400 units of 50 tuples; the mechanism is given the covering threshold alone."""
     rate, tuples, runs = 1 / 4, 20_000, 20_000
-    made_here = made(1.0, 50, rate)
-    (one,) = advise(lambda r: made(1.0, 50, r), 50, [rate], tuples)
+    made_here, one = made(1.0, 50, rate), advised(1.0, 50, rate)
     generator = np.random.default_rng(1)
     drawn = generator.binomial(50, rate, (runs, 400))
     covering = next(tau for tau, width in made_here.expected_noise() if width / rate == one.noise)
     kept = np.minimum(drawn, covering).sum(axis=1)
     scale = one.noise * rate / math.log(20)  # 95% of a Laplace distribution
     values = (kept + generator.laplace(0, scale, runs)) / rate
-    assert one.total is not None
-    assert np.quantile(np.abs(values - tuples), 0.95) == pytest.approx(one.total, rel=0.1)
+    total = math.hypot(one.noise, one.unit_sampling * math.sqrt(tuples))
+    assert np.quantile(np.abs(values - tuples), 0.95) == pytest.approx(total, rel=0.1)
     table = np.broadcast_to(np.minimum(50 * ONE, made_here.ladder.units) * 400, (5, len(made_here.ladder)))
     assert made_here.release(TabulatedAnswer(table, made_here.ladder), SimulatedEntropy(2)).values.shape == (5,)
-
-
-def test_one_rate_with_measurements_at_hand_and_refuses_what_cannot_be() -> None:
-    assert advice(made(1.0, 64, 1 / 4), made(1.0, 64, 1.0), 64, 1 / 4) == advised(1.0, 64)[1]
-    for bound, rates, tuples in [(0, [0.5], 1), (1, [0.0], 1), (1, [1.5], 1), (1, [0.5], -1)]:
-        with pytest.raises(InvalidParameter):
-            advise(lambda rate: made(1.0, 1, rate), bound, rates, tuples)
 
 
 def released(values: NDArray[np.float64], reach: float, *, high: float | None = None) -> NoisyAnswer:

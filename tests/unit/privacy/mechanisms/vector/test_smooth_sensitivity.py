@@ -13,17 +13,14 @@ from privacy.errors import InvalidParameter
 from privacy.papers.renyi_sampling import divergence_budget
 from privacy.papers.smooth_sensitivity import (
     GaussianRamp,
-    NissimGaussian,
     PublishedSmoothGaussian,
     SmoothGaussian,
     least_noise_order,
     log_x_at,
-    nissim_cauchy,
-    nissim_laplace,
     shrinking_divergence,
     smooth_bound,
-    smooth_gaussian,
 )
+from tests.support.vector_study.smooth_noise import NissimGaussian, smooth_gaussian
 from tests.unit.privacy.mechanisms.vector.gaussian_divergence import divergence, integrated
 from tests.unit.privacy.refusals import refuses_calls
 
@@ -126,28 +123,6 @@ def test_ss_g_is_lemma_e_1() -> None:
     refuses_calls(SmoothGaussian, (0, 2.0, 1.0, 0.5), (1, 1.0, 1.0, 0.5), (1, 2.0, 0.0, 0.5), (1, 2.0, 1.0, 1.0))
     refuses_calls(PublishedSmoothGaussian, (1.0, 1e-7, 10, 2.0))
     refuses_calls(smooth_gaussian, (1e-9, 1e-300, 1))
-
-
-def test_cauchy_noise_of_the_published_scale_is_pure() -> None:
-    """All ratios of densities at neighbours: bounds a factor of e^gamma apart, answers the smaller of them."""
-    half = np.geomspace(1e-6, 1e9, 4000)
-    z = np.concatenate([-half[::-1], half])
-    for epsilon in (0.1, 1.0, 4.0):
-        noise = nissim_cauchy(epsilon, 1)
-        for bound in (1.0, math.exp(noise.gamma), math.exp(-noise.gamma)):
-            here, there = noise.factor, noise.factor * bound
-            moved = np.log(here / (here**2 + z**2)) - np.log(there / (there**2 + (z - min(1.0, bound)) ** 2))
-            assert np.abs(moved).max() <= epsilon, (epsilon, bound)
-
-
-def test_laplace_noise_of_the_published_scale_keeps_epsilon_but_for_delta() -> None:
-    noise, delta = nissim_laplace(1.0, 1e-3, 1), 1e-3
-    wide, narrow = noise.factor * math.exp(noise.gamma), noise.factor
-    z = np.linspace(-400, 400, 400_001)
-    for (one, at), (other, to) in (((narrow, 0.0), (wide, 1.0)), ((wide, 0.0), (narrow, 1.0))):
-        first = np.exp(-np.abs(z - at) / one) / (2 * one)
-        second = np.exp(-np.abs(z - to) / other) / (2 * other)
-        assert np.maximum(first - math.e * second, 0).sum() * (z[1] - z[0]) <= delta
 
 
 @cache
