@@ -8,8 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+class Private:
+    """What holds private values: no repr shows them. Dataclasses of this base have `repr=False`."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(<private>)"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class OwnerColumn:
+class OwnerColumn(Private):
     """One owner position of the join: the privacy unit behind each tuple, or none.
 
     Attributes:
@@ -22,74 +29,59 @@ class OwnerColumn:
     keys: NDArray[np.generic]
     missing: NDArray[np.bool_]
 
-    def __repr__(self) -> str:
-        return f"OwnerColumn(relation={self.relation!r}, <private>)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JoinTuples:
-    """What the backend returned: one row per distinct (provenance, group), weights summed in SQL.
+class OwnedTuples(Private):
+    """What the backend returned: join tuples with their owners and groups.
 
     Attributes:
       owners: one column per owner position; several may name the same relation (a self-join).
       group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
       n_groups: number of public groups, 1 without GROUP BY.
+    """
+
+    owners: tuple[OwnerColumn, ...]
+    group: NDArray[np.int64]
+    n_groups: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JoinTuples(OwnedTuples):
+    """Join tuples to be added up: one row per distinct (provenance, group), weights summed in SQL.
+
+    Attributes:
       weights: (k, m) int64 units of 2^-30 W, >= 0, one row per release.
     """
 
-    owners: tuple[OwnerColumn, ...]
-    group: NDArray[np.int64]
-    n_groups: int
     weights: NDArray[np.int64]
-
-    def __repr__(self) -> str:
-        return f"JoinTuples(owners={len(self.owners)}, releases={len(self.weights)}, <private>)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DistinctTuples:
+class DistinctTuples(OwnedTuples):
     """Join tuples that each carry one value, of which the distinct ones are counted.
 
     Attributes:
-      owners: one column per owner position; several may name the same relation (a self-join).
-      group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
-      n_groups: number of public groups, 1 without GROUP BY.
       value: (m,) int64 >= 0, equal exactly where the values are; -1: nothing to count (NULL, or filtered out).
     """
 
-    owners: tuple[OwnerColumn, ...]
-    group: NDArray[np.int64]
-    n_groups: int
     value: NDArray[np.int64]
-
-    def __repr__(self) -> str:
-        return f"DistinctTuples(owners={len(self.owners)}, <private>)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankedTuples:
+class RankedTuples(OwnedTuples):
     """Join tuples by the value whose ranks are asked for: one row per distinct owners, group and value.
 
     Attributes:
-      owners: one column per owner position; several may name the same relation (a self-join).
-      group: (m,) int64 index into the public list of groups, in [0, n_groups); -1: outside the domain.
-      n_groups: number of public groups, 1 without GROUP BY.
       value: (m,) int64 place on the public grid; -1: none (NULL).
       rows: (m,) int64 how many join tuples count, in [0, 2^32].
     """
 
-    owners: tuple[OwnerColumn, ...]
-    group: NDArray[np.int64]
-    n_groups: int
     value: NDArray[np.int64]
     rows: NDArray[np.int64]
 
-    def __repr__(self) -> str:
-        return f"RankedTuples(owners={len(self.owners)}, <private>)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompactJoinTuples:
+class CompactJoinTuples(Private):
     """Join tuples with integer-coded privacy units, equal provenance sets merged, in canonical order.
 
     Attributes:
@@ -108,12 +100,9 @@ class CompactJoinTuples:
     n_groups: int
     weights: NDArray[np.int64]
 
-    def __repr__(self) -> str:
-        return f"CompactJoinTuples(releases={len(self.weights)}, <private>)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CodedJoinTuples:
+class CodedJoinTuples(Private):
     """Join tuples with numbered owners, side by side by group, in the order of their rows and unmerged.
 
     A member is a privacy unit in one group: a unit that occurs in two groups is two members.
@@ -141,6 +130,3 @@ class CodedJoinTuples:
     def n_groups(self) -> int:
         """Number of public groups G."""
         return len(self.row_start) - 1
-
-    def __repr__(self) -> str:
-        return f"CodedJoinTuples(releases={len(self.weights)}, <private>)"

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import EntropyFailed, InvalidParameter
+from privacy.join_tuples import Private
 
 CHOICE, INTERVAL = 0.15, 0.2
 """The shares of epsilon of the choice of tau and of the intervals; the ranks have the rest. With a
@@ -158,7 +159,7 @@ SLACK = 2.0**-25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranks:
+class Ranks(Private):
     """The offsets of one group's values from the rank that is asked for (`Rank`). Private.
 
     Attributes:
@@ -180,9 +181,6 @@ class Ranks:
     def draw(self, gamma: float, points: Iterator[int]) -> int:
         """`draw_code` by the next point."""
         return draw_code(self, gamma, next(points))
-
-    def __repr__(self) -> str:
-        return "Ranks(<private>)"
 
 
 def uniform(entropy: Entropy, size: int) -> list[int]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CodedJoinTuples, JoinTuples, RankedTuples
+from privacy.join_tuples import CodedJoinTuples, JoinTuples, Private, RankedTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.rank import POINT_BITS, Rank, Ranks, weight_of
 from privacy.truncation.codes import owner_codes
@@ -32,7 +32,7 @@ _MOST_WEIGHT = 1 << 41
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OwnRows:
+class OwnRows(Private):
     """The rows of one owner each that count. Private.
 
     Attributes:
@@ -141,9 +141,6 @@ class OwnRows:
             levels = [np.concatenate([np.zeros(1, np.int64), np.cumsum(total[here])]) for total in totals]
             yield distinct[here] - one * self.n_codes, levels
 
-    def __repr__(self) -> str:
-        return "OwnRows(<private>)"
-
 
 def _sides(levels: Sequence[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
     """By turns what lies below each place, and what lies above it."""
@@ -189,7 +186,7 @@ class Sharing:
         return n_groups if self.groups_per_unit is None else min(self.groups_per_unit, n_groups)
 
 
-class SharedRows:
+class SharedRows(Private):
     """The rows of several owners each that count, in the order of their values in each group. Private."""
 
     def __init__(self, tuples: RankedTuples, n_codes: int, sharing: Sharing) -> None:
@@ -230,9 +227,6 @@ class SharedRows:
                 units=coded.units[first:last],
             )
             yield GroupRows(one, self._value[here], self._n_codes, tau, self._sharing)
-
-    def __repr__(self) -> str:
-        return "SharedRows(<private>)"
 
 
 class GroupRows:
@@ -301,7 +295,7 @@ class GroupRows:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedRanks:
+class SharedRanks(Private):
     """The offsets of one group's values from one rank, each known when it is asked for. Private.
 
     Place i in [0, r] is that of the values from codes[i - 1] up to below codes[i].
@@ -345,9 +339,6 @@ class SharedRanks:
             weight = law.weight(code)
             if bound * next(points) >> POINT_BITS < weight:
                 return code
-
-    def __repr__(self) -> str:
-        return "SharedRanks(<private>)"
 
 
 class _Bounds:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.exact import float_at_least
+from privacy.join_tuples import Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.scores import SENSITIVITY, ExceedanceScores, Scores, selection_noise
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -145,7 +146,7 @@ class SelectionSettings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Choice:
+class Choice(Private):
     """The threshold of each group and the value there. Private until noise is added to the values.
 
     Attributes:
@@ -155,9 +156,6 @@ class Choice:
 
     index: NDArray[np.intp]
     values: NDArray[np.int64]
-
-    def __repr__(self) -> str:
-        return "Choice(<private>)"
 
 
 def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp]) -> NDArray[np.int64]:

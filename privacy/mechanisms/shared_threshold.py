@@ -21,6 +21,7 @@ from privacy.accounting.event import ApproxDP, PrivacyEvent
 from privacy.entropy import Entropy, check_scale
 from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, check_gap, check_groups, groups_reached
+from privacy.join_tuples import Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.measurement import OfBudget
@@ -41,7 +42,7 @@ from privacy.truncation.truncated_answer import CountedAnswer, TruncatedAnswer
 from privacy.units import saturating_sums
 
 
-class SummedAnswer:
+class SummedAnswer(Private):
     """floor(sum_f v(f, tau) / L0): a TruncatedAnswer of one group.
 
     Sensitivity: at most (1 + gap) tau rounded up to a unit, as that of one group: at most L0 groups move by
@@ -113,9 +114,6 @@ class SummedAnswer:
     def _added(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
         return np.asarray(saturating_sums(columns.ravel(), values.ravel(), values.shape[1])[None])
-
-    def __repr__(self) -> str:
-        return "SummedAnswer(<private>)"
 
 
 SHARED_SELECTION = SelectionSettings(split=0.2)

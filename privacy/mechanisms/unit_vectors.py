@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CodedJoinTuples
+from privacy.join_tuples import CodedJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.ladder import Ladder
 from privacy.mechanisms.noise import ThresholdNoise
@@ -162,7 +162,7 @@ def loads_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> NDAr
     return added
 
 
-class UnitVectors:
+class UnitVectors(Private):
     """C(x) = x min(1, tau / |x|) of what every unit has in all groups, |x| the sum of sizes, or the Euclidean length.
 
     Sensitivity: tau in that norm, rounding included. When a unit comes or goes, all that it has does (privacy.md
@@ -231,6 +231,3 @@ class UnitVectors:
         return scaled_sums(
             self._start, self._group, self._loads, step, tau_units // step, self._n_groups, self._euclidean
         )
-
-    def __repr__(self) -> str:
-        return "UnitVectors(<private>)"

@@ -20,7 +20,7 @@ from privacy.accounting.event import ORDERS, PrivacyEvent, PureDP, RenyiCurve
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, check_gap, check_groups, exact_epsilon, float_at_least, group_epsilon
-from privacy.join_tuples import JoinTuples
+from privacy.join_tuples import JoinTuples, Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.noise import GaussianThresholdNoise, ThresholdNoise, rungs
@@ -84,7 +84,7 @@ def pure_budgets(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SeparateAnswers:
+class SeparateAnswers(Private):
     """A TruncatedAnswer whose thresholds know nothing of each other: values need not grow along the ladder.
 
     Attributes:
@@ -125,9 +125,6 @@ class SeparateAnswers:
     def solve(self, group: int, index: int) -> int:
         """The value of one cell."""
         return self.answers[index].solve(group, 0)
-
-    def __repr__(self) -> str:
-        return "SeparateAnswers(<private>)"
 
 
 class SampleRace:

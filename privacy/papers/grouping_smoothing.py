@@ -29,12 +29,13 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import exact_epsilon, float_at_least
+from privacy.join_tuples import Private
 from privacy.mechanisms.measurement import Pure
 from privacy.sampling.draws import MAX_COUNT, Draws
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Incidence:
+class Incidence(Private):
     """Pairs of a unit and a key, none twice, no unit at more than `most` keys. Private, and shown by no repr.
 
     Sensitivity: when a unit comes or goes, so do its keys, `most` of them at most. Given the order that was drawn
@@ -51,9 +52,6 @@ class Incidence:
     keys: NDArray[np.int64]
     n_keys: int
     most: int
-
-    def __repr__(self) -> str:
-        return "Incidence(<private>)"
 
     @property
     def moved(self) -> int:

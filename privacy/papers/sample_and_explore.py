@@ -18,7 +18,7 @@ from privacy.accounting.event import ApproxDP, PrivacyEvent, PureDP
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, exact, exact_epsilon, float_at_least
-from privacy.join_tuples import JoinTuples
+from privacy.join_tuples import JoinTuples, Private
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.noise import IntegerNoise
 from privacy.noisy_answer import NoisyAnswer
@@ -32,7 +32,7 @@ from privacy.units import ONE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExploredTuples:
+class ExploredTuples(Private):
     """What does not depend on the draw. Private, and shown by no repr.
 
     Attributes:
@@ -42,9 +42,6 @@ class ExploredTuples:
 
     tuples: Explorable
     whole: TruncatedAnswer | None
-
-    def __repr__(self) -> str:
-        return "ExploredTuples(<private>)"
 
 
 @dataclass(frozen=True)

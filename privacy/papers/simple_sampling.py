@@ -25,7 +25,7 @@ from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon
-from privacy.join_tuples import CodedJoinTuples, JoinTuples
+from privacy.join_tuples import CodedJoinTuples, JoinTuples, Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Fixed, Gem
@@ -290,7 +290,7 @@ _PART_BITS = 31
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InducibleTuples:
+class InducibleTuples(Private):
     """What does not depend on the draw. Private.
 
     Attributes:
@@ -300,9 +300,6 @@ class InducibleTuples:
 
     tuples: CodedJoinTuples
     whole: TruncatedAnswer | None
-
-    def __repr__(self) -> str:
-        return "InducibleTuples(<private>)"
 
 
 @dataclass(frozen=True)

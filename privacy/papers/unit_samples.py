@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
+from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn, Private
 from privacy.kernel import kernel
 from privacy.truncation.codes import NOBODY, owner_codes
 from privacy.units import MAX_UNITS, saturating_sums
@@ -117,7 +117,7 @@ def _stays(members: NDArray[np.int32], kept: NDArray[np.bool_], stays: NDArray[n
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explorable:
+class Explorable(Private):
     """Join tuples by first owner. Private. Made once, drawn from many times.
 
     Attributes:
@@ -134,9 +134,6 @@ class Explorable:
     starts: NDArray[np.int64]
     loads: NDArray[np.int64]
     n_units: int
-
-    def __repr__(self) -> str:
-        return "Explorable(<private>)"
 
     def loads_of(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
         """(k,) the total weight that each drawn unit brings; 0 for units that are nobody's first owner.

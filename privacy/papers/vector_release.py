@@ -21,7 +21,7 @@ from privacy.accounting.event import ApproxDP, PrivacyEvent
 from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import exact_epsilon
-from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples, OwnerColumn
+from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples, OwnerColumn, Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.measurement import ServedGroupMeasurement
 from privacy.noisy_answer import NoisyAnswer
@@ -34,7 +34,7 @@ from privacy.units import ONE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TruncatedVector:
+class TruncatedVector(Private):
     """The truncated answer at the threshold that was taken.
 
     Attributes:
@@ -47,9 +47,6 @@ class TruncatedVector:
     rung: int
     removed: int
     sums: tuple[int, ...]
-
-    def __repr__(self) -> str:
-        return "TruncatedVector(<private>)"
 
 
 def truncated_vector(instance: VectorInstance, ladder: Ladder, stops: NDArray[np.int64]) -> TruncatedVector | None:

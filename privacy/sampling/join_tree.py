@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import TooLarge
+from privacy.join_tuples import Private
 from privacy.sampling.draws import MAX_THINGS
 
 _CLOSE = 4
@@ -16,7 +17,7 @@ _CLOSE = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TreePart:
+class TreePart(Private):
     """The rows of one part of a join, and how they meet those of the part above. Private.
 
     Attributes:
@@ -31,9 +32,6 @@ class TreePart:
     parent: int = -1
     own: Sequence[NDArray[np.int64]] = ()
     above: Sequence[NDArray[np.int64]] = ()
-
-    def __repr__(self) -> str:
-        return f"TreePart(parent={self.parent}, <private>)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import OwnerColumn
+from privacy.join_tuples import OwnerColumn, Private
 from privacy.kernel import kernel
 
 _DIGIT = 8
@@ -276,8 +276,8 @@ def _write_ranks(keys: NDArray[np.int64], places: NDArray[np.integer], first: in
 _WORD = 63
 
 
-@dataclass(frozen=True)
-class KeyFormat:
+@dataclass(frozen=True, repr=False)
+class KeyFormat(Private):
     """Fields of fixed width, the group first, then the owners ascending, those that are missing as 0 at the end.
 
     Attributes:
@@ -313,9 +313,6 @@ class KeyFormat:
         """Width of a word."""
         fields = int(self.ends[word + 1] - self.ends[word])
         return fields * self.code_bits + (self.group_bits if word == 0 else 0)
-
-    def __repr__(self) -> str:
-        return "KeyFormat(<private>)"
 
 
 def provenance_keys(

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CompactJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
+from privacy.join_tuples import CompactJoinTuples, DistinctTuples, JoinTuples, OwnerColumn, Private
 from privacy.ladder import Ladder
 from privacy.truncation.encode import compact
 from privacy.truncation.programs.program import Incidence, PreparedProgram, fair_share
@@ -35,7 +35,7 @@ from privacy.units import MAX_UNITS, ONE, saturating_add, saturating_sums
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Segments:
+class Segments(Private):
     """Values of many groups side by side.
 
     Attributes:
@@ -68,12 +68,9 @@ class Segments:
         first = np.flatnonzero(begins)
         return self.groups[first], first
 
-    def __repr__(self) -> str:
-        return "Segments(<private>)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupInstance:
+class GroupInstance(Private):
     """The tuples of positive weight; a unit that occurs in two groups is two members.
 
     So the groups share nothing, and one pass over arrays serves them all.
@@ -141,9 +138,6 @@ class GroupInstance:
     def _members(self) -> Segments:
         return Segments(self.member_group, self.n_groups)
 
-    def __repr__(self) -> str:
-        return "GroupInstance(<private>)"
-
 
 def group_instance(tuples: CompactJoinTuples, release: int) -> GroupInstance:
     """Take one release apart into its groups. Cost: linear for one group, a sort of the owners otherwise."""
@@ -175,7 +169,7 @@ _VALUES = ""  # no privacy-unit relation has an empty name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DistinctInstance:
+class DistinctInstance(Private):
     """One count of distinct values as a block of independent programs, one per group.
 
     Attributes:
@@ -205,9 +199,6 @@ class DistinctInstance:
         program = self.graph.program(group, tau)
         caps = np.where(_is_value(program.incidence), ONE, program.caps)
         return PreparedProgram(np.minimum(program.weights, tau), program.incidence, caps)
-
-    def __repr__(self) -> str:
-        return "DistinctInstance(<private>)"
 
 
 def distinct_instance(tuples: DistinctTuples) -> DistinctInstance:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
+from privacy.join_tuples import Private
 from privacy.ladder import Ladder
 from privacy.truncation.truncated_answer import TabulatedAnswer, truncated_at
 from privacy.units import MAX_UNITS, WEIGHT_BITS, saturating_sums
@@ -32,7 +33,7 @@ def histogram_thresholds(ladders: Iterable[Ladder], bound: int | None = None) ->
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LoadHistogram:
+class LoadHistogram(Private):
     """How many units have how much in each group: m rows, each of a sum, a group and an interval of loads. Private.
 
     Attributes:
@@ -69,12 +70,9 @@ class LoadHistogram:
         if not all(within):
             raise InvalidParameter("a histogram of loads counts units and adds up weights")
 
-    def __repr__(self) -> str:
-        return f"LoadHistogram(sums={self.n_sums}, <private>)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LoadsOfSum:
+class LoadsOfSum(Private):
     """One of the sums of a histogram (`TruncatedSum`).
 
     Attributes:
@@ -124,9 +122,6 @@ class LoadsOfSum:
         cell = self.histogram.group[here] * width + self.histogram.interval[here]
         return saturating_sums(cell, column[here], self.n_groups * width).reshape(self.n_groups, width)
 
-    def __repr__(self) -> str:
-        return "LoadsOfSum(<private>)"
-
 
 def _within(column: NDArray[np.int64], least: int, most: int) -> bool:
     return not len(column) or (int(column.min()) >= least and int(column.max()) <= most)
@@ -143,7 +138,7 @@ _MOST_STEPS = 1 << 61
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LengthHistogram:
+class LengthHistogram(Private):
     """What units of each length have in each group, and their shares of it: m rows. Private.
 
     Attributes:
@@ -173,12 +168,9 @@ class LengthHistogram:
             rows = self.sums, self.group, self.interval, none, column
             LoadHistogram(*rows, self.n_groups, self.lengths.n_sums, self.lengths.thresholds)
 
-    def __repr__(self) -> str:
-        return f"LengthHistogram(sums={self.lengths.n_sums}, <private>)"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorsOfSum:
+class VectorsOfSum(Private):
     """C(x) = x min(1, tau / |x|) of what every unit has in all groups, for one of the sums of a histogram.
 
     A unit of length |x| <= tau is kept whole. Any other is kept as tau r_f / 2^30 in group f, r_f its shares there,
@@ -238,6 +230,3 @@ class VectorsOfSum:
             for left, part in zip(kept, shares, strict=True)
         )
         return np.fromiter((min(one, _MOST_STEPS) for one in scaled), np.int64, self.n_groups)
-
-    def __repr__(self) -> str:
-        return "VectorsOfSum(<private>)"

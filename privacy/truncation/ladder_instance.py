@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CodedJoinTuples
+from privacy.join_tuples import CodedJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.ladder import Ladder
 from privacy.truncation.codes import KeyFormat, sort_keys
@@ -68,7 +68,7 @@ ALIKE = Capacities()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MemberCapacities:
+class MemberCapacities(Private):
     """The capacity of every member at every threshold.
 
     Attributes:
@@ -89,9 +89,6 @@ class MemberCapacities:
         if len(self.table) == 1:
             return [(None, self.table[0])]
         return [(self.kind == kind, self.table[kind]) for kind in range(len(self.table))]
-
-    def __repr__(self) -> str:
-        return "MemberCapacities(<private>)"
 
 
 def member_capacities(tuples: CodedJoinTuples, ladder: Ladder, capacities: Capacities) -> MemberCapacities:
@@ -114,7 +111,7 @@ def member_capacities(tuples: CodedJoinTuples, ladder: Ladder, capacities: Capac
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reduced:
+class Reduced(Private):
     """min(MAX_UNITS, the optimum) is min(MAX_UNITS, `settled` plus the optimum of `core`).
 
     Attributes:
@@ -124,9 +121,6 @@ class Reduced:
 
     settled: int
     core: PreparedProgram | None
-
-    def __repr__(self) -> str:
-        return "Reduced(<private>)"
 
 
 class Instance(Protocol):
@@ -152,7 +146,7 @@ class Programs(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WholePrograms:
+class WholePrograms(Private):
     """Programs of which nothing is settled: all of the tuples of a group are the core.
 
     Attributes:
@@ -172,9 +166,6 @@ class WholePrograms:
         """The program of a cell with nothing settled beforehand: threshold ladder.units[index], one group."""
         program = self.programs.program(group, int(self.ladder.units[index]))
         return Reduced(0, program if len(program.weights) else None)
-
-    def __repr__(self) -> str:
-        return "WholePrograms(<private>)"
 
 
 def canonical_core(
@@ -328,7 +319,7 @@ def _renumber(units: NDArray[np.int64], caps: NDArray[np.int64]) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LadderInstance:
+class LadderInstance(Private):
     """A block of independent programs, one per group; a unit that occurs in two groups is two members.
 
     The level of a member is the number of thresholds at which its capacity, tau or more, is below its load, so it
@@ -343,7 +334,7 @@ class LadderInstance:
                     + the optimum over the tuples with two binding owners and more, with the caps that are left.
 
     Those tuples are the ones whose second-highest level exceeds j. They are filed by that level, so that they are a
-    prefix of their group's file (TupleFile). What only u cuts is the weight T_u of the tuples whose top owner is u
+    prefix of their group's file (`LevelIndex`). What only u cuts is the weight T_u of the tuples whose top owner is u
     less the part of it in the prefix, in exact integers.
     A load that saturates belongs to a unit that alone allows MAX_UNITS, so the answer saturates as well.
 
@@ -397,9 +388,6 @@ class LadderInstance:
         )
         settled = int(self.whole[group, index]) + int(filled)
         return Reduced(settled, canonical_core(owners, weights, caps))
-
-    def __repr__(self) -> str:
-        return "LadderInstance(<private>)"
 
 
 def ladder_instance(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
+from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.ladder import Ladder
 from privacy.truncation.ladder_instance import Instance, Reduced
@@ -155,7 +156,7 @@ def no_quick_way(group: int, index: int) -> int | None:
     return None
 
 
-class LazyAnswer:
+class LazyAnswer(Private):
     """A TruncatedAnswer: v in [fbar - gap * tau, fbar], each cell a function of (data, group, tau) alone.
 
     The value of a cell comes from the first of: its cheap bounds when they are close enough; the bounds of its core,
@@ -344,6 +345,3 @@ class LazyAnswer:
         unknown = ~self._known[group]
         self._low[group, unknown] = np.maximum(low - self._slack, 0)[unknown]
         self._high[group, unknown] = high[unknown]
-
-    def __repr__(self) -> str:
-        return "LazyAnswer(<private>)"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.units import MAX_UNITS
 
@@ -278,7 +279,7 @@ Slice = tuple[NDArray[np.int32], NDArray[np.int64]]
 
 
 @dataclass(eq=False, repr=False)
-class LevelIndex:
+class LevelIndex(Private):
     """Tuples by group and falling second-highest level: those of one group at one threshold are a prefix.
 
     Mechanisms ask about high thresholds, which cut few tuples twice. So only the levels above the lowest threshold
@@ -334,6 +335,3 @@ class LevelIndex:
             self._weights,
         )
         self._floor = floor
-
-    def __repr__(self) -> str:
-        return "TupleFile(<private>)"

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.join_tuples import CodedJoinTuples, DistinctTuples
+from privacy.join_tuples import CodedJoinTuples, DistinctTuples, Private
 from privacy.ladder import Ladder
 from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.distinct import distinct_bounds, distinct_instance
@@ -159,7 +159,7 @@ class TruncatedSum(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TuplesOfSum:
+class TuplesOfSum(Private):
     """A TruncatedSum of join tuples.
 
     Attributes:
@@ -193,9 +193,6 @@ class TuplesOfSum:
         weights = np.ascontiguousarray(self.tuples.weights[self.row])
         loads = add_loads(self.tuples.members, weights, len(self.tuples.units))
         return positive_in_groups(loads, self.tuples.member_start)
-
-    def __repr__(self) -> str:
-        return "TuplesOfSum(<private>)"
 
 
 def positive_in_groups(loads: NDArray[np.int64], member_start: NDArray[np.int64]) -> NDArray[np.int64]:

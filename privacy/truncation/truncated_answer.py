@@ -15,6 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.join_tuples import Private
 from privacy.ladder import Ladder
 from privacy.units import MAX_UNITS, saturating_sums
 
@@ -68,7 +69,7 @@ class CountedAnswer(TruncatedAnswer, Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TabulatedAnswer:
+class TabulatedAnswer(Private):
     """A TruncatedAnswer with every value at hand.
 
     Attributes:
@@ -98,9 +99,6 @@ class TabulatedAnswer:
     def solve(self, group: int, index: int) -> int:
         """The value of one cell."""
         return int(self.values[group, index])
-
-    def __repr__(self) -> str:
-        return "TabulatedAnswer(<private>)"
 
 
 def answer_of_loads(
@@ -161,7 +159,7 @@ def _added_up(cells: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StartingBounds:
+class StartingBounds(Private):
     """Bounds for every group and threshold, and how far fbar is proportional to tau.
 
     Attributes:
@@ -199,6 +197,3 @@ class StartingBounds:
             doubled = np.minimum(upper[:, column - 1], MAX_UNITS >> 1) << 1
             np.minimum(upper[:, column], doubled, out=upper[:, column])
         return self
-
-    def __repr__(self) -> str:
-        return "StartingBounds(<private>)"

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.join_tuples import CompactJoinTuples
+from privacy.join_tuples import CompactJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.truncation.control import QUIET, Control
 from privacy.units import exact_sum
@@ -232,7 +232,7 @@ _SCALES = (1.0, 0.99, 0.97, 0.94, 0.9)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DualPoint:
+class DualPoint(Private):
     """A feasible point of the dual, with everything in multiples of the threshold it was found for.
 
     Attributes:
@@ -269,9 +269,6 @@ class DualPoint:
         cost = self.cost
         return tuple(Line(scale * gain - _excess(scale * prices), scale * cost) for scale in _SCALES)
 
-    def __repr__(self) -> str:
-        return "DualPoint(<private>)"
-
 
 def _excess(prices: NDArray[np.float64]) -> float:
     """sum_v max(0, a_v - 1), rounded up."""
@@ -279,7 +276,7 @@ def _excess(prices: NDArray[np.float64]) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Line:
+class Line(Private):
     """E(ratio * tau) >= level - slope * ratio for every ratio >= 0: a supporting line, as E is convex in tau."""
 
     level: float
@@ -290,9 +287,6 @@ class Line:
         bound = self.level - self.slope * ratio
         doubt = (abs(self.level) + self.slope * ratio) * 2.0**-50
         return max(0, math.floor((bound - doubt) * WHOLE))
-
-    def __repr__(self) -> str:
-        return "Line(<private>)"
 
 
 PAIRWISE = 2.0**-45
@@ -305,7 +299,7 @@ def relative_rounding(m: int | NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CertificatePass:
+class CertificatePass(Private):
     """What neither a core nor a sample can say about the whole.
 
     Attributes:
@@ -317,9 +311,6 @@ class CertificatePass:
     lengths: NDArray[np.float64]
     gain: float
     prices: NDArray[np.float64]
-
-    def __repr__(self) -> str:
-        return "CertificatePass(<private>)"
 
 
 def certificate_pass(

@@ -37,6 +37,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array, diags_array
 
 from privacy.errors import SolverFailed
+from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.papers.vector_program.certificate import DualPoint, on_grid, raised
 from privacy.papers.vector_program.patterns import Core, loads_at, weights_left_at
@@ -50,7 +51,7 @@ _PASSES = 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cuts:
+class Cuts(Private):
     """Rows a @ s >= b, all taken at the same point.
 
     Attributes:
@@ -68,9 +69,6 @@ class Cuts:
     columns: NDArray[np.int32]
     values: NDArray[np.float64]
     bound: NDArray[np.float64]
-
-    def __repr__(self) -> str:
-        return "Cuts(<private>)"
 
 
 def cuts_at(core: Core, shares: NDArray[np.float64], loads: NDArray[np.float64], broken: NDArray[np.int64]) -> Cuts:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.join_tuples import CompactJoinTuples
+from privacy.join_tuples import CompactJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.papers.vector_program.certificate import GRID, SHARE_BITS, all_but
 from privacy.truncation.control import QUIET, Control
@@ -28,7 +28,7 @@ _ROUNDING = 1.0 - 2.0**-48
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SquaredNorms:
+class SquaredNorms(Private):
     """Squared L2 norms over groups, as high * 2^62 + low in squared units.
 
     Attributes:
@@ -61,9 +61,6 @@ class SquaredNorms:
         """(n,) the norms; infinite where unknown."""
         length = np.sqrt(self.high * float(_LOW) + self.low)
         return np.where(self.high > MAX_UNITS, np.inf, length)
-
-    def __repr__(self) -> str:
-        return "SquaredNorms(<private>)"
 
 
 def squared_norms(tuples: CompactJoinTuples, release: int, control: Control = QUIET) -> SquaredNorms:
@@ -141,7 +138,7 @@ _PLACES = (0, _LIMB, 2 * _LIMB, _HALF_OF_REMOVED, _HALF_OF_REMOVED + _LIMB, _HAL
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Removal:
+class Removal(Private):
     """A feasible point of the vector program with a certificate: E in [lower, removed], removed - lower <= the gap.
 
     Attributes:
@@ -153,9 +150,6 @@ class Removal:
     removed: int
     lower: int
     shares: NDArray[np.float64]
-
-    def __repr__(self) -> str:
-        return "Removal(<private>)"
 
 
 def truncated_sums(tuples: CompactJoinTuples, release: int, shares: NDArray[np.float64]) -> tuple[int, ...]:

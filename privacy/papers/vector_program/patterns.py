@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.join_tuples import CompactJoinTuples
+from privacy.join_tuples import CompactJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.papers.vector_program.certificate import slices
 from privacy.truncation.control import QUIET, Control
@@ -202,7 +202,7 @@ def read_columns(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Patterns:
+class Patterns(Private):
     """Distinct (group, set of columns) among the tuples that own a column and weigh something.
 
     Attributes:
@@ -216,9 +216,6 @@ class Patterns:
     columns: NDArray[np.int32]
     group: NDArray[np.int64]
     weight: NDArray[np.float64]
-
-    def __repr__(self) -> str:
-        return "Patterns(<private>)"
 
 
 def merge_patterns(
@@ -265,7 +262,7 @@ NO_RUN = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Core:
+class Core(Private):
     """Minimise sum s over columns, such that no constrained column's vector over groups is longer than 1.
 
     A run is one (constrained column, group) that occurs; the load of a run is one entry of a vector.
@@ -289,9 +286,6 @@ class Core:
     def lengths_of(self, loads: NDArray[np.float64]) -> NDArray[np.float64]:
         """(C,) L2 norms over groups of values (R,) per run."""
         return np.sqrt(np.bincount(self.run_column, loads * loads, len(self.columns)))
-
-    def __repr__(self) -> str:
-        return "Core(<private>)"
 
 
 def build_core(

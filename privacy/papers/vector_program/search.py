@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter, SolverFailed
-from privacy.join_tuples import CompactJoinTuples
+from privacy.join_tuples import CompactJoinTuples, Private
 from privacy.ladder import Ladder
 from privacy.papers.vector_program.certificate import STEP_BITS, WHOLE, Line, certificate_pass, in_steps, raised
 from privacy.papers.vector_program.cutting_planes import CoreSearch
@@ -40,7 +40,7 @@ _TRUST = 0.9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pilot:
+class Pilot(Private):
     """Where to start.
 
     Attributes:
@@ -52,9 +52,6 @@ class Pilot:
     columns: NDArray[np.int64]
     guess: NDArray[np.float64]
     sample: CoreSearch | None = None
-
-    def __repr__(self) -> str:
-        return "Pilot(<private>)"
 
 
 def everybody(over: NDArray[np.bool_]) -> Pilot:
@@ -255,15 +252,12 @@ class Search:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Measured:
+class _Measured(Private):
     """Feasible shares (n_units,), a lower bound on E in steps, and which units are too long or would help."""
 
     shares: NDArray[np.float64]
     lower: int
     matters: NDArray[np.bool_]
-
-    def __repr__(self) -> str:
-        return "_Measured(<private>)"
 
 
 GAP_BITS = 13
@@ -271,7 +265,7 @@ DEFAULT_GAP = 1 << (STEP_BITS - GAP_BITS)
 """h = 2^-13 persons, in steps: noise pays 0.02% for it."""
 
 
-class VectorInstance:
+class VectorInstance(Private):
     """Minimise sum_u s_u such that nobody's vector over groups is longer than tau (privacy.md section 5).
 
     E(tau) is the minimum; what is left of tuple t is z_t = max(0, 1 - sum of the shares of its owners). E falls
@@ -301,9 +295,6 @@ class VectorInstance:
         self._control = control
         self._norms = squared_norms(tuples, release, control)
         self._searches: dict[int, Search] = {}
-
-    def __repr__(self) -> str:
-        return "VectorInstance(<private>)"
 
     def removal(self, tau: int) -> Removal:
         """Who is removed at tau units, 1 <= tau <= MAX_UNITS, with E <= removed <= E + gap proved.

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.truncation.programs.program import PreparedProgram
 from privacy.units import MAX_UNITS, exact_sum, from_halves
@@ -138,7 +139,7 @@ _DEGENERATE = _DUAL_ONE >> 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate:
+class Certificate(Private):
     """value <= fbar <= upper, proved. Both are multiples of 2^-bits of a unit, unsaturated Python integers."""
 
     value: int
@@ -176,9 +177,6 @@ class Certificate:
     def ceiling(self, halvings: int = 0) -> int:
         """The upper bound divided by 2^halvings, in whole units, rounded up."""
         return -(-self.upper >> (self.bits + halvings))
-
-    def __repr__(self) -> str:
-        return "Certificate(<private>)"
 
 
 def certify(program: PreparedProgram, x: NDArray[np.float64], y: NDArray[np.float64]) -> Certificate:

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.errors import SolverFailed
+from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.programs.certificate import Certificate
@@ -50,7 +51,7 @@ from privacy.units import exact_sum, saturating_add, saturating_sums
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pairs:
+class Pairs(Private):
     """Maximise sum_e x_e with 0 <= x_e <= w_e and, for every member u, sum over its pairs x_e <= c_u.
 
     Attributes:
@@ -72,9 +73,6 @@ class Pairs:
         """(n,) per member, what its pairs hold for it, each in [0, 2^62]: exact, saturating at 2^62."""
         n = len(self.caps)
         return saturating_add(saturating_sums(self.first, of_first, n), saturating_sums(self.second, of_second, n))
-
-    def __repr__(self) -> str:
-        return "Pairs(<private>)"
 
 
 def pairs_of(program: PreparedProgram) -> tuple[int, Pairs]:
@@ -217,7 +215,7 @@ def _close(state: Peeling, u: int, waiting: int) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FlowAndCut:
+class FlowAndCut(Private):
     """What a solver claims.
 
     Attributes:
@@ -230,9 +228,6 @@ class FlowAndCut:
     backward: NDArray[np.int64]
     left_cut: NDArray[np.bool_]
     right_cut: NDArray[np.bool_]
-
-    def __repr__(self) -> str:
-        return "FlowAndCut(<private>)"
 
 
 def proved(pairs: Pairs, claim: FlowAndCut) -> Certificate:

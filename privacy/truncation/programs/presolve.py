@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.truncation.codes import radix_sort, row_type
 from privacy.truncation.control import QUIET, Control
@@ -314,7 +315,7 @@ _KEY_BITS = 62
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Presolved:
+class Presolved(Private):
     """The optimum of the given program is `settled` plus the optimum of `core`.
 
     Attributes:
@@ -324,9 +325,6 @@ class Presolved:
 
     settled: int
     core: PreparedProgram | None
-
-    def __repr__(self) -> str:
-        return "Presolved(<private>)"
 
 
 def presolve(program: PreparedProgram, control: Control = QUIET) -> Presolved:

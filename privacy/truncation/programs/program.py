@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.truncation.control import QUIET, Control
 from privacy.units import MAX_UNITS, saturating_sums
@@ -25,7 +26,7 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Incidence:
+class Incidence(Private):
     """The bipartite graph of m tuples and n units.
 
     Attributes:
@@ -74,9 +75,6 @@ class Incidence:
     def row_sums(self, unit_values: NDArray[np.int64]) -> NDArray[np.int64]:
         """(m,) total over each tuple's units; the caller rules out overflow."""
         return _row_sums(self.indptr, self.units, unit_values)
-
-    def __repr__(self) -> str:
-        return "Incidence(<private>)"
 
 
 @kernel
@@ -140,7 +138,7 @@ def shrink_ratio(asked: NDArray[np.int64], spare: NDArray[np.int64]) -> NDArray[
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreparedProgram:
+class PreparedProgram(Private):
     """Maximise sum_t x_t with 0 <= x_t <= w_t and, for every unit u, sum over its tuples x_t <= c_u.
 
     Attributes:
@@ -161,9 +159,6 @@ class PreparedProgram:
     def scaled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weights and caps divided by `scale`, as floats for a solver."""
         return self.weights / self.scale, self.caps / self.scale
-
-    def __repr__(self) -> str:
-        return "PreparedProgram(<private>)"
 
 
 Point = tuple[NDArray[np.float64], NDArray[np.float64]]

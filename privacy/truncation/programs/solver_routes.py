@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Iterator, Sequence
 
 from privacy.errors import SolverFailed
+from privacy.join_tuples import Private
 from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.programs.certificate import Certificate, certify
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
@@ -88,7 +89,7 @@ def certified_optimum(
     return _Run(program, solvers, control, solver).within(slack)
 
 
-class CertifiedOptimum:
+class CertifiedOptimum(Private):
     """`certified_optimum`, which goes on where it stopped when it is asked about the same program again.
 
     A choice wants to know a value roughly first, and nearly always that is enough. Where it is not, the same points
@@ -109,9 +110,6 @@ class CertifiedOptimum:
         proof = latest[1].within(slack)
         self._latest = latest
         return proof
-
-    def __repr__(self) -> str:
-        return "CertifiedOptimum(<private>)"
 
 
 class _Run:

@@ -97,7 +97,7 @@ def test_nothing_private_is_shown() -> None:
     instance = ladder_instance(encode(from_sets(_tuples(1, 30, 3))), 0, LADDER)
     capacities = member_capacities(three_kinds(), WHOLE_LADDER, TWICE)
     shown = [*map(repr, (instance, instance.file, instance.reduced(0, 0), capacities))]
-    assert shown == [f"{name}(<private>)" for name in ("LadderInstance", "TupleFile", "Reduced", "MemberCapacities")]
+    assert shown == [f"{name}(<private>)" for name in ("LadderInstance", "LevelIndex", "Reduced", "MemberCapacities")]
 
 
 def test_members_have_the_capacity_of_their_relation() -> None:

@@ -38,7 +38,7 @@ def test_noise_grows_by_less_than_a_thousandth_for_as_many_groups_as_an_answer_m
 
 
 def test_what_no_database_adds_up_is_refused() -> None:
-    assert repr(FOUND) == "LengthHistogram(sums=1, <private>)"
+    assert repr(FOUND) == "LengthHistogram(<private>)"
     assert repr(VectorsOfSum(FOUND, 0)) == "VectorsOfSum(<private>)"
     wrong = {"sums": 1, "group": 2, "interval": 5, "totals": -1, "shares": -1}
     refuses(partial(replace, FOUND), {}, **{name: [np.full(3, value)] for name, value in wrong.items()})
