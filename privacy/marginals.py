@@ -1,10 +1,8 @@
 """Counts of one grid by every subset of its keys: which to measure, and all of them from the measured ones.
 
-A grid of groups: its axes, and every table of it that adds up over some of them.
-
-Which marginals of a grid to measure, with which shares of one epsilon, so that the wished ones are known best.
-
-Tables of a grid from those of it that were measured, by weighted least squares.
+A grid has axes and a table for every subset of them. Before noise is drawn: with which shares of one epsilon to
+measure, so that the wished tables are known best. Afterwards: all tables by weighted least squares. No value of a row
+is seen here.
 """
 
 from __future__ import annotations

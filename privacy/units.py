@@ -1,12 +1,8 @@
 """Fixed-point weights, and sums of them in integers that saturate or do not overflow.
 
-Fixed-point weights: every weight is a whole number of 2^-30 of the public bound W.
-
-Floats summed in another order give another answer, and a neighbouring table is another order. So each
-row's weight is rounded once, in SQL, and everything after is integer arithmetic
-(privacy.md section 2, "Weights are exact integers").
-
-Sums of int64 without overflow: as Python integers, or in [0, MAX_UNITS], stopping at the upper end.
+Every weight is a whole number of 2^-30 of the public bound W. Floats summed in another order give another answer,
+and a neighbouring table is another order. So each row's weight is rounded once, in SQL, and everything after is
+integer arithmetic (privacy.md section 2, "Weights are exact integers").
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The exact amounts that add up, and their form as versioned JSON for the ledger.
+"""Spent privacy as exact integers that add up, and their form as versioned JSON for the ledger.
 
-Spent privacy as exact integers, so that a budget is neither overspent nor refused by rounding.
-
-As (epsilon, delta), as one rho, as a divergence at every Renyi order. A part of a granted delta is kept for events
-with a delta of their own.
+As (epsilon, delta), as one rho, as a divergence at every Renyi order, so that a budget is neither overspent nor
+refused by rounding. A part of a granted delta is kept for events with a delta of their own. The JSON holds whole
+numbers, which a ledger keeps for as long as it lives.
 
 Why it adds up, also adaptively. On a given transcript so far, a release that is (epsilon_i, delta_i)-DP has outputs
 P_i = (1 - delta_i) P'_i + delta_i P''_i on one neighbour and likewise Q_i on the other, with P'_i and Q'_i
@@ -11,8 +10,6 @@ epsilon_i-close (Kairouz, Oh, Viswanath, ICML 2015). Let w(x) be the product of 
 x; a filter that keeps their sum within d on every transcript makes w >= 1 - d. Then P(S) <= int_S w dP' + d and
 Q(S) >= int_S w dQ', while int_S w (dP' - exp(epsilon) dQ') <= delta' whenever P' and Q' are (epsilon, delta')-close,
 since 0 <= w <= 1. Together P(S) <= exp(epsilon) Q(S) + delta' + d.
-
-Spent amounts as JSON of whole numbers: what a ledger keeps, for as long as it lives.
 """
 
 from __future__ import annotations

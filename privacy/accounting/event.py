@@ -1,9 +1,4 @@
-"""What a release does to privacy, as an event; and the fixed Renyi orders.
-
-The fixed Renyi orders, and divergences as whole numbers of 10^-15 nats.
-
-What a release does to privacy, as a value that an accountant can compose.
-"""
+"""What a release does to privacy, as an event that an accountant can compose; and the fixed Renyi orders."""
 
 from __future__ import annotations
 

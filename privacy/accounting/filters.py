@@ -1,8 +1,6 @@
 """The Protocols of accountants and filters, a filter by name, and the largest epsilon that still fits.
 
-The Protocols: an accountant turns events into amounts that add up; a filter says whether one more fits.
-
-A filter by the name of its accounting, and the largest epsilon that would still fit one.
+An accountant turns events into amounts that add up; a filter says whether one more fits.
 """
 
 from __future__ import annotations

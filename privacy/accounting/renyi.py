@@ -1,19 +1,12 @@
 """Renyi accounting: an event's divergence at every order, its (epsilon, delta), the accountant and the filter.
 
-Upper bounds on the Renyi divergence of an event at an order, as exact fractions.
-
-Between Renyi divergences and (epsilon, delta): the tight formula, rounded to the safe side.
-
-A release with divergence r at order a is (epsilon, delta)-DP for
+Divergences are upper bounds, as exact fractions, on a fixed list of orders of which one must hold. A release with
+divergence r at order a is (epsilon, delta)-DP for
 
     epsilon = r + ln((a - 1) / a) - (ln delta + ln a) / (a - 1)
 
 (Canonne, Kamath, Steinke, NeurIPS 2020, Proposition 12; privacy.md section 3). At infinite order epsilon is r itself,
 and delta 0. Every result is moved by 2^-47 of the magnitudes that enter it, more than the rounding of the floats.
-
-Renyi differential privacy on a fixed list of orders: the accountant, and a filter of which one order must hold.
-
-One (epsilon, delta) for any event, so that a filter by basic composition can charge it.
 """
 
 from __future__ import annotations

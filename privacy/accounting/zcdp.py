@@ -1,8 +1,6 @@
 """zCDP: an event's rho, the accountant, the filter, and the rho that an (epsilon, delta) buys.
 
-Zero-concentrated differential privacy: one rho that adds up; an event's rho, the accountant, the filter.
-
-The largest rho that an (epsilon, delta) buys: the tight conversion, read backwards.
+One rho adds up; what a budget buys is the tight conversion, read backwards.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """`l1_clip` and `l2_clip`: what a unit adds to all groups together is scaled to a chosen or declared length.
 
-`l1_clip` and `l2_clip`: what a unit adds to all groups is scaled to a length tau, and noise hides one unit.
-
-`l1_clip` at a threshold that somebody names, and how many units have more: released beside the sums.
+Coded join tuples of one owner enter, or what a database has added up of them; one noisy value per group leaves. At a
+length that somebody names, how many units have more is released beside the sums.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Which groups may be shown: found keys, minimum frequencies, and the groups that a unit counts in.
 
-The custodian's rule: no privacy unit counts in more than so many groups.
-
-Which groups may be shown: those whose noisy number of privacy units exceeds a public threshold.
-
-Which found groups may be shown where one unit may be in any number of them: each spreads one vote over its own.
+`keep_groups` is the custodian's rule: no unit counts in more than so many groups. `GroupThreshold` shows the groups
+whose noisy number of units exceeds a public threshold, and `VoteThreshold` does where a unit may be in any number of
+them. Only the keys of what is shown may be told.
 """
 
 from __future__ import annotations

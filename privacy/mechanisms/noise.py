@@ -1,10 +1,7 @@
 """Integer noise on a public grid: Laplace and Gaussian, their scales, quantiles and intervals.
 
-Laplace noise in exact integers for a value of any sensitivity, once or added up many times.
-
-One threshold of a ladder with the public step, sensitivity and noise of a release at it.
-
-One threshold of a ladder with the public step, sensitivity and discrete Gaussian noise of a release at it.
+For a value of any sensitivity (`IntegerNoise`), and for one threshold of a ladder, with its step and its sensitivity
+(`ThresholdNoise`, `GaussianThresholdNoise`). All of it is public: nothing depends on a value.
 """
 
 from __future__ import annotations

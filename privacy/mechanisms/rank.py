@@ -1,12 +1,8 @@
 """A value by its rank: what is asked for, the exponential mechanism over the grid, and an interval around it.
 
-How many people lie beyond an extreme, and how the epsilon of ranks is divided: numbers that plans need, too.
-
-Ranks that are asked for: a quantile of rows, or the value that about k privacy units lie beyond.
-
-The exponential mechanism over the values of a public grid, by how far each rank is from the one asked for.
-
-A noisy search for an interval around a value that the rank asked for lies in.
+A rank is a quantile of rows, or the value that about k units lie beyond; how epsilon is divided among ranks is a
+number that plans need, too. How far each value's rank is from the one asked for enters; a value of the public grid
+leaves, and a noisy search says between which values that rank lies.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What rows weigh on either side of a value: with one owner each, and with several.
 
-Rows of one owner each: what every row weighs below and above the values, so that a unit moves no rank far.
-
-Rows of several owners each: how much lies below and above a value where no owner adds more than a threshold.
+So that a unit moves no rank far: rows of one owner are weighed below and above the values, rows of several are
+truncated for themselves on either side.
 """
 
 from __future__ import annotations

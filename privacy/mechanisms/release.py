@@ -1,10 +1,6 @@
 """Truncated values checked, noise added, and what is published of them with its intervals.
 
-What a mechanism demands of a truncated answer before it draws noise.
-
-The exact release step: integers and integer noise on a public grid, floats only afterwards.
-
-What a release at chosen thresholds publishes: the noisy values, and intervals around the truncated answer.
+Integers and integer noise on a public grid are added exactly; floats come only afterwards.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Integer scores of thresholds, their sensitivity, and the noise that a selection by them needs.
+"""Integer scores of thresholds on a public grid, their sensitivity, and the noise that a selection by them needs.
 
-The generalised exponential mechanism's scores for thresholds, on a public integer grid.
-
-Raskhodnikova and Smith (FOCS 2016); privacy.md section 4, item 3. With tau' = (1 + gap) tau, the
-sensitivity of v at tau, and q_i = -v_i + c tau'_i / eps_2, the score of threshold i is
+`Scores` are those of the generalised exponential mechanism (Raskhodnikova and Smith, FOCS 2016; privacy.md section 4,
+item 3). With tau' = (1 + gap) tau, the sensitivity of v at tau, and q_i = -v_i + c tau'_i / eps_2, threshold i has
 
     s_i = max(0, max_j ((q_i + t tau'_i) - (q_j + t tau'_j)) / (tau'_i + tau'_j)),   small is good.
 
@@ -11,19 +9,17 @@ The constants c / eps_2 and t only ever occur as their sum, the price of a unit 
 may depend on the threshold: from a sample, large thresholds may spend more (privacy.md section 4, item 1).
 
 Where every value only grows when a unit comes, v_j - v_i moves by the larger of the two sensitivities, and that
-takes the place of their sum: a third less noise between two thresholds side by side (`monotone`). Where every tuple
-has one owner, how many units have more says all that is needed (`exceedances`).
+takes the place of their sum: a third less noise between two thresholds side by side (`monotone`).
 
 What is compared with a rival may have any public handicap: no handicap moves a sensitivity. So the price may be
 charged by how far apart two thresholds are, a margin of `margins[k]` times the divisor for k doublings, in place
 of t (tau'_i - tau'_j). A threshold k doublings too large is then rare enough for what it costs, while the next one is
 not held back by how rare the last of a long ladder has to be.
 
-Scores of thresholds by how many privacy units have more: the choice for sums over tuples of one owner.
-
-From tau_j to tau_i such a sum grows by what the n_j units that have more than tau_j have up to tau_i, so n_j says
-what the step up from tau_j is worth, beside noise that grows with tau. The best threshold is about that which 1 /
-epsilon units exceed. With a public price C for noise and public margins M,
+`ExceedanceScores` are for sums over tuples of one owner, by how many units have more. From tau_j to tau_i such a sum
+grows by what the n_j units that have more than tau_j have up to tau_i, so n_j says what the step up from tau_j is
+worth, beside noise that grows with tau. The best threshold is about that which 1 / epsilon units exceed. With a
+public price C for noise and public margins M,
 
     s_i = max(0, max_{j < i} (M(tau_i / tau_j) + C - n_j), n_i - C),   small is good.
 

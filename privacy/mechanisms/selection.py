@@ -1,10 +1,7 @@
 """The choice of a threshold: its share of a budget, by noisy scores, or by the exponential mechanism.
 
-How a threshold is chosen: with what share of a budget, and what it pays in its score for being too large.
-
-The choice of a threshold with as few solves as the noise allows.
-
-The exponential mechanism over thresholds, with as few solves as its noise allows: the choice for zCDP.
+A truncated answer and its scores enter; a threshold of every group leaves, which may be published, with the value
+there, which may not. Both choices solve as few cells as their noise allows: what is chosen does not depend on it.
 """
 
 from __future__ import annotations

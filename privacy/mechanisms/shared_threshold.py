@@ -1,10 +1,7 @@
 """One threshold for all groups, chosen on their sum, with whichever noise is less.
 
-The truncated answers of all groups at one threshold, added up: what a threshold for all of them is chosen by.
-
-One threshold for all groups, chosen on their sum; then every group is released at it.
-
-Laplace or Gaussian noise for the same (epsilon, delta): whichever is less for as many groups as there are.
+Every group is released at the threshold that is chosen on the groups' truncated answers, added up. For one (epsilon,
+delta) noise is Laplace's or Gaussian, whichever is less for as many groups as there are.
 """
 
 from __future__ import annotations

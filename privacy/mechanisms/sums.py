@@ -1,8 +1,6 @@
-"""The sums of a query that share one budget, and what units of each relation may add to them.
+"""The sums of a query that share one budget, how it is divided, and what units of each relation may add to them.
 
-How many groups the units of each relation reach, and what they may therefore contribute to each.
-
-The sums of one query that are measured together, and how its budget is divided among them.
+All of it is public: it follows from the query, the policy and the number of groups.
 """
 
 from __future__ import annotations

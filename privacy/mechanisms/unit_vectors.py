@@ -1,10 +1,7 @@
 """The vectors of units over all groups, their lengths, the sums of what is kept, and the proof of the sensitivity.
 
-Loops over privacy units and their members: how long each unit's vector is, and the sums of what is kept of it.
-
-Noise for sums that are added up first and rounded to steps afterwards, once in each group.
-
-The vectors of privacy units over the groups, scaled so that no unit's is longer than tau.
+The tuples of one owner enter; each unit's vector is scaled so that none is longer than tau. `RoundedNoise` is for
+sums that a database adds up first, and that are rounded to steps once in each group.
 """
 
 from __future__ import annotations

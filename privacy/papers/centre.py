@@ -1,8 +1,7 @@
 """A mean or a median of a population of public size, from a sample.
 
-The smooth sensitivity of a median, in whole steps of a public grid.
-
-`sampled_mean` and `sampled_median`: Laplace noise for a mean or a median of a simple random sample.
+`sampled_mean` and `sampled_median` add Laplace noise in whole steps of a public grid, for the range or for the smooth
+sensitivity of the median.
 """
 
 from __future__ import annotations

@@ -1,18 +1,9 @@
 """Counts of units by many keys (VLDB 2013): LPA, FPA, and means of random or alike groups.
 
-Which privacy unit is at which key: the sparse 0/1 table whose column sums are COUNT(DISTINCT unit) per key.
-
-Noisy counts by key, each that of its group of keys: the release that LPA, GS-R, GS-S and GS share.
-
-Noisy counts of a sample, by which keys are put in order: sampled rows (units), or one key of each unit.
-
-`lpa`: the Laplace perturbation algorithm, noise for all keys of a unit in every count.
-
-`fpa`: the Fourier perturbation algorithm, noise in the first coefficients of the counts' Fourier transform.
-
-`gs_r`: grouping and smoothing with random groups.
-
-`gs_s`: grouping and smoothing with groups of keys whose counts in a noisy sample are alike.
+Which unit is at which key enters, a sparse 0/1 table whose column sums are COUNT(DISTINCT unit) per key. `lpa` adds
+noise for all keys of a unit to every count, `fpa` to the first coefficients of the counts' Fourier transform. `gs_r`
+releases means of random groups of keys, `gs_s` of groups whose counts in a noisy sample of units, or of one key of
+each, are alike.
 """
 
 from __future__ import annotations

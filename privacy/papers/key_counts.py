@@ -1,8 +1,7 @@
 """Counts by key as a server runs them: a public rule for everything, intervals, the check of the noise.
 
-How far smoothing moves the count of any key at most, measured: what makes an interval honest about it.
-
-`lpa`, `fpa`, `gs_r`, `gs_s` and `gs` as a server runs them: with a public rule for everything, and intervals.
+`lpa`, `fpa`, `gs_r`, `gs_s` and `gs`. How far smoothing moves the count of any key at most is measured: what makes
+an interval honest about it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """What Gaussian noise on one shared sample costs in (epsilon, delta), and the least noise that costs it.
 
-Renyi amplification by sampling join tuples: what all Gaussian releases from one sample cost together.
-
-The Renyi order at which a divergence is worth most: epsilon at a delta, and the divergence that a budget buys.
-
-The least Gaussian noise that a sample affords, given (epsilon, delta).
+All releases from one sample of join tuples cost their joint divergence at every Renyi order; a budget is worth most
+at one of them.
 """
 
 from __future__ import annotations

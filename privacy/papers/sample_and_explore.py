@@ -1,8 +1,7 @@
 """Sample-and-explore: k privacy units and the tuples that they bring, at once or repeated.
 
-`sample_and_explore`: one privacy unit or k at once are drawn, and a mechanism sees the tuples that they bring.
-
-`repeated_sample_and_explore`: a privacy unit is drawn and explored k times, and noisy truncated sums averaged.
+`sample_and_explore` draws k units at once, and a mechanism sees the tuples that they bring.
+`repeated_sample_and_explore` draws and explores a unit k times, and averages noisy truncated sums.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
 """A Bernoulli sample of privacy units, and a mechanism on the tuples that it induces.
 
-What every mechanism looks like that draws its samples itself.
-
-From what a mechanism said of a sample of privacy units to the whole.
-
-The mechanism that runs on a sample of privacy units, before it is known what it may spend.
-
-How many privacy units there are: what may be known of it, and what is spent to know it.
-
-`simple_sampling`: a Bernoulli sample of privacy units, and a mechanism on the join tuples that it induces.
+Here is also what all mechanisms of samples of units share: the mechanism on the sample before it is known what it may
+spend, what may be known of how many units there are, and the way from a sample's answer to the whole.
 """
 
 from __future__ import annotations

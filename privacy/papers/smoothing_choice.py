@@ -1,10 +1,7 @@
 """GS: counts alone, groups of a size, or frequencies, by what each would cost.
 
-How many keys a group of GS may have, and the paper's choice among them, from a noisy sample alone.
-
-What GS releases: counts by themselves, means of groups, or Fourier coefficients. A choice that is paid for.
-
-`gs`: grouping and smoothing where it suits the counts, and as much of it.
+The choice is paid for and compares the counts themselves, with noise; the paper's own, from a noisy sample alone, is
+there to compare with.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
 """Samples of privacy units: what they amplify, and the tuples that stay.
 
-Amplification by sampling privacy units one by one: a join tuple stays where all its owners do.
-
-The join tuples that a set of privacy units induces: those of which every owner is in the set.
-
-Join tuples filed under the first of their owners, so that a drawn privacy unit brings its own at once.
-
-How much each of k independent repetitions may spend: basic and advanced composition.
-
-Amplification by sample-and-explore: k privacy units are drawn, and everything that comes with them is seen.
+Units may be drawn one by one, and a tuple stays where all its owners do; or k of them, each of which brings the
+tuples whose first owner it is. What k independent repetitions may spend follows by basic or advanced composition.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """How a sample is drawn, what everything released from it costs jointly, and the largest budgets that it affords.
 
-Amplification by sampling join tuples: what all releases from one sample cost together.
-
-How the join tuples that a release sees are drawn, and what everything released from that draw may cost.
-
-The largest budgets that a sample affords: what amplification buys, as less noise for the same charge.
+What amplification buys is less noise for the same charge.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Where a sample's randomness comes from, and which tuples stay.
 
-Where the randomness of a sample comes from: a Protocol, and the one source that production uses.
-
-Which of many things stay when each stays with probability q on its own: exactly, at the cost of those that do.
-
-Keep each join tuple with the same probability, after the database has counted the tuples that are alike.
+A Protocol, and the one source that production uses. Each tuple stays with the same probability by itself: exactly,
+and at the cost of those that do, after the database has counted the tuples that are alike.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
 """The exact numerics of a subsample's privacy loss: E[exp(h(K))] for a binomial K.
 
-The mass of a binomial count, accurate in relative terms also in the tails and for a trillion trials.
-
-Sums of a smooth function over very many consecutive integers from a few of its values.
-
-ln sum over k of P(K = k) (exp(h(k)) - 1), for a binomial K and an h made of parabolas: compiled loops.
-
-Every term is positive and nothing is subtracted. The sum runs outwards from each of its peaks in blocks over which
-the terms change by a constant factor at most, so it takes some dozens of blocks, whatever n is. On a linear piece
-P(k) exp(s k) = M^n P'(k) with a tilted rate (the generating function of DP-S4S, Lemma 3.2): the peak is its mean.
-
-E[exp(h(K))] for the number K of a unit's join tuples in a sample, and an h made of parabolas.
+K is the number of a unit's join tuples in a sample, h is made of parabolas, and what is worked out is the logarithm
+of sum over k of P(K = k) (exp(h(k)) - 1). Every term is positive and nothing is subtracted. The mass P is accurate
+in relative terms, also in the tails and for a trillion trials. The sum runs outwards from each of its peaks in
+blocks over which the terms change by a constant factor at most, so it takes some dozens of blocks, whatever n is; a
+block's sum comes from a few of its values. On a linear piece P(k) exp(s k) = M^n P'(k) with a tilted rate (the
+generating function of DP-S4S, Lemma 3.2): the peak is its mean.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Privacy losses as functions of a row's weight: piecewise linear, and squared for Gaussian noise.
+"""How much one release from a sample may tell when the sample gains k tuples of one unit.
 
-How much one release from a sample may tell when the sample gains k tuples of one unit.
-
-How far one Gaussian release from a sample may move when the sample gains k tuples of one unit, squared.
+Piecewise linear in k, and squared for Gaussian noise.
 """
 
 from __future__ import annotations

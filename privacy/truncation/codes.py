@@ -1,12 +1,8 @@
 """Numbers for keys of any kind: ranks, privacy units of several columns, provenance sets.
 
-Sorting integers with the rows they come from, in time linear in their number.
-
-Ranks of integer keys that are spread over several columns.
-
-A tuple's group and provenance set as one or a few integers, whose order is that of the compact form.
-
-Privacy units as small integers: one code per (relation, key), in the order of the keys.
+A unit is one code per (relation, key), in the order of the keys, so that codes depend on which units occur and
+never on the order of rows. A tuple's group and provenance set are one or a few integers. Sorting them takes time
+linear in their number.
 """
 
 from __future__ import annotations

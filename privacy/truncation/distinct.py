@@ -1,10 +1,4 @@
-"""Counts of distinct values: the programs of all groups, and bounds of their values.
-
-Runs of equal groups in a sorted array, and what they add up to.
-
-One release of the join tuples as a block of independent programs, one per group.
-
-COUNT(DISTINCT x) as truncation programs: a value is one more party to its tuples, and may be counted once.
+"""COUNT(DISTINCT x) as truncation programs: a value is one more party to its tuples, and may be counted once.
 
 R2T's projection program is max sum_p v_p with v_p <= min(1, sum_{t -> p} x_t), 0 <= x_t <= 1 and
 sum_{t: u in U(t)} x_t <= tau. Some optimum has sum_{t -> p} x_t <= 1 for every value p (lower the x of a value that
@@ -12,9 +6,8 @@ has more), and then v_p is that sum. So it is
 
     max sum_t x_t  s.t.  sum_{t: u in U(t)} x_t <= tau for every u, sum_{t -> p} x_t <= 1 for every p, 0 <= x_t <= 1:
 
-the program of program.py, in which a value is owned like a unit and has the cap 1 at every threshold.
-
-Bounds of a truncated count of distinct values, from points that cost a pass each.
+the program of program.py, in which a value is owned like a unit and has the cap 1 at every threshold. The programs of
+all groups are one block; what bounds them costs a pass each.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Join tuples checked, with their privacy units numbered, laid out by group, and equal provenance sets merged.
 
-What the backend must never return.
-
-Number the owners of join tuples and lay the tuples side by side by group: all that the scalar programs need.
-
-Merge join tuples of the same people, so that the programs see each provenance set once.
+`encode` lays tuples side by side by group, which is all that scalar programs need; `compact` merges those of the same
+people. What a backend must never return is refused.
 """
 
 from __future__ import annotations

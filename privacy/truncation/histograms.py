@@ -1,8 +1,6 @@
-"""Truncated sums from how many units have how much, which a database counts.
+"""Truncated sums and scaled vectors of tuples with one owner, from histograms that a database counts.
 
-Truncation of tuples with one owner from how many units have how much: what a database returns in their place.
-
-The vectors of privacy units over the groups, scaled to a length, from what a database adds up of them.
+How many units have how much, or what the units of each length have in every group, takes the place of the tuples.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """The programs of all thresholds at once: capacities, what a threshold settles, and the core that is left.
 
-A capacity per kind of unit: how much more than tau the units of a relation may contribute. Public.
-
-What a solver is asked for one group at one threshold: a core, beside a part that is settled already.
-
-The tuples that one threshold cuts twice, with what the others leave of their owners' caps.
-
-One release of the join tuples on a ladder: each tuple is read a few times for all thresholds together.
+Each tuple of one release is read a few times for all thresholds together. At a threshold only the tuples that it cuts
+twice are left to a solver, with what the others leave of their owners' caps. How much more than tau the units of a
+relation may contribute is public.
 """
 
 from __future__ import annotations

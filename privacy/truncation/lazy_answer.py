@@ -1,10 +1,7 @@
-"""Several owners: bounds at once, a program only where a mechanism asks.
+"""The truncated answer of tuples with several owners: certified bounds at once, programs solved on demand.
 
-What a solved threshold says about the others: fbar is concave and non-decreasing in tau, and fbar(0) = 0.
-
-Two bounds of a program from one pass each: nearly always enough to see that a threshold does not matter.
-
-The truncated answer of tuples with several owners: certified bounds at once, programs solved on demand.
+Two bounds of a program from one pass each are nearly always enough to see that a threshold does not matter. A solved
+one bounds the others: fbar is concave and non-decreasing in tau, and fbar(0) = 0.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Every tuple indexed once by the threshold up to which it is cut.
 
-Loads, levels and files: what is done once, so that a threshold touches only the tuples that it cuts twice.
-
-The tuples that a threshold cuts twice, copied out in the order in which thresholds stop doing so.
+Loads, levels and files are made once. A threshold then touches only the tuples that it cuts twice, copied out in the
+order in which thresholds stop doing so.
 """
 
 from __future__ import annotations

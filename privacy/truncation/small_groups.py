@@ -1,10 +1,7 @@
 """Bounds and values without a program, of many groups in one go.
 
-Bounds of fbar for every group and threshold at once, from sums over levels.
-
-The program of one small group of two owners per tuple, in one kernel: augmenting paths on the double cover.
-
-Many groups of few tuples: most are settled by filling their tuples one after the other, all groups in one go.
+Bounds for every group and threshold come from sums over levels. Many groups of few tuples are settled by filling
+their tuples one after the other; one small group of two owners per tuple by augmenting paths on the double cover.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
 """The entry points: join tuples in, their truncated sums and distinct counts at every threshold out.
 
-One owner per tuple: everybody is truncated alone, so the program has a closed form.
-
-How many distinct values are left when nobody may contribute more than tau of them.
-
-How much the join tuples weigh when nobody may contribute more than tau.
-
-A sum that can be truncated at any ladder a mechanism asks for, whatever it is kept as.
+How much is left when no unit may contribute more than tau. Where a tuple has one owner everybody is truncated
+alone, so the program has a closed form. A `TruncatedSum` can be asked at any ladder, whatever it is kept as.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """The contract of a truncated answer, its tables and closed forms, and what bounds it at once.
 
-The truncated answer as a function of the threshold, evaluated only where a mechanism asks.
-
-Truncated values that are all known: closed forms, and tables that tests write down.
-
-What is known of fbar before any program is solved.
+A truncated answer is a function of the threshold, evaluated only where a mechanism asks.
 """
 
 from __future__ import annotations

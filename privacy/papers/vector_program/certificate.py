@@ -1,12 +1,8 @@
 """What proves both bounds of the vector program: shares, multipliers, one pass over the tuples.
 
-Long passes in pieces, so that they can be watched and stopped.
-
-Removal shares: how much of each privacy unit is taken away, on a public grid; and their sums, in public steps.
-
-The loop of the certificate pass: lengths of units and the worth of multipliers, tuple by tuple.
-
-What multipliers are worth, whoever proposed them: one half of the certificate.
+Shares say how much of each privacy unit is taken away, on a public grid. The pass goes over the tuples as they
+came: how long everybody is at given shares, and what multipliers are worth, whoever proposed them. Long passes go
+in pieces, so that they can be watched and stopped.
 
 For any multipliers lambda >= 0 of the loads (unit u over the threshold, group f) and 0 <= g_t <= sum over the
 constrained units u of tuple t of lambda_{u, f(t)}, with weights in multiples of tau,
@@ -19,8 +15,6 @@ units, also those that the core left out: a_v > 1 there says that v belongs in.
 Multipliers come from cuts, b = 1, 2, ...: lambda = sum_b lambda^b, and g_t is the sum over those b at whose point s^b
 something of t is left, of the lambda^b_{u, f(t)} of its owners. So g_t can be told from the owners of t alone, and
 multipliers found on a sample or on a core are worth something on all tuples as they came.
-
-One pass over the tuples as they came: how long everybody is at given shares, and what multipliers are worth.
 """
 
 from __future__ import annotations

@@ -1,28 +1,22 @@
 """Cutting planes on one core: gradient cuts, the linear program of them, and shares made feasible.
 
-Linear consequences of the norm constraints, taken where a point breaks them, and what they prove together.
-
-With c = L_u(s0) / |L_u(s0)| and A the patterns of u of which s0 leaves something, every feasible s has
+Two bounds close, step by step, always along the same path. Cuts are linear consequences of the norm constraints,
+taken where a point breaks them. With c = L_u(s0) / |L_u(s0)| and A the patterns of u of which s0 leaves something,
+every feasible s has
 
     1 >= |L_u(s)| >= sum_{p in A} w_p c_{f(p)} (1 - sum_{v in p} s_v),
 
 an inequality in s alone. Divided by r = sum_{p in A} w_p c_{f(p)} its coefficients are at most 1, and 1 for u itself.
 
-The linear program of the cuts by an interior-point method: slower than simplex, and never without a point.
+The linear program of all cuts found so far is re-solved from where it stood, by simplex; or by an interior-point
+method, which is slower, and never without a point: minimise sum x subject to A x - r = b, x + v = 1 and r, x, v >= 0,
+with multipliers y, z and u >= 0 of these three and A^T y + z - u = 1. There is no basis that could be singular, and
+the multipliers are dual feasible from the first step to the last: wherever it ends, they prove something.
 
-Minimise sum x subject to A x - r = b, x + v = 1 and r, x, v >= 0, with multipliers y, z and u >= 0 of these three and
-A^T y + z - u = 1. There is no basis that could be singular, and the multipliers are dual feasible from the first step
-to the last: wherever it ends, they prove something.
-
-Nearly feasible shares made feasible at a price of the second order: who is too long gives a little more.
-
-A linear program keeps its rows to 1e-9, and a row is a length divided by r, the slope of that length in the unit's
-own share: at weights of 10^6 tau the length is off by 1e-3. Shortening the unit by that part of all it keeps
-(`raised`) would cost 1e-3 persons; a share that is 1e-9 larger costs 1e-9 and does the same.
-
-The linear program of all cuts found so far, re-solved from where it stood.
-
-Cutting planes on one core: two bounds that close, step by step, always along the same path.
+Nearly feasible shares are made feasible at a price of the second order. A linear program keeps its rows to 1e-9,
+and a row is a length divided by r, the slope of that length in the unit's own share: at weights of 10^6 tau the
+length is off by 1e-3. Shortening the unit by that part of all it keeps (`raised`) would cost 1e-3 persons; a share
+that is 1e-9 larger costs 1e-9 and does the same.
 """
 
 from __future__ import annotations

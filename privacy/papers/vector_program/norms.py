@@ -1,8 +1,7 @@
 """Exact lengths of vectors, who is removed, and the sums that are left.
 
-The length of what each privacy unit contributes when nobody is removed: exact, for every threshold at once.
-
-Who is removed at one threshold, and what is left: the answer of the vector program.
+The length of what each unit contributes when nobody is removed, for every threshold at once; and the answer of the
+vector program at one.
 """
 
 from __future__ import annotations

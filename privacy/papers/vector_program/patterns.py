@@ -1,10 +1,7 @@
 """Provenance sets projected on the units that matter, merged, and the core that they make.
 
-The trie of patterns: groups one after another, a few columns per node, one small hash table.
-
-Project every provenance set on the few units that matter, and merge what has become equal.
-
-The program that is left at one threshold: units that may be removed, and the merged patterns of their tuples.
+The core is the program that is left at one threshold: the units that may be removed, and the merged patterns of their
+tuples, which a trie finds with one small hash table.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """The vector program's entry point, and the search at one threshold: cores that grow until one solves the whole.
 
-A look at every so-manieth tuple, to guess which units will be removed: never believed, only used to start well.
-
-E at one threshold: bounds proved on all tuples that close until they are at most the gap apart.
-
-The vector program prepared once, and asked at the thresholds that a mechanism wants.
+Bounds of E that are proved on all tuples close until they are at most the gap apart. A look at every so-manieth tuple
+guesses which units will be removed: it is never believed, only used to start well.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """Both bounds of a program recomputed in integers: no solver is believed.
 
-The loops of the certificate: a feasible point and a dual bound in integers, a pass over the owners each.
-
-Two bounds that anybody can check: what a solver's point is worth, whatever the solver says about it.
-
-A status ("optimal", "unknown", "almost solved") proves nothing. From x this module builds a point that is
+A status ("optimal", "unknown", "almost solved") proves nothing. From a solver's x this module builds a point that is
 feasible in exact integers, and from y >= 0, any y, a bound above the optimum by weak duality:
 
     fbar <= sum_u c_u y_u + sum_t w_t max(0, 1 - sum_{u in U(t)} y_u).

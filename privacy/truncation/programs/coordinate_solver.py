@@ -1,8 +1,7 @@
 """Sweeps over the tuples at prices that move with each: the fastest, without a proof that it ends.
 
-The loops of the coordinate method: tuples in a spread order, each set to its best at today's prices.
-
-Coordinate ascent on the augmented Lagrangian: for programs of many tuples and few units, as of dense graphs.
+Coordinate ascent on the augmented Lagrangian, tuples in a spread order: for programs of many tuples and few units, as
+of dense graphs.
 """
 
 from __future__ import annotations

@@ -1,25 +1,20 @@
 """Programs of two members per tuple, exactly: peeled, solved as a flow, and proved in integers.
 
-A program of at most two members per tuple, as a weighted graph: members are its nodes, tuples its edges.
+Such a program is a weighted graph: members are its nodes, tuples its edges. First, what can be decided without a
+flow, and a good guess at the rest, by Karp and Sipser's algorithm with capacities. A member is slack when all that
+is left of its pairs fits under its cap. A pair of a slack member can only help by filling its other member, so it
+fills it; a member that is full ends its other pairs, which may leave their members slack. While that goes on, every
+step is exact (privacy.md section 2, fact 3). When it stops, a guess must be made: some member is filled, from those
+neighbours first that are closest to being slack, and the exact steps go on from there. The guesses start the flow;
+on graphs of people they miss the optimum by 0.1%.
 
-What can be decided without a flow, and a good guess at the rest: Karp and Sipser's algorithm with capacities.
-
-A member is slack when all that is left of its pairs fits under its cap. A pair of a slack member can only help by
-filling its other member, so it fills it; a member that is full ends its other pairs, which may leave
-their members slack. While that goes on, every step is exact (privacy.md section 2, fact 3). When it stops, a
-guess must be made: some member is filled, from those neighbours first that are closest to being slack, and the
-exact steps go on from there. The guesses start the flow; on graphs of people they miss the optimum by 0.1%.
-
-Whether a flow and a cut prove each other: recomputed in exact integers, whatever the kernels say.
-
+Then a flow and a cut of the same size prove each other, recomputed in integers, whatever the kernels say.
 For flows f, g along each pair {u, v}, one per arc of the double cover, that respect all weights and the caps of all
 copies, (f + g) / 2 is feasible in the program. For any duals y, z in {0, 1} of the left and the right copies,
 
     2 fbar <= sum_u c_u (y_u + z_u) + sum_{u, v} w (max(0, 1 - y_u - z_v) + max(0, 1 - y_v - z_u)).
 
 Equal bounds are the optimum, in half units.
-
-Programs of at most two members per tuple: the exact optimum, proved by a flow and a cut of the same size.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The first-order method, which always ends with a proof.
 
-The loops of the first-order method: one pass over the owners per iteration.
-
-A first-order method: linear memory, a pass over the owners per iteration, and it can be stopped anywhere.
+Linear memory, a pass over the owners per iteration, and it can be stopped anywhere.
 """
 
 from __future__ import annotations

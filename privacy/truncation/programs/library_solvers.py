@@ -1,8 +1,7 @@
 """Programs handed to libraries: HiGHS, and cvxpy as on a blackboard.
 
-The truncation program through HiGHS: simplex, or interior point without crossover.
-
-The truncation program as on a blackboard, in cvxpy: `solver = "reference"`, `noisegate verify`, tests.
+HiGHS goes by simplex, or by interior point without crossover. The program in cvxpy is for `solver = "reference"`,
+`noisegate verify` and tests.
 """
 
 from __future__ import annotations

@@ -1,17 +1,13 @@
 """The double cover of a graph, and Dinic's maximum flow on it.
 
-The pairs of each member, side by side.
-
-The double cover: every member once on the left and once on the right, so that any graph has two sides.
-
+In the double cover every member is once on the left and once on the right, so that any graph has two sides.
 A pair {u, v} becomes the arcs u -> v and v -> u from the left to the right, each with its weight as capacity; the
 source feeds every left copy and the sink drains every right copy with the member's cap. The mean of both arcs of
 a pair is feasible in the program, and a feasible x gives a flow of 2 sum x: so the optimum is half of a maximum
 flow (privacy.md section 2, fact 4). Where a component has two sides by itself, its copy with the
 sides exchanged is left idle.
 
-Dinic's maximum flow on a double cover, one step per call so that the caller may stop in between.
-
+The flow goes one step per call, so that the caller may stop in between.
 Levels are searched from the sources, paths then backwards from the sinks with something to spare, so that a search
 never enters what cannot lead to a source. Not only the nearest sinks are served but each along its own shortest
 paths: a path lowers the level by one with every arc, which keeps levels valid as distances, so that every sink is

@@ -1,10 +1,7 @@
 """Exact reductions that finish most programs, and the parts that share no unit.
 
-The loops of the presolve: one pass over the owners each, exact integers that stop at MAX_UNITS.
-
-Parts of a program that share no unit: each goes to the method that suits it.
-
-Shrink a truncation program without changing its optimum, in integers.
+A program is shrunk without changing its optimum, in integers that stop at MAX_UNITS; each part of what is left goes
+to the method that suits it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """One truncation program as arrays, and the Protocol of its solvers.
 
-Which tuple is owned by whom, with the sums and extremes along both directions.
-
-The truncation program in the form that a solver takes: integers, one group, one threshold.
-
-What the truncation asks of a linear-program solver: vectors, no promises.
+Integers, one group, one threshold: which tuple is owned by whom, with sums and extremes along both directions. A
+solver returns vectors and makes no promises.
 """
 
 from __future__ import annotations
