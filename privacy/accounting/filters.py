@@ -97,8 +97,6 @@ def largest_epsilon(
     """The largest epsilon in (0, at_most] whose event the filter would admit, to the last 1e-9.
 
     Args:
-      budget: the filter.
-      spent: what is already spent.
       event_of: the request's event at an epsilon; its cost rises with epsilon.
       at_most: the request's own epsilon, or a cap on every query.
     Returns: a multiple of 1e-9 that was checked; 0.0 when not even 1e-9 fits.

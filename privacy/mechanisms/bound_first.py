@@ -181,8 +181,6 @@ class BoundFirst(Pure):
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
         """Test every group, truncate and release it.
 
-        Args:
-          tuples: m join tuples in G groups.
         Returns: one noisy value per group; each interval covers the truncated answer at its tau.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
         Cost: linear in m where the bound is good enough; else that of `Gem`.

@@ -101,9 +101,6 @@ class Clip(OfBudget):
     def release_at(self, index: int, vectors: UnitVectors, entropy: Entropy) -> NoisyAnswer:
         """Scale to a threshold, and release with what is left of the budget.
 
-        Args:
-          index: of the threshold, as `choose` found it.
-          vectors: what units have in each group.
         Raises: EntropyFailed.
         """
         n_groups, rungs = vectors.n_groups, self._rungs

@@ -83,8 +83,6 @@ class Fixed(Pure):
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group.
 
-        Args:
-          answer: values of G groups on `ladder`, with a gap of at most `gap`.
         Returns: the noisy values; each interval covers the truncated answer.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
         Cost: G draws, and the solves that the bounds leave open.

@@ -79,8 +79,6 @@ class GroupLp:
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
         """Truncate every group and release it.
 
-        Args:
-          tuples: m join tuples in G groups.
         Returns: one noisy value per group; each interval covers the truncated answer at its tau.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
         Cost: linear in m and G L^2, and the programs of the thresholds that can still be chosen.

@@ -85,7 +85,6 @@ def release_noise(index: NDArray[np.intp], rungs: Sequence[Stepped], entropy: En
 
     Args:
       index: (...) the rung of each release.
-      rungs: the L rungs.
     Returns: (...) int64, each as rungs[index] draws it.
     Raises: EntropyFailed when the source returns something else than was asked for.
     Cost: one call per distinct scale; from 2^-10 up all rungs share one, as their steps grow with tau.
@@ -108,7 +107,6 @@ def released(
       values: (...) int64 units of 2^-30, in [0, 2^62].
       noise: (...) int64 steps, below 2^61 in magnitude, so that the int64 sum is exact.
       index: (...) the rung of each release.
-      rungs: the L rungs.
     Returns: (...) float64. The sum of integers is what is private; turning it into a float, which
       rounds beyond 2^53 steps, is post-processing.
     Sensitivity: see ThresholdNoise.
@@ -147,9 +145,7 @@ def answer_with_interval(
     Args:
       values: (G,) released, in normalised weight.
       index: (G,) the rung of each group.
-      rungs: the L rungs.
       signal: (G,) as in NoisyAnswer.
-      by: the mechanism that released.
     """
     reach = np.array([rung.interval(by.confidence) for rung in rungs])[index]
     return NoisyAnswer(

@@ -89,7 +89,6 @@ class SelectionSettings:
         """t = 2 ln(L G / beta) / eps_1: the price below which no threshold's noise counts, but with probability beta.
 
         Args:
-          ladder: L thresholds.
           selecting: eps_1 of the selection in one group.
           n_groups: G, in each of which a threshold is chosen.
         """
@@ -113,7 +112,6 @@ class SelectionSettings:
 
         Args:
           ladder, selecting, n_groups: as in `farthest`.
-          gap: eta of the solver.
           noise: (L,) what the release noise at each threshold is charged at, in multiples of (1 + gap) tau.
         """
         far = self.farthest(ladder, selecting, n_groups)
@@ -176,7 +174,6 @@ def choose(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, noise: ND
 
     Args:
       answer: the truncated answer; solved only where its bounds leave the choice open.
-      scores: integer scores from values.
       noise: (G, L) int64 grid steps.
     Cost: G L^2 operations, and at most L solves per group; each solve is followed by L^2 operations.
     """
@@ -200,7 +197,6 @@ def noisy_choice(
 
     Args:
       answer: of G groups on L thresholds.
-      scores: integer scores from values.
       epsilon: of the selection in one group, > 0.
     Raises: EntropyFailed; SolverFailed from the answer.
     Cost: G L draws, and that of `choose`.
@@ -267,7 +263,6 @@ def exponential_choice(
 
     Args:
       answer: the truncated answer; solved only where its bounds leave a comparison open, and where it was chosen.
-      scores: integer scores from values.
       epsilon: of the selection in one group, > 0.
     Raises: InvalidParameter for an epsilon too small for the noise source; EntropyFailed; SolverFailed.
     Cost: some twenty draws per group, and G L^2 operations.

@@ -165,8 +165,6 @@ class SharedThreshold(OfBudget):
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group.
 
-        Args:
-          answer: values of G groups on `ladder`, with a gap of at most `gap`.
         Returns: the noisy values; each interval covers the truncated answer at the one tau.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
         Cost: a few dozen draws and one per group, and every group's value at the thresholds that may be chosen.

@@ -51,7 +51,6 @@ def capacities_of(kinds: GroupsOfKinds, groups_per_unit: int | None, n_groups: i
     Args:
       kinds: L0_r of each relation.
       groups_per_unit: L0 that noise is scaled for, no less than any L0_r; None: the number of groups.
-      n_groups: G.
       gaussian: is the noise Gaussian, for zCDP?
     Raises: InvalidParameter for an L0_r below 1, or above L0.
     Source: privacy.md section 5.

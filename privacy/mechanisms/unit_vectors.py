@@ -146,7 +146,6 @@ def loads_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> NDAr
 
     Args:
       tuples: m join tuples with one owner position.
-      less: which row is taken off; None: none.
     Raises: InvalidParameter for another row, or several owner positions.
     """
     rows = [row] if less is None else [row, less]
@@ -181,7 +180,6 @@ class UnitVectors(Private):
         Args:
           tuples: whose members they are, of one owner position.
           loads: (n,) what each member adds, in units, of either sign.
-          euclidean: which norm |x| is.
         Cost: a counting sort of the members; no table of groups by units.
         """
         self._n_groups, self._euclidean = tuples.n_groups, euclidean
@@ -193,8 +191,6 @@ class UnitVectors(Private):
 
         Args:
           tuples: m join tuples with one owner position.
-          less: which row is taken off; None: none.
-          euclidean: which norm |x| is.
         Raises: InvalidParameter for another row, or several owner positions.
         Cost: one pass over the tuples besides.
         """

@@ -44,7 +44,6 @@ def published_budgets(total: float, thresholds: int, amplified: Callable[[int, f
 
     Args:
       total: epsilon, or rho at one order.
-      thresholds: L.
       amplified: what threshold i costs on its own after sampling, when it spends so much.
     Returns: (L,) budgets, thresholds ascending. What they cost one by one adds up to `total`; that is what they cost
       together only if each has a sample of its own.

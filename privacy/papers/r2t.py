@@ -37,7 +37,6 @@ def race(
 
     Args:
       answer: values of G groups on the ladder of the steps.
-      steps: the L thresholds.
       noise: (G, L) int64 steps, penalties subtracted.
       floor: what a group releases at least; -inf for no such thing.
     Returns: (G,) indices; the answer's value there is known, unless the floor wins.
@@ -109,7 +108,6 @@ def penalised_race(
     values cost.
     Args:
       answer: values of G groups.
-      steps: the L thresholds.
       noise: (G, L) int64 steps.
       tail: what is left of each threshold's noise above its penalty.
       floor: in normalised weight; where nothing beats it tau and noise_scale are 0.

@@ -32,8 +32,6 @@ def joint_renyi(losses: Sequence[SquareLoss], delta_bound: int | None, rate: flo
     Args:
       losses: one per release, none of them chosen by looking at the others.
       delta_bound: Delta >= 1, the public bound on the join tuples of one unit; None when there is none.
-      rate: q in (0, 1].
-      alpha: the order, > 1, finite.
     Returns: rho' in [0, alpha g(infinity)], rounded up by a relative 1e-10; alpha g(infinity) without a bound.
     Raises: InvalidParameter for a parameter out of range.
     Cost: some tens of microseconds per distinct threshold, whatever delta_bound is.
@@ -155,7 +153,6 @@ class RenyiPlan:
 
     Attributes:
       factor: their squared losses may be multiplied by it: noise scales are divided by its square root.
-      alpha: the order, > 1.
       rho: the divergence that they may have there together.
     """
 

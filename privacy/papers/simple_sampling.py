@@ -77,7 +77,6 @@ def scaled(
       answer: of the sample; its interval covers the sample's truncated answer.
       factors: the factor, and bounds below and above what it estimates, each >= 0.
       confidence: that both the noise and those bounds hold.
-      mechanism, epsilon: of the whole.
     Returns: `released_sample`: the interval covers the sample's truncated answer times the true factor. What another
       sample would have given is outside of it.
     """

@@ -38,7 +38,6 @@ def shrinking_divergence(log_x: float, alpha: float, dimension: int) -> float:
     Args:
       log_x: ln x. In r itself the end (alpha - 1) / alpha cannot be told from its neighbours, and the powers of
         the published polynomial overflow.
-      alpha: the order, > 1.
       dimension: d.
     """
     cost = alpha * math.log1p(math.expm1(log_x) / alpha) - log_x

@@ -29,7 +29,6 @@ def joint_loss(losses: Sequence[Loss], delta_bound: int | None, rate: float) -> 
     Args:
       losses: one per release; for adaptive releases the largest over all transcripts.
       delta_bound: Delta >= 1, the public bound on the join tuples of one unit; None when there is none.
-      rate: q in (0, 1].
     Returns: epsilon in [0, g(infinity)], rounded up by a relative 1e-10; g(infinity) when delta_bound is None.
     Raises: InvalidParameter for a parameter out of range, or g(infinity) above 10^5.
     Cost: some tens of microseconds per distinct threshold, whatever delta_bound is.
@@ -131,7 +130,6 @@ def release_budget(design: SampleDesign, cell: Fraction, spent: float, loss_of: 
     """The largest budget of one release that, beside a selection from the same sample, costs `cell`.
 
     Args:
-      design: the sample.
       cell: of the design's epsilon.
       spent: epsilon of the selection, less than `choice_budget`.
       loss_of: the loss of the release at a budget; grows with it.

@@ -127,7 +127,6 @@ def bernoulli_places(things: int, rate: float, draws: Draws) -> Iterator[NDArray
 
     Args:
       things: N in [0, MAX_THINGS].
-      rate: q in (0, 1].
       draws: where the randomness comes from; only its uniform numbers are used.
     Returns: (k,) places, some million of q N at a time.
     Raises: InvalidParameter.
@@ -231,7 +230,6 @@ def thin(counted: JoinTuples, rate: float, draws: Draws) -> JoinTuples:
     Args:
       counted: rows of tuples that are alike; the last row of `weights` is how many tuples each stands for, the others
         are the weights of one such tuple.
-      rate: q in (0, 1].
       draws: where the randomness comes from.
     Returns: one release fewer; weights are those of the tuples that stay, one and the same sample for all releases.
     Raises: InvalidParameter for counts or weights out of range.

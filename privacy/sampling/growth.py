@@ -319,7 +319,6 @@ def log_moment(pieces: Sequence[Piece], trials: int, rate: float) -> float:
     Args:
       pieces: h on 1..trials, each count in one of them; h does not fall.
       trials: Delta >= 1.
-      rate: q in (0, 1].
     Returns: in [0, h(trials)], rounded up by a relative 1e-10; h(trials) where trials or h are beyond what
       a double can do.
     Raises: InvalidParameter for a parameter out of range.

@@ -34,8 +34,6 @@ def scale_up(noisy: NoisyAnswer, rate: float, thresholds: int) -> NoisyAnswer:
     by the number of thresholds; and by two, for two sides.
 
     Args:
-      noisy: a release of normalised weights.
-      rate: q in (0, 1].
       thresholds: how many a mechanism could choose from.
     Returns: `released_sample` with values, tau and noise_scale divided by q.
     Raises: InvalidParameter.
@@ -59,9 +57,6 @@ def scale_up_noise(noisy: NoisyAnswer, rate: float) -> NoisyAnswer:
     The concentration of `scale_up` is that of an optimum of which a tuple adds at most its own weight. Sums that are
     clipped, or cut by a program of another objective, are none.
 
-    Args:
-      noisy: a release of normalised weights.
-      rate: q in (0, 1].
     Returns: `truncated_sample`: the interval covers the noise alone, around the sample's truncated answer over q.
     Raises: InvalidParameter.
     """
@@ -145,7 +140,6 @@ def advice(sampled: Noisy, whole: Noisy, tuples_per_unit: int, rate: float, n_gr
       sampled, whole: the mechanism at that rate, with its amplified budgets, and without a sample.
       tuples_per_unit: Delta >= 1, a public bound on the join tuples of one unit. What is predicted for a unit of
         Delta tuples is an upper bound for others; how the threshold will be chosen depends on private data.
-      rate: q in (0, 1].
     """
     noise, noise_of_all = (
         covering_noise(made, tuples_per_unit, here, n_groups) for made, here in ((sampled, rate), (whole, 1.0))

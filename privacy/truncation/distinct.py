@@ -73,7 +73,6 @@ class GroupInstance(Private):
       incidence: m tuples by n members; the members of a group are consecutive.
       row_group: (m,) and
       member_group: (n,) int64, ascending.
-      n_groups: G.
     """
 
     weights: NDArray[np.int64]

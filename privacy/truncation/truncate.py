@@ -34,8 +34,6 @@ def single_owner(
 
     Args:
       tuples: m tuples with one owner each.
-      release: row of tuples.weights.
-      ladder: L thresholds.
       capacities: what the units of each relation may contribute.
     Returns: (G, L) int64 units, saturating at MAX_UNITS. Sensitivity c_u per cell.
     Raises: InvalidParameter when some tuple has another number of owners.
@@ -69,10 +67,8 @@ def truncate_distinct(
 
     Args:
       tuples: m join tuples with their owners and their values.
-      ladder: public thresholds.
       gap: eta, a public constant. 0 when the plan has one owner position: a maximum flow. Otherwise
         values may lie below fbar by up to gap * tau, proved by a dual point.
-      solver: as of `truncate`.
     Returns: v in [fbar - gap * tau, fbar], int64 units.
     Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go: fbar does not
       decrease, and at the new optimum, without the unit's tuples, at most tau is lost.
@@ -106,8 +102,6 @@ def truncate(
 
     Args:
       tuples: m join tuples with their owners, as `encode` returns them.
-      release: which row of tuples.weights.
-      ladder: public thresholds.
       gap: eta, a public constant. 0 when the plan has one or two owner positions: a closed form, or a flow in
         exact integers. Otherwise values may lie below fbar by up to gap * tau, proved by a dual point.
       capacities: what the units of each relation may contribute in multiples of tau.

@@ -105,8 +105,6 @@ def answer_of_loads(
     Args:
       group: (n,) of each unit's load; one that is in several groups has a load in each.
       loads: (n,) int64 in [0, MAX_UNITS].
-      n_groups: G.
-      ladder: L thresholds.
     Cost: O(n log L + G L).
     """
     width = len(ladder) + 1
@@ -122,7 +120,6 @@ def truncated_at(
     """sum_u min(tau, load_u) and the number of units above tau, from units and what they have by intervals of loads.
 
     Args:
-      ladder: L thresholds.
       places: (L,) the interval whose upper end each threshold is.
       units: (G, B) how many units have a load in each of B intervals, rising.
       totals: (G, B) what they have together, saturating at MAX_UNITS.

@@ -483,11 +483,7 @@ class CoreSearch:
     """
 
     def __init__(self, core: Core, control: Control = QUIET, inside: bool = False) -> None:
-        """Look at s = 0.
-
-        Args:
-          inside: see Master.
-        """
+        """Look at s = 0."""
         self._core, self._control = core, control
         self._master = Master(len(core.columns), control, inside)
         self.columns = core.columns

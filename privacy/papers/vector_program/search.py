@@ -279,7 +279,6 @@ class VectorInstance(Private):
 
         Args:
           tuples: m join tuples; equal (group, provenance set) merged, ordered by group.
-          release: row of tuples.weights.
           gap: the public constant h, in steps of 2^-31 persons, >= 2^10; the sensitivities of `removed` and of the
             truncated sums have to pay for it (B = E + 1 + h).
         Cost: one pass over the owners.

@@ -179,7 +179,6 @@ def certify(program: PreparedProgram, x: NDArray[np.float64], y: NDArray[np.floa
     """Recompute both bounds from a solver's point.
 
     Args:
-      program: the program that was solved.
       x: (m,) in multiples of program.scale; infeasible, not finite or nonsense only loosens the bounds.
       y: (n,) duals; negative or not finite entries count as zero.
     Cost: about ten passes over the owners.

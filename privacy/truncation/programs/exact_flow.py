@@ -269,7 +269,6 @@ def exact_flow(program: PreparedProgram, control: Control = QUIET) -> Certificat
 
     Args:
       program: weights in [0, 2^62], caps in [0, 2^62); before presolve or after it.
-      control: asked between steps whether to stop.
     Returns: value == upper, in half units.
     Raises: SolverFailed for a tuple of three members, for 2^30 tuples, and when flow and cut do not prove each
       other (a bug, not an outcome). Cancelled.
