@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN
@@ -27,21 +26,9 @@ if TYPE_CHECKING:
     from privacy.mechanisms.sums import Sum
     from privacy.noisy_answer import NoisyAnswer
     from privacy.papers.key_counts import KeyCounts
-    from privacy.papers.vector_release import PerGroupCount
     from privacy.sampling.design import SampleDesign
     from privacy.truncation.control import SolverName
     from privacy.truncation.histograms import LengthHistogram, LoadHistogram
-
-
-class Measures(Enum):
-    """What a mechanism is given."""
-
-    EACH_GROUP = "each group's truncated answer, by itself"
-    RANKS = "the rows of all groups by their place on a public grid"
-    ALL_GROUPS = "the join tuples of all groups together"
-    OWN_SAMPLES = "join tuples, of which it draws samples itself"
-    KEYS_OF_UNITS = "which privacy unit is at which public key"
-    VALUES = "one value of each member of a population of known size"
 
 
 class Need(Enum):
@@ -153,11 +140,6 @@ class ScalarMechanism(Mechanism):
 
     build: Callable[[EachGroup], ServedMeasurement]
 
-    @property
-    def measures(self) -> Measures:
-        """What it is given: the truncated answer of each group."""
-        return Measures.EACH_GROUP
-
 
 def _one_by_one(
     made: Sequence[ServedGroupMeasurement], tuples: CodedJoinTuples, entropy: Entropy
@@ -182,72 +164,10 @@ class JointMechanism(Mechanism):
         _one_by_one
     )
 
-    @property
-    def measures(self) -> Measures:
-        """What it is given: the join tuples of all groups together."""
-        return Measures.ALL_GROUPS
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankMechanism(Mechanism):
-    """One that draws values by their rank: quantiles and extremes, beside whatever measures sums."""
-
-    @property
-    def measures(self) -> Measures:
-        """What it is given: the rows by their place on a public grid."""
-        return Measures.RANKS
-
-
-@dataclass(frozen=True)
-class UnitsByKey:
-    """The public parameters of counts of privacy units by key.
-
-    Attributes:
-      epsilon: for all keys together, > 0.
-      groups_per_unit: L0, or None when only the number of keys bounds it.
-      rule: the most keys that a unit counts at, enforced; None: no such rule.
-    """
-
-    epsilon: float
-    groups_per_unit: int | None = None
-    rule: int | None = None
-
 
 @dataclass(frozen=True, kw_only=True)
 class KeyMechanism(Mechanism):
-    """One that counts privacy units at all keys at once, and may smooth the counts of different keys together.
-
-    Attributes:
-      build: fixes the public parameters. Raises: InvalidParameter for one out of range.
-    """
-
-    build: Callable[[UnitsByKey], KeyCounts]
-
-    @property
-    def measures(self) -> Measures:
-        """What it is given: who is at which key."""
-        return Measures.KEYS_OF_UNITS
-
-
-@dataclass(frozen=True)
-class ComparisonMechanism:
-    """A mechanism of a paper that no server runs: libraries and benchmarks ask for it.
-
-    Attributes:
-      name: as its answers spell it.
-      measures: what it is given.
-      why_not: why it is not served, with what to do instead: the hint of a refusal.
-      found_in: `module:class`.
-    """
-
-    name: str
-    measures: Measures
-    why_not: str
-    found_in: str
-
-    def implementation(self) -> Any:
-        """The class, imported now."""
-        return resolve_name(self.found_in)
+    """One that counts privacy units at all keys at once, and may smooth the counts of different keys together."""
 
 
 def _gem(of: EachGroup) -> ServedMeasurement:
@@ -364,48 +284,30 @@ def _released_at_one_scale(
 
 
 def _pmsja(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
-    return _per_group_count("pmsja", _sized_pmsja, of)
-
-
-def _sized_pmsja(of: PerGroupCount, n_groups: int) -> ServedGroupMeasurement:
     from privacy.papers.pmsja import Pmsja
+    from privacy.papers.vector_release import PerGroupCount
 
-    return Pmsja(of.epsilon, of.delta, n_groups, of.ladder)
+    each = _delta_of_each(of)
+    return tuple(PerGroupCount(Pmsja(one.epsilon, each, 1, one.ladder)) for one in of.sums)
 
 
 def _s4s_vector(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
-    return _per_group_count("s4s_vector", _sized_s4s_vector, of)
-
-
-def _sized_s4s_vector(of: PerGroupCount, n_groups: int) -> ServedGroupMeasurement:
     from privacy.papers.s4s_vector import S4SVector
-
-    return S4SVector(of.epsilon, of.delta, n_groups, of.sample, of.ladder)
-
-
-def _per_group_count(
-    name: str, sizing: Callable[[PerGroupCount, int], ServedGroupMeasurement], of: AllGroups
-) -> tuple[ServedGroupMeasurement, ...]:
-    """Stages of different kinds do not share rho, so each sum gets its share of epsilon and an equal one of delta."""
     from privacy.papers.vector_release import PerGroupCount
 
-    each = of.delta / len(of.sums) * DOWN
+    each = _delta_of_each(of)
     alone = of.sample if len(of.sums) == 1 else None  # amplified losses of one shared sample do not add up
-    return tuple(PerGroupCount(name, sizing, one.epsilon, each, one.ladder, alone) for one in of.sums)
+    return tuple(PerGroupCount(S4SVector(one.epsilon, each, 1, one.ladder, sample=alone)) for one in of.sums)
 
 
-def _key_counts(name: str) -> Callable[[UnitsByKey], KeyCounts]:
-    def build(of: UnitsByKey) -> KeyCounts:
-        from privacy.papers.key_counts import KeyCounts
-
-        return KeyCounts(name, of.epsilon, of.groups_per_unit, of.rule)
-
-    return build
+def _delta_of_each(of: AllGroups) -> float:
+    """Stages of different kinds do not share rho, so each sum gets its share of epsilon and an equal one of delta."""
+    return of.delta / len(of.sums) * DOWN
 
 
 def _by_key(name: str, reason: str) -> KeyMechanism:
     needs = (Need.GROUPS, Need.ONE_OWNER, Need.ALL_ROWS, Need.UNIT_COUNTS)
-    return KeyMechanism(name, reason, two_sided=False, needs=needs, build=_key_counts(name))
+    return KeyMechanism(name, reason, two_sided=False, needs=needs)
 
 
 _BIAS = (
@@ -413,7 +315,7 @@ _BIAS = (
     "named"
 )
 
-_ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism, ...] = (
+_ENTRIES: tuple[Mechanism, ...] = (
     ScalarMechanism(
         "gem",
         "selects one threshold, then releases once",
@@ -515,94 +417,12 @@ _ENTRIES: tuple[ScalarMechanism | JointMechanism | RankMechanism | KeyMechanism,
         by_loads=True,
         build=_fixed,
     ),
-    RankMechanism(
+    Mechanism(
         "rank",
         "draws a value by how far its rank is from the one asked for",
         two_sided=False,
         offered=False,
     ),
-)
-
-_LIBRARY = "it is there for comparison, as a library function; use gem"
-_MEAN = (
-    "it takes the mean of N values, N public: where N people have a row each, SUM(x) / N is that, with an interval, "
-    "and no sample helps a mean; where N is not public, AVG(x)"
-)
-_MEDIAN = (
-    "its noise is for the whole range, or for a smooth sensitivity whose work tells how dense the values are; leave "
-    "the mechanism out, MEDIAN(x) is drawn by its rank"
-)
-_SHARED = "budgets amplified one by one are no bound for one shared sample"
-
-_COMPARED = (
-    ComparisonMechanism(
-        "s4s_as_published",
-        Measures.EACH_GROUP,
-        f"{_SHARED}; s4s has the sound ones",
-        "privacy.papers.dp_s4s:S4S",
-    ),
-    ComparisonMechanism(
-        "s4s_fresh",
-        Measures.OWN_SAMPLES,
-        "a query draws one sample; s4s answers from it",
-        "privacy.papers.dp_s4s:FreshS4S",
-    ),
-    ComparisonMechanism(
-        "s4s_rdp",
-        Measures.EACH_GROUP,
-        "it needs a delta of its own; s4s needs none",
-        "privacy.papers.dp_s4s:S4SRenyi",
-    ),
-    ComparisonMechanism(
-        "s4s_rdp_as_published",
-        Measures.EACH_GROUP,
-        f"{_SHARED}; use s4s",
-        "privacy.papers.dp_s4s:S4SRenyi",
-    ),
-    ComparisonMechanism(
-        "s4s_rdp_fresh",
-        Measures.OWN_SAMPLES,
-        "a query draws one sample; s4s answers from it",
-        "privacy.papers.dp_s4s:FreshS4S",
-    ),
-    ComparisonMechanism(
-        "s4s_zcdp",
-        Measures.EACH_GROUP,
-        "no sample amplifies zero-concentrated privacy, and a race costs more than a choice; use gem",
-        "privacy.papers.dp_s4s:S4SConcentrated",
-    ),
-    ComparisonMechanism(
-        "pmsja_as_published",
-        Measures.ALL_GROUPS,
-        "its published constants do not account for the solver's gap; pmsja has the sound ones",
-        "privacy.papers.pmsja:PmsjaAsPublished",
-    ),
-    ComparisonMechanism(
-        "s4s_vector_as_published",
-        Measures.ALL_GROUPS,
-        "its published constants are not proved; s4s_vector has the sound ones",
-        "privacy.papers.s4s_vector:S4SVectorAsPublished",
-    ),
-    ComparisonMechanism(
-        "laplace_global", Measures.EACH_GROUP, _LIBRARY, "privacy.papers.laplace_global:LaplaceGlobal"
-    ),
-    ComparisonMechanism(
-        "simple_sampling", Measures.OWN_SAMPLES, _LIBRARY, "privacy.papers.simple_sampling:SimpleSampling"
-    ),
-    ComparisonMechanism(
-        "sample_and_explore",
-        Measures.OWN_SAMPLES,
-        _LIBRARY,
-        "privacy.papers.sample_and_explore:SampleAndExplore",
-    ),
-    ComparisonMechanism(
-        "repeated_sample_and_explore",
-        Measures.OWN_SAMPLES,
-        _LIBRARY,
-        "privacy.papers.sample_and_explore:RepeatedExploration",
-    ),
-    ComparisonMechanism("sampled_mean", Measures.VALUES, _MEAN, "privacy.papers.centre:SampledMean"),
-    ComparisonMechanism("sampled_median", Measures.VALUES, _MEDIAN, "privacy.papers.centre:SampledMedian"),
 )
 
 MECHANISMS: Mapping[str, Mechanism] = {one.name: one for one in _ENTRIES}
@@ -611,8 +431,32 @@ MECHANISMS: Mapping[str, Mechanism] = {one.name: one for one in _ENTRIES}
 OFFERED: tuple[str, ...] = tuple(one.name for one in _ENTRIES if one.offered)
 """The names that an analyst may ask for, in the order in which interfaces list them."""
 
-COMPARISON: Mapping[str, ComparisonMechanism] = {one.name: one for one in _COMPARED}
-"""Every mechanism that is known and not served, by name."""
+_LIBRARY = "it is there for comparison, as a library function; use gem"
+_SHARED = "budgets amplified one by one are no bound for one shared sample"
+_ONE_SAMPLE = "a query draws one sample; s4s answers from it"
+
+COMPARISON: Mapping[str, str] = {
+    "s4s_as_published": f"{_SHARED}; s4s has the sound ones",
+    "s4s_fresh": _ONE_SAMPLE,
+    "s4s_rdp": "it needs a delta of its own; s4s needs none",
+    "s4s_rdp_as_published": f"{_SHARED}; use s4s",
+    "s4s_rdp_fresh": _ONE_SAMPLE,
+    "s4s_zcdp": "no sample amplifies zero-concentrated privacy, and a race costs more than a choice; use gem",
+    "pmsja_as_published": "its published constants do not account for the solver's gap; pmsja has the sound ones",
+    "s4s_vector_as_published": "its published constants are not proved; s4s_vector has the sound ones",
+    "laplace_global": _LIBRARY,
+    "simple_sampling": _LIBRARY,
+    "sample_and_explore": _LIBRARY,
+    "repeated_sample_and_explore": _LIBRARY,
+    "sampled_mean": "it takes the mean of N values, N public: where N people have a row each, SUM(x) / N is that, "
+    "with an interval, and no sample helps a mean; where N is not public, AVG(x)",
+    "sampled_median": "its noise is for the whole range, or for a smooth sensitivity whose work tells how dense the "
+    "values are; leave the mechanism out, MEDIAN(x) is drawn by its rank",
+}
+"""Every mechanism of a paper that is known and not served, by name: why not, with what to do instead.
+
+Libraries and benchmarks have them from `privacy/papers/`.
+"""
 
 if TYPE_CHECKING:
     MechanismName = str
@@ -621,61 +465,39 @@ else:
     """One of `OFFERED`: pydantic, OpenAPI and the command line read the choices off it."""
 
 
-def measurement(
-    name: str,
-    epsilon: float,
-    groups_per_unit: int | None = None,
-    gap: float = 0.0,
-    global_sensitivity: float | None = None,
-    whole: bool = False,
-    tuples_per_unit: int | None = None,
-    sample: SampleDesign | None = None,
-    adds_at_most: Fraction | None = None,
-    nested: bool = False,
-) -> ServedMeasurement:
+def measurement(name: str, of: EachGroup) -> ServedMeasurement:
     """Fix a mechanism's public parameters, for truncated sums, which only grow when a unit comes.
 
-    Args:
-      name: of a ScalarMechanism; the others as in EachGroup.
     Returns: a measurement; make the truncated answer on its `ladder`.
     Raises: InvalidParameter for an unknown name, a missing bound or a parameter out of range.
     """
     entry = MECHANISMS.get(name)
     if not isinstance(entry, ScalarMechanism):
         raise InvalidParameter("there is no mechanism of this name for truncated answers")
-    bounds = global_sensitivity, whole, tuples_per_unit
-    return entry.build(EachGroup(epsilon, groups_per_unit, gap, *bounds, sample, adds_at_most, nested))
-
-
-def key_counts(name: str, of: UnitsByKey) -> KeyCounts:
-    """Fix the public parameters of a mechanism that counts units by key; epsilon-DP.
-
-    Raises: InvalidParameter for an unknown name or a parameter out of range.
-    """
-    entry = MECHANISMS.get(name)
-    if not isinstance(entry, KeyMechanism):
-        raise InvalidParameter("there is no mechanism of this name for counts by key")
     return entry.build(of)
 
 
-def group_measurements(
-    name: str,
-    sums: Sequence[Sum],
-    delta: float,
-    groups_per_unit: int | None = None,
-    sample: SampleDesign | None = None,
-    solver: SolverName = "certified",
-) -> tuple[ServedGroupMeasurement, ...]:
+def key_counts(name: str, epsilon: float, groups_per_unit: int | None = None, rule: int | None = None) -> KeyCounts:
+    """Fix the public parameters of a mechanism that counts units by key; epsilon-DP. As of `KeyCounts`.
+
+    Raises: InvalidParameter for an unknown name or a parameter out of range.
+    """
+    from privacy.papers.key_counts import KeyCounts
+
+    if not isinstance(MECHANISMS.get(name), KeyMechanism):
+        raise InvalidParameter("there is no mechanism of this name for counts by key")
+    return KeyCounts(name, epsilon, groups_per_unit, rule)
+
+
+def group_measurements(name: str, of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     """One measurement per sum, all of them together (epsilon, delta)-DP, epsilon the sum of the sums' own.
 
-    Args:
-      name: of a JointMechanism; the others as in AllGroups.
     Raises: InvalidParameter for an unknown name, or parameters that are worth nothing to a mechanism.
     """
     entry = MECHANISMS.get(name)
     if not isinstance(entry, JointMechanism):
         raise InvalidParameter("there is no mechanism of this name for all groups together")
-    return entry.build(AllGroups(sums, delta, groups_per_unit, sample, solver))
+    return entry.build(of)
 
 
 def release_together(
@@ -750,8 +572,7 @@ def counts_values(name: MechanismName) -> MechanismName:
 
 def why_not_served(name: str) -> str | None:
     """Why a server does not run a mechanism of this name, with what to do instead; None where it knows of none."""
-    compared = COMPARISON.get(name)
-    return None if compared is None else compared.why_not
+    return COMPARISON.get(name)
 
 
 def measures_together(

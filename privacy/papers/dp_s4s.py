@@ -415,8 +415,12 @@ class S4SConcentrated(SampleRace):
         return self.epsilon
 
     def _rungs(self, n_groups: int) -> tuple[GaussianThresholdNoise, ...]:
-        each = self.budget.rho / (len(self.ladder) * self.groups_per_unit) * DOWN
-        return gaussian_rungs(self.ladder, self.gap, [each] * len(self.ladder))
+        return gaussian_rungs(self.ladder, self.gap, [self._each] * len(self.ladder))
+
+    @property
+    def _each(self) -> float:
+        """rho of each threshold's release in each group."""
+        return self.budget.rho / (len(self.ladder) * self.groups_per_unit) * DOWN
 
 
 @dataclass(frozen=True)

@@ -50,34 +50,22 @@ class Pmsja(VectorMechanism):
     Privacy, section 3 (private bounds on local sensitivity); privacy.md section 5.
 
     Attributes:
-      epsilon, delta: for all groups together; epsilon > 0, delta in (0, 1).
-      n_groups: d, the number of public groups.
-      ladder: the thresholds.
+      epsilon, delta, n_groups, ladder, confidence: as of `VectorMechanism`.
       split, bounding: eps_1 / epsilon and eps_2 / epsilon, in (0, 1) together.
       missing: delta_2 / delta, in (0, 1).
       allowance: how many people may be removed, in multiples of 1 / eps_1, >= 0.
-      confidence: of the intervals, over all noise, in (0, 0.98].
     """
 
-    epsilon: float
-    delta: float
-    n_groups: int
-    ladder: Ladder = field(default_factory=Ladder)
     split: float = SPLIT
     bounding: float = BOUNDING
     missing: float = MISSING
     allowance: float = ALLOWANCE
-    confidence: float = 0.95
     name = "pmsja"
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
+        super().__post_init__()
         if not (self.split > 0 and self.bounding > 0 and self.split + self.bounding < 1 and 0 < self.missing < 1):
             raise InvalidParameter("the shares of epsilon and delta lie between 0 and 1")
-        if not (0 < self.delta < 1 and 0 < self.confidence <= 0.98):
-            raise InvalidParameter("delta and confidence are between 0 and 1")
-        if self.n_groups < 1:
-            raise InvalidParameter("a vector has at least one group")
 
     @property
     def event(self) -> PrivacyEvent:
@@ -107,13 +95,7 @@ class Pmsja(VectorMechanism):
         return self.noise_per_bound * (self.most_persons() + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        n_groups is that of the mechanism. The scale of the sums' noise is itself chosen by noise: it stays in range
-        but with probability `RARE`, twice.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """As `VectorMechanism.check_noise`: a scale that noise chooses stays in range but with `RARE`, twice."""
         check_scale(self._scale)
         drawn = math.ceil(-math.log(RARE) * self._scale)
         bound = self.most_persons(RARE) + 1 + (DEFAULT_GAP + self._shift + drawn) / WHOLE
@@ -181,18 +163,12 @@ class PmsjaAsPublished(VectorMechanism):
 
     Attributes:
       epsilon, delta: as claimed.
-      n_groups: d.
       ladder: the program's is 2, 4, ...
       beta: in (0, 1).
-      confidence: of the intervals.
     """
 
-    epsilon: float
-    delta: float
-    n_groups: int
     ladder: Ladder = field(default_factory=lambda: Ladder(1))
     beta: float = 0.1
-    confidence: float = 0.95
     name = "pmsja_as_published"
 
     @property

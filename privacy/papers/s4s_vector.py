@@ -59,32 +59,22 @@ class S4SVector(VectorMechanism):
     5.
 
     Attributes:
-      epsilon, delta: for all groups together; epsilon > 0, delta in (0, 1).
-      n_groups: d, the number of public groups.
+      epsilon, delta, n_groups, ladder, confidence: as of `VectorMechanism`.
       sample: how the tuples were sampled, if amplification is claimed.
-      ladder: the thresholds.
       split: eps_1 / epsilon, in (0, 1).
       allowance: how many people may be removed, in multiples of 1 / eps_1, >= 0.
-      confidence: of the intervals, over all noise, in (0, 0.98].
     """
 
-    epsilon: float
-    delta: float
-    n_groups: int
     sample: SampleDesign | None = None
-    ladder: Ladder = field(default_factory=Ladder)
     split: float = SPLIT
     allowance: float = ALLOWANCE
-    confidence: float = 0.95
     name = "s4s_vector"
     private_scale = True
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        if not (0 < self.delta < 1 and 0 < self.split < 1 and 0 < self.confidence <= 0.98):
-            raise InvalidParameter("delta, split and confidence are between 0 and 1")
-        if self.n_groups < 1:
-            raise InvalidParameter("a vector has at least one group")
+        super().__post_init__()
+        if not 0 < self.split < 1:
+            raise InvalidParameter("a share is between 0 and 1")
 
     @property
     def event(self) -> PrivacyEvent:
@@ -102,13 +92,7 @@ class S4SVector(VectorMechanism):
         return self.noise.sigma(self._bound(removed))
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        n_groups is that of the mechanism. The scale of the sums' noise is itself chosen by noise: it stays in range
-        but with probability `RARE`.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """As `VectorMechanism.check_noise`: a scale that noise chooses stays in range but with `RARE`."""
         if self.epsilon >= 1:
             assert self.noise, "it refuses noise too small for its grid, which less epsilon never has"
         self.check_largest(self._made.most_sigma(self._bound(math.ceil(self.most_persons(RARE) * WHOLE))))
@@ -210,18 +194,12 @@ class S4SVectorAsPublished(VectorMechanism):
 
     Attributes:
       epsilon, delta: as claimed.
-      n_groups: d.
       ladder: the paper's is 1, 2, 4, ...
       beta: in (0, 1).
-      confidence: of the intervals.
     """
 
-    epsilon: float
-    delta: float
-    n_groups: int
     ladder: Ladder = field(default_factory=lambda: Ladder(0))
     beta: float = 0.1
-    confidence: float = 0.95
     name = "s4s_vector_as_published"
     private_scale = True
 

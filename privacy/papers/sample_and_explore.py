@@ -89,7 +89,7 @@ class SampleAndExplore:
         return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
     def measurement(self, units: int) -> Measurement:
-        """The inner mechanism with its amplified budget; its epsilon is what is lost beside epsilon_n if C is false."""
+        """The inner mechanism with its amplified budget, whose epsilon is lost beside epsilon_n if C is false."""
         target = explored_epsilon(self.epsilon, self.population)
         return _measurement(self.inner, Exploration(self.drawn, self.collaborators), target, units)
 

@@ -8,10 +8,10 @@ read: `PerGroupCount` is such a mechanism before that.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,9 @@ from privacy.errors import InvalidParameter
 from privacy.exact import exact_epsilon
 from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples, OwnerColumn, Private
 from privacy.ladder import Ladder
-from privacy.mechanisms.measurement import ServedGroupMeasurement
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
 from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
-from privacy.sampling.design import SampleDesign
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.encode import compact
 from privacy.units import ONE
@@ -231,60 +229,6 @@ class VectorGrid:
         return values
 
 
-@dataclass(frozen=True)
-class PerGroupCount:
-    """A mechanism such as `Pmsja` or `S4SVector` for as many groups as it is given; that number is public.
-
-    Attributes:
-      name: of the mechanism.
-      sizing: makes it for so many groups; a function of a module, since measurements travel between processes.
-      epsilon, delta: for all groups together.
-      ladder: the thresholds.
-      sample: how the tuples were sampled, if amplification is claimed.
-    """
-
-    name: str
-    sizing: Callable[[PerGroupCount, int], ServedGroupMeasurement]
-    epsilon: float
-    delta: float
-    ladder: Ladder = field(default_factory=Ladder)
-    sample: SampleDesign | None = None
-
-    def __post_init__(self) -> None:
-        self.expected_noise(1)  # parameters that are worth nothing are refused before anything is read
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """(epsilon, delta), whatever the number of groups."""
-        return ApproxDP(self.epsilon, self.delta)
-
-    def sized(self, n_groups: int) -> ServedGroupMeasurement:
-        """The mechanism for so many groups. Raises: InvalidParameter."""
-        return _sized(self, n_groups)
-
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
-        """As the mechanism for the tuples' number of groups."""
-        return self.sized(tuples.n_groups).release(tuples, row, entropy, control)
-
-    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
-        return self.sized(n_groups).expected_noise(n_groups)
-
-    def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
-        self.sized(1).check_noise(1)  # the grid is coarsest for one group
-        self.sized(n_groups).check_noise(n_groups)
-
-    def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """As the mechanism for so many groups."""
-        return self.sized(n_groups).epsilon_if_bound_fails(n_groups)
-
-
-@lru_cache(maxsize=64)
-def _sized(made: PerGroupCount, n_groups: int) -> ServedGroupMeasurement:
-    return made.sizing(made, max(1, n_groups))
-
-
 TAIL = 0.01
 """The part of an interval's error that is left for its noise being larger than stated."""
 
@@ -296,20 +240,34 @@ _PRICE = 0.4
 then five prices, as `MOST_MISSED` has it."""
 
 
+@dataclass(frozen=True)
 class VectorMechanism:
     """A mechanism whose first stage is a sparse vector over thresholds, and whose second is Gaussian noise.
 
     All but `release`, `released` and `noised` is public. A subclass says what its first stage is (`selection`), and
     how much noise there is (`sigma`).
+
+    Attributes:
+      epsilon, delta: for all groups together; epsilon > 0, delta in (0, 1).
+      n_groups: d, the number of public groups.
+      ladder: the thresholds.
+      confidence: of the intervals, over all noise, in (0, 0.98].
+      private_scale: is the scale of the noise private, so that `stated_sigma` is shown in its place?
     """
 
     epsilon: float
     delta: float
     n_groups: int
-    ladder: Ladder
-    confidence: float
-    private_scale = False
-    """Is the scale of the noise private, so that `stated_sigma` is shown in its place?"""
+    ladder: Ladder = field(default_factory=Ladder)
+    confidence: float = 0.95
+    private_scale: ClassVar = False
+
+    def __post_init__(self) -> None:
+        exact_epsilon(self.epsilon)
+        if not (0 < self.delta < 1 and 0 < self.confidence <= 0.98):
+            raise InvalidParameter("delta and confidence are between 0 and 1")
+        if self.n_groups < 1:
+            raise InvalidParameter("a vector has at least one group")
 
     @property
     def name(self) -> str:
@@ -390,6 +348,10 @@ class VectorMechanism:
         """epsilon: it rests on no bound."""
         return self.epsilon
 
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores out of range for `n_groups` of the mechanism. Public. Raises: InvalidParameter."""
+        self.check_largest(self.stated_sigma)
+
     def most_persons(self, tail: float = TAIL) -> float:
         """What the number of people removed does not exceed but with probability `tail`."""
         return self.selection.most_removed(len(self.ladder), tail)
@@ -403,3 +365,63 @@ class VectorMechanism:
 def _reach(sigma: float, confidence: float) -> float:
     """How far Gaussian noise of `sigma` is from 0 at most, in its unit, with probability `confidence` + `TAIL`."""
     return sigma * float(special.ndtri(1 - (1 - confidence - TAIL) / 2)) * (1 + 2.0**-30)
+
+
+@dataclass(frozen=True)
+class PerGroupCount:
+    """A `Pmsja` or `S4SVector` for as many groups as it is given; that number is public.
+
+    Attributes:
+      one: the mechanism for one group.
+    """
+
+    one: VectorMechanism
+
+    def __post_init__(self) -> None:
+        self.expected_noise(1)  # parameters that are worth nothing are refused before anything is read
+
+    @property
+    def name(self) -> str:
+        """That of the mechanism."""
+        return self.one.name
+
+    @property
+    def epsilon(self) -> float:
+        """What one release spends, for all groups together."""
+        return self.one.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta of one release."""
+        return self.one.delta
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """(epsilon, delta), whatever the number of groups."""
+        return ApproxDP(self.epsilon, self.delta)
+
+    def sized(self, n_groups: int) -> VectorMechanism:
+        """The mechanism for so many groups. Raises: InvalidParameter."""
+        return _sized(self.one, n_groups)
+
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+        """As the mechanism for the tuples' number of groups."""
+        return self.sized(tuples.n_groups).release(tuples, row, entropy, control)
+
+    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
+        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        return self.sized(n_groups).expected_noise(n_groups)
+
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        self.sized(1).check_noise()  # the grid is coarsest for one group
+        self.sized(n_groups).check_noise()
+
+    def epsilon_if_bound_fails(self, n_groups: int) -> float:
+        """As the mechanism for so many groups."""
+        return self.sized(n_groups).epsilon_if_bound_fails(n_groups)
+
+
+@lru_cache(maxsize=64)
+def _sized(one: VectorMechanism, n_groups: int) -> VectorMechanism:
+    return replace(one, n_groups=max(1, n_groups))

@@ -46,8 +46,9 @@ from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.key_counts import KeyCounts
 from privacy.registry import (
     MECHANISMS,
+    AllGroups,
+    EachGroup,
     JointMechanism,
-    UnitsByKey,
     counts_values,
     group_measurements,
     key_counts,
@@ -170,7 +171,7 @@ def _by_key(plan: Plan) -> tuple[KeyCounts, ...]:
     """A measurement per release, of its share of epsilon. Raises: InvalidSetting for an epsilon beyond its own."""
     bounds = plan.groups_per_unit, plan.group_rule
     try:
-        return tuple(key_counts(plan.mechanism, UnitsByKey(one.epsilon, *bounds)) for one in plan.releases)
+        return tuple(key_counts(plan.mechanism, one.epsilon, *bounds) for one in plan.releases)
     except InvalidParameter as error:
         hint = "ask with another epsilon, or for another mechanism"
         raise InvalidSetting(f"this epsilon is out of the range of {plan.mechanism}", hint=hint) from error
@@ -189,7 +190,7 @@ def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, .
     design = _design(plan) if alone or not plan.release_delta else None  # shares of pure losses add up, others do not
     try:
         bounds = plan.release_delta, plan.groups_per_unit
-        return group_measurements(plan.mechanism, sums, *bounds, design, solver)
+        return group_measurements(plan.mechanism, AllGroups(sums, *bounds, design, solver))
     except InvalidParameter as error:
         hint = "ask for more of either, for fewer aggregates, or for another mechanism"
         raise InvalidSetting(f"this epsilon and delta are too small for {plan.mechanism}", hint=hint) from error
@@ -278,19 +279,23 @@ def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | 
     Of values that add up over units in several groups, one of what a unit adds to all groups together.
     """
     if plan.adds_up(release):
-        return group_measurements("l1_clip", [Sum(release.epsilon, 0.0, plan.ladder(release), nested=True)], 0.0)[0]
+        return group_measurements(
+            "l1_clip", AllGroups([Sum(release.epsilon, 0.0, plan.ladder(release), nested=True)], 0.0)
+        )[0]
     ruled = plan.group_rule is not None and release.distinct is not None  # the rule is for sums
     return measurement(
         "fixed" if release.determined else counts_values(plan.mechanism),
-        epsilon=release.epsilon,
-        groups_per_unit=None if ruled else plan.groups_per_unit,
-        gap=plan.gap(release),
-        global_sensitivity=policy.global_sensitivity,
-        whole=release.whole,
-        tuples_per_unit=plan.tuples_per_unit,
-        sample=_design(plan),
-        adds_at_most=plan.adds_at_most(release),
-        nested=plan.nested(release),
+        EachGroup(
+            epsilon=release.epsilon,
+            groups_per_unit=None if ruled else plan.groups_per_unit,
+            gap=plan.gap(release),
+            global_sensitivity=policy.global_sensitivity,
+            whole=release.whole,
+            tuples_per_unit=plan.tuples_per_unit,
+            sample=_design(plan),
+            adds_at_most=plan.adds_at_most(release),
+            nested=plan.nested(release),
+        ),
     )
 
 

@@ -96,13 +96,13 @@ def test_catches_selection_by_distance_without_the_factor_two(monotone: bool) ->
 
 @pytest.mark.slow
 def test_catches_an_unsplit_budget() -> None:
-    gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG, selection=SelectionSettings(0.5, rarity=None))
+    gem = UnsplitGem(PureBudget(1.0), groups_per_unit=1, ladder=LONG, selection=SelectionSettings(0.5, rarity=None))
     assert audit(gem, selection_swing(gem, n_groups=RUNS)) > 1.0
 
 
 @pytest.mark.slow
 def test_catches_an_unsplit_budget_of_a_selection_by_distance() -> None:
     """The pair is made for the honest mechanism, whose costs are twice as high."""
-    gem = UnsplitGem(1.0, groups_per_unit=1, ladder=LONG)
+    gem = UnsplitGem(PureBudget(1.0), groups_per_unit=1, ladder=LONG)
     honest = Gem(PureBudget(2.0), 1, ladder=LONG, selection=SelectionSettings(0.5))
     assert audit(gem, margin_swing(honest, RUNS), runs=300_000) > 1.0

@@ -186,7 +186,7 @@ def test_catches_a_gap_that_the_interval_forgets() -> None:
             exact = Gem(PureBudget(self.epsilon), 1, ladder=self.ladder)
             return exact.release(TabulatedAnswer(answer.bounds()[0], answer.ladder), entropy)
 
-    assert coverage(Forgets(8.0, 1, 0.5, Ladder(3, 3)), SKEWED, lowest=True).refuted
+    assert coverage(Forgets(PureBudget(8.0), 1, 0.5, Ladder(3, 3)), SKEWED, lowest=True).refuted
 
 
 LOADS = [40] * 100

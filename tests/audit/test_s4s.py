@@ -20,7 +20,7 @@ from privacy.exact import exact_epsilon
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.noise import ThresholdNoise, rungs
 from privacy.mechanisms.release import released
-from privacy.papers.dp_s4s import S4S, S4SConcentrated, S4SRenyi
+from privacy.papers.dp_s4s import S4S, S4SConcentrated, S4SRenyi, gaussian_rungs
 from privacy.papers.renyi_sampling import joint_renyi
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.loss import gaussian_loss
@@ -189,7 +189,7 @@ class UnsplitRenyi(S4SRenyi):
 
     @property
     def _steps(self):  # type: ignore[no-untyped-def]
-        return self._rungs([self.plan.rho / self.plan.alpha] * len(self.ladder))
+        return gaussian_rungs(self.ladder, self.gap, [self.plan.rho / self.plan.alpha] * len(self.ladder))
 
 
 def test_catches_an_unsplit_budget_and_half_the_noise() -> None:
@@ -260,6 +260,6 @@ def test_it_costs_what_all_rows_do() -> None:
     made = concentrated(1024, groups=3)
     rho = ConcentratedBudget.of(EPSILON, DELTA).rho
     assert made.event == ZCDP(rho)
-    spent = math.fsum(rung.rho for rung in made._steps) * 3
+    spent = math.fsum(rung.rho for rung in made._rungs(1)) * 3
     assert rho * (1 - 1e-9) < spent <= rho
     assert made.epsilon_if_bound_fails() == EPSILON

@@ -26,7 +26,7 @@ from privacy.mechanisms.joint_scale import ScaledSum, release_at_one_scale
 from privacy.mechanisms.measurement import GroupMeasurement
 from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.mechanisms.sums import Sum
-from privacy.registry import group_measurements
+from privacy.registry import AllGroups, group_measurements
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.benchmarks.rows import Row
@@ -189,7 +189,7 @@ def _averages(quick: bool, runs: int) -> Iterator[Row]:
         rng = np.random.default_rng(7)
         value = rng.beta(2, 5, (len(counts), 1)) * rng.uniform(0.5, 1.0, counts.shape[1])
         tuples, truth = coded(counts, counts * value), (counts * value).sum(axis=0) / counts.sum(axis=0)
-        made = group_measurements("joint_scale", [Sum(epsilon / 2, 0.0, _LADDER)] * 2, 0.0, None)
+        made = group_measurements("joint_scale", AllGroups([Sum(epsilon / 2, 0.0, _LADDER)] * 2, 0.0, None))
         sums = [one for one in made if isinstance(one, ScaledSum)]
         apart = Clip(PureBudget(epsilon / 2), _LADDER)
         releases = partial(_quotients, sums, tuples), partial(_quotients_apart, apart, tuples)

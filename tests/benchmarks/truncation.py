@@ -14,7 +14,7 @@ import numpy as np
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import JoinTuples
 from privacy.mechanisms.measurement import Measurement
-from privacy.registry import measurement
+from privacy.registry import EachGroup, measurement
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
@@ -70,9 +70,9 @@ def _mechanisms(pattern: str, owners: int, epsilons: tuple[float, float]) -> dic
     gap = 0.0 if owners <= 2 else 0.01
     return {
         f"r2t, eps {epsilons[0]:g}": measurement(
-            "r2t", epsilons[0], gap=gap, global_sensitivity=_SENSITIVITY[pattern]
+            "r2t", EachGroup(epsilons[0], gap=gap, global_sensitivity=_SENSITIVITY[pattern])
         ),
-        f"gem, eps {epsilons[1]:g}": measurement("gem", epsilons[1], gap=gap, whole=True),
+        f"gem, eps {epsilons[1]:g}": measurement("gem", EachGroup(epsilons[1], gap=gap, whole=True)),
     }
 
 
@@ -155,7 +155,7 @@ def _against_the_join(quick: bool) -> list[Row]:
     scale = 0.1 if quick else 1.0
     case = f"TPC-H Q5 by nation, scale {scale:g}"
     tuples, join_s = q5_by_nation(scale)
-    mechanism = measurement("gem", 4.0, groups_per_unit=1)
+    mechanism = measurement("gem", EachGroup(4.0, groups_per_unit=1))
     _release(tuples, mechanism)
     times = [_seconds(lambda: _release(tuples, mechanism)) for _ in range(_QUICK_RUNS if quick else _RUNS)]
     return [
@@ -193,7 +193,9 @@ def _grown(generator: Generator, owners: int) -> None:
 
 
 def _gem(owners: int, tuples: JoinTuples) -> None:
-    mechanism = measurement("gem", 1.0, gap=0.0 if owners <= 2 else 0.01, whole=bool(np.all(tuples.weights == ONE)))
+    mechanism = measurement(
+        "gem", EachGroup(1.0, gap=0.0 if owners <= 2 else 0.01, whole=bool(np.all(tuples.weights == ONE)))
+    )
     _release(tuples, mechanism)
 
 

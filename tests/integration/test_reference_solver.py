@@ -17,7 +17,7 @@ from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
-from privacy.registry import group_measurements
+from privacy.registry import AllGroups, group_measurements
 from privacy.truncation.control import SolverName
 from privacy.truncation.programs.library_solvers import ReferenceSolver
 from privacy.units import ONE
@@ -69,7 +69,7 @@ def _measured(solver: SolverName, tau: int) -> tuple[NoisyAnswer, bool, int]:
 
     ReferenceSolver.points = spied  # type: ignore[method-assign, assignment]
     ladder = Ladder(tau, tau)
-    made = group_measurements("group_lp", [Sum(MUCH, GAP, ladder)], 0.0, groups_per_unit=1, solver=solver)
+    made = group_measurements("group_lp", AllGroups([Sum(MUCH, GAP, ladder)], 0.0, groups_per_unit=1, solver=solver))
     try:
         _, (noisy,) = measure(Meetings(), QUERY, Measuring(made, solver=solver))
     finally:

@@ -12,7 +12,7 @@ import numpy as np
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import JoinTuples
 from privacy.mechanisms.measurement import Measurement
-from privacy.registry import measurement
+from privacy.registry import EachGroup, measurement
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from tests.benchmarks.rows import Row
@@ -46,7 +46,7 @@ def dense_graphs(quick: bool) -> list[Row]:
 
 
 def _releases(name: str, tuples: JoinTuples, epsilon: float, runs: int) -> list[Row]:
-    gem = measurement("gem", epsilon, gap=_GAP, whole=True)
+    gem = measurement("gem", EachGroup(epsilon, gap=_GAP, whole=True))
     _release(tuples, gem)
     seconds, passes, taus = [], [], []
     for _ in range(runs):

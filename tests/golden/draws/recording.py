@@ -35,7 +35,14 @@ from privacy.papers.s4s_vector import S4SVectorAsPublished
 from privacy.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
 from privacy.papers.simple_sampling import InnerMechanism, PublicPopulation, SampledMeasurement, SimpleSampling
 from privacy.papers.smoothing_choice import GS
-from privacy.registry import UnitsByKey, group_measurements, key_counts, measurement, release_lengths
+from privacy.registry import (
+    AllGroups,
+    EachGroup,
+    group_measurements,
+    key_counts,
+    measurement,
+    release_lengths,
+)
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import thin
 from privacy.truncation.encode import encode
@@ -85,7 +92,8 @@ def _scalar(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     gap = _gap(owners)
     budget = ConcentratedBudget.of(epsilon, DELTA)
     made: dict[str, Measurement] = {
-        name: measurement(name, epsilon, 2, gap, 64.0, False, MOST) for name in ("gem", "r2t", "s4s", "fixed")
+        name: measurement(name, EachGroup(epsilon, 2, gap, 64.0, False, MOST))
+        for name in ("gem", "r2t", "s4s", "fixed")
     }
     made["concentrated_gem"] = Gem(budget, 2, gap, c=1.0, monotone=True)
     made["laplace_global"] = LaplaceGlobal(epsilon, 64.0, 2, gap)
@@ -93,8 +101,8 @@ def _scalar(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     made["s4s_zcdp"] = S4SConcentrated(epsilon, DELTA, MOST, 2, gap)
     if gap == 0:
         sample = SampleDesign(0.25, MOST, epsilon)
-        made["gem, amplified"] = measurement("gem", epsilon, 2, gap, None, False, MOST, sample)
-        made["s4s, amplified"] = measurement("s4s", epsilon, 2, gap, None, False, MOST, sample)
+        made["gem, amplified"] = measurement("gem", EachGroup(epsilon, 2, gap, None, False, MOST, sample))
+        made["s4s, amplified"] = measurement("s4s", EachGroup(epsilon, 2, gap, None, False, MOST, sample))
         made["s4s as published"] = S4S(epsilon, MOST, 1, gap, sample, published=True)
         made["s4s_rdp as published"] = S4SRenyi(epsilon, DELTA, MOST, 0.25, gap=gap, published=True)
     for name, mechanism in made.items():
@@ -125,7 +133,7 @@ def _by_keys(epsilon: float) -> Iterator[tuple[str, Release]]:
 
         yield f"{name}, epsilon {epsilon}", release
     for name in ("lpa", "fpa", "gs_r", "gs_s", "gs"):
-        served = key_counts(name, UnitsByKey(epsilon, 8, 4))
+        served = key_counts(name, epsilon, 8, 4)
 
         def answer(seed: int, served: KeyCounts = served) -> list[NDArray[np.generic]]:
             return _arrays(served.release(units, keys, 40, SeededDraws(seed), SimulatedEntropy(seed)))
@@ -166,7 +174,7 @@ def _voted(threshold: VoteThreshold, drawn: JoinTuples) -> Release:
 
 def _distinct(owners: int, epsilon: float) -> Release:
     gap = 0.0 if owners == 1 else 0.01  # counts of distinct values are certified from two owners on
-    mechanism, drawn = measurement("gem", epsilon, 2, gap, whole=True), tuples(owners, GROUPS)
+    mechanism, drawn = measurement("gem", EachGroup(epsilon, 2, gap, whole=True)), tuples(owners, GROUPS)
     values = DistinctTuples(drawn.owners, drawn.group, drawn.n_groups, drawn.weights[0] % 37)
     answer = cache(lambda: truncate_distinct(values, mechanism.ladder, mechanism.gap))
     return lambda seed: _arrays(mechanism.release(answer(), SimulatedEntropy(seed)))
@@ -174,7 +182,7 @@ def _distinct(owners: int, epsilon: float) -> Release:
 
 def _lengths(name: str, one: Sum, delta: float) -> Release:
     """Of what a database adds up of vectors."""
-    made = group_measurements(name, [one], delta, 2)
+    made = group_measurements(name, AllGroups([one], delta, 2))
     vectors = (np.random.default_rng(20261129).zipf(1.6, (300, GROUPS)).clip(0, MOST) * ONE).tolist()
     found = lengths_of([vectors], GROUPS, one.ladder.units.tolist(), euclidean=name == "l2_clip")
     return lambda seed: _arrays(release_lengths(made, found, SimulatedEntropy(seed))[0])
@@ -185,14 +193,14 @@ def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     one = Sum(epsilon, _gap(owners), ladder)
 
     def of(name: str, delta: float, sample: SampleDesign | None = None, bound: int | None = None) -> Release:
-        (made,) = group_measurements(name, [replace(one, bound=bound)], delta, 2, sample)
+        (made,) = group_measurements(name, AllGroups([replace(one, bound=bound)], delta, 2, sample))
         return lambda seed: _arrays(made.release(coded, 0, SimulatedEntropy(seed)))
 
     yield f"bound_first, {owners} owners, epsilon {epsilon}", of("bound_first", 0.0, bound=MOST)
     yield f"group_lp, pure, {owners} owners, epsilon {epsilon}", of("group_lp", 0.0)
     yield f"group_lp, {owners} owners, epsilon {epsilon}", of("group_lp", DELTA)
     for delta in (0.0, DELTA) if owners > 1 else ():
-        (made,) = group_measurements("group_lp", [one], delta, None)
+        (made,) = group_measurements("group_lp", AllGroups([one], delta, None))
         assert isinstance(made, KindMeasurement)
         told = made.of_kinds((("person", 1), ("other", GROUPS)))
         kinds = encode(_two_kinds(tuples(owners, GROUPS)))
@@ -226,7 +234,7 @@ def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
 def _sampled(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     """Mechanisms that draw samples, and `gem` on a thinned one."""
     drawn, inner = tuples(owners, 1), InnerMechanism("r2t", 512.0, _gap(owners))
-    gem = measurement("gem", epsilon, 1, _gap(owners))
+    gem = measurement("gem", EachGroup(epsilon, 1, _gap(owners)))
 
     def thinned(seed: int) -> list[NDArray[np.generic]]:
         weights = np.concatenate([drawn.weights, np.full_like(drawn.weights, 3)])

@@ -14,7 +14,7 @@ from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.papers.sample_and_explore import SampleAndExplore
 from privacy.papers.simple_sampling import InnerMechanism, PublicPopulation, SimpleSampling
-from privacy.registry import measurement
+from privacy.registry import EachGroup, measurement
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import Draws
 from privacy.truncation.encode import encode
@@ -40,7 +40,7 @@ def on_tuples(name: str, case: ScalarCase, epsilon: float, rate: float) -> Measu
     """gem and s4s (shared) with amplification; r2t, which has none, spends epsilon on the sample as it is."""
     sample = SampleDesign(rate, case.tuples_per_unit, epsilon) if rate < 1 else None
     return measurement(
-        name, epsilon, 1, case.gap, float(case.tuples_per_unit), case.whole, case.tuples_per_unit, sample
+        name, EachGroup(epsilon, 1, case.gap, float(case.tuples_per_unit), case.whole, case.tuples_per_unit, sample)
     )
 
 

@@ -19,7 +19,7 @@ from privacy.mechanisms.sums import GroupsOfKinds, Sum
 from privacy.papers.pmsja import Pmsja, PmsjaAsPublished
 from privacy.papers.s4s_vector import S4SVector, S4SVectorAsPublished
 from privacy.papers.vector_release import vector_instance
-from privacy.registry import group_measurements
+from privacy.registry import AllGroups, group_measurements
 from privacy.truncation.encode import encode
 from privacy.truncation.ladder_instance import ALIKE, Capacities
 from privacy.truncation.truncate import truncate
@@ -59,7 +59,9 @@ def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
         return _each_group(pure if noise[0] <= noise[1] else concentrated, case, tuples)
 
     def clipped(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
-        built = group_measurements("l2_clip", [Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)[0]
+        built = group_measurements(
+            "l2_clip", AllGroups([Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)
+        )[0]
         return lambda entropy: built.release(tuples, 0, entropy).values
 
     def together(made: Callable[[VectorCase], Together]) -> Callable[[VectorCase, CodedJoinTuples], Releases]:
@@ -70,7 +72,7 @@ def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
         Contender("group_lp, own thresholds", own),
         Contender("l2_clip", clipped, lambda case: case.clips),
         Contender("pmsja", together(lambda c: Pmsja(epsilon, delta, c.n_groups, c.ladder))),
-        Contender("s4s_vector", together(lambda c: S4SVector(epsilon, delta, c.n_groups, None, c.ladder))),
+        Contender("s4s_vector", together(lambda c: S4SVector(epsilon, delta, c.n_groups, c.ladder))),
         Contender(
             "pmsja as published", together(lambda c: PmsjaAsPublished(epsilon, delta, c.n_groups, c.published_ladder))
         ),
@@ -85,7 +87,9 @@ def by_default(
     epsilon: float, delta: float, case: VectorCase, tuples: CodedJoinTuples, kinds: GroupsOfKinds
 ) -> Releases:
     """`group_lp`, told how many groups the units of each relation reach, or with one capacity for all of them."""
-    built = group_measurements("group_lp", [Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)[0]
+    built = group_measurements(
+        "group_lp", AllGroups([Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)
+    )[0]
     assert isinstance(built, GroupLp)
     built = built.of_kinds(kinds) if kinds else built
     return _each_group(built.scalar, case, tuples, built.capacities(case.n_groups))

@@ -21,7 +21,7 @@ from privacy.mechanisms.release import check_answer
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.papers.laplace_global import LaplaceGlobal
-from privacy.registry import measurement
+from privacy.registry import EachGroup, measurement
 from privacy.truncation.truncated_answer import TabulatedAnswer, answer_of_loads
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
@@ -143,7 +143,7 @@ def test_a_broken_answer_is_refused_before_noise_is_drawn() -> None:
     refuses_each(lambda answer: check_answer(answer, LADDER, 0.01), broken)
     recorded = RecordedEntropy(ConstantEntropy())
     for name in ("gem", "r2t"):
-        made = measurement(name, 1.0, gap=0.01, global_sensitivity=4.0)
+        made = measurement(name, EachGroup(1.0, gap=0.01, global_sensitivity=4.0))
         refuses_each(partial(made.release, entropy=recorded), broken[1:])
     assert recorded.draws == []
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
-from privacy.registry import measurement
+from privacy.registry import EachGroup, measurement
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.scale_up import MISS, Advice, advice, covering_noise, scale_up
 from privacy.truncation.truncated_answer import TabulatedAnswer
@@ -23,7 +23,7 @@ RATES = (1 / 4, 1 / 64)
 
 def made(epsilon: float, tuples_per_unit: int, rate: float) -> Measurement:
     sample = SampleDesign(rate, tuples_per_unit, epsilon) if rate < 1 else None
-    return measurement("gem", epsilon, 1, whole=True, tuples_per_unit=tuples_per_unit, sample=sample)
+    return measurement("gem", EachGroup(epsilon, 1, whole=True, tuples_per_unit=tuples_per_unit, sample=sample))
 
 
 def advised(epsilon: float, tuples_per_unit: int, rate: float) -> Advice:

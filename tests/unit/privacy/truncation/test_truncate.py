@@ -11,7 +11,7 @@ from privacy.entropy import OpendpEntropy
 from privacy.errors import Cancelled, InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.registry import measurement
+from privacy.registry import EachGroup, measurement
 from privacy.truncation.control import Control
 from privacy.truncation.encode import compact, encode
 from privacy.truncation.lazy_answer import LazyAnswer
@@ -110,7 +110,7 @@ def test_conditions_that_leave_no_group_leave_an_empty_answer() -> None:
             column = OwnerColumn("person", np.arange(3), np.zeros(3, bool))
             tuples = JoinTuples((column,) * owners, np.full(3, -1), 0, np.ones((1, 3), np.int64))
             assert compact(tuples).n_groups == 0, (owners, mechanism)
-            made = measurement(mechanism, 1.0, gap=0.0 if owners <= 2 else 0.01, global_sensitivity=8.0)
+            made = measurement(mechanism, EachGroup(1.0, gap=0.0 if owners <= 2 else 0.01, global_sensitivity=8.0))
             noisy = made.release(truncate(encode(tuples), 0, made.ladder, made.gap), OpendpEntropy())
             assert noisy.values.shape == noisy.low.shape == noisy.tau.shape == (0,), (owners, mechanism)
 

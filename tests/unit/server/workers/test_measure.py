@@ -28,7 +28,7 @@ from privacy.mechanisms.measurement import ServedGroupMeasurement
 from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
-from privacy.registry import MECHANISMS, JointMechanism, group_measurements
+from privacy.registry import MECHANISMS, AllGroups, JointMechanism, group_measurements
 from privacy.truncation import truncate
 from privacy.units import ONE
 from server.backends.columns import Domain
@@ -82,9 +82,9 @@ def _counts(query: BackendQuery, measuring: Measuring) -> dict[object, int]:
 
 
 def test_the_rule_binds_mechanisms_that_rely_on_it_and_no_others() -> None:
-    ruled = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=2)
+    ruled = group_measurements("group_lp", AllGroups([SUM], 0.0, groups_per_unit=2))
     assert _counts(PUBLIC, Measuring(ruled, group_rule=1)) == {0: 2 * PEOPLE, **dict.fromkeys(range(1, KEYS), 0)}
-    clipped = group_measurements("l2_clip", [SUM], 0.5, groups_per_unit=2)
+    clipped = group_measurements("l2_clip", AllGroups([SUM], 0.5, groups_per_unit=2))
     everywhere = _counts(PUBLIC, Measuring(clipped, group_rule=1))
     assert min(everywhere.values()) > 0.8 * PEOPLE
     scalar = Measuring((Gem(PureBudget(MUCH), 2, ladder=Ladder(0, 1)),), group_rule=1)
@@ -93,14 +93,14 @@ def test_the_rule_binds_mechanisms_that_rely_on_it_and_no_others() -> None:
 
 def test_a_rule_that_counts_all_groups_leaves_nobody_out() -> None:
     for rule, left_out in [(4, True), (KEYS + 1, False)]:
-        made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=rule)
+        made = group_measurements("group_lp", AllGroups([SUM], 0.0, groups_per_unit=rule))
         total = sum(_counts(PUBLIC, Measuring(made, group_rule=rule)).values())
         assert (total < (KEYS + 1) * PEOPLE) is left_out, rule
 
 
 def test_keys_are_found_by_the_tuples_that_the_rule_keeps() -> None:
     """Then what is left of the groups that are shown is measured, by the rule once more where it binds."""
-    made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=2)
+    made = group_measurements("group_lp", AllGroups([SUM], 0.0, groups_per_unit=2))
     threshold = GroupThreshold(MUCH, 1e-9, groups_per_unit=2)
     assert _counts(FOUND, Measuring(made, threshold, group_rule=1)) == {0: 2 * PEOPLE}
     assert len(_counts(FOUND, Measuring(made, threshold))) == KEYS
@@ -108,21 +108,21 @@ def test_keys_are_found_by_the_tuples_that_the_rule_keeps() -> None:
 
 def test_no_more_found_groups_are_shown_than_an_answer_may_have() -> None:
     """The first of them; the answer says that it is full (`test_response.py`)."""
-    made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=KEYS)
+    made = group_measurements("group_lp", AllGroups([SUM], 0.0, groups_per_unit=KEYS))
     threshold = GroupThreshold(MUCH, 1e-9, groups_per_unit=KEYS)
     wide = replace(FOUND, columns=MAX_CELLS // 4)
     assert list(_counts(wide, Measuring(made, threshold))) == [0, 1, 2, 3]
 
 
 def test_nobody_shown_is_nothing_measured() -> None:
-    made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=1)
+    made = group_measurements("group_lp", AllGroups([SUM], 0.0, groups_per_unit=1))
     threshold = GroupThreshold(MUCH, groups_per_unit=1, minimum=PEOPLE + 100)
     domain, (noisy,) = measure(ByHand(), PUBLIC, Measuring(made, threshold))
     assert (len(domain), domain.withheld, len(noisy.values)) == (0, KEYS, 0)
 
 
 def test_of_found_groups_none_are_said_to_be_withheld() -> None:
-    made = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=1)
+    made = group_measurements("group_lp", AllGroups([SUM], 0.0, groups_per_unit=1))
     threshold = GroupThreshold(MUCH, 1e-9, groups_per_unit=1, minimum=PEOPLE + 100)
     domain, _ = measure(ByHand(), FOUND, Measuring(made, threshold))
     assert (len(domain), domain.withheld) == (0, 0)
@@ -142,7 +142,7 @@ def test_the_policy_s_solver_truncates_whatever_measures(monkeypatch: pytest.Mon
             if solve is not None:
                 monkeypatch.setattr(entry, name, spied)
     query = BackendQuery("join", (None, "values"), ("person",), (None,), (tuple(range(KEYS)),), 2, "f")
-    (joint,) = group_measurements("group_lp", [SUM], 0.0, groups_per_unit=1, solver="reference")
+    (joint,) = group_measurements("group_lp", AllGroups([SUM], 0.0, groups_per_unit=1, solver="reference"))
     counted, threshold = Gem(PureBudget(MUCH), ladder=Ladder(0, 10)), GroupThreshold(MUCH, 1e-9, groups_per_unit=2)
     measure(ByHand(), query, Measuring((joint, counted), threshold, solver="reference"))
     assert asked == ["truncate reference", "truncate reference", "truncate_distinct reference"]
@@ -166,7 +166,7 @@ def test_a_plan_is_measured_with_the_policy_s_solver() -> None:
 
 def test_sums_and_distinct_values_keep_their_places() -> None:
     query = BackendQuery("join", ("values", None), ("person",), (None,), (tuple(range(KEYS)),), 1, "f")
-    (sums,) = group_measurements("l2_clip", [SUM], 0.5)
+    (sums,) = group_measurements("l2_clip", AllGroups([SUM], 0.5))
     distinct = Gem(PureBudget(MUCH), ladder=Ladder(0, 0))  # a larger one, at times chosen, moves a count by one
     _, (people, tuples) = measure(ByHand(), query, Measuring((distinct, sums)))
     assert (people.mechanism, tuples.mechanism) == ("gem", "l2_clip")
@@ -186,7 +186,7 @@ def test_a_mechanism_of_several_sums_is_given_them_all_at_once(monkeypatch: pyte
         return tuple(replace(only, values=only.values + place) for place in range(len(made)))
 
     query = BackendQuery("join", (None, "values", None), ("person",), (None,), (tuple(range(KEYS)),), 2, "f")
-    first, last = group_measurements("l2_clip", [SUM, SUM], 0.5)
+    first, last = group_measurements("l2_clip", AllGroups([SUM, SUM], 0.5))
     monkeypatch.setitem(MECHANISMS, "l2_clip", replace(entry, release=by_one_draw))
     distinct = Gem(PureBudget(MUCH), ladder=Ladder(0, 0))
     _, noisy = measure(ByHand(), query, Measuring((first, distinct, last)))
@@ -251,7 +251,7 @@ def test_noise_that_was_checked_can_be_drawn_whatever_the_groups_of_a_kind() -> 
         (1e-2, 1e-15),
         (1.0, 1e-6),
     ]:
-        made = group_measurements("group_lp", [Sum(epsilon, 0.0, Ladder())] * 2, delta)
+        made = group_measurements("group_lp", AllGroups([Sum(epsilon, 0.0, Ladder())] * 2, delta))
         checked = Measuring(made, kinds=(KindReach("a", ((0,),)), KindReach("b", ((),))))
         for n_groups in (1, 10, 1_000, 100_000, 1_000_000):
             if not _may_be_drawn(checked, n_groups):
@@ -272,10 +272,12 @@ def _may_be_drawn(checked: Measuring, n_groups: int) -> bool:
 
 
 def test_kinds_are_counted_in_the_groups_that_are_read() -> None:
-    made = group_measurements("group_lp", [SUM], 0.0)
+    made = group_measurements("group_lp", AllGroups([SUM], 0.0))
     told = Measuring(made, kinds=(KindReach("person", ((0,),)),)).of_groups(Domain((tuple(range(KEYS)),)))
     (one,) = told.releases
-    assert one.expected_noise(KEYS) == group_measurements("group_lp", [SUM], 0.0, 1)[0].expected_noise(KEYS)
+    assert one.expected_noise(KEYS) == group_measurements("group_lp", AllGroups([SUM], 0.0, 1))[0].expected_noise(
+        KEYS
+    )
     assert Measuring(made).of_groups(Domain((tuple(range(KEYS)),))).releases == made
     ranked = Measuring((Gem(PureBudget(MUCH)),), kinds=(KindReach("person", ((0,),)),))
     assert ranked.of_groups(Domain((tuple(range(KEYS)),))).releases == ranked.releases
@@ -302,7 +304,7 @@ def test_noise_of_two_kinds_does_not_leave(monkeypatch: pytest.MonkeyPatch) -> N
     """The mutant: the choice is by each sum's own noise, which one that has a single threshold has less of."""
     monkeypatch.setattr(SharedThreshold, "noise_beside_a_choice", lambda self, n_groups: self.noise_per_tau(n_groups))
     sums = [Sum(1.0, 0.0, ladder) for ladder in (Ladder(4, 4), Ladder(0, 10), Ladder(0, 10))]
-    mixed = Measuring(group_measurements("group_lp", sums, 1e-6, None, None, "certified"))
+    mixed = Measuring(group_measurements("group_lp", AllGroups(sums, 1e-6, None, None, "certified")))
     with pytest.raises(AssertionError, match="two kinds"):
         for groups in range(1, KEYS + 1):
             measure(FewKeys(groups), PUBLIC, mixed)

@@ -14,7 +14,7 @@ from privacy.ladder import Ladder, one_threshold
 from privacy.mechanisms.clip import CountedClip
 from privacy.mechanisms.sums import Counted, Sum
 from privacy.noisy_answer import Exceeding
-from privacy.registry import group_measurements, release_together
+from privacy.registry import AllGroups, group_measurements, release_together
 from privacy.truncation.encode import encode
 from privacy.truncation.histograms import LengthHistogram, LoadHistogram, VectorsOfSum
 from privacy.units import ONE
@@ -105,7 +105,9 @@ def test_nobody_may_be_said_to_have_more_where_noise_says_so() -> None:
 def test_several_sums_are_released_together() -> None:
     sums = [Sum(0.5, 0.0, FIVE, counted=Counted(Fraction(10))), Sum(0.5, 0.0, FIVE), Sum(0.5, 0.0, Ladder(0, 9))]
     tuples = encode(join_tuples([owner("u", [1, 2])], [[9 * ONE, ONE]] * 3, [0, 0], 1))
-    first, second, third = release_together(group_measurements("l1_clip", sums, 0.0), tuples, SimulatedEntropy(1))
+    first, second, third = release_together(
+        group_measurements("l1_clip", AllGroups(sums, 0.0)), tuples, SimulatedEntropy(1)
+    )
     assert first.exceeding is not None
     assert second.exceeding is None and third.exceeding is None
     assert np.isinf(second.signal).all() and np.isfinite(third.signal).all()

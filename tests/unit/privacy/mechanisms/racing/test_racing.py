@@ -16,7 +16,7 @@ from privacy.ladder import Ladder
 from privacy.papers.dp_s4s import S4S, FreshS4S, S4SRenyi, published_budgets
 from privacy.papers.r2t import R2T
 from privacy.papers.renyi_sampling import least_epsilon
-from privacy.registry import measurement
+from privacy.registry import EachGroup, measurement
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
@@ -237,11 +237,11 @@ def test_what_fresh_samples_cost_and_is_made_by_name() -> None:
     renyi = fresh_ones()[1].race
     assert isinstance(renyi, S4SRenyi)
     assert least_epsilon(renyi.divergence_apart, 1e-6).value <= 1.0
-    assert measurement("s4s", 1.0, 2, 0.01, tuples_per_unit=64) == S4S(1.0, 64, 2, 0.01)
+    assert measurement("s4s", EachGroup(1.0, 2, 0.01, tuples_per_unit=64)) == S4S(1.0, 64, 2, 0.01)
     with pytest.raises(InvalidParameter):
-        measurement("s4s", 1.0)
+        measurement("s4s", EachGroup(1.0))
     with pytest.raises(InvalidParameter):
-        measurement("s4s_as_published", 1.0, tuples_per_unit=64)
+        measurement("s4s_as_published", EachGroup(1.0, tuples_per_unit=64))
 
 
 def test_refuses_parameters_out_of_range_of_s4s() -> None:

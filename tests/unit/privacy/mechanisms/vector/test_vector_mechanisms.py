@@ -209,17 +209,17 @@ def test_what_is_spent_is_what_is_said_and_a_sample_without_most_people_costs_le
                 charged = approximate(made(epsilon, delta, dimension).event, delta)
                 assert 0.99 * epsilon < charged.epsilon <= epsilon, (made, dimension, epsilon, delta)
     sample = SampleDesign(1 / 32, 1, 4.0)
-    whole, thin = S4SVector(4.0, 1e-7, D), S4SVector(4.0, 1e-7, D, sample)
+    whole, thin = S4SVector(4.0, 1e-7, D), S4SVector(4.0, 1e-7, D, sample=sample)
     assert thin.noise.sigma(5.0) < 0.85 * whole.noise.sigma(5.0)
     assert approximate(thin.event, 1e-7).epsilon <= 4.0 < thin.epsilon_if_bound_fails(D)
     assert whole.epsilon_if_bound_fails(D) == 4.0
-    assert S4SVector(4.0, 1e-7, D, SampleDesign(0.5, None, 4.0)).noise == whole.noise
+    assert S4SVector(4.0, 1e-7, D, sample=SampleDesign(0.5, None, 4.0)).noise == whole.noise
 
 
 def test_the_amplified_divergence_is_that_of_the_mixture() -> None:
     """At every order: ln(1 - q' + q' e^((a - 1) D)) / (a - 1), q' the chance that any of three tuples is seen."""
     sample = SampleDesign(0.25, 3, 4.0)
-    mechanism, seen = S4SVector(4.0, 1e-7, D, sample), 1 - 0.75**3
+    mechanism, seen = S4SVector(4.0, 1e-7, D, sample=sample), 1 - 0.75**3
     order = mechanism.noise.alpha
     alone = mechanism._unsampled(order)
     mixture = math.log(1 - seen + seen * math.exp((order - 1) * alone)) / (order - 1)

@@ -14,7 +14,7 @@ from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.sums import Sum
 from privacy.mechanisms.unit_vectors import RoundedNoise
-from privacy.registry import group_measurements, release_lengths
+from privacy.registry import AllGroups, group_measurements, release_lengths
 from privacy.truncation.histograms import VectorsOfSum
 from privacy.units import ONE
 from tests.support.lengths import lengths_of
@@ -49,6 +49,6 @@ def test_what_no_database_adds_up_is_refused() -> None:
     refuses(RoundedNoise, {"tau_units": ONE, "gap": 0.0, "epsilon": PureBudget(1.0).releasing(0.0)}, groups=[0])
     with pytest.raises(InvalidParameter, match="one sign"):
         Clip(PureBudget(1.0), Ladder(0, 3), less=1).release_vectors(VectorsOfSum(FOUND, 0), ConstantEntropy())
-    joint = group_measurements("joint_scale", [Sum(1.0, 0.0, Ladder(0, 3))], 0.0, 1)
+    joint = group_measurements("joint_scale", AllGroups([Sum(1.0, 0.0, Ladder(0, 3))], 0.0, 1))
     with pytest.raises(InvalidParameter, match="the tuples themselves"):
         release_lengths(joint, FOUND, ConstantEntropy())

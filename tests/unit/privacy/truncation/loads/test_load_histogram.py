@@ -16,7 +16,14 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.bound_first import bound_ladder
 from privacy.mechanisms.sums import Sum
-from privacy.registry import group_measurements, measurement, release_loads, release_together
+from privacy.registry import (
+    AllGroups,
+    EachGroup,
+    group_measurements,
+    measurement,
+    release_loads,
+    release_together,
+)
 from privacy.truncation.histograms import LoadHistogram, LoadsOfSum, histogram_thresholds
 from privacy.truncation.truncate import TuplesOfSum, single_owner, truncate
 from privacy.units import MAX_UNITS, ONE, saturating_sums
@@ -96,12 +103,12 @@ def test_mechanisms_release_the_same_from_either() -> None:
         tuples, histogram = tuples_of(table), histogram_of(table)
         for seed in range(5):
             if name == "gem":
-                made = measurement("gem", 1.0, 1, whole=True, tuples_per_unit=BOUND, nested=True)
+                made = measurement("gem", EachGroup(1.0, 1, whole=True, tuples_per_unit=BOUND, nested=True))
                 answer = truncate(tuples, 0, made.ladder, 0.0)
                 first = made.release(answer, SimulatedEntropy(seed))
                 (second,) = release_loads([made], histogram, SimulatedEntropy(seed))
             else:
-                joint = group_measurements(name, [Sum(1.0, 0.0, FINE, bound=BOUND, nested=True)], 0.0, 1)
+                joint = group_measurements(name, AllGroups([Sum(1.0, 0.0, FINE, bound=BOUND, nested=True)], 0.0, 1))
                 (first,) = release_together(joint, tuples, SimulatedEntropy(seed))
                 (second,) = release_loads(joint, histogram, SimulatedEntropy(seed))
             assert (first.mechanism, first.epsilon) == (second.mechanism, second.epsilon), name
@@ -124,7 +131,7 @@ def test_groups_outside_of_the_domain_do_not_count() -> None:
 
 
 def test_mechanisms_that_need_tuples_are_refused() -> None:
-    joint = group_measurements("joint_scale", [Sum(1.0, 0.0, Ladder())], 0.0, 1)
+    joint = group_measurements("joint_scale", AllGroups([Sum(1.0, 0.0, Ladder())], 0.0, 1))
     with pytest.raises(InvalidParameter, match="the tuples themselves"):
         release_loads(joint, histogram_of(np.full((1, 6), ONE)), SimulatedEntropy(1))
 
