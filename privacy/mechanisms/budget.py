@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 from privacy.accounting.event import ZCDP, PrivacyEvent, PureDP
 from privacy.accounting.renyi import approximate
@@ -16,7 +16,7 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, exact, exact_epsilon
 from privacy.ladder import Ladder
-from privacy.mechanisms.noise import GaussianThresholdNoise, ThresholdNoise, rungs
+from privacy.mechanisms.noise import ThresholdNoise, rungs
 from privacy.mechanisms.scores import ExceedanceScores, Scores, selection_scale
 from privacy.mechanisms.selection import Choice, exponential_choice, noisy_choice, proposal_scale
 from privacy.noisy_answer import NoiseKind
@@ -32,37 +32,24 @@ class PureBudget:
 
     Attributes:
       epsilon: > 0.
+      noise, mean_noise: what it buys, and E|noise| in multiples of its scale.
+      allocation_power: shares by this power of what noise each release needs give the least squares, as noise is
+        1 / epsilon here and 1 / sqrt(rho) there.
     """
 
     epsilon: float
+    delta: ClassVar = 0.0
+    noise: ClassVar[NoiseKind] = "laplace"
+    mean_noise: ClassVar = 1.0
+    allocation_power: ClassVar = 2 / 3
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
 
     @property
-    def delta(self) -> float:
-        """delta, of the release: 0, as its privacy is pure."""
-        return 0.0
-
-    @property
     def event(self) -> PrivacyEvent:
         """Pure differential privacy at epsilon."""
         return PureDP(self.epsilon)
-
-    @property
-    def noise(self) -> NoiseKind:
-        """The distribution that the budget buys noise from: `laplace`."""
-        return "laplace"
-
-    @property
-    def mean_noise(self) -> float:
-        """E|noise| in multiples of its scale."""
-        return 1.0
-
-    @property
-    def allocation_power(self) -> float:
-        """Shares by this power of what noise each release needs give the least squares: noise is 1 / epsilon."""
-        return 2 / 3
 
     def share(self, part: float) -> Self:
         """A part of epsilon."""
@@ -117,10 +104,14 @@ class ConcentratedBudget:
     Attributes:
       rho: > 0.
       delta: in (0, 1), at which epsilon is stated.
+      noise, mean_noise, allocation_power: as of a pure budget.
     """
 
     rho: float
     delta: float
+    noise: ClassVar[NoiseKind] = "gaussian"
+    mean_noise: ClassVar = MEAN_GAUSSIAN
+    allocation_power: ClassVar = 1.0
 
     def __post_init__(self) -> None:
         if not 0 < self.rho < math.inf:
@@ -145,21 +136,6 @@ class ConcentratedBudget:
     def event(self) -> PrivacyEvent:
         """The privacy event of the whole share: rho-zCDP, without a delta of its own."""
         return ZCDP(self.rho)
-
-    @property
-    def noise(self) -> NoiseKind:
-        """The distribution that the budget buys noise from: `gaussian`."""
-        return "gaussian"
-
-    @property
-    def mean_noise(self) -> float:
-        """E|noise| in multiples of its scale."""
-        return MEAN_GAUSSIAN
-
-    @property
-    def allocation_power(self) -> float:
-        """As of a pure budget; noise is 1 / sqrt(rho)."""
-        return 1.0
 
     def share(self, part: float) -> Self:
         """A part of rho."""
@@ -186,15 +162,15 @@ class ConcentratedBudget:
         gap: float,
         part: Fraction | Sequence[Fraction],
         whole_steps: Callable[[int], int | None] = lambda _: None,
-    ) -> tuple[GaussianThresholdNoise, ...]:
+    ) -> tuple[ThresholdNoise, ...]:
         """A release at each threshold that spends a part of rho, less more than floats can be off."""
         grids = rungs(ladder, gap, Fraction(1), whole_steps)  # for their steps alone
         each = [part] * len(grids) if isinstance(part, Fraction) else part
         return tuple(self.rung(grid, own) for grid, own in zip(grids, each, strict=True))
 
-    def rung(self, grid: ThresholdNoise, part: Fraction) -> GaussianThresholdNoise:
+    def rung(self, grid: ThresholdNoise, part: Fraction) -> ThresholdNoise:
         """A release with the steps and the sensitivity of a threshold that spends a part of rho."""
-        return GaussianThresholdNoise(grid, float(part) * DOWN)
+        return replace(grid, rho=float(part) * DOWN)
 
     def choice_scale(self, selecting: Fraction, length: int) -> float:
         """As of a pure budget."""

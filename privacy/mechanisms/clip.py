@@ -22,8 +22,8 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.gem import NESTED_SELECTION
 from privacy.mechanisms.measurement import OfBudget, Pure
-from privacy.mechanisms.noise import IntegerNoise
-from privacy.mechanisms.release import Stepped, answer_with_interval, check_rungs, half_widths
+from privacy.mechanisms.noise import IntegerNoise, ThresholdNoise
+from privacy.mechanisms.release import answer_with_interval, check_rungs, half_widths
 from privacy.mechanisms.scores import ExceedanceScores
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.unit_vectors import RoundedNoise, UnitVectors, step_of
@@ -156,10 +156,10 @@ class Clip(OfBudget):
         return self.budget.selecting(self._split)
 
     @property
-    def _rungs(self) -> Sequence[Stepped]:
+    def _rungs(self) -> Sequence[ThresholdNoise]:
         return self.budget.rungs(self.ladder, 0.0, self.budget.releasing(self._split), step_of)
 
-    def _rounded(self, n_groups: int) -> Sequence[Stepped]:
+    def _rounded(self, n_groups: int) -> Sequence[ThresholdNoise]:
         """The rungs of `release_vectors`."""
         part = self.budget.releasing(self._split)
         grids = (RoundedNoise(tau, 0.0, Fraction(1), groups=n_groups) for tau in self.ladder.units.tolist())

@@ -8,7 +8,7 @@ them. Only the keys of what is shown may be told.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -23,7 +23,7 @@ from privacy.exact import DOWN, check_gap, check_groups, exact, exact_epsilon, g
 from privacy.join_tuples import CodedJoinTuples
 from privacy.kernel import kernel
 from privacy.ladder import Ladder
-from privacy.mechanisms.noise import GaussianThresholdNoise, ThresholdNoise
+from privacy.mechanisms.noise import ThresholdNoise
 from privacy.mechanisms.release import check_answer, check_rungs, release_noise
 from privacy.truncation.level_index import add_loads, by_unit
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -348,10 +348,10 @@ class VoteThreshold:
         return largest_rho(self.epsilon, self.delta / 2) * DOWN
 
     @cached_property
-    def _rung(self) -> ThresholdNoise | GaussianThresholdNoise:
+    def _rung(self) -> ThresholdNoise:
         """The grid and its noise: that of a sensitivity of 1."""
         grid = ThresholdNoise(ONE, 0.0, exact_epsilon(self.epsilon))
-        return GaussianThresholdNoise(grid, self._rho) if self.is_gaussian else grid
+        return replace(grid, rho=self._rho) if self.is_gaussian else grid
 
     @cached_property
     def _vote(self) -> NDArray[np.int64]:

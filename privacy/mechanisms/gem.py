@@ -28,7 +28,6 @@ from privacy.mechanisms.budget import Budget, PureBudget
 from privacy.mechanisms.measurement import OfBudget, Pure
 from privacy.mechanisms.noise import ThresholdNoise, whole_number
 from privacy.mechanisms.release import (
-    Stepped,
     answer_with_interval,
     check_answer,
     check_rungs,
@@ -252,7 +251,7 @@ class Gem(OfBudget):
         scores = self.selection.scores(self.ladder, self.gap, prices, float(selecting), n_groups)
         return replace(scores, monotone=self.monotone)
 
-    def _rungs(self, releasing: tuple[Fraction, ...]) -> Sequence[Stepped]:
+    def _rungs(self, releasing: tuple[Fraction, ...]) -> Sequence[ThresholdNoise]:
         """The release at each threshold; counts of one owner's tuples are whole numbers."""
         counts = self.nested and self.ladder.whole
         return self.budget.rungs(self.ladder, self.gap, releasing, *([whole_number] if counts else []))

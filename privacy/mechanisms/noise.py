@@ -1,7 +1,7 @@
 """Integer noise on a public grid: Laplace and Gaussian, their scales, quantiles and intervals.
 
 For a value of any sensitivity (`IntegerNoise`), and for one threshold of a ladder, with its step and its sensitivity
-(`ThresholdNoise`, `GaussianThresholdNoise`). All of it is public: nothing depends on a value.
+(`ThresholdNoise`). All of it is public: nothing depends on a value.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from privacy.sampling.loss import Loss, SquareLoss, gaussian_loss, laplace_loss
 from privacy.units import MAX_UNITS, ONE
 
 STEP_BITS = 20
-"""A step is at most 2^-20 of the sensitivity, as in ThresholdNoise."""
+"""A step is at most 2^-20 of the sensitivity, or of tau: far below the noise, which then fits an int64."""
 
 
 def laplace_quantile(tail: float, scale: float) -> int:
@@ -134,31 +134,33 @@ class IntegerNoise:
         )
 
 
-"""A step is at most 2^-20 of tau: far below the noise, and small enough that noise fits an int64."""
-
-
 @dataclass(frozen=True)
 class ThresholdNoise:
-    """A release of v at threshold tau: step * (v // step + Z), Z discrete Laplace of scale `scale`.
+    """A release of v at threshold tau: step * (v // step + Z), Z discrete noise of scale `scale`.
 
     Sensitivity: v moves by at most (1 + gap) tau <= k * step with k = ceil((1 + gap) tau / step).
     If v <= v' <= v + k * step then v // step <= v' // step <= v // step + k. So v // step, an integer,
-    moves by at most k, and discrete Laplace of scale k / epsilon makes it epsilon-DP exactly:
+    moves by at most k, and discrete Laplace noise of scale k / epsilon makes it epsilon-DP exactly:
     exp(-|z| / scale) changes by at most exp(k / scale) <= exp(epsilon). Multiplying by the step is
     post-processing. All of this is public: nothing depends on v.
+
+    A discrete Gaussian of scale k / sqrt(2 rho) makes it rho-zCDP: its divergence of order alpha is at most
+    alpha k^2 / (2 scale^2), as that of the continuous one (Canonne, Kamath, Steinke 2020, Proposition 5).
 
     Attributes:
       tau_units: the threshold in units of 2^-30.
       gap: eta; v is within eta * tau below the truncated answer.
-      epsilon: what this one release may spend.
+      epsilon: what this one release may spend, with Laplace noise.
       whole_steps: units per step, of which v is a whole number of steps itself: nothing is rounded then, and noise
         for whole numbers is that of whole numbers. None: a step that is small beside tau.
+      rho: what it may spend with Gaussian noise, were all tuples of a unit in the sample; None: noise is Laplace's.
     """
 
     tau_units: int
     gap: float
     epsilon: Fraction
     whole_steps: int | None = None
+    rho: float | None = None
 
     def __post_init__(self) -> None:
         if self.tau_units < 1:
@@ -166,6 +168,8 @@ class ThresholdNoise:
         check_gap(self.gap)
         if self.epsilon <= 0:
             raise InvalidParameter("epsilon must be positive")
+        if self.rho is not None and not 0 < self.rho < math.inf:
+            raise InvalidParameter("rho must be finite and positive")
 
     @property
     def tau(self) -> float:
@@ -188,7 +192,9 @@ class ThresholdNoise:
 
     @cached_property
     def scale(self) -> float:
-        """The discrete Laplace scale, in steps, rounded up."""
+        """The scale of the noise, or its sigma, in steps, rounded up. Equal scales are one distribution."""
+        if self.rho is not None:
+            return self.sensitivity / math.sqrt(2 * self.rho) * (1 + 2.0**-50)
         return quotient_at_least(self.sensitivity * self.epsilon.denominator, self.epsilon.numerator)
 
     @property
@@ -198,28 +204,37 @@ class ThresholdNoise:
 
     @property
     def noise_scale(self) -> float:
-        """The noise scale in normalised weight."""
+        """The noise scale, or sigma, in normalised weight."""
         return self.scale * self.step_weight
 
     @property
     def loss(self) -> Loss:
-        """What the release tells when a sample of tuples of weight at most 1 gains k tuples of one unit.
+        """What Laplace noise tells when a sample of tuples of weight at most 1 gains k tuples of one unit.
 
         v moves by at most min(tau, k) + gap tau, and v // step by at most that many steps rounded up. The rounding
         is needed where tau or gap tau is not a whole number of steps, or a step is more than one weight.
         Source: privacy.md section 3.
         """
+        return laplace_loss(self.tau, self.noise_scale, self._beside)
+
+    @property
+    def square_loss(self) -> SquareLoss:
+        """The same of Gaussian noise."""
+        return gaussian_loss(self.tau, self.noise_scale, self._beside)
+
+    @property
+    def _beside(self) -> float:
         uneven = self.gap or self.tau_units % self.step or self.step > ONE
-        rounding = self.step_weight if uneven else 0.0
-        return laplace_loss(self.tau, self.noise_scale, self.gap * self.tau + rounding)
+        return self.gap * self.tau + (self.step_weight if uneven else 0.0)
 
     def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
         """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""
-        return checked(entropy.laplace(self.scale, size), size)
+        source = entropy.laplace if self.rho is None else entropy.gaussian
+        return checked(source(self.scale, size), size)
 
     def upper_quantile(self, tail: float) -> int:
-        """The smallest k >= 0 with P(Z > k) <= tail."""
-        return laplace_quantile(tail, self.scale)
+        """The smallest k >= 0 with P(Z > k) <= tail; of Gaussian noise some such k."""
+        return (laplace_quantile if self.rho is None else gaussian_quantile)(tail, self.scale)
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """How far the truncated answer lies below and above the released value, at most.
@@ -254,77 +269,7 @@ def rungs(
     return tuple(ThresholdNoise(tau, gap, epsilon, whole_steps(tau)) for tau, epsilon in taus)
 
 
-@dataclass(frozen=True)
-class GaussianThresholdNoise:
-    """A release of v at threshold tau: step * (v // step + Z), Z discrete Gaussian of scale `scale`.
-
-    v // step, an integer, moves by at most k steps (see ThresholdNoise), and a discrete Gaussian of scale
-    k / sqrt(2 rho) makes it rho-zCDP: its divergence of order alpha is at most alpha k^2 / (2 scale^2), as that of
-    the continuous one (Canonne, Kamath, Steinke 2020, Proposition 5).
-
-    Attributes:
-      grid: the threshold's step and sensitivity.
-      rho: what this one release may spend, were all tuples of a unit in the sample; > 0.
-    """
-
-    grid: ThresholdNoise
-    rho: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.rho < math.inf:
-            raise InvalidParameter("rho must be finite and positive")
-
-    @property
-    def tau(self) -> float:
-        """The threshold in normalised weight."""
-        return self.grid.tau
-
-    @property
-    def step(self) -> int:
-        """Units per step, a power of two."""
-        return self.grid.step
-
-    @property
-    def step_weight(self) -> float:
-        """One step in normalised weight."""
-        return self.grid.step_weight
-
-    @cached_property
-    def scale(self) -> float:
-        """sigma of the discrete Gaussian, in steps, rounded up."""
-        return self.grid.sensitivity / math.sqrt(2 * self.rho) * (1 + 2.0**-50)
-
-    @property
-    def noise_scale(self) -> float:
-        """sigma in normalised weight."""
-        return self.scale * self.step_weight
-
-    @property
-    def loss(self) -> SquareLoss:
-        """What the release tells when a sample of tuples of weight at most 1 gains k tuples of one unit.
-
-        See `ThresholdNoise.loss` for the rounding.
-        """
-        rounding = self.step_weight if self.grid.gap or self.step > ONE else 0.0
-        return gaussian_loss(self.tau, self.noise_scale, self.grid.gap * self.tau + rounding)
-
-    def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
-        """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""
-        return checked(entropy.gaussian(self.scale, size), size)
-
-    def upper_quantile(self, tail: float) -> int:
-        """A k >= 0 with P(Z > k) <= tail: P(Z >= k + 1) <= P(N(0, scale^2) >= k) (`gaussian_tail`)."""
-        return upper_quantile(tail, self.scale)
-
-    def interval(self, confidence: float) -> tuple[float, float]:
-        """How far the truncated answer lies below and above the released value, at most. As
-        `ThresholdNoise.interval`."""
-        steps = self.upper_quantile((1 - confidence) / 2)
-        floored = 0 if self.grid.whole_steps is not None else 1
-        return steps * self.step_weight, (steps + floored) * self.step_weight + self.grid.gap * self.tau
-
-
-def upper_quantile(tail: float, scale: float) -> int:
+def gaussian_quantile(tail: float, scale: float) -> int:
     """A k >= 0 with P(Z > k) <= tail: P(Z >= k + 1) <= P(N(0, scale^2) >= k).
 
     Source: Canonne, Kamath, Steinke (2020), Proposition 25.

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,19 @@ from privacy.join_tuples import CodedJoinTuples, RankedTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms import rank_rows
 from privacy.mechanisms.measurement import Pure
-from privacy.mechanisms.rank import CHOICE, INTERVAL, PARTS, SLACK, STEP, Rank, WidthSearch, check_codes, uniform
-from privacy.mechanisms.rank_rows import TAU, OwnRows, SharedRows, Sharing
+from privacy.mechanisms.rank import (
+    CHOICE,
+    INTERVAL,
+    PARTS,
+    SLACK,
+    STEP,
+    Rank,
+    Ranks,
+    WidthSearch,
+    check_codes,
+    uniform,
+)
+from privacy.mechanisms.rank_rows import TAU, OwnRows, SharedRanks, SharedRows, Sharing
 from privacy.mechanisms.scores import ExceedanceScores, Scores
 from privacy.mechanisms.selection import SelectionSettings, noisy_choice
 from privacy.noisy_answer import NoisyAnswer
@@ -45,14 +55,8 @@ _MORE_POINTS = 16
 """Numbers that are drawn at once where it is not known how many a draw takes."""
 
 
-class _Offsets(Protocol):
-    """One group's values, by how far they are from one rank."""
-
-    def offset(self, code: int) -> int:
-        """That of a value of the grid, or of -1."""
-
-    def draw(self, gamma: float, points: Iterator[int]) -> int:
-        """A value by the exponential mechanism."""
+_Offsets = Ranks | SharedRanks
+"""One group's values, by how far they are from one rank."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from privacy.entropy import Entropy, check_scale
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget
+from privacy.mechanisms.noise import ThresholdNoise
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import MAX_UNITS
@@ -41,46 +42,13 @@ def check_answer(answer: TruncatedAnswer, ladder: Ladder, gap: float) -> None:
         raise InvalidParameter("a truncated answer's lower bound is above its upper bound")
 
 
-class Stepped(Protocol):
-    """A threshold whose values are released on a grid. Public."""
-
-    @property
-    def tau(self) -> float:
-        """The threshold in normalised weight."""
-
-    @property
-    def step(self) -> int:
-        """Units per step, a power of two."""
-
-    @property
-    def step_weight(self) -> float:
-        """One step in normalised weight."""
-
-    @property
-    def scale(self) -> float:
-        """The noise scale in steps. Thresholds of one scale have noise of one distribution."""
-
-    @property
-    def noise_scale(self) -> float:
-        """The noise scale in normalised weight."""
-
-    def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
-        """(size,) noise, in steps."""
-
-    def upper_quantile(self, tail: float) -> int:
-        """A k >= 0 with P(Z > k) <= tail, in steps."""
-
-    def interval(self, confidence: float) -> tuple[float, float]:
-        """How far the truncated answer lies below and above the released value, at most, in normalised weight."""
-
-
-def check_rungs(rungs: Sequence[Stepped]) -> None:
+def check_rungs(rungs: Sequence[ThresholdNoise]) -> None:
     """Refuse thresholds whose noise no source can draw. Public. Raises: InvalidParameter."""
     for scale in {rung.scale for rung in rungs}:
         check_scale(scale)
 
 
-def release_noise(index: NDArray[np.intp], rungs: Sequence[Stepped], entropy: Entropy) -> NDArray[np.int64]:
+def release_noise(index: NDArray[np.intp], rungs: Sequence[ThresholdNoise], entropy: Entropy) -> NDArray[np.int64]:
     """Draw Z, in steps, for each release.
 
     Args:
@@ -99,7 +67,7 @@ def release_noise(index: NDArray[np.intp], rungs: Sequence[Stepped], entropy: En
 
 
 def released(
-    values: NDArray[np.int64], noise: NDArray[np.int64], index: NDArray[np.intp], rungs: Sequence[Stepped]
+    values: NDArray[np.int64], noise: NDArray[np.int64], index: NDArray[np.intp], rungs: Sequence[ThresholdNoise]
 ) -> NDArray[np.float64]:
     """step * (v // step + Z), as normalised weight.
 
@@ -136,7 +104,7 @@ class Releaser(Protocol):
 def answer_with_interval(
     values: NDArray[np.float64],
     index: NDArray[np.intp],
-    rungs: Sequence[Stepped],
+    rungs: Sequence[ThresholdNoise],
     signal: NDArray[np.float64],
     by: Releaser,
 ) -> NoisyAnswer:
@@ -164,6 +132,6 @@ def answer_with_interval(
     )
 
 
-def half_widths(rungs: Sequence[Stepped], confidence: float) -> list[tuple[float, float]]:
+def half_widths(rungs: Sequence[ThresholdNoise], confidence: float) -> list[tuple[float, float]]:
     """(tau, half-width of the interval) for each threshold, in normalised weight."""
     return [(rung.tau, sum(rung.interval(confidence)) / 2) for rung in rungs]

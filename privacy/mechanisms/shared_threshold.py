@@ -22,9 +22,8 @@ from privacy.join_tuples import Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.measurement import OfBudget
-from privacy.mechanisms.noise import whole_number
+from privacy.mechanisms.noise import ThresholdNoise, whole_number
 from privacy.mechanisms.release import (
-    Stepped,
     answer_with_interval,
     check_answer,
     check_rungs,
@@ -240,7 +239,7 @@ class SharedThreshold(OfBudget):
         """eps_s of the one selection."""
         return self.budget.selecting(self._split)
 
-    def _rungs(self, n_groups: int) -> Sequence[Stepped]:
+    def _rungs(self, n_groups: int) -> Sequence[ThresholdNoise]:
         counts = self.nested and self.ladder.whole  # whole numbers
         return self.budget.rungs(
             self.ladder, self.gap, self._releasing(n_groups), *([whole_number] if counts else [])

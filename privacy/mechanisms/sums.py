@@ -9,12 +9,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, Self, TypeVar
+from typing import TypeVar
 
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, groups_reached
 from privacy.ladder import Ladder
-from privacy.mechanisms.budget import ConcentratedBudget
+from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.truncation.ladder_instance import ALIKE, CAPACITY_BITS, Capacities
 
 GroupsOfKinds = tuple[tuple[str, int], ...]
@@ -166,18 +166,7 @@ def equal_shares(sums: Sequence[Sum], delta: float) -> tuple[ConcentratedBudget,
     return allocate(whole, [1.0] * len(sums))
 
 
-class Divisible(Protocol):
-    """What can be divided: every Budget."""
-
-    @property
-    def allocation_power(self) -> float:
-        """Shares in proportion to this power of the needs are the best."""
-
-    def share(self, part: float) -> Self:
-        """A part of it, in (0, 1]."""
-
-
-B = TypeVar("B", bound=Divisible)
+B = TypeVar("B", PureBudget, ConcentratedBudget)
 
 
 def allocate(budget: B, needs: Sequence[float]) -> tuple[B, ...]:

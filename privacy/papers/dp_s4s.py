@@ -23,8 +23,8 @@ from privacy.exact import DOWN, check_gap, check_groups, exact_epsilon, float_at
 from privacy.join_tuples import JoinTuples, Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
-from privacy.mechanisms.noise import GaussianThresholdNoise, ThresholdNoise, rungs
-from privacy.mechanisms.release import Stepped, check_answer, check_rungs
+from privacy.mechanisms.noise import ThresholdNoise, rungs
+from privacy.mechanisms.release import check_answer, check_rungs
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.r2t import even_noise, penalised_race, penalty_widths
 from privacy.papers.renyi_sampling import RenyiPlan, affordable_factor, joint_renyi, least_epsilon, least_noise
@@ -178,7 +178,7 @@ class SampleRace:
         """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
         return penalty_widths(self._rungs(n_groups), self._tail)
 
-    def _rungs(self, n_groups: int) -> Sequence[Stepped]:
+    def _rungs(self, n_groups: int) -> Sequence[ThresholdNoise]:
         """The release at each threshold."""
         raise NotImplementedError
 
@@ -334,11 +334,11 @@ class S4SRenyi(SampleRace):
         even = self._losses(gaussian_rungs(self.ladder, self.gap, [1.0] * len(self.ladder)))
         return least_noise(even, self.tuples_per_unit, self.rate, self.epsilon, self.delta)
 
-    def _rungs(self, n_groups: int) -> tuple[GaussianThresholdNoise, ...]:
+    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         return self._steps
 
     @cached_property
-    def _steps(self) -> tuple[GaussianThresholdNoise, ...]:
+    def _steps(self) -> tuple[ThresholdNoise, ...]:
         alpha, rho = self.plan.alpha, self.plan.rho
         budgets = published_budgets(rho, len(self.ladder), self._amplified)
         concentrated = [budget / (alpha * self.groups_per_unit) for budget in budgets]
@@ -354,15 +354,15 @@ class S4SRenyi(SampleRace):
         losses = self._losses(gaussian_rungs(self.ladder, self.gap, rhos)[i : i + 1])
         return joint_renyi(losses, self.tuples_per_unit, self.rate, self.plan.alpha)
 
-    def _losses(self, steps: tuple[GaussianThresholdNoise, ...]) -> list[SquareLoss]:
+    def _losses(self, steps: tuple[ThresholdNoise, ...]) -> list[SquareLoss]:
         """Of each threshold, in all groups that one unit reaches."""
-        return [rung.loss.times(self.groups_per_unit) for rung in steps]
+        return [rung.square_loss.times(self.groups_per_unit) for rung in steps]
 
 
-def gaussian_rungs(ladder: Ladder, gap: float, rhos: Sequence[float]) -> tuple[GaussianThresholdNoise, ...]:
+def gaussian_rungs(ladder: Ladder, gap: float, rhos: Sequence[float]) -> tuple[ThresholdNoise, ...]:
     """A release at each threshold that spends its rho."""
     grids = rungs(ladder, gap, Fraction(1))  # only their steps and sensitivities are used
-    return tuple(GaussianThresholdNoise(grid, rho) for grid, rho in zip(grids, rhos, strict=True))
+    return tuple(replace(grid, rho=rho) for grid, rho in zip(grids, rhos, strict=True))
 
 
 @dataclass(frozen=True)
@@ -414,7 +414,7 @@ class S4SConcentrated(SampleRace):
         """`epsilon`: nothing is amplified."""
         return self.epsilon
 
-    def _rungs(self, n_groups: int) -> tuple[GaussianThresholdNoise, ...]:
+    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         return gaussian_rungs(self.ladder, self.gap, [self._each] * len(self.ladder))
 
     @property

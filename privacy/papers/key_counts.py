@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,11 +136,7 @@ _MOST_FREQUENCIES = 32
 """So that a million keys take seconds: m passes over them."""
 
 
-class ByKey(Protocol):
-    """A mechanism of this folder with its epsilon."""
-
-    def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
-        """One noisy count per key, in the order of the keys, with what is published of its bias."""
+ByKey = LPA | FPA | GSR | GSS | GS
 
 
 def frequencies(incidence: Incidence) -> int:

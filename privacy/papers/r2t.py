@@ -21,13 +21,13 @@ from privacy.exact import check_gap, check_groups, exact_epsilon, group_epsilon
 from privacy.ladder import Ladder
 from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise import ThresholdNoise, rungs
-from privacy.mechanisms.release import Stepped, check_answer, check_rungs, release_noise, released
+from privacy.mechanisms.release import check_answer, check_rungs, release_noise, released
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
 def race(
-    answer: TruncatedAnswer, steps: Sequence[Stepped], noise: NDArray[np.int64], floor: float
+    answer: TruncatedAnswer, steps: Sequence[ThresholdNoise], noise: NDArray[np.int64], floor: float
 ) -> NDArray[np.intp]:
     """The winning threshold of each group, the lowest index among equals, solved where that matters.
 
@@ -52,7 +52,7 @@ def race(
 
 
 def _race_one(
-    answer: TruncatedAnswer, steps: Sequence[Stepped], noise: NDArray[np.int64], group: int, floor: float
+    answer: TruncatedAnswer, steps: Sequence[ThresholdNoise], noise: NDArray[np.int64], group: int, floor: float
 ) -> int:
     """The winner of one group; every threshold is sharpened a few times at most."""
     index = np.arange(len(steps))
@@ -81,12 +81,12 @@ class Racer(Protocol):
         """How surely the value is below the answer."""
 
 
-def penalties(steps: Sequence[Stepped], tail: float) -> NDArray[np.int64]:
+def penalties(steps: Sequence[ThresholdNoise], tail: float) -> NDArray[np.int64]:
     """(L,) steps k_i with P(Z_i > k_i) <= tail."""
     return np.array([rung.upper_quantile(tail) for rung in steps], np.int64)
 
 
-def penalty_widths(steps: Sequence[Stepped], tail: float) -> list[tuple[float, float]]:
+def penalty_widths(steps: Sequence[ThresholdNoise], tail: float) -> list[tuple[float, float]]:
     """(tau, penalty) per threshold, in normalised weight.
 
     The release at tau lies in v(tau) - penalty +- penalty: the penalty is its bias and its half-width.
@@ -96,7 +96,7 @@ def penalty_widths(steps: Sequence[Stepped], tail: float) -> list[tuple[float, f
 
 def penalised_race(
     answer: TruncatedAnswer,
-    steps: Sequence[Stepped],
+    steps: Sequence[ThresholdNoise],
     noise: NDArray[np.int64],
     tail: float,
     racer: Racer,
@@ -132,7 +132,7 @@ def penalised_race(
     )
 
 
-def even_noise(n_groups: int, steps: Sequence[Stepped], entropy: Entropy) -> NDArray[np.int64]:
+def even_noise(n_groups: int, steps: Sequence[ThresholdNoise], entropy: Entropy) -> NDArray[np.int64]:
     """(G, L) noise in steps, drawn together for the thresholds that have one distribution. Raises: EntropyFailed."""
     return release_noise(np.broadcast_to(np.arange(len(steps)), (n_groups, len(steps))), steps, entropy)
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon
@@ -32,40 +31,6 @@ from privacy.sampling.draws import MAX_COUNT, Draws
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
-
-
-class SampledMeasurement(Protocol):
-    """A mechanism with its budget: join tuples in, noisy answer out. Everything but `release` is public.
-
-    Several samples, or samples of privacy units, cannot be drawn before truncation, as `Measurement` wants it.
-    """
-
-    @property
-    def name(self) -> str:
-        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
-
-    @property
-    def epsilon(self) -> float:
-        """What one release spends."""
-
-    @property
-    def delta(self) -> float:
-        """The delta of one release; 0 for pure differential privacy."""
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """What one release does to privacy, for the accountant."""
-
-    def release(self, tuples: JoinTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:
-        """Draw samples and release one noisy value.
-
-        Args:
-          tuples: one row per join tuple, one group, one release, weights in [0, ONE].
-        Raises: InvalidParameter for tuples of another shape, before anything is drawn.
-        """
-
-    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, half-width) per threshold in normalised weight: what the interval would be there. Public."""
 
 
 def scaled(
@@ -158,33 +123,6 @@ class UnitCount:
     high: int
 
 
-class Population(Protocol):
-    """A source of a `UnitCount`, and its price."""
-
-    @property
-    def epsilon(self) -> float:
-        """epsilon, of publishing the number of units by `count`; 0 where it is public."""
-
-    @property
-    def delta(self) -> float:
-        """The probability with which the lower bound may fail."""
-
-    @property
-    def public(self) -> int | None:
-        """n itself, where it is public."""
-
-    @property
-    def least_public(self) -> int:
-        """The best lower bound on n that is public before anything is released, >= 1."""
-
-    def count(self, units: int, entropy: Entropy, confidence: float) -> UnitCount:
-        """Publish what may be known of `units`, the private n.
-
-        Args:
-          confidence: of `low` and `high` together, over the noise.
-        """
-
-
 @dataclass(frozen=True)
 class PublicPopulation:
     """n is public, as the DP-S4S paper assumes it: a universe of n places, in each of which there may be a unit.
@@ -194,23 +132,16 @@ class PublicPopulation:
     Attributes:
       size: n, at least the number of units there can be, >= 1. If it is less, more units than that are drawn
         from; the loss is still at most that of the mechanism on the sample.
+      epsilon, delta: of publishing it.
     """
 
     size: int
+    epsilon: ClassVar = 0.0
+    delta: ClassVar = 0.0
 
     def __post_init__(self) -> None:
         if not 1 <= self.size <= MAX_COUNT:
             raise InvalidParameter("there are 1 to 2^32 privacy units")
-
-    @property
-    def epsilon(self) -> float:
-        """epsilon, of publishing the number of units: 0, as it is public."""
-        return 0.0
-
-    @property
-    def delta(self) -> float:
-        """delta, of publishing the number of units: 0, as it is public."""
-        return 0.0
 
     @property
     def public(self) -> int:
@@ -241,11 +172,13 @@ class NoisyPopulation:
       epsilon: of the count, > 0.
       delta: the probability with which the lower bound exceeds n, in [0, 1/2]; 0 with a public bound.
       least: a public lower bound on n, >= 1; None: the noisy one.
+      public: n itself, which is private.
     """
 
     epsilon: float
     delta: float = 0.0
     least: int | None = None
+    public: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -253,11 +186,6 @@ class NoisyPopulation:
             raise InvalidParameter("a lower bound that is not public fails with a probability")
         if self.least is not None and (not 1 <= self.least <= MAX_COUNT or self.delta != 0):
             raise InvalidParameter("a public lower bound is at least 1 and does not fail")
-
-    @property
-    def public(self) -> None:
-        """None: n is private."""
-        return
 
     @property
     def least_public(self) -> int:
@@ -277,6 +205,9 @@ class NoisyPopulation:
         low = max(self.least or 0, noisy - reach)
         return UnitCount(max(self.least or 1, noisy), least, low, max(low, noisy + reach))
 
+
+Population = PublicPopulation | NoisyPopulation
+"""How many privacy units there are: what may be known of it, and what is spent to know it."""
 
 _PART_BITS = 31
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privacy.mechanisms.noise import GaussianThresholdNoise, ThresholdNoise
+from privacy.mechanisms.noise import ThresholdNoise
 from privacy.mechanisms.noise_sums import sum_interval
 from privacy.units import ONE
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -42,7 +43,7 @@ def test_an_interval_covers_the_sum_of_truncated_answers(given_parts: list[Part]
     truth, total = 0.0, np.zeros(NOISES)
     for power, budget, gaussian, count, weight in given_parts:
         grid = ThresholdNoise(max(1, int(2.0**power * ONE)), 0.01 if count % 2 else 0.0, budget)
-        rung = GaussianThresholdNoise(grid, float(budget)) if gaussian else grid
+        rung = replace(grid, rho=float(budget)) if gaussian else grid
         for _ in range(count):
             exact = int(generator.integers(0, 1 << 40))
             hidden = generator.random() * grid.gap * grid.tau  # what a solver leaves of the truncated answer

@@ -33,7 +33,7 @@ from privacy.papers.laplace_global import LaplaceGlobal
 from privacy.papers.pmsja import PmsjaAsPublished
 from privacy.papers.s4s_vector import S4SVectorAsPublished
 from privacy.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
-from privacy.papers.simple_sampling import InnerMechanism, PublicPopulation, SampledMeasurement, SimpleSampling
+from privacy.papers.simple_sampling import InnerMechanism, PublicPopulation, SimpleSampling
 from privacy.papers.smoothing_choice import GS
 from privacy.registry import (
     AllGroups,
@@ -61,6 +61,7 @@ MOST = 512
 """Delta: more than any unit of these tuples has."""
 
 Release = Callable[[int], list[NDArray[np.generic]]]
+Sampled = SimpleSampling | SampleAndExplore | RepeatedExploration | FreshS4S
 
 
 def recorded() -> dict[str, str]:
@@ -242,7 +243,7 @@ def _sampled(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
         return _arrays(gem.release(truncate(encode(sample), 0, gem.ladder, gem.gap), SimulatedEntropy(seed)))
 
     yield f"gem of a thinned sample, {owners} owners, epsilon {epsilon}", thinned
-    made: list[SampledMeasurement] = [
+    made: list[Sampled] = [
         SampleAndExplore(epsilon, 20, 16, PublicPopulation(60), inner),
         SimpleSampling(epsilon, 0.5, owners, inner),
         RepeatedExploration(epsilon, 8, 16, PublicPopulation(60), 16.0),
@@ -251,7 +252,7 @@ def _sampled(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
         made.append(FreshS4S(S4S(epsilon, MOST, 1, sample=SampleDesign(0.25, MOST, epsilon), published=True)))
     for mechanism in made:
 
-        def release(seed: int, mechanism: SampledMeasurement = mechanism) -> list[NDArray[np.generic]]:
+        def release(seed: int, mechanism: Sampled = mechanism) -> list[NDArray[np.generic]]:
             return _arrays(mechanism.release(drawn, SeededDraws(seed), _entropy(seed)))
 
         yield f"{mechanism.name}, {owners} owners, epsilon {epsilon}", release

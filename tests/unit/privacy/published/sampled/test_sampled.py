@@ -15,7 +15,6 @@ from privacy.papers.simple_sampling import (
     InnerMechanism,
     NoisyPopulation,
     PublicPopulation,
-    SampledMeasurement,
     SimpleSampling,
     UnitCount,
 )
@@ -70,7 +69,7 @@ def triangle_and_loop() -> JoinTuples:
 
 
 def test_only_tuples_of_drawn_units_count_and_the_rest_is_made_up_for() -> None:
-    mechanism: SampledMeasurement = SimpleSampling(1.0, 0.25, 2, LAPLACE)
+    mechanism = SimpleSampling(1.0, 0.25, 2, LAPLACE)
     noiseless = ConstantEntropy()
     for kept, total in [([0, 1, 2], 1 + 2 + 3 + 1), ([0, 1], 1), ([2], 1), ([1, 2], 2 + 1), ([], 0)]:
         released = mechanism.release(triangle_and_loop(), ScriptedDraws(kept), noiseless)
@@ -137,7 +136,7 @@ def pairs() -> JoinTuples:
 
 
 def test_drawn_units_bring_their_tuples_times_n_over_k() -> None:
-    mechanism: SampledMeasurement = SampleAndExplore(2.0, 1, 2, PublicPopulation(10), FIXED)
+    mechanism = SampleAndExplore(2.0, 1, 2, PublicPopulation(10), FIXED)
     for drawn, total in [(0, 4), (1, 2), (2, 0), (9, 0)]:
         released = mechanism.release(pairs(), ScriptedDraws([drawn]), ConstantEntropy())
         assert released.values.tolist() == [total * 10.0]
@@ -188,7 +187,7 @@ def test_the_estimate_of_sample_and_explore_is_unbiased() -> None:
 
 
 def test_truncated_sums_are_averaged_with_repetitions() -> None:
-    mechanism: SampledMeasurement = RepeatedExploration(2.0, 4, 2, PublicPopulation(10), 3.0)
+    mechanism = RepeatedExploration(2.0, 4, 2, PublicPopulation(10), 3.0)
     released = mechanism.release(pairs(), ScriptedDraws([0, 0, 1, 9]), ConstantEntropy())
     assert released.values == pytest.approx((3 + 3 + 2 + 0) * 10 / 4, rel=1e-5)
     assert mechanism.event == PureDP(2.0)
