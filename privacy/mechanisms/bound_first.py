@@ -188,10 +188,7 @@ class BoundFirst(Pure):
         return self.release_sum(TuplesOfSum(tuples, row, self.gap, control, self.solver), entropy)
 
     def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
-        """`release`, of a sum that is truncated as it is asked for.
-
-        Raises: as `release`.
-        """
+        """`release`, of a sum that is truncated as it is asked for. Raises: as `release`."""
         bounded = one.at(self.direct.ladder)
         if self.certain:
             return replace(self.direct.release(bounded, entropy), mechanism=self.name)

@@ -99,10 +99,7 @@ class Clip(OfBudget):
         return int(choice.index[0])
 
     def release_at(self, index: int, vectors: UnitVectors, entropy: Entropy) -> NoisyAnswer:
-        """Scale to a threshold, and release with what is left of the budget.
-
-        Raises: EntropyFailed.
-        """
+        """Scale to a threshold, and release with what is left of the budget. Raises: EntropyFailed."""
         n_groups, rungs = vectors.n_groups, self._rungs
         noise = rungs[index]
         sums = vectors.sums(int(self.ladder.units[index]))

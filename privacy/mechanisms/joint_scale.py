@@ -118,10 +118,7 @@ class ScaledSum:
         return self.chosen.ladder
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
-        """Release one sum that has no others beside it: its factor is its own.
-
-        Raises: as `release_at_one_scale`.
-        """
+        """Release one sum that has no others beside it: its factor is its own. Raises: as `release_at_one_scale`."""
         if not 0 <= row < len(tuples.weights):
             raise InvalidParameter("there is no such release")
         less = self.chosen.less

@@ -226,27 +226,31 @@ def _rows(incidence: Incidence, epsilon: Fraction, draws: Draws) -> NDArray[np.i
 
 
 @dataclass(frozen=True)
-class LPA(Pure):
-    """Count of each key + Lap(Delta_1 / epsilon), Delta_1 = `Incidence.moved`.
-
-    The expected error of a count is Delta_1 / epsilon: the paper's sqrt(2) times it is its standard deviation.
-    Source: Kellaris and Papadopoulos (VLDB 2013), theorem 1.
+class OfKeys(Pure):
+    """A mechanism that releases all counts at once.
 
     Attributes:
       epsilon: for all keys together, > 0.
     """
 
     epsilon: float
-    name = "lpa"
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
 
-    def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
-        """Release all counts; nothing is drawn from `draws`.
 
-        Raises: EntropyFailed. Cost: a draw of noise per key.
-        """
+@dataclass(frozen=True)
+class LPA(OfKeys):
+    """Count of each key + Lap(Delta_1 / epsilon), Delta_1 = `Incidence.moved`.
+
+    The expected error of a count is Delta_1 / epsilon: the paper's sqrt(2) times it is its standard deviation.
+    Source: Kellaris and Papadopoulos (VLDB 2013), theorem 1.
+    """
+
+    name = "lpa"
+
+    def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
+        """Release all counts; nothing is drawn from `draws`. Raises: EntropyFailed. Cost: a draw of noise per key."""
         group = np.arange(incidence.n_keys)
         noisy = smoothed(incidence, group, exact_epsilon(self.epsilon), entropy)
         return NoisyCounts(*noisy, group, 1, self.name, self.epsilon)
@@ -257,7 +261,7 @@ BITS = 20
 
 
 @dataclass(frozen=True)
-class FPA(Pure):
+class FPA(OfKeys):
     """The first rho frequencies of the counts in the order of the keys, with noise, and the counts that these have.
 
     Frequencies are measured in real numbers, m = 2 rho - 1 of them: the sum, and a cosine and a sine for each other
@@ -276,16 +280,14 @@ class FPA(Pure):
     Source: Kellaris and Papadopoulos (VLDB 2013), theorem 2 and appendix A; Rastogi and Nath (SIGMOD 2010).
 
     Attributes:
-      epsilon: for all keys together, > 0.
       frequencies: rho >= 1, at most d // 2 + 1 are used.
     """
 
-    epsilon: float
     frequencies: int
     name = "fpa"
 
     def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
+        super().__post_init__()
         if self.frequencies < 1:
             raise InvalidParameter("at least one frequency is measured")
 
@@ -383,28 +385,18 @@ def column(number: int, keys: NDArray[np.int64], d: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class GSR(Pure):
+class GSR(OfKeys):
     """Means of random groups of Delta_1 keys, so that the noise in each is 1 / epsilon.
 
     The groups depend on no data. Of the paper's Delta_1, the largest number of keys that occurs, here is the public
     `Incidence.moved`, and the last group's mean has less noise, as its size says.
     Source: Kellaris and Papadopoulos (VLDB 2013), section 3.1, theorem 3.
-
-    Attributes:
-      epsilon: for all keys together, > 0.
     """
 
-    epsilon: float
     name = "gs_r"
 
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
-        """Release all counts.
-
-        Raises: EntropyFailed. Cost: a sort of the keys, and a draw of noise per group.
-        """
+        """Release all counts. Raises: EntropyFailed. Cost: a sort of the keys, and a draw of noise per group."""
         order = np.argsort(draws.uniform(MAX_COUNT, incidence.n_keys), kind="stable")
         group = equal_groups(order, incidence.moved)
         noisy = smoothed(incidence, group, exact_epsilon(self.epsilon), entropy)
@@ -412,29 +404,21 @@ class GSR(Pure):
 
 
 @dataclass(frozen=True)
-class GSS(Pure):
+class GSS(OfKeys):
     """Half of epsilon orders the keys by the noisy counts of a sample; half releases means of groups of Delta_1.
 
     Departure from the paper: Delta_1 is `Incidence.moved`, which is public and enforced.
     Source: Kellaris and Papadopoulos (VLDB 2013), section 3.2, theorems 4 and 5.
 
     Attributes:
-      epsilon: for all keys together, > 0.
       sampling: `column`, one key of each unit; `row`, some units.
     """
 
-    epsilon: float
     sampling: Sampling = "column"
     name = "gs_s"
 
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
-        """Release all counts.
-
-        Raises: EntropyFailed. Cost: a draw of noise per key and a sort of the keys.
-        """
+        """Release all counts. Raises: EntropyFailed. Cost: a draw of noise per key and a sort of the keys."""
         half = exact_epsilon(self.epsilon) / 2
         sample = noisy_sample(incidence, self.sampling, half, draws, entropy)
         group = equal_groups(np.argsort(sample, kind="stable"), incidence.moved)

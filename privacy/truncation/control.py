@@ -50,20 +50,14 @@ class Control:
         return self._stop.is_set()
 
     def check(self, stage: str, steps: int = 0) -> None:
-        """Report a step and stop here if asked to.
-
-        Raises: Cancelled.
-        """
+        """Report a step and stop here if asked to. Raises: Cancelled."""
         if self.cancelled:
             raise Cancelled("the solve was cancelled")
         if self.progress is not None:
             self.progress(stage, steps)
 
     def reserve(self, n_bytes: int) -> None:
-        """Refuse work that needs more memory than is allowed, before any of it is taken.
-
-        Raises: TooLarge.
-        """
+        """Refuse work that needs more memory than is allowed, before any of it is taken. Raises: TooLarge."""
         if self.memory_limit is not None and n_bytes > self.memory_limit:
             raise TooLarge("the truncation program needs more memory than the limit")
 

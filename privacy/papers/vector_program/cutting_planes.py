@@ -390,10 +390,7 @@ class Master:
             )
 
     def solve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Shares (C,) and a dual >= 0 per row, all finite; neither is believed by anybody.
-
-        Raises: Cancelled.
-        """
+        """Shares (C,) and a dual >= 0 per row, all finite; neither is believed by anybody. Raises: Cancelled."""
         found = None if self._inside else self._warm() or self._cold()
         return found if found is not None else self._interior()
 

@@ -219,46 +219,46 @@ def layers(graph: Neighbours, flow: Cover) -> int:
     first, level, sinks = 0, 0, 0
     while first < size:
         last = size
-        size = _to_the_right(graph, flow, first, last, level + 1)
+        size = _reach(graph, flow, flow.out, True, flow.right_level, level + 1, first, last)
         for i in range(last, size):
             if flow.right_spare[flow.queue[i]] > 0:
                 flow.sinks[sinks] = flow.queue[i]
                 sinks += 1
         first, last = last, size
-        size = _to_the_left(graph, flow, first, last, level + 2)
+        size = _reach(graph, flow, flow.into, False, flow.left_level, level + 2, first, last)
         first = last
         level += 2
     return sinks
 
 
 @kernel
-def _to_the_right(graph: Neighbours, flow: Cover, first: int, last: int, level: int) -> int:
-    """Right copies behind the left ones in the queue. Returns the end of the queue."""
+def _reach(
+    graph: Neighbours,
+    flow: Cover,
+    carried: NDArray[np.int64],
+    room: bool,
+    level: NDArray[np.int32],
+    at: int,
+    first: int,
+    last: int,
+) -> int:
+    """Queue the copies on the other side that the queued ones of this side reach, and set their level.
+
+    Args:
+      carried: the flow by the slots of this side: `out` of left copies, `into` of right ones.
+      room: over arcs that could carry more; else over those that carry something.
+      level: of the other side; negative where a copy is not reached yet.
+    Returns: the end of the queue.
+    """
     size = last
     for i in range(first, last):
         u = flow.queue[i]
         for p in range(graph.start[u], graph.start[u + 1]):
-            if flow.out[p] < flow.capacity[p]:
+            if (carried[p] < flow.capacity[p]) if room else (carried[p] > 0):
                 v = graph.other[p]
-                if flow.right_level[v] < 0:
-                    flow.right_level[v] = level
+                if level[v] < 0:
+                    level[v] = at
                     flow.queue[size] = v
-                    size += 1
-    return size
-
-
-@kernel
-def _to_the_left(graph: Neighbours, flow: Cover, first: int, last: int, level: int) -> int:
-    """Left copies that send flow to the right ones in the queue. Returns the end of the queue."""
-    size = last
-    for i in range(first, last):
-        v = flow.queue[i]
-        for p in range(graph.start[v], graph.start[v + 1]):
-            if flow.into[p] > 0:
-                u = graph.other[p]
-                if flow.left_level[u] < 0:
-                    flow.left_level[u] = level
-                    flow.queue[size] = u
                     size += 1
     return size
 
@@ -282,47 +282,15 @@ def abandon(graph: Neighbours, flow: Cover) -> None:
     first = 0
     while first < size:
         last = size
-        size = _back_to_the_left(graph, flow, first, last)
+        size = _reach(graph, flow, flow.into, True, flow.left_level, 0, first, last)
         first, last = last, size
-        size = _back_to_the_right(graph, flow, first, last)
+        size = _reach(graph, flow, flow.out, False, flow.right_level, 0, first, last)
         first = last
     for u in range(len(flow.left_spare)):
         if flow.left_level[u] == _UNSEEN:
             flow.left_level[u] = _ABANDONED
         if flow.right_level[u] == _UNSEEN:
             flow.right_level[u] = _ABANDONED
-
-
-@kernel
-def _back_to_the_left(graph: Neighbours, flow: Cover, first: int, last: int) -> int:
-    """Left copies that could send more to the right ones in the queue. Returns the end of the queue."""
-    size = last
-    for i in range(first, last):
-        v = flow.queue[i]
-        for p in range(graph.start[v], graph.start[v + 1]):
-            if flow.into[p] < flow.capacity[p]:
-                u = graph.other[p]
-                if flow.left_level[u] < 0:
-                    flow.left_level[u] = 0
-                    flow.queue[size] = u
-                    size += 1
-    return size
-
-
-@kernel
-def _back_to_the_right(graph: Neighbours, flow: Cover, first: int, last: int) -> int:
-    """Right copies that take flow from the left ones in the queue. Returns the end of the queue."""
-    size = last
-    for i in range(first, last):
-        u = flow.queue[i]
-        for p in range(graph.start[u], graph.start[u + 1]):
-            if flow.out[p] > 0:
-                v = graph.other[p]
-                if flow.right_level[v] < 0:
-                    flow.right_level[v] = 0
-                    flow.queue[size] = v
-                    size += 1
-    return size
 
 
 @kernel
