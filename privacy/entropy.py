@@ -11,13 +11,13 @@ from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from opendp.domains import atom_domain, vector_domain  # each by itself: opendp.prelude loads all that is installed
 from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
 
 from privacy.errors import EntropyFailed, InvalidParameter
+from privacy.units import Ints
 
 MIN_SCALE = 2.0**-20
 """Below this every draw is zero and the caller has made a mistake."""
@@ -35,13 +35,13 @@ _CACHED_SCALES = 64
 class Entropy(Protocol):
     """Integer noise with an exact distribution. Draws are independent; a source has no seed."""
 
-    def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
+    def laplace(self, scale: float, size: int) -> Ints:
         """(size,) draws with P(x) proportional to exp(-|x| / scale) over all integers."""
 
-    def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
+    def geometric(self, scale: float, size: int) -> Ints:
         """(size,) draws with P(x) = (1 - a) a^x for x >= 0, where a = exp(-1 / scale)."""
 
-    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+    def gaussian(self, scale: float, size: int) -> Ints:
         """(size,) draws with P(x) proportional to exp(-x^2 / (2 scale^2)) over all integers."""
 
 
@@ -54,21 +54,21 @@ def check_scale(scale: float) -> None:
         raise InvalidParameter("a noise scale must be finite, positive and within [2^-20, 2^50]")
 
 
-def checked(draws: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def checked(draws: Ints, size: int) -> Ints:
     """The draws, if a source returned as many integers as it was asked for. Raises: EntropyFailed otherwise."""
     if draws.shape != (size,) or draws.dtype != np.int64:
         raise EntropyFailed("the noise source did not return the integers it was asked for")
     return draws
 
 
-def checked_geometric(draws: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def checked_geometric(draws: Ints, size: int) -> Ints:
     """The same of draws that have one side. Raises: EntropyFailed."""
     if np.any(checked(draws, size) < 0):
         raise EntropyFailed("the noise source returned negative noise where none is")
     return draws
 
 
-def fold(draws: NDArray[np.int64]) -> NDArray[np.int64]:
+def fold(draws: Ints) -> Ints:
     """Turn discrete Laplace draws into one-sided geometric draws of the same scale, exactly, one for one.
 
     x >= 0 stays and x < 0 becomes -x - 1, so P(k) = (1 - a) / (1 + a) * (a^k + a^(k + 1)) = (1 - a) a^k.
@@ -82,7 +82,7 @@ class OpendpEntropy:
     Cost: about 140,000 draws a second on one core, whatever the scale.
     """
 
-    def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
+    def laplace(self, scale: float, size: int) -> Ints:
         """(size,) discrete Laplace draws.
 
         Raises: InvalidParameter before anything is drawn; EntropyFailed if opendp returns anything but
@@ -90,16 +90,16 @@ class OpendpEntropy:
         """
         return _draws("laplace", scale, size)
 
-    def geometric(self, scale: float, size: int) -> NDArray[np.int64]:
+    def geometric(self, scale: float, size: int) -> Ints:
         """(size,) one-sided geometric draws: folded discrete Laplace draws. Raises: as `laplace`."""
         return fold(self.laplace(scale, size))
 
-    def gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+    def gaussian(self, scale: float, size: int) -> Ints:
         """(size,) discrete Gaussian draws, about 50,000 a second. Raises: as `laplace`."""
         return _draws("gaussian", scale, size)
 
 
-def _draws(kind: Literal["laplace", "gaussian"], scale: float, size: int) -> NDArray[np.int64]:
+def _draws(kind: Literal["laplace", "gaussian"], scale: float, size: int) -> Ints:
     check_scale(scale)
     if size < 0:
         raise InvalidParameter("cannot draw a negative number of noise values")
@@ -117,7 +117,7 @@ def _measurement(kind: Literal["laplace", "gaussian"], scale: float) -> Any:
     return make_laplace(domain, l1_distance(T="i64"), scale=scale)
 
 
-def _draw(measurement: Any, size: int) -> NDArray[np.int64]:
+def _draw(measurement: Any, size: int) -> Ints:
     draws = checked(np.asarray(measurement([0] * size)), size)
     if np.any((draws >= MAX_DRAW) | (draws <= -MAX_DRAW)):
         raise EntropyFailed("the noise source returned a draw beyond its bound")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privacy.units import Bools, Int32s, Ints
+
 
 class Private:
     """What holds private values: no repr shows them. Dataclasses of this base have `repr=False`."""
@@ -27,7 +29,7 @@ class OwnerColumn(Private):
 
     relation: str
     keys: NDArray[np.generic]
-    missing: NDArray[np.bool_]
+    missing: Bools
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +43,7 @@ class OwnedTuples(Private):
     """
 
     owners: tuple[OwnerColumn, ...]
-    group: NDArray[np.int64]
+    group: Ints
     n_groups: int
 
 
@@ -53,7 +55,7 @@ class JoinTuples(OwnedTuples):
       weights: (k, m) int64 units of 2^-30 W, >= 0, one row per release.
     """
 
-    weights: NDArray[np.int64]
+    weights: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +66,7 @@ class DistinctTuples(OwnedTuples):
       value: (m,) int64 >= 0, equal exactly where the values are; -1: nothing to count (NULL, or filtered out).
     """
 
-    value: NDArray[np.int64]
+    value: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,8 +78,8 @@ class RankedTuples(OwnedTuples):
       rows: (m,) int64 how many join tuples count, in [0, 2^32].
     """
 
-    value: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    value: Ints
+    rows: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,12 +95,12 @@ class CompactJoinTuples(Private):
       weights: (k, m) int64 units of 2^-30 W, >= 0.
     """
 
-    indptr: NDArray[np.int64]
-    units: NDArray[np.int32]
+    indptr: Ints
+    units: Int32s
     n_units: int
-    group: NDArray[np.int64]
+    group: Ints
     n_groups: int
-    weights: NDArray[np.int64]
+    weights: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,12 +120,12 @@ class CodedJoinTuples(Private):
         empty where nobody asks which relation a unit is of.
     """
 
-    members: NDArray[np.int32]
-    row_start: NDArray[np.int64]
-    member_start: NDArray[np.int64]
-    weights: NDArray[np.int64]
+    members: Int32s
+    row_start: Ints
+    member_start: Ints
+    weights: Ints
     owners: tuple[int, int]
-    units: NDArray[np.int32]
+    units: Int32s
     relations: tuple[tuple[str, int], ...] = ()
 
     @property

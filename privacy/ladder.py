@@ -8,10 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
-from privacy.units import ONE, WEIGHT_BITS
+from privacy.units import ONE, WEIGHT_BITS, Floats, Ints
 
 _LEAST, _MOST = Fraction(1, 1 << 20), Fraction(1 << 32)
 
@@ -69,7 +68,7 @@ class Ladder:
         return self.base == 2 and self.parts == 1
 
     @cached_property
-    def units(self) -> NDArray[np.int64]:
+    def units(self) -> Ints:
         """(L,) int64 thresholds in units of 2^-30, ascending; of other bases than 2, rounded down to fifty bits.
 
         Sensitivities are those of the rounded thresholds, so that rounding costs nothing.
@@ -81,7 +80,7 @@ class Ladder:
         )
 
     @property
-    def taus(self) -> NDArray[np.float64]:
+    def taus(self) -> Floats:
         """(L,) float64 thresholds in normalised weight, ascending; exactly `units`."""
         return np.ldexp(self.units.astype(np.float64), -WEIGHT_BITS)
 

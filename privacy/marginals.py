@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.noise_sums import NoiseSum
+from privacy.units import Bools, Floats
 
 MOST_AXES = 6
 """Axes of a grid: 64 tables, among which `best_shares` looks."""
@@ -74,7 +74,7 @@ class Grid:
         return math.prod(1 - 1 / size for size in self.shape(part))
 
     @cached_property
-    def information(self) -> NDArray[np.float64]:
+    def information(self) -> Floats:
         """(parts, masks): what a marginal measured with variance 1 per cell says of an interaction.
 
         Entry (S, A) is cells(S) / cells(A) for S within A: added up to the axes S, the noise of cells(A) / cells(S)
@@ -87,7 +87,7 @@ class Grid:
         return table
 
     @cached_property
-    def needs(self) -> NDArray[np.float64]:
+    def needs(self) -> Floats:
         """(masks, parts): how much of an interaction's variance ends in a cell of a marginal.
 
         Entry (B, S) is interaction(S) (cells(S) / cells(B))^2 for S within B.
@@ -98,7 +98,7 @@ class Grid:
                 table[mask, part] = self.interaction(part) * (self.cells(part) / self.cells(mask)) ** 2
         return table
 
-    def variances(self, noise: NDArray[np.float64]) -> NDArray[np.float64]:
+    def variances(self, noise: Floats) -> Floats:
         """The variance of each marginal's cells, reconstructed by least squares from those that are measured.
 
         A table falls apart into interactions, each in the space of one subset of the axes; these spaces are
@@ -127,8 +127,6 @@ _STEPS = 200
 _TINY = 1e-12
 _SPARE = 0.01
 """How much above what it should be at most a variance may be, since shares are rounded."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -218,7 +216,7 @@ class _Problem:
         return cls(grid, scales, places, told, grid.needs[list(places)] / limits[:, None], cells / cells.sum())
 
     @property
-    def possible(self) -> NDArray[np.bool_]:
+    def possible(self) -> Bools:
         """(masks,) what can be measured."""
         return np.isfinite(self.scales)
 
@@ -333,7 +331,7 @@ class Reconstruction:
             raise InvalidParameter("measured marginals are of the grid, and have noise")
 
     @cached_property
-    def _noise(self) -> NDArray[np.float64]:
+    def _noise(self) -> Floats:
         """(masks,) variances of a cell."""
         noise = np.full(len(self.grid.masks), np.inf)
         for mask, scale in self.scales.items():
@@ -341,7 +339,7 @@ class Reconstruction:
         return noise
 
     @cached_property
-    def variances(self) -> NDArray[np.float64]:
+    def variances(self) -> Floats:
         """(masks,) of a cell of each marginal; infinite where it does not follow."""
         return self.grid.variances(self._noise)
 
@@ -354,7 +352,7 @@ class Reconstruction:
         told = self.grid.information[part] / self._noise
         return float(told[mask] / told.sum())
 
-    def table(self, wished: int, measured: Mapping[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+    def table(self, wished: int, measured: Mapping[int, Floats]) -> Floats:
         """A marginal.
 
         Args:
@@ -397,7 +395,7 @@ class Reconstruction:
         found = (self._of(wished, mask) for mask in self.scales)
         return step * sum(float((np.abs(weights) * times).sum()) for weights, times in found)
 
-    def _of(self, wished: int, mask: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _of(self, wished: int, mask: int) -> tuple[Floats, Floats]:
         """The weights of a measured table's cells in a cell of the wished one, and how many cells have each."""
         grid = self.grid
         common = wished & mask
@@ -415,7 +413,7 @@ class Reconstruction:
         return np.array(weights), np.array(times)
 
 
-def _interaction(grid: Grid, part: int, mask: int, table: NDArray[np.float64]) -> NDArray[np.float64]:
+def _interaction(grid: Grid, part: int, mask: int, table: Floats) -> Floats:
     """What a table says of an interaction: added up to its axes, less the mean along each of them."""
     axes = grid.axes(mask)
     over = tuple(place for place, axis in enumerate(axes) if not part >> axis & 1)

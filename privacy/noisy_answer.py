@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from privacy.units import Bools, Floats
 
 Covers = Literal["released_sample", "truncated_sample", "truncated_full", "smoothed", "truth_lower"]
 """What an interval covers: the truncated answer over all data, sampling error included; that of the sample that was
@@ -60,33 +61,33 @@ class NoisyAnswer:
       exceeding: who has more than tau, where that was measured; None elsewhere.
     """
 
-    values: NDArray[np.float64]
-    tau: NDArray[np.float64]
-    noise_scale: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    values: Floats
+    tau: Floats
+    noise_scale: Floats
+    low: Floats
+    high: Floats
     confidence: float
     covers: Covers
     mechanism: str
     epsilon: float
-    signal: NDArray[np.float64]
+    signal: Floats
     delta: float = 0.0
     noise: NoiseKind = "laplace"
     exceeding: Exceeding | None = None
 
     @property
-    def missing(self) -> NDArray[np.float64]:
+    def missing(self) -> Floats:
         """(n_groups,) what of the truth the interval may lack, in normalised weight, as far as `signal` tells.
 
         The choice of tau overlooks so many people at most, but for one answer in twenty; whoever has more than tau is
         taken to have as much again. That is no bound: one person may have any amount.
         """
         told = np.isfinite(self.signal) & (self.signal > 0)
-        found: NDArray[np.float64] = np.zeros_like(self.values)
+        found: Floats = np.zeros_like(self.values)
         np.divide(np.abs(self.values), _SIGNAL_OF_MISSING * self.signal, out=found, where=told)
         return found
 
     @property
-    def may_be_cut(self) -> NDArray[np.bool_]:
+    def may_be_cut(self) -> Bools:
         """(n_groups,) where so little budget met so little data that much of the truth may be missing."""
         return self.signal < CUT_SIGNAL

@@ -316,13 +316,7 @@ _BIAS = (
 )
 
 _ENTRIES: tuple[Mechanism, ...] = (
-    ScalarMechanism(
-        "gem",
-        "selects one threshold, then releases once",
-        two_sided=True,
-        by_loads=True,
-        build=_gem,
-    ),
+    ScalarMechanism("gem", "selects one threshold, then releases once", two_sided=True, by_loads=True, build=_gem),
     ScalarMechanism(
         "r2t",
         "races thresholds up to the declared global sensitivity; the answer is a lower bound",
@@ -417,12 +411,7 @@ _ENTRIES: tuple[Mechanism, ...] = (
         by_loads=True,
         build=_fixed,
     ),
-    Mechanism(
-        "rank",
-        "draws a value by how far its rank is from the one asked for",
-        two_sided=False,
-        offered=False,
-    ),
+    Mechanism("rank", "draws a value by how far its rank is from the one asked for", two_sided=False, offered=False),
 )
 
 MECHANISMS: Mapping[str, Mechanism] = {one.name: one for one in _ENTRIES}

@@ -10,6 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+Ints = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
 WEIGHT_BITS = 30
 """One normalised weight (1.0 = W) is 2**WEIGHT_BITS units."""
 
@@ -23,7 +28,7 @@ _LOW_BITS = 31
 _BLOCK = 1 << 21  # 2^21 rows of 31 bits sum to less than 2^53: exact in float64
 
 
-def saturating_sums(codes: NDArray[np.integer], weights: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def saturating_sums(codes: NDArray[np.integer], weights: Ints, size: int) -> Ints:
     """Sum integer weights per code, exactly, saturating at MAX_UNITS.
 
     Args:
@@ -46,7 +51,7 @@ def saturating_sums(codes: NDArray[np.integer], weights: NDArray[np.int64], size
     return np.where(saturated, MAX_UNITS, exact)
 
 
-def exact_sum(values: NDArray[np.int64]) -> int:
+def exact_sum(values: Ints) -> int:
     """The sum of fewer than 2^31 values >= 0."""
     low = int((values & 0xFFFFFFFF).sum())
     return low + (int((values >> 32).sum()) << 32)
@@ -57,6 +62,6 @@ def from_halves(total: NDArray[np.uint64]) -> int:
     return int(total[0]) + (int(total[1]) << 64)
 
 
-def saturating_add(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+def saturating_add(left: Ints, right: Ints) -> Ints:
     """min(MAX_UNITS, left + right) for summands in [0, MAX_UNITS]."""
     return np.minimum(left, MAX_UNITS - right) + right

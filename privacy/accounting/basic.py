@@ -104,6 +104,5 @@ class BudgetFilter:
     def left(self, spent: Charge) -> Charge:
         """What is left; zero where the grant was lowered below what is spent."""
         return Charge(
-            max(0, self.granted.nano_epsilon - spent.nano_epsilon),
-            max(0, self.granted.atto_delta - spent.atto_delta),
+            max(0, self.granted.nano_epsilon - spent.nano_epsilon), max(0, self.granted.atto_delta - spent.atto_delta)
         )

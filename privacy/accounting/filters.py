@@ -89,10 +89,7 @@ def build_filter(accounting: str, epsilon: float, delta: float = 0.0, event_delt
 
 
 def largest_epsilon(
-    budget: PrivacyFilter[A],
-    spent: A,
-    event_of: Callable[[float], PrivacyEvent] = PureDP,
-    at_most: float = 100.0,
+    budget: PrivacyFilter[A], spent: A, event_of: Callable[[float], PrivacyEvent] = PureDP, at_most: float = 100.0
 ) -> float:
     """The largest epsilon in (0, at_most] whose event the filter would admit, to the last 1e-9.
 

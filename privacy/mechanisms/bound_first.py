@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
@@ -24,7 +23,7 @@ from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.truncate import TruncatedSum, TuplesOfSum
 from privacy.truncation.truncated_answer import TruncatedAnswer
-from privacy.units import MAX_UNITS
+from privacy.units import MAX_UNITS, Bools, Ints
 
 TEST_SHARE = 0.1
 """Of epsilon, for the test."""
@@ -89,9 +88,7 @@ class BoundTest:
         """The least noisy sum that passes, in steps; public."""
         return math.ceil(Fraction(self.enough) * self.rung.tau_units / (self.releasing * self.rung.step))
 
-    def passes(
-        self, values: NDArray[np.int64], entropy: Entropy, units: NDArray[np.int64] | None = None
-    ) -> NDArray[np.bool_]:
+    def passes(self, values: Ints, entropy: Entropy, units: Ints | None = None) -> Bools:
         """Which of the sums are large.
 
         Args:
@@ -240,12 +237,12 @@ def left_by_test(epsilon: float) -> float:
     return epsilon * (1 - TEST_SHARE) * DOWN
 
 
-def _values(answer: TruncatedAnswer) -> NDArray[np.int64]:
+def _values(answer: TruncatedAnswer) -> Ints:
     """(G,) every group's value at the one threshold."""
     return np.array([answer.solve(group, 0) for group in range(answer.n_groups)], np.int64)
 
 
-def _either(passes: NDArray[np.bool_], answers: list[NoisyAnswer]) -> NoisyAnswer:
+def _either(passes: Bools, answers: list[NoisyAnswer]) -> NoisyAnswer:
     """Of each group the release that its test asks for; `answers`: that at the bound, then the chosen one."""
     if len(answers) == 1:
         return answers[0]

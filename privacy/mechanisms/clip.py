@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, check_scale
 from privacy.errors import InvalidParameter
@@ -30,6 +29,7 @@ from privacy.mechanisms.unit_vectors import RoundedNoise, UnitVectors, step_of
 from privacy.noisy_answer import Exceeding, NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.histograms import VectorsOfSum
+from privacy.units import Floats
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Clip(OfBudget):
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
         return half_widths(self._rungs, self.confidence)
 
-    def _signal(self, values: NDArray[np.float64], tau: float) -> float:
+    def _signal(self, values: Floats, tau: float) -> float:
         """As in NoisyAnswer, of all groups together: each is taken to lack as large a part of itself as all do."""
         total = float(values.sum())
         doubt = self.doubt(len(values))

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import float_at_least
 from privacy.ladder import Ladder
 from privacy.mechanisms.noise import IntegerNoise, laplace_quantile
+from privacy.units import Ints
 
 LEAST, MOST = -8, 24
 """Exponents of 2: the first and the last end, in normalised weight."""
@@ -37,7 +37,7 @@ CONTRIBUTION_LADDER = Ladder(LEAST, MOST)
 """The ends."""
 
 
-def released(counts: NDArray[np.int64], epsilon: Fraction, entropy: Entropy) -> NDArray[np.int64]:
+def released(counts: Ints, epsilon: Fraction, entropy: Entropy) -> Ints:
     """Noisy numbers of people by bucket.
 
     Args:

@@ -27,7 +27,7 @@ from privacy.mechanisms.noise import ThresholdNoise
 from privacy.mechanisms.release import check_answer, check_rungs, release_noise
 from privacy.truncation.level_index import add_loads, by_unit
 from privacy.truncation.truncated_answer import TruncatedAnswer
-from privacy.units import ONE, saturating_add
+from privacy.units import ONE, Bools, Int32s, Ints, saturating_add
 
 
 def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:
@@ -71,13 +71,7 @@ def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:
 
 
 @kernel
-def _leave_out(
-    member_start: NDArray[np.int64],
-    units: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    most: int,
-    kept: NDArray[np.bool_],
-) -> None:
+def _leave_out(member_start: Ints, units: Int32s, weights: Ints, most: int, kept: Bools) -> None:
     """Set `kept` to false for the members that a unit with more than `most` of them does not keep."""
     start, _, member = by_unit(member_start, units, np.arange(len(units)))
     for unit in range(len(start) - 1):
@@ -181,7 +175,7 @@ class GroupThreshold:
         """Of the number of units in each group. Public."""
         return self._rung(n_groups).noise_scale
 
-    def _is_there(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _is_there(self, values: Ints) -> Bools:
         """(G,) which groups may be shown: all public ones; of found ones those that somebody is in."""
         return values > 0 if self.delta else np.ones(len(values), bool)
 
@@ -201,7 +195,7 @@ class GroupThreshold:
         return ThresholdNoise(int(self.ladder.units[0]), self.gap, share)
 
 
-def _values(answer: TruncatedAnswer) -> NDArray[np.int64]:
+def _values(answer: TruncatedAnswer) -> Ints:
     """(G,) the truncated counts in units, solved where the bounds leave them open."""
     low, high = answer.bounds()
     values = low[:, 0].copy()
@@ -295,7 +289,7 @@ class VoteThreshold:
         """
         return self.shown(self.votes(tuples, row), entropy)
 
-    def shown(self, votes: NDArray[np.int64], entropy: Entropy) -> NDArray[np.intp]:
+    def shown(self, votes: Ints, entropy: Entropy) -> NDArray[np.intp]:
         """The groups whose noisy votes reach the threshold, of those that have votes at all.
 
         Args:
@@ -306,7 +300,7 @@ class VoteThreshold:
         noise = self._rung.draw(len(groups), entropy)
         return groups[votes[groups] + noise >= self._least_steps]
 
-    def votes(self, tuples: CodedJoinTuples, row: int) -> NDArray[np.int64]:
+    def votes(self, tuples: CodedJoinTuples, row: int) -> Ints:
         """(G,) how many votes each group has, in steps of 2^-20. Private.
 
         Args:
@@ -321,7 +315,7 @@ class VoteThreshold:
         groups_of_unit = np.bincount(kept.units[voting], minlength=int(kept.units.max(initial=-1)) + 1)
         by_member = np.where(voting, self._vote[groups_of_unit[kept.units]], 0)
         before = np.concatenate([[0], np.cumsum(by_member)])
-        counted: NDArray[np.int64] = before[kept.member_start[1:]] - before[kept.member_start[:-1]]
+        counted: Ints = before[kept.member_start[1:]] - before[kept.member_start[:-1]]
         return counted
 
     def check_noise(self, n_groups: int = 1) -> None:
@@ -354,7 +348,7 @@ class VoteThreshold:
         return replace(grid, rho=self._rho) if self.is_gaussian else grid
 
     @cached_property
-    def _vote(self) -> NDArray[np.int64]:
+    def _vote(self) -> Ints:
         """(L0 + 1,) what a unit in k groups votes in each, in steps and rounded down; nothing for k = 0."""
         one = ONE // self._rung.step
         each = (math.isqrt(one * one // k) if self.is_gaussian else one // k for k in range(1, self.most_voted + 1))

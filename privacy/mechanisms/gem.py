@@ -15,14 +15,7 @@ import numpy as np
 
 from privacy.entropy import Entropy, check_scale
 from privacy.errors import InvalidParameter
-from privacy.exact import (
-    check_confidence,
-    check_gap,
-    check_groups,
-    exact_epsilon,
-    group_epsilon,
-    groups_reached,
-)
+from privacy.exact import check_confidence, check_gap, check_groups, exact_epsilon, group_epsilon, groups_reached
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, PureBudget
 from privacy.mechanisms.measurement import OfBudget, Pure

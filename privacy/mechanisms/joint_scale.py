@@ -22,7 +22,7 @@ from privacy.mechanisms.unit_vectors import UnitVectors, loads_of
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.truncate import positive_in_groups
-from privacy.units import MAX_UNITS, ONE, saturating_sums
+from privacy.units import MAX_UNITS, ONE, Floats, Int32s, Ints, saturating_sums
 
 JOINT_CHARGE = 3.0
 """How many times noise is charged for. What is left of a unit is left in proportion, so that a threshold that is too
@@ -168,7 +168,7 @@ def release_at_one_scale(
     group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
     answers: dict[int, NoisyAnswer] = {}
 
-    def chosen(row: int, own: NDArray[np.int64]) -> _Threshold:
+    def chosen(row: int, own: Ints) -> _Threshold:
         control.check("scale")
         one = sums[row]
         if one.direct is not None and one.test is not None and tuples.n_groups == 1:
@@ -179,7 +179,7 @@ def release_at_one_scale(
                 return bound
         return _Threshold(one.chosen, one.chosen.choose(UnitVectors(tuples, own), entropy))
 
-    def release(row: int, at: _Threshold, own: NDArray[np.int64]) -> None:
+    def release(row: int, at: _Threshold, own: Ints) -> None:
         one = sums[row]
         noisy = at.clip.release_at(at.rung, UnitVectors(tuples, own), entropy)
         answers[row] = _coarse(replace(noisy, mechanism=one.name, epsilon=one.epsilon), one)
@@ -210,7 +210,7 @@ def release_at_one_scale(
     return tuple(answers[row] for row in range(len(sums)))
 
 
-def _lacking(answer: NoisyAnswer, people: float, total: NDArray[np.float64]) -> NoisyAnswer:
+def _lacking(answer: NoisyAnswer, people: float, total: Floats) -> NoisyAnswer:
     """The answer with what it lacks where so many people are overlooked: of a group what it has of the total.
 
     Args:
@@ -268,7 +268,7 @@ def _centre(
     )
 
 
-def _deviations(total: NDArray[np.int64], count: NDArray[np.int64], centre: float) -> NDArray[np.int64]:
+def _deviations(total: Ints, count: Ints, centre: float) -> Ints:
     """(n,) units: what each member adds to S(x) - a n, of either sign, rounded towards 0.
 
     A function of the member's own loads and of what is released.
@@ -277,22 +277,18 @@ def _deviations(total: NDArray[np.int64], count: NDArray[np.int64], centre: floa
 
 
 def _products(
-    row: int,
-    loads: Sequence[NDArray[np.int64]],
-    around: Products,
-    answers: Mapping[int, NoisyAnswer],
-    group: NDArray[np.intp],
-) -> NDArray[np.int64]:
+    row: int, loads: Sequence[Ints], around: Products, answers: Mapping[int, NoisyAnswer], group: NDArray[np.intp]
+) -> Ints:
     """(n,) finer units: what each member adds to S((x - a) (y - b)), a and b the means, of either sign.
 
     S(x y) - a S(y) - b S(x) + a b n, of one unit in one group: a function of its own loads and of what is released.
     The means are those that are released for the group, no larger than what one row can have.
     """
 
-    def of(one: Row) -> NDArray[np.float64]:
+    def of(one: Row) -> Floats:
         return one[1] * (loads[one[0]] / ONE)  # first divided: no overflow
 
-    def mean(one: Row) -> NDArray[np.float64]:
+    def mean(one: Row) -> Floats:
         place, worth = one
         found = worth * answers[place].values / np.maximum(answers[around.count].values, 1.0)
         return np.clip(found, -worth, worth)[group]
@@ -307,10 +303,10 @@ def _products(
     return _units(np.nan_to_num(left / around.worth, nan=0.0) * 2.0**FINER)
 
 
-def _units(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+def _units(weights: Floats) -> Ints:
     """Normalised weights of either sign as units, rounded towards 0."""
     most = float(MAX_UNITS // ONE)
-    units: NDArray[np.int64] = np.trunc(np.clip(weights, -most, most) * ONE).astype(np.int64)
+    units: Ints = np.trunc(np.clip(weights, -most, most) * ONE).astype(np.int64)
     return units
 
 
@@ -334,9 +330,7 @@ def _coarse(answer: NoisyAnswer, of: ScaledSum) -> NoisyAnswer:
     )
 
 
-def _scaled(
-    loads: Sequence[NDArray[np.int64]], taus: Mapping[int, int], units: NDArray[np.int32]
-) -> list[NDArray[np.int64]]:
+def _scaled(loads: Sequence[Ints], taus: Mapping[int, int], units: Int32s) -> list[Ints]:
     """What members add to all sums, by the largest factor that leaves no sum of their unit above its tau.
 
     Doubles may round a little above it: what is released is cut at tau after that.

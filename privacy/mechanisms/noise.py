@@ -13,7 +13,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 from scipy.optimize import minimize_scalar
 
@@ -22,7 +21,7 @@ from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, float_at_least, quotient_at_least
 from privacy.ladder import Ladder
 from privacy.sampling.loss import Loss, SquareLoss, gaussian_loss, laplace_loss
-from privacy.units import MAX_UNITS, ONE
+from privacy.units import MAX_UNITS, ONE, Floats, Ints
 
 STEP_BITS = 20
 """A step is at most 2^-20 of the sensitivity, or of tau: far below the noise, which then fits an int64."""
@@ -79,7 +78,7 @@ class IntegerNoise:
         """The noise scale in normalised weight."""
         return self.scale * self.step_weight
 
-    def released(self, values: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
+    def released(self, values: Ints, entropy: Entropy) -> Ints:
         """v // step + Z of each value, in steps: private integers no longer.
 
         Args:
@@ -87,10 +86,10 @@ class IntegerNoise:
         Raises: EntropyFailed when the source returns something else than was asked for.
         """
         noise = checked(entropy.laplace(self.scale, values.size), values.size)
-        noisy: NDArray[np.int64] = values // self.step + noise.reshape(values.shape)
+        noisy: Ints = values // self.step + noise.reshape(values.shape)
         return noisy
 
-    def weight(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+    def weight(self, steps: Ints) -> Floats:
         """Released steps in normalised weight; what rounds here is post-processing."""
         return steps.astype(np.float64) * np.float64(self.step_weight)
 
@@ -227,7 +226,7 @@ class ThresholdNoise:
         uneven = self.gap or self.tau_units % self.step or self.step > ONE
         return self.gap * self.tau + (self.step_weight if uneven else 0.0)
 
-    def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
+    def draw(self, size: int, entropy: Entropy) -> Ints:
         """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""
         source = entropy.laplace if self.rho is None else entropy.gaussian
         return checked(source(self.scale, size), size)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from privacy.errors import InvalidParameter
 from privacy.mechanisms.noise import STEP_BITS
-from privacy.units import ONE
+from privacy.units import ONE, Bools, Floats
 
 _MANY_SCALES = 32
 _ROUNDING = 16  # a scale is rounded up to a power of 2^(1/16) where there are many
@@ -38,9 +37,7 @@ class NoiseSum:
     sigma: float = 0.0
 
     @classmethod
-    def of(
-        cls, laplace: Sequence[float] | NDArray[np.float64], gaussian: Sequence[float] | NDArray[np.float64]
-    ) -> NoiseSum:
+    def of(cls, laplace: Sequence[float] | Floats, gaussian: Sequence[float] | Floats) -> NoiseSum:
         """The sum of noises of these scales; signs do not matter, nothing is added by a scale of 0.
 
         Where there are many different scales they are rounded up, which only widens the sum: each noise is symmetric
@@ -51,7 +48,7 @@ class NoiseSum:
         return cls.counted(scales, np.ones(len(scales)), float(np.linalg.norm(np.asarray(gaussian, np.float64))))
 
     @classmethod
-    def counted(cls, laplace: NDArray[np.float64], times: NDArray[np.float64], sigma: float = 0.0) -> NoiseSum:
+    def counted(cls, laplace: Floats, times: Floats, sigma: float = 0.0) -> NoiseSum:
         """As `of`, of so many Laplace noises of each scale.
 
         Args:
@@ -115,7 +112,7 @@ class NoiseSum:
         return float(np.min((moments - math.log(tail)) / part)) * _NUDGE
 
     @property
-    def _moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _moments(self) -> tuple[Floats, Floats]:
         """Points t, and ln E[exp(t S)] there: any of them gives a bound."""
         largest = self.laplace[-1][0]
         slow = np.geomspace(min(0.5, 0.2 * largest / self.deviation), 0.5, 128, endpoint=False)
@@ -125,7 +122,7 @@ class NoiseSum:
             moments = moments - count * np.log1p(-((scale * part) ** 2))
         return part, moments
 
-    def _logarithm(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _logarithm(self, points: Floats) -> Floats:
         """ln f at points."""
         logarithm = -0.5 * (self.sigma * points) ** 2
         for scale, count in self.laplace:
@@ -143,7 +140,7 @@ def _quantile(noise: NoiseSum, tail: float) -> float:
     most = noise.reach(tail)
     period = most + noise.reach(_PERIOD_ERROR)
     spacing = 2 * math.pi / period
-    points: NDArray[np.float64] = (np.arange(_length(noise, spacing), dtype=np.float64) + 0.5) * spacing
+    points: Floats = (np.arange(_length(noise, spacing), dtype=np.float64) + 0.5) * spacing
     last = float(points[-1])
     left_out = math.exp(float(noise._logarithm(points[-1:])[0])) * (1 + (max(largest, noise.sigma) * last) ** -2)
     if left_out > _CUT_ERROR:
@@ -175,7 +172,7 @@ def _length(noise: NoiseSum, spacing: float) -> int:
     return length
 
 
-def step_at_most(tau: NDArray[np.float64]) -> NDArray[np.float64]:
+def step_at_most(tau: Floats) -> Floats:
     """What one step of the grid of a release at these thresholds weighs at most, whichever mechanism released it.
 
     A step is 2^-20 of tau at most, or one unit (`ThresholdNoise`); in `l1_clip` and `l2_clip` it is 2^-24 of tau.
@@ -184,13 +181,13 @@ def step_at_most(tau: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def sum_interval(
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    values: NDArray[np.float64],
-    tau: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    gaussian: NDArray[np.bool_],
-    weights: NDArray[np.float64],
+    low: Floats,
+    high: Floats,
+    values: Floats,
+    tau: Floats,
+    scale: Floats,
+    gaussian: Bools,
+    weights: Floats,
     confidence: float,
 ) -> tuple[float, float]:
     """How far a weighted sum of truncated answers lies below and above that of their released values, at most.

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.join_tuples import Private
+from privacy.units import Ints
 
 CHOICE, INTERVAL = 0.15, 0.2
 """The shares of epsilon of the choice of tau and of the intervals; the ranks have the rest. With a
@@ -166,8 +166,8 @@ class Ranks(Private):
       n_codes: D, the number of values of the public grid.
     """
 
-    codes: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    codes: Ints
+    offsets: Ints
     n_codes: int
 
     def offset(self, code: int) -> int:
@@ -310,7 +310,7 @@ class WidthSearch:
     def _widths(self) -> int:
         return max(1, math.ceil(math.log(self.n_codes, 3)) + 1)
 
-    def width(self, offset: Callable[[int], int], code: int, noise: NDArray[np.int64]) -> int:
+    def width(self, offset: Callable[[int], int], code: int, noise: Ints) -> int:
         """The smallest h by noisy comparisons such that the rank lies within it.
 
         Args:

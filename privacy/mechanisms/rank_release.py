@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.accounting.event import PrivacyEvent, PureDP
 from privacy.entropy import Entropy, check_scale, checked
@@ -35,7 +34,7 @@ from privacy.mechanisms.scores import ExceedanceScores, Scores
 from privacy.mechanisms.selection import SelectionSettings, noisy_choice
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncate import truncate
-from privacy.units import ONE
+from privacy.units import ONE, Ints
 
 LOSS = 0.25
 """What a row that is weighed less counts for in the choice of tau, in rows of noise: the rank is wrong only as far
@@ -159,9 +158,7 @@ class RankBatch(Pure):
                 high[place, group] = min(self.n_codes - 1, code + width) if search.above else self.n_codes - 1
         return tuple(self._answers(codes, low, high, tau, n_groups))
 
-    def _answers(
-        self, codes: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64], tau: int, n_groups: int
-    ) -> Iterator[NoisyAnswer]:
+    def _answers(self, codes: Ints, low: Ints, high: Ints, tau: int, n_groups: int) -> Iterator[NoisyAnswer]:
         order = np.argsort([rank.height for rank in self.ranks], kind="stable")
         codes[order] = np.sort(codes[order], axis=0)  # quantiles rise; which noise fell on which is nobody's loss
         wide = high - low >= max(2, (self.n_codes - 1) * (0.99 if self.is_extreme else 0.5))
@@ -306,7 +303,7 @@ def _points(entropy: Entropy, size: int) -> Iterator[int]:
         yield from uniform(entropy, _MORE_POINTS)
 
 
-def _loads(load: NDArray[np.int64]) -> CodedJoinTuples:
+def _loads(load: Ints) -> CodedJoinTuples:
     """What each unit has, as one tuple of it alone."""
     present = np.flatnonzero(load > 0)
     members = np.arange(len(present), dtype=np.int32)

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, Private, RankedTuples
@@ -21,7 +20,7 @@ from privacy.truncation.codes import owner_codes
 from privacy.truncation.control import SolverName
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
-from privacy.units import ONE
+from privacy.units import ONE, Int32s, Ints
 
 TAU = 1 << 24
 """What one unit's scaled rows weigh together at most: a row weighs TAU / tau."""
@@ -43,10 +42,10 @@ class OwnRows(Private):
       n_codes: D, the number of values of the public grid.
     """
 
-    unit: NDArray[np.int32]
-    group: NDArray[np.int64]
-    value: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    unit: Int32s
+    group: Ints
+    value: Ints
+    rows: Ints
     n_units: int
     n_groups: int
     n_codes: int
@@ -66,7 +65,7 @@ class OwnRows(Private):
         value, rows = np.minimum(value, n_codes - 1), np.minimum(rows, _MOST_OWN_ROWS)
         return cls(unit, group, value, rows, n_units, tuples.n_groups, n_codes)
 
-    def loads(self) -> NDArray[np.int64]:
+    def loads(self) -> Ints:
         """(n_units,) the rows of each unit; of 2^31 rows of 2^32 at most, so that nothing overflows."""
         load = np.zeros(self.n_units, np.int64)
         np.add.at(load, self.unit, self.rows)
@@ -126,7 +125,7 @@ class OwnRows(Private):
             total = int(levels[-1]) if highest else 0
             yield [Ranks(codes, levels - total + rank.shift * TAU, self.n_codes) for rank in ranks]
 
-    def _by_group(self, *weights: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
+    def _by_group(self, *weights: Ints) -> Iterator[tuple[Ints, list[Ints]]]:
         """Of each group its distinct values, and per weight the (r + 1,) sums of the rows below each of them."""
         distinct, place = np.unique(self.group * self.n_codes + self.value, return_inverse=True)
         totals = []
@@ -141,15 +140,13 @@ class OwnRows(Private):
             yield distinct[here] - one * self.n_codes, levels
 
 
-def _sides(levels: Sequence[NDArray[np.int64]]) -> Iterator[NDArray[np.int64]]:
+def _sides(levels: Sequence[Ints]) -> Iterator[Ints]:
     """By turns what lies below each place, and what lies above it."""
     for turn, level in enumerate(levels):
         yield level[-1] - level if turn % 2 else level
 
 
-def _outermost(
-    unit: NDArray[np.int32], group: NDArray[np.int64], value: NDArray[np.int64], *, highest: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+def _outermost(unit: Int32s, group: Ints, value: Ints, *, highest: bool) -> tuple[Int32s, Ints, Ints]:
     """Each unit's largest or smallest value in each of its groups."""
     order = np.lexsort((-value if highest else value, group, unit))
     unit, group, value = unit[order], group[order], value[order]
@@ -240,14 +237,7 @@ class GroupRows:
     share of one in every row above v, so that no fewer units can own all those rows.
     """
 
-    def __init__(
-        self,
-        coded: CodedJoinTuples,
-        value: NDArray[np.int64],
-        n_codes: int,
-        tau: int,
-        sharing: Sharing,
-    ) -> None:
+    def __init__(self, coded: CodedJoinTuples, value: Ints, n_codes: int, tau: int, sharing: Sharing) -> None:
         """Take rows in the order of their values."""
         self._coded, self._n_codes, self._tau, self._sharing = coded, n_codes, tau, sharing
         self._codes, first = np.unique(value, return_index=True)
@@ -309,8 +299,8 @@ class SharedRanks(Private):
 
     rows: GroupRows
     rank: Rank
-    codes: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    codes: Ints
+    ends: Ints
     n_codes: int
 
     def offset(self, code: int) -> int:

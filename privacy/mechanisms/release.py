@@ -18,7 +18,7 @@ from privacy.mechanisms.budget import Budget
 from privacy.mechanisms.noise import ThresholdNoise
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
-from privacy.units import MAX_UNITS
+from privacy.units import MAX_UNITS, Floats, Ints
 
 
 def check_answer(answer: TruncatedAnswer, ladder: Ladder, gap: float) -> None:
@@ -48,7 +48,7 @@ def check_rungs(rungs: Sequence[ThresholdNoise]) -> None:
         check_scale(scale)
 
 
-def release_noise(index: NDArray[np.intp], rungs: Sequence[ThresholdNoise], entropy: Entropy) -> NDArray[np.int64]:
+def release_noise(index: NDArray[np.intp], rungs: Sequence[ThresholdNoise], entropy: Entropy) -> Ints:
     """Draw Z, in steps, for each release.
 
     Args:
@@ -66,9 +66,7 @@ def release_noise(index: NDArray[np.intp], rungs: Sequence[ThresholdNoise], entr
     return noise
 
 
-def released(
-    values: NDArray[np.int64], noise: NDArray[np.int64], index: NDArray[np.intp], rungs: Sequence[ThresholdNoise]
-) -> NDArray[np.float64]:
+def released(values: Ints, noise: Ints, index: NDArray[np.intp], rungs: Sequence[ThresholdNoise]) -> Floats:
     """step * (v // step + Z), as normalised weight.
 
     Args:
@@ -81,7 +79,7 @@ def released(
     """
     shift = np.array([rung.step.bit_length() - 1 for rung in rungs], np.int64)
     step_weight = np.array([rung.step_weight for rung in rungs])
-    noisy: NDArray[np.float64] = ((values >> shift[index]) + noise) * step_weight[index]
+    noisy: Floats = ((values >> shift[index]) + noise) * step_weight[index]
     return noisy
 
 
@@ -102,11 +100,7 @@ class Releaser(Protocol):
 
 
 def answer_with_interval(
-    values: NDArray[np.float64],
-    index: NDArray[np.intp],
-    rungs: Sequence[ThresholdNoise],
-    signal: NDArray[np.float64],
-    by: Releaser,
+    values: Floats, index: NDArray[np.intp], rungs: Sequence[ThresholdNoise], signal: Floats, by: Releaser
 ) -> NoisyAnswer:
     """The answer whose intervals cover the truncated answer at each group's tau.
 

@@ -35,13 +35,13 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, float_at_least
 from privacy.ladder import Ladder
 from privacy.truncation.truncated_answer import CountedAnswer, TruncatedAnswer
+from privacy.units import Floats, Ints
 
 GRID = 1024
 """N: a score is floored to a multiple of 1 / N."""
@@ -110,7 +110,7 @@ class Scores:
             raise InvalidParameter("epsilon is too small to choose a threshold with")
 
     @cached_property
-    def _reach(self) -> NDArray[np.float64]:
+    def _reach(self) -> Floats:
         """(L, L) by how much v_j - v_i can move, in units."""
         tau = self.ladder.units.astype(np.float64)
         both = tau[:, None] + tau[None, :]
@@ -119,14 +119,14 @@ class Scores:
         return np.asarray((1 + self.gap) * both)
 
     @cached_property
-    def _cost(self) -> NDArray[np.float64]:
+    def _cost(self) -> Floats:
         """(L,) what every threshold's noise is charged at, in units."""
         return np.asarray(np.array(self.prices) * (1 + self.gap) * self.ladder.units)
 
     @cached_property
-    def _offset(self) -> NDArray[np.float64]:
+    def _offset(self) -> Floats:
         cost = self._cost
-        offset: NDArray[np.float64] = cost[:, None] - cost[None, :]
+        offset: Floats = cost[:, None] - cost[None, :]
         if self.margins:
             rung = np.arange(len(self.ladder))
             above = rung[:, None] - rung[None, :]
@@ -134,17 +134,17 @@ class Scores:
         return offset
 
     @cached_property
-    def _inverse(self) -> NDArray[np.float64]:
-        inverse: NDArray[np.float64] = GRID / self._reach
+    def _inverse(self) -> Floats:
+        inverse: Floats = GRID / self._reach
         np.fill_diagonal(inverse, 0.0)  # a threshold does not compete with itself
         return inverse
 
-    def bounds(self, answer: TruncatedAnswer) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(self, answer: TruncatedAnswer) -> tuple[Ints, Ints]:
         """(G, L) the least and the largest score of every threshold, by what the answer knows of itself."""
         lower, upper = answer.bounds()
         return self(upper, lower), self(lower, upper)
 
-    def __call__(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.int64]:
+    def __call__(self, own: Ints, rivals: Ints) -> Ints:
         """Score every threshold with its own value against its rivals' values.
 
         Args:
@@ -159,13 +159,13 @@ class Scores:
             grid[start : start + _CHUNK] = self._chunk(own[start : start + _CHUNK], rivals[start : start + _CHUNK])
         return grid
 
-    def _chunk(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _chunk(self, own: Ints, rivals: Ints) -> Ints:
         worst = self._worst_rival(own, rivals)
         np.minimum(worst, GRID * MAX_SCORE, out=worst)
-        grid: NDArray[np.int64] = np.floor(worst).astype(np.int64).T
+        grid: Ints = np.floor(worst).astype(np.int64).T
         return grid
 
-    def _worst_rival(self, own: NDArray[np.int64], rivals: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _worst_rival(self, own: Ints, rivals: Ints) -> Floats:
         """(L, G) the largest term of every threshold, or 0, against all of its rivals."""
         # One rival at a time, thresholds by groups: everything stays in the processor's cache.
         own_by_rung, rivals_by_rung = np.ascontiguousarray(own.T), np.ascontiguousarray(rivals.T)
@@ -179,9 +179,9 @@ class Scores:
             np.maximum(worst, term, out=worst)
         return worst
 
-    def terms(self, own: int, index: int, rivals: NDArray[np.int64]) -> NDArray[np.float64]:
+    def terms(self, own: int, index: int, rivals: Ints) -> Floats:
         """(L,) what each rival adds to the score of threshold `index` at value `own`: its row before the maximum."""
-        terms: NDArray[np.float64] = (rivals - own + self._offset[index]) * self._inverse[index]
+        terms: Floats = (rivals - own + self._offset[index]) * self._inverse[index]
         return terms
 
 
@@ -190,7 +190,7 @@ def selection_scale(epsilon: Fraction) -> float:
     return float_at_least(2 * SENSITIVITY / epsilon)
 
 
-def selection_noise(shape: tuple[int, int], epsilon: Fraction, entropy: Entropy) -> NDArray[np.int64]:
+def selection_noise(shape: tuple[int, int], epsilon: Fraction, entropy: Entropy) -> Ints:
     """One-sided geometric noise for report-noisy-min over integer scores.
 
     The threshold with the smallest score - noise, the lowest index among equals, is epsilon-DP. Proof: fix
@@ -247,16 +247,16 @@ class ExceedanceScores:
             raise InvalidParameter("epsilon is too small to choose a threshold with")
 
     @cached_property
-    def _margins(self) -> NDArray[np.int64]:
+    def _margins(self) -> Ints:
         """(L, L) M(tau_i / tau_j) + C in steps, of i against every j below it."""
         height = np.log2(self.ladder.taus)
         apart = np.maximum(0.0, height[:, None] - height[None, :])
         rare = math.log(self.rarity) * (apart + self.first) + self.growth * np.maximum(0.0, apart - 1) ** 2 / 2
         margins = np.minimum(rare, self.farthest) * 2 / self.selecting
-        steps: NDArray[np.int64] = np.ceil((margins + self.price) * GRID).astype(np.int64)
+        steps: Ints = np.ceil((margins + self.price) * GRID).astype(np.int64)
         return steps
 
-    def bounds(self, answer: TruncatedAnswer) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(self, answer: TruncatedAnswer) -> tuple[Ints, Ints]:
         """(G, L) every threshold's score, twice, as nothing is unknown. Raises: InvalidParameter without counts."""
         counts = answer.exceedances if isinstance(answer, CountedAnswer) else None
         if counts is None:
@@ -264,7 +264,7 @@ class ExceedanceScores:
         found = self(counts)
         return found, found
 
-    def __call__(self, exceedances: NDArray[np.int64]) -> NDArray[np.int64]:
+    def __call__(self, exceedances: Ints) -> Ints:
         """Score every threshold.
 
         Args:

@@ -20,6 +20,7 @@ from privacy.join_tuples import Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.scores import SENSITIVITY, ExceedanceScores, Scores, selection_noise
 from privacy.truncation.truncated_answer import TruncatedAnswer
+from privacy.units import Ints
 
 RARITY = 3.5
 """How many times rarer a first doubling too far is by default, while its noise only doubles. Chosen by
@@ -150,10 +151,10 @@ class Choice(Private):
     """
 
     index: NDArray[np.intp]
-    values: NDArray[np.int64]
+    values: Ints
 
 
-def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp]) -> NDArray[np.int64]:
+def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp]) -> Ints:
     """(G,) the value of every group at its threshold, solved where the bounds do not know it.
 
     Args:
@@ -166,7 +167,7 @@ def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp]) -> NDArray[
     return lower
 
 
-def choose(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, noise: NDArray[np.int64]) -> Choice:
+def choose(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, noise: Ints) -> Choice:
     """The argmin of score - noise in every group, the lowest index among equals.
 
     The noise is drawn before anything is solved, so the outcome is a function of (data, noise) alone:
@@ -204,7 +205,7 @@ def noisy_choice(
     return choose(answer, scores, selection_noise((answer.n_groups, len(answer.ladder)), epsilon, entropy))
 
 
-def _choose_one(answer: TruncatedAnswer, scores: Scores, noise: NDArray[np.int64], group: int) -> tuple[int, int]:
+def _choose_one(answer: TruncatedAnswer, scores: Scores, noise: Ints, group: int) -> tuple[int, int]:
     """Solve cells of one group until the front runner cannot be overtaken; at most one solve per cell.
 
     The front runner has the smallest best case. Once its own score is certain, nobody's best case is below
@@ -289,21 +290,17 @@ def exponential_choice(
     raise EntropyFailed("the noise source lets no threshold be chosen")
 
 
-def _from_the_smallest(
-    answer: TruncatedAnswer, scores: Scores | ExceedanceScores, groups: NDArray[np.intp]
-) -> NDArray[np.int64]:
+def _from_the_smallest(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, groups: NDArray[np.intp]) -> Ints:
     """(n, L) the scores of some groups, every value solved, less each group's smallest."""
     for group in groups.tolist():
         for index in range(len(answer.ladder)):
             answer.solve(group, index)
     found = scores.bounds(answer)[0][groups]
-    smallest: NDArray[np.int64] = found - found.min(axis=1, keepdims=True)
+    smallest: Ints = found - found.min(axis=1, keepdims=True)
     return smallest
 
 
-def _proposals(
-    entropy: Entropy, scale: float, n_groups: int, length: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _proposals(entropy: Entropy, scale: float, n_groups: int, length: int) -> tuple[Ints, Ints]:
     """(n, _AT_ONCE) noise N, and the threshold that it is for."""
     size = n_groups * _AT_ONCE
     draws = checked_geometric(entropy.geometric(scale, size), size)
@@ -314,11 +311,11 @@ def _proposals(
 def _first_taken(
     answer: TruncatedAnswer,
     scores: Scores | ExceedanceScores,
-    best: NDArray[np.int64],
-    worst: NDArray[np.int64],
+    best: Ints,
+    worst: Ints,
     groups: NDArray[np.intp],
-    noise: NDArray[np.int64],
-    proposal: NDArray[np.int64],
+    noise: Ints,
+    proposal: Ints,
 ) -> NDArray[np.intp]:
     """(n,) the first proposed threshold of each group whose score is at most its noise, -1 if there is none."""
     surely = np.take_along_axis(worst, proposal, axis=1) <= noise

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.accounting.event import ApproxDP, PrivacyEvent
 from privacy.entropy import Entropy, check_scale
@@ -35,7 +34,7 @@ from privacy.mechanisms.scores import ExceedanceScores, Scores
 from privacy.mechanisms.selection import MOST_NOISE, SelectionSettings, settled_values
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import CountedAnswer, TruncatedAnswer
-from privacy.units import saturating_sums
+from privacy.units import Floats, Ints, saturating_sums
 
 
 class SummedAnswer(Private):
@@ -75,13 +74,13 @@ class SummedAnswer(Private):
         """eta of the groups' answers."""
         return self._answer.gap
 
-    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(self) -> tuple[Ints, Ints]:
         """(1, L) lower and upper bounds of the sum. Cost: G L."""
         lower, upper = self._answer.bounds()
         return self._sum(lower), self._sum(upper)
 
     @property
-    def exceedances(self) -> NDArray[np.int64] | None:
+    def exceedances(self) -> Ints | None:
         """(1, L) of all groups together; a unit counts in each of the L0 that it reaches."""
         counted = self._answer.exceedances if isinstance(self._answer, CountedAnswer) else None
         return None if counted is None else self._added(counted)
@@ -103,11 +102,11 @@ class SummedAnswer(Private):
         values = settled_values(self._answer, np.full(self._answer.n_groups, index, np.intp))
         return int(self._sum(values[:, None])[0, 0])
 
-    def _sum(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _sum(self, values: Ints) -> Ints:
         """(1, L) sums over the groups of (G, L), saturating, divided by L0."""
         return self._added(values) // self._reached
 
-    def _added(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _added(self, values: Ints) -> Ints:
         columns = np.broadcast_to(np.arange(values.shape[1]), values.shape)
         return np.asarray(saturating_sums(columns.ravel(), values.ravel(), values.shape[1])[None])
 
@@ -180,7 +179,7 @@ class SharedThreshold(OfBudget):
         choice = self.budget.choose(summed, self._scores(answer.n_groups), self._selecting, entropy)
         return int(choice.index[0])
 
-    def release_at(self, rung: int, exact: NDArray[np.int64], entropy: Entropy) -> NoisyAnswer:
+    def release_at(self, rung: int, exact: Ints, entropy: Entropy) -> NoisyAnswer:
         """Noise for what is left of the budget, on values that move by (1 + gap) tau in the L0 groups of a unit.
 
         Args:
@@ -221,7 +220,7 @@ class SharedThreshold(OfBudget):
         """
         return self.budget.scale(self.budget.releasing(self.selection.split) / self._reached(n_groups))
 
-    def _signal(self, values: NDArray[np.float64], tau: float) -> NDArray[np.float64]:
+    def _signal(self, values: Floats, tau: float) -> Floats:
         """The price of tau is for the sum over the groups in units of L0: the released sum is measured by it."""
         n_groups = len(values)
         if len(self.ladder) == 1:

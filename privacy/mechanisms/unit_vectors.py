@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, Private
@@ -23,11 +22,11 @@ from privacy.sampling.loss import Loss, laplace_loss
 from privacy.truncation.histograms import FINER_BITS
 from privacy.truncation.level_index import add_loads, by_unit
 from privacy.truncation.truncated_answer import TabulatedAnswer, answer_of_loads
-from privacy.units import MAX_UNITS, ONE
+from privacy.units import MAX_UNITS, ONE, Int32s, Ints
 
 
 @kernel
-def lengths(start: NDArray[np.int64], loads: NDArray[np.int64], euclidean: bool) -> NDArray[np.int64]:
+def lengths(start: Ints, loads: Ints, euclidean: bool) -> Ints:
     """(n_units,) how long each unit's vector is, in units of weight, saturating: of its entries' absolute values the
     sum, or the Euclidean length.
 
@@ -49,14 +48,8 @@ def lengths(start: NDArray[np.int64], loads: NDArray[np.int64], euclidean: bool)
 
 @kernel
 def scaled_sums(
-    start: NDArray[np.int64],
-    group: NDArray[np.int32],
-    loads: NDArray[np.int64],
-    step: int,
-    steps: int,
-    n_groups: int,
-    euclidean: bool,
-) -> NDArray[np.int64]:
+    start: Ints, group: Int32s, loads: Ints, step: int, steps: int, n_groups: int, euclidean: bool
+) -> Ints:
     """(G,) the sum over units of x min(1, T / |x|) in whole steps, each entry rounded towards 0; T the length of
     `steps`.
 
@@ -141,7 +134,7 @@ def step_of(tau_units: int) -> int:
     return 1 << max(0, tau_units.bit_length() - 1 - STEP_BITS)
 
 
-def loads_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> NDArray[np.int64]:
+def loads_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> Ints:
     """(n,) the weight of every member, added up, in units.
 
     Args:
@@ -154,7 +147,7 @@ def loads_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> NDAr
     if len(tuples.members) != 1:
         raise InvalidParameter("scaling every unit's own vector needs one owner per tuple")
     found = [add_loads(tuples.members, np.ascontiguousarray(tuples.weights[one]), len(tuples.units)) for one in rows]
-    added: NDArray[np.int64] = found[0] if less is None else found[0] - found[1]
+    added: Ints = found[0] if less is None else found[0] - found[1]
     return added
 
 
@@ -174,7 +167,7 @@ class UnitVectors(Private):
     Private: no repr. Memory: 24 bytes per member.
     """
 
-    def __init__(self, tuples: CodedJoinTuples, loads: NDArray[np.int64], *, euclidean: bool = False) -> None:
+    def __init__(self, tuples: CodedJoinTuples, loads: Ints, *, euclidean: bool = False) -> None:
         """Lay the members of every unit side by side.
 
         Args:
@@ -215,7 +208,7 @@ class UnitVectors(Private):
         found = lengths(self._start, self._loads, self._euclidean)
         return answer_of_loads(np.zeros(len(found), np.int64), found, 1, ladder)
 
-    def sums(self, tau_units: int) -> NDArray[np.int64]:
+    def sums(self, tau_units: int) -> Ints:
         """(G,) sum_u C(x_u) in steps of `step_of(tau_units)`; sensitivity tau_units // step, rounding included.
 
         Cost: two passes over the members.

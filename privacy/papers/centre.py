@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.accounting.event import ApproxDP, PrivacyEvent, PureDP
 from privacy.entropy import Entropy, check_scale, checked
@@ -19,9 +18,10 @@ from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon, float_at_least
 from privacy.mechanisms.measurement import Pure
 from privacy.sampling.draws import Draws
+from privacy.units import Floats, Ints
 
 
-def median_sensitivity(ordered: NDArray[np.int64], least: int, most: int, beta: float) -> float:
+def median_sensitivity(ordered: Ints, least: int, most: int, beta: float) -> float:
     """S(x) = max_k exp(-k beta) max_(0 <= t <= k + 1) (x_(r + t) - x_(r + t - k - 1)), r the place of the median.
 
     Beyond the values stand the ends of the range. With k changed values the next one moves the median by no more than
@@ -91,7 +91,7 @@ class SimpleRandomSample:
         """The same of delta, at most 1/2."""
         return min(0.5, delta * self.population / self.size * (1 - 2.0**-40))
 
-    def drawn(self, values: NDArray[np.int64], draws: Draws) -> NDArray[np.int64]:
+    def drawn(self, values: Ints, draws: Draws) -> Ints:
         """The sample. Private. Raises: InvalidParameter where there are not N values."""
         if len(values) != self.population:
             raise InvalidParameter("there are more or fewer values than the public number")
@@ -120,7 +120,7 @@ class SampledMean(Pure):
         exact_epsilon(self.epsilon)
         _check_range(self.least, self.most)
 
-    def release(self, values: NDArray[np.float64], draws: Draws, entropy: Entropy) -> float:
+    def release(self, values: Floats, draws: Draws, entropy: Entropy) -> float:
         """One noisy mean. Raises: InvalidParameter, EntropyFailed."""
         steps = self.sample.drawn(on_grid(values, self.least, self.most), draws)
         total = int(steps.sum()) + _laplace(float_at_least(STEPS / self.sample.inner(self.epsilon)), entropy)
@@ -172,7 +172,7 @@ class SampledMedian:
         """Pure, or approximate where the sensitivity is smooth; one value changed."""
         return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
-    def scale(self, steps: NDArray[np.int64]) -> float:
+    def scale(self, steps: Ints) -> float:
         """The noise scale for a sample, in steps. Private where delta > 0."""
         inner = self.sample.inner(self.epsilon)
         if not self.delta:
@@ -180,7 +180,7 @@ class SampledMedian:
         beta = smoothness(inner, self.sample.inner_delta(self.delta))
         return 2 * (median_sensitivity(np.sort(steps), 0, STEPS, beta) + 1) / float(inner) * (1 + 2.0**-40)
 
-    def release(self, values: NDArray[np.float64], draws: Draws, entropy: Entropy) -> float:
+    def release(self, values: Floats, draws: Draws, entropy: Entropy) -> float:
         """One noisy median. Raises: InvalidParameter, EntropyFailed."""
         steps = self.sample.drawn(on_grid(values, self.least, self.most), draws)
         noisy = int(np.median(steps)) + _laplace(self.scale(steps), entropy)
@@ -192,14 +192,14 @@ def smoothness(epsilon: Fraction, delta: float) -> float:
     return math.log1p(float(epsilon) / (2 * math.log(2 / delta))) * (1 - 2.0**-40)
 
 
-def on_grid(values: NDArray[np.float64], least: float, most: float) -> NDArray[np.int64]:
+def on_grid(values: Floats, least: float, most: float) -> Ints:
     """(n,) whole steps in [0, STEPS]; beyond the range it is cut, and what is no number is at its least.
 
     It is never refused: that a release fails would tell of one value.
     """
     values = np.where(np.isnan(values), least, values)
     part = np.clip((np.clip(values, least, most) - least) / (most - least), 0.0, 1.0)
-    steps: NDArray[np.int64] = np.rint(part * STEPS).astype(np.int64)
+    steps: Ints = np.rint(part * STEPS).astype(np.int64)
     return steps
 
 

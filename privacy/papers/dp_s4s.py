@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.accounting.event import ORDERS, PrivacyEvent, PureDP, RenyiCurve
 from privacy.entropy import Entropy
@@ -36,7 +35,7 @@ from privacy.sampling.scale_up import scale_up
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
-from privacy.units import ONE
+from privacy.units import ONE, Ints
 
 
 def published_budgets(total: float, thresholds: int, amplified: Callable[[int, float], float]) -> tuple[float, ...]:
@@ -112,7 +111,7 @@ class SeparateAnswers(Private):
         """eta of all answers."""
         return self.answers[0].gap
 
-    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(self) -> tuple[Ints, Ints]:
         """(G, L) bounds, as tight as known so far."""
         lower, upper = zip(*(answer.bounds() for answer in self.answers), strict=True)
         return np.concatenate(lower, axis=1), np.concatenate(upper, axis=1)
@@ -170,7 +169,7 @@ class SampleRace:
         noise = self.draw(answer.n_groups, entropy)
         return penalised_race(answer, self._rungs(answer.n_groups), noise, self._tail, self)
 
-    def draw(self, n_groups: int, entropy: Entropy) -> NDArray[np.int64]:
+    def draw(self, n_groups: int, entropy: Entropy) -> Ints:
         """(G, L) noise in steps, threshold by threshold."""
         return np.stack([rung.draw(n_groups, entropy) for rung in self._rungs(n_groups)], axis=1)
 
@@ -241,7 +240,7 @@ class S4S(SampleRace):
         """What the releases cost when each has a sample of its own: Algorithm 2 adds up to epsilon at most."""
         return PureDP(self.epsilon)
 
-    def draw(self, n_groups: int, entropy: Entropy) -> NDArray[np.int64]:
+    def draw(self, n_groups: int, entropy: Entropy) -> Ints:
         """(G, L) noise in steps."""
         return even_noise(n_groups, self._rungs(n_groups), entropy)
 

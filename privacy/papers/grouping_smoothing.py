@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
@@ -23,6 +22,7 @@ from privacy.exact import exact_epsilon, float_at_least
 from privacy.join_tuples import Private
 from privacy.mechanisms.measurement import Pure
 from privacy.sampling.draws import MAX_COUNT, Draws
+from privacy.units import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,8 +39,8 @@ class Incidence(Private):
       most: L0, public and enforced.
     """
 
-    units: NDArray[np.int64]
-    keys: NDArray[np.int64]
+    units: Ints
+    keys: Ints
     n_keys: int
     most: int
 
@@ -50,25 +50,19 @@ class Incidence(Private):
         return min(self.most, self.n_keys)
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """(n_keys,) how many units each key has."""
         return np.bincount(self.keys, minlength=self.n_keys)
 
     @cached_property
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> Ints:
         """(n_units,) the first key of each unit in the order drawn: uniform over all keys that the unit had."""
         begins = np.ones(len(self.units), bool)
         begins[1:] = self.units[1:] != self.units[:-1]
         return self.keys[begins]
 
 
-def enforced(
-    units: NDArray[np.int64],
-    keys: NDArray[np.int64],
-    n_keys: int,
-    most: int,
-    draws: Draws,
-) -> Incidence:
+def enforced(units: Ints, keys: Ints, n_keys: int, most: int, draws: Draws) -> Incidence:
     """Keep at most `most` keys of each unit, chosen uniformly, and each pair once.
 
     The bound is enforced and no promise: the papers take the largest number that occurs, which is private. Each
@@ -114,16 +108,16 @@ class NoisyCounts:
       frequencies: how many Fourier frequencies the values are made of; 0 where they are means of groups.
     """
 
-    values: NDArray[np.float64]
-    noise_scale: NDArray[np.float64]
-    group: NDArray[np.int64]
+    values: Floats
+    noise_scale: Floats
+    group: Ints
     group_size: int
     mechanism: str
     epsilon: float
     frequencies: int = 0
 
 
-def equal_groups(order: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def equal_groups(order: Ints, size: int) -> Ints:
     """(n_keys,) groups of `size` keys that follow one another in an order; the last has what is left over as well.
 
     Raises: InvalidParameter for a size out of [1, n_keys].
@@ -140,7 +134,7 @@ def noise_scale(moved: int, epsilon: Fraction) -> float:
     return float_at_least(moved / epsilon)
 
 
-def noisy(counts: NDArray[np.int64], moved: int, epsilon: Fraction, entropy: Entropy) -> NDArray[np.int64]:
+def noisy(counts: Ints, moved: int, epsilon: Fraction, entropy: Entropy) -> Ints:
     """Counts plus discrete Laplace noise, epsilon-DP where neighbours differ by `moved` in L1.
 
     Raises: EntropyFailed.
@@ -148,12 +142,7 @@ def noisy(counts: NDArray[np.int64], moved: int, epsilon: Fraction, entropy: Ent
     return counts + checked(entropy.laplace(noise_scale(moved, epsilon), len(counts)), len(counts))
 
 
-def smoothed(
-    incidence: Incidence,
-    group: NDArray[np.int64],
-    epsilon: Fraction,
-    entropy: Entropy,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def smoothed(incidence: Incidence, group: Ints, epsilon: Fraction, entropy: Entropy) -> tuple[Floats, Floats]:
     """The mean of each key's group, with noise on the group's whole sum, and the noise scale of that mean.
 
     The sums of disjoint groups move by no more in L1 than the counts do, whatever the groups are, and the sum of all
@@ -175,9 +164,7 @@ def smoothed(
 Sampling = Literal["column", "row"]
 
 
-def noisy_sample(
-    incidence: Incidence, sampling: Sampling, epsilon: Fraction, draws: Draws, entropy: Entropy
-) -> NDArray[np.int64]:
+def noisy_sample(incidence: Incidence, sampling: Sampling, epsilon: Fraction, draws: Draws, entropy: Entropy) -> Ints:
     """(n_keys,) noisy counts of a sample; epsilon-DP.
 
     `column` keeps one key of each unit, the first in the order drawn. Its sensitivity is 1: a
@@ -214,7 +201,7 @@ _LARGEST_EXPONENT = 600.0
 """exp() of it still is a float."""
 
 
-def _rows(incidence: Incidence, epsilon: Fraction, draws: Draws) -> NDArray[np.int64]:
+def _rows(incidence: Incidence, epsilon: Fraction, draws: Draws) -> Ints:
     """(n_keys,) counts of the units that are drawn."""
     rate = row_rate(incidence.moved, epsilon)
     if rate == 0:
@@ -317,7 +304,7 @@ def sensitivity(n_keys: int, frequencies: int, moved: int, most: int) -> int:
 
 def reconstructed(
     incidence: Incidence, frequencies: int, epsilon: Fraction, entropy: Entropy
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """(n_keys,) the counts of noisy coefficients, epsilon-DP, and their noise scales. Raises: as `FPA.release`."""
     d, m = incidence.n_keys, reals(incidence.n_keys, frequencies)
     scale = coefficient_scale(incidence, frequencies, epsilon)
@@ -326,7 +313,7 @@ def reconstructed(
     return from_coefficients(measured.astype(np.float64), d), np.full(d, key_scale(incidence, frequencies, epsilon))
 
 
-def from_coefficients(measured: NDArray[np.float64], d: int) -> NDArray[np.float64]:
+def from_coefficients(measured: Floats, d: int) -> Floats:
     """(d,) the counts that whole-numbered coefficients make up."""
     values, keys = np.zeros(d), np.arange(d)
     for number, coefficient in enumerate(measured.tolist()):
@@ -354,7 +341,7 @@ def coefficient_scale(incidence: Incidence, frequencies: int, epsilon: Fraction)
     )
 
 
-def coefficients(counts: NDArray[np.int64], m: int) -> NDArray[np.int64]:
+def coefficients(counts: Ints, m: int) -> Ints:
     """(m,) whole-numbered coefficients, exact: the sum, then cosine and sine of each frequency.
 
     Raises: InvalidParameter where the counts add up to more than 2^32, for which the error of GS's scores is bounded;
@@ -368,7 +355,7 @@ def coefficients(counts: NDArray[np.int64], m: int) -> NDArray[np.int64]:
     return np.array(table, np.int64)
 
 
-def column(number: int, keys: NDArray[np.int64], d: int) -> NDArray[np.int64]:
+def column(number: int, keys: Ints, d: int) -> Ints:
     """(k,) entries of some of d keys in one column of the basis, in 2^-20.
 
     Column 0 is the constant, 2 j - 1 the cosine of frequency j, 2 j its sine.
@@ -380,7 +367,7 @@ def column(number: int, keys: NDArray[np.int64], d: int) -> NDArray[np.int64]:
     angle = (keys * frequency % d) * (2 * math.pi / d)
     wave = np.cos(angle) if number % 2 else np.sin(angle)
     length = 1.0 if 2 * frequency == d else math.sqrt(2)  # cos(pi i) is 1 or -1: of length sqrt(d) by itself
-    entries: NDArray[np.int64] = np.rint(wave * (length * 2.0**BITS)).astype(np.int64)
+    entries: Ints = np.rint(wave * (length * 2.0**BITS)).astype(np.int64)
     return entries
 
 

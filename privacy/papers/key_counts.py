@@ -41,6 +41,7 @@ from privacy.papers.grouping_smoothing import (
 from privacy.papers.smoothing_choice import GS, choice_scale
 from privacy.sampling.draws import Draws
 from privacy.truncation.codes import owner_codes
+from privacy.units import Floats, Ints
 
 _GRID = 1 << 10
 """It is measured in whole parts of a count, so that rounding costs next to nothing."""
@@ -223,12 +224,7 @@ class KeyCounts(Pure):
         return self.release(units, group[counted], tuples.n_groups, draws, entropy)
 
     def release(
-        self,
-        units: NDArray[np.integer],
-        keys: NDArray[np.int64],
-        n_keys: int,
-        draws: Draws,
-        entropy: Entropy,
+        self, units: NDArray[np.integer], keys: Ints, n_keys: int, draws: Draws, entropy: Entropy
     ) -> NoisyAnswer:
         """Release one noisy count per key.
 
@@ -325,7 +321,7 @@ class KeyCounts(Pure):
             yield noise_scale(min(2, table.n_keys), spent / 4)
             yield choice_scale(spent * 3 / 4)
 
-    def _reach(self, table: Incidence, found: NoisyCounts) -> NDArray[np.float64]:
+    def _reach(self, table: Incidence, found: NoisyCounts) -> Floats:
         """(n_keys,) what the noise of each value is off by at most, with probability 1 - 2 `_tail`."""
         if found.frequencies:
             scale = coefficient_scale(table, found.frequencies, self._part("release"))

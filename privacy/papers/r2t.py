@@ -24,11 +24,10 @@ from privacy.mechanisms.noise import ThresholdNoise, rungs
 from privacy.mechanisms.release import check_answer, check_rungs, release_noise, released
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
+from privacy.units import Ints
 
 
-def race(
-    answer: TruncatedAnswer, steps: Sequence[ThresholdNoise], noise: NDArray[np.int64], floor: float
-) -> NDArray[np.intp]:
+def race(answer: TruncatedAnswer, steps: Sequence[ThresholdNoise], noise: Ints, floor: float) -> NDArray[np.intp]:
     """The winning threshold of each group, the lowest index among equals, solved where that matters.
 
     The noise is drawn before anything is solved, so the winner is what it would be with every threshold solved:
@@ -51,9 +50,7 @@ def race(
     return front
 
 
-def _race_one(
-    answer: TruncatedAnswer, steps: Sequence[ThresholdNoise], noise: NDArray[np.int64], group: int, floor: float
-) -> int:
+def _race_one(answer: TruncatedAnswer, steps: Sequence[ThresholdNoise], noise: Ints, group: int, floor: float) -> int:
     """The winner of one group; every threshold is sharpened a few times at most."""
     index = np.arange(len(steps))
     while True:
@@ -81,7 +78,7 @@ class Racer(Protocol):
         """How surely the value is below the answer."""
 
 
-def penalties(steps: Sequence[ThresholdNoise], tail: float) -> NDArray[np.int64]:
+def penalties(steps: Sequence[ThresholdNoise], tail: float) -> Ints:
     """(L,) steps k_i with P(Z_i > k_i) <= tail."""
     return np.array([rung.upper_quantile(tail) for rung in steps], np.int64)
 
@@ -97,7 +94,7 @@ def penalty_widths(steps: Sequence[ThresholdNoise], tail: float) -> list[tuple[f
 def penalised_race(
     answer: TruncatedAnswer,
     steps: Sequence[ThresholdNoise],
-    noise: NDArray[np.int64],
+    noise: Ints,
     tail: float,
     racer: Racer,
     floor: float = -np.inf,
@@ -132,7 +129,7 @@ def penalised_race(
     )
 
 
-def even_noise(n_groups: int, steps: Sequence[ThresholdNoise], entropy: Entropy) -> NDArray[np.int64]:
+def even_noise(n_groups: int, steps: Sequence[ThresholdNoise], entropy: Entropy) -> Ints:
     """(G, L) noise in steps, drawn together for the thresholds that have one distribution. Raises: EntropyFailed."""
     return release_noise(np.broadcast_to(np.arange(len(steps)), (n_groups, len(steps))), steps, entropy)
 

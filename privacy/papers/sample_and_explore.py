@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.accounting.event import ApproxDP, PrivacyEvent, PureDP
 from privacy.entropy import Entropy
@@ -27,7 +26,7 @@ from privacy.sampling.draws import Draws
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
-from privacy.units import ONE
+from privacy.units import ONE, Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,7 +288,7 @@ class RepeatedExploration:
     def _threshold_units(self) -> int:
         return math.floor(exact(self.threshold) * ONE)
 
-    def _answer(self, sums: NDArray[np.int64], noise: IntegerNoise, count: UnitCount, miss: float) -> NoisyAnswer:
+    def _answer(self, sums: Ints, noise: IntegerNoise, count: UnitCount, miss: float) -> NoisyAnswer:
         """The answer from sums of noisy steps.
 
         With k' the quantile of the noise, the sum of the truncated loads lies from the noisy sum less k' steps to

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
@@ -31,6 +30,7 @@ from privacy.sampling.draws import MAX_COUNT, Draws
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
+from privacy.units import Floats
 
 
 def scaled(
@@ -60,9 +60,9 @@ def scaled(
     )
 
 
-def _least(values: NDArray[np.float64], least: float, most: float) -> NDArray[np.float64]:
+def _least(values: Floats, least: float, most: float) -> Floats:
     """The smallest of value times factor over factors from least to most; infinite values stay."""
-    smallest: NDArray[np.float64] = np.where(values >= 0, values * least, values * most)
+    smallest: Floats = np.where(values >= 0, values * least, values * most)
     return smallest
 
 

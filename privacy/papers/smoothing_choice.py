@@ -32,6 +32,7 @@ from privacy.papers.grouping_smoothing import (
     smoothed,
 )
 from privacy.sampling.draws import Draws
+from privacy.units import Floats, Ints
 
 
 def candidate_sizes(n_keys: int) -> list[int]:
@@ -40,7 +41,7 @@ def candidate_sizes(n_keys: int) -> list[int]:
     return sorted(size for size in {1, n_keys, *steps} if size == n_keys or 2 * size <= n_keys)
 
 
-def size_as_published(ordered_sample: NDArray[np.float64], most: int, noise_scale: float) -> int:
+def size_as_published(ordered_sample: Floats, most: int, noise_scale: float) -> int:
     """The size with the least estimated error, were the counts L0 times the noisy sample.
 
     The mean of |noise| takes the place of noise that the paper draws to simulate. It is a poor estimate of the error:
@@ -64,14 +65,14 @@ def size_as_published(ordered_sample: NDArray[np.float64], most: int, noise_scal
     return min(candidate_sizes(keys), key=error)
 
 
-def group_sizes(keys: int, size: int) -> NDArray[np.int64]:
+def group_sizes(keys: int, size: int) -> Ints:
     """(groups,) how many keys each group of `equal_groups` has, in their order: the last has what is left over."""
     sizes = np.full(keys // size, size, np.int64)
     sizes[-1] += keys % size
     return sizes
 
 
-def own_means(ordered: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+def own_means(ordered: Floats, sizes: Ints) -> Floats:
     """(keys,) the mean of each one's group, of numbers whose groups follow one another."""
     return np.repeat(np.add.reduceat(ordered, np.cumsum(sizes) - sizes) / sizes, sizes)
 
@@ -117,9 +118,7 @@ class _Candidate:
     coarse: bool = False
 
 
-def choose(
-    incidence: Incidence, order: NDArray[np.int64], epsilon: Fraction, rest: Fraction, entropy: Entropy
-) -> Smoothing:
+def choose(incidence: Incidence, order: Ints, epsilon: Fraction, rest: Fraction, entropy: Entropy) -> Smoothing:
     """What to release with `rest`, by report noisy max; epsilon-DP for an order that was released before.
 
     The score of a candidate is its expected absolute error over all keys less that of noise in every count, both
@@ -164,7 +163,7 @@ def choice_scale(epsilon: Fraction) -> float:
     return float_at_least(2 * (_GRID + _SLACK) / epsilon)
 
 
-def _candidates(incidence: Incidence, order: NDArray[np.int64], rest: Fraction) -> list[_Candidate]:
+def _candidates(incidence: Incidence, order: Ints, rest: Fraction) -> list[_Candidate]:
     """All but the default."""
     keys, moved = incidence.n_keys, incidence.moved
     if keys == 1 or keys > rest * _LARGEST_SUM:
@@ -200,7 +199,7 @@ _NORMAL = 2 / math.sqrt(math.pi)
 """A sum of many Laplace draws is off by so much of the scale of one draw that has the same variance."""
 
 
-def _error(deviation: NDArray[np.float64], scale: NDArray[np.float64]) -> float:
+def _error(deviation: Floats, scale: Floats) -> float:
     """The sum of E|s + Lap(b)|: each term is 1-Lipschitz in |s|."""
     off = np.abs(deviation)
     return float((off + scale * np.exp(-off / scale)).sum())
@@ -286,7 +285,7 @@ class GS(Pure):
 
     def _order(
         self, incidence: Incidence, epsilon: Fraction, draws: Draws, entropy: Entropy
-    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.intp], Ints]:
         """The keys in the order of a noisy sample, and the sample."""
         sample = noisy_sample(incidence, self.sampling, epsilon, draws, entropy)
         return np.argsort(sample, kind="stable"), sample

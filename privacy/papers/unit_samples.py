@@ -10,13 +10,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn, Private
 from privacy.kernel import kernel
 from privacy.truncation.codes import NOBODY, owner_codes
-from privacy.units import MAX_UNITS, saturating_sums
+from privacy.units import MAX_UNITS, Bools, Floats, Int32s, Ints, saturating_sums
 
 MOST = 600.0
 """The largest epsilon that is computed with: exp of it is still a double."""
@@ -67,7 +66,7 @@ def _check(epsilon: float, rate: float) -> None:
         raise InvalidParameter("a sampling rate lies in (0, 1]")
 
 
-def induced(tuples: CodedJoinTuples, kept: NDArray[np.bool_]) -> CodedJoinTuples:
+def induced(tuples: CodedJoinTuples, kept: Bools) -> CodedJoinTuples:
     """Keep a tuple where all its owners are kept.
 
     Args:
@@ -93,7 +92,7 @@ def induced(tuples: CodedJoinTuples, kept: NDArray[np.bool_]) -> CodedJoinTuples
 
 
 @kernel
-def _stays(members: NDArray[np.int32], kept: NDArray[np.bool_], stays: NDArray[np.int64]) -> tuple[int, int, int]:
+def _stays(members: Int32s, kept: Bools, stays: Ints) -> tuple[int, int, int]:
     """Write the rows that stay; returns how many they are, and the fewest and most owners of one."""
     positions, m = members.shape
     size, fewest, most = 0, positions, 1
@@ -122,13 +121,13 @@ class Explorable(Private):
         never fails.
     """
 
-    owners: NDArray[np.int32]
-    weights: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    loads: NDArray[np.int64]
+    owners: Int32s
+    weights: Ints
+    starts: Ints
+    loads: Ints
     n_units: int
 
-    def loads_of(self, drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+    def loads_of(self, drawn: Ints) -> Ints:
         """(k,) the total weight that each drawn unit brings; 0 for units that are nobody's first owner.
 
         Args:
@@ -139,7 +138,7 @@ class Explorable(Private):
             return np.zeros(len(drawn), np.int64)
         return np.where(brings, self.loads[np.where(brings, drawn, 0)], 0)
 
-    def brought_by(self, drawn: NDArray[np.int64]) -> JoinTuples:
+    def brought_by(self, drawn: Ints) -> JoinTuples:
         """The tuples whose first owner is among the drawn units.
 
         Args:
@@ -197,7 +196,7 @@ def check_single(tuples: JoinTuples) -> None:
 
 
 @kernel
-def _rows(starts: NDArray[np.int64], drawn: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+def _rows(starts: Ints, drawn: Ints, rows: Ints) -> None:
     """Write the row numbers of every drawn unit's tuples."""
     end = 0
     for i in range(len(drawn)):
@@ -330,18 +329,18 @@ class Exploration:
         return low
 
 
-def _log_odds(units: int, affected: int, drawn: int) -> NDArray[np.float64] | None:
+def _log_odds(units: int, affected: int, drawn: int) -> Floats | None:
     """ln(P(H = h) / P(H = 0)) for h = 1 to the most hits; None where P(H = 0) is zero or hits are too many."""
     most = min(drawn, affected)
     if drawn + affected > units or most > _MOST_TERMS:
         return None
     h = np.arange(most, dtype=np.float64)
     grown = (affected - h) * (drawn - h) / ((h + 1) * (units - affected - drawn + h + 1))
-    odds: NDArray[np.float64] = np.cumsum(np.log(grown))
+    odds: Floats = np.cumsum(np.log(grown))
     return odds
 
 
-def _loss(epsilon: float, odds: NDArray[np.float64] | None) -> float:
+def _loss(epsilon: float, odds: Floats | None) -> float:
     """-ln(exp(-epsilon) + (1 - exp(-epsilon)) / (1 + E)), E = sum_h exp(odds_h + h epsilon), small or large."""
     if odds is None:
         return epsilon

@@ -14,7 +14,6 @@ from functools import cached_property, lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from privacy.accounting.event import ApproxDP, PrivacyEvent
@@ -28,7 +27,7 @@ from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
 from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.encode import compact
-from privacy.units import ONE
+from privacy.units import ONE, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +46,7 @@ class TruncatedVector(Private):
     sums: tuple[int, ...]
 
 
-def truncated_vector(instance: VectorInstance, ladder: Ladder, stops: NDArray[np.int64]) -> TruncatedVector | None:
+def truncated_vector(instance: VectorInstance, ladder: Ladder, stops: Ints) -> TruncatedVector | None:
     """Scan the ladder for the first rung that removes at most `stops` steps; None where no rung does.
 
     Raises: SolverFailed; Cancelled.
@@ -131,13 +130,13 @@ class SparseVector:
     def _threshold_steps(self) -> int:
         return math.floor(self.threshold * WHOLE)
 
-    def stops(self, rungs: int, entropy: Entropy) -> NDArray[np.int64]:
+    def stops(self, rungs: int, entropy: Entropy) -> Ints:
         """(rungs,) the largest value at which each rung is taken, in steps: noisy threshold less the rung's noise.
 
         Raises: EntropyFailed when the source returns something else than was asked for.
         """
         level = checked(entropy.laplace(self.threshold_scale, 1), 1) + self._threshold_steps
-        stops: NDArray[np.int64] = level - checked(entropy.laplace(self.rung_scale, rungs), rungs)
+        stops: Ints = level - checked(entropy.laplace(self.rung_scale, rungs), rungs)
         return stops
 
     def most_removed(self, rungs: int, tail: float) -> float:
@@ -214,7 +213,7 @@ class VectorGrid:
         """sigma in steps, from multiples of 2 tau; exact."""
         return sigma * 2.0 ** (step_bits(self.dimension) + 1)
 
-    def released(self, sums: Sequence[int], sigma: float, entropy: Entropy) -> NDArray[np.float64]:
+    def released(self, sums: Sequence[int], sigma: float, entropy: Entropy) -> Floats:
         """(d,) noisy sums in normalised weight.
 
         Args:
@@ -225,7 +224,7 @@ class VectorGrid:
         """
         noise = checked(entropy.gaussian(self.scale(sigma), self.dimension), self.dimension)
         steps = [total // self.step + drawn for total, drawn in zip(sums, noise.tolist(), strict=True)]
-        values: NDArray[np.float64] = np.array([float(step) for step in steps]) * self.step_weight
+        values: Floats = np.array([float(step) for step in steps]) * self.step_weight
         return values
 
 
@@ -314,7 +313,7 @@ class VectorMechanism:
         """
         if found is None:
             tau, noise, top = float(self.ladder.taus[-1]), math.inf, math.inf
-            values: NDArray[np.float64] = np.zeros(self.n_groups)
+            values: Floats = np.zeros(self.n_groups)
             low, signal = values.copy(), values.copy()
         else:
             grid = VectorGrid(int(self.ladder.units[found.rung]), self.n_groups)

@@ -13,11 +13,10 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples
-from privacy.units import MAX_UNITS, ONE
+from privacy.units import MAX_UNITS, ONE, Ints
 
 MAX_COUNT = 1 << 32
 """Counts of tuples saturate here, as weights do at 2^32 full ones."""
@@ -26,26 +25,26 @@ MAX_COUNT = 1 << 32
 class Draws(Protocol):
     """Independent draws that nobody outside can foresee; a source has no seed."""
 
-    def binomial(self, counts: NDArray[np.int64], rate: float) -> NDArray[np.int64]:
+    def binomial(self, counts: Ints, rate: float) -> Ints:
         """(m,) draws, each how many of `counts` things stay when each stays with probability `rate`.
 
         Raises: InvalidParameter unless counts lie in [0, MAX_COUNT] and 0 < rate <= 1.
         """
 
-    def uniform(self, things: int, size: int) -> NDArray[np.int64]:
+    def uniform(self, things: int, size: int) -> Ints:
         """(size,) draws from 0..things-1, each equally likely, with replacement.
 
         Raises: InvalidParameter unless 1 <= things <= MAX_COUNT and size >= 0.
         """
 
-    def choose(self, things: int, size: int) -> NDArray[np.int64]:
+    def choose(self, things: int, size: int) -> Ints:
         """(size,) distinct members of 0..things-1 in any order, every set of that size equally likely.
 
         Raises: InvalidParameter unless 0 <= size <= things <= MAX_COUNT.
         """
 
 
-def check_draw(counts: NDArray[np.int64], rate: float) -> None:
+def check_draw(counts: Ints, rate: float) -> None:
     """Refuse what is no sampling. Raises: InvalidParameter."""
     if not 0 < rate <= 1:
         raise InvalidParameter("a sampling rate lies in (0, 1]")
@@ -72,18 +71,18 @@ class SystemDraws:
     Cost: about 20 million draws a second.
     """
 
-    def binomial(self, counts: NDArray[np.int64], rate: float) -> NDArray[np.int64]:
+    def binomial(self, counts: Ints, rate: float) -> Ints:
         """(m,) draws. Raises: InvalidParameter."""
         check_draw(counts, rate)
-        drawn: NDArray[np.int64] = _generator().binomial(counts, rate)
+        drawn: Ints = _generator().binomial(counts, rate)
         return drawn
 
-    def uniform(self, things: int, size: int) -> NDArray[np.int64]:
+    def uniform(self, things: int, size: int) -> Ints:
         """(size,) draws, exactly uniform: by rejection. Raises: InvalidParameter."""
         check_choice(things, size, distinct=False)
         return _generator().integers(0, things, size)
 
-    def choose(self, things: int, size: int) -> NDArray[np.int64]:
+    def choose(self, things: int, size: int) -> Ints:
         """(size,) distinct draws, exactly uniform over sets. Cost: O(size), or O(things) for a large share of them.
 
         Raises: InvalidParameter.
@@ -111,7 +110,7 @@ MAX_THINGS = 1 << 62
 """More are not counted: their sample would not fit into any memory at a rate that is sampled with."""
 
 
-def bernoulli_places(things: int, rate: float, draws: Draws) -> Iterator[NDArray[np.int64]]:
+def bernoulli_places(things: int, rate: float, draws: Draws) -> Iterator[Ints]:
     """Each of 0..things-1 with probability `rate`, independently, in rising order.
 
     The things are cut into blocks of n = 2^j, n q in (1/2, 1], the last of which reaches beyond them. How many of a
@@ -154,7 +153,7 @@ def _block_bits(rate: float) -> int:
     return bits
 
 
-def _binomials(size: int, block: int, rate: float, draws: Draws) -> NDArray[np.int64]:
+def _binomials(size: int, block: int, rate: float, draws: Draws) -> Ints:
     """(size,) independent draws from Binomial(2^block, rate)."""
     below, above = _table(block, rate, _WORD)
     words = draws.uniform(1 << _WORD, size)
@@ -208,7 +207,7 @@ def _table(block: int, rate: float, bits: int) -> tuple[tuple[int, ...], tuple[i
     return tuple(below), tuple(above)
 
 
-def _distinct(blocks: NDArray[np.int64], block: int, draws: Draws) -> NDArray[np.int64]:
+def _distinct(blocks: Ints, block: int, draws: Draws) -> Ints:
     """For every entry a place of its own in its block, in rising order.
 
     Args:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.kernel import kernel
+from privacy.units import Floats
 
 MAX_TRIALS = 1 << 50
 """Above this a double no longer tells one count from the next well enough."""
@@ -107,7 +107,7 @@ LARGEST = 50
 
 
 @cache
-def block_rules() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def block_rules() -> tuple[Floats, Floats]:
     """Gauss quadrature for the uniform measure on 2^j consecutive integers, for every j in [SMALLEST, LARGEST].
 
     Returns: (LARGEST + 1, NODES) nodes, as distances from the middle of the block, and weights, which are positive
@@ -133,14 +133,7 @@ _CHANGE = 5.0
 
 
 @kernel
-def log_growth(
-    n: float,
-    p: float,
-    complement: float,
-    pieces: NDArray[np.float64],
-    nodes: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> float:
+def log_growth(n: float, p: float, complement: float, pieces: Floats, nodes: Floats, weights: Floats) -> float:
     """ln of the sum over all pieces.
 
     Args:
@@ -158,13 +151,7 @@ def log_growth(
 
 @kernel
 def _add_piece(
-    n: float,
-    p: float,
-    complement: float,
-    piece: NDArray[np.float64],
-    nodes: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    state: NDArray[np.float64],
+    n: float, p: float, complement: float, piece: Floats, nodes: Floats, weights: Floats, state: Floats
 ) -> None:
     """Cut a piece where ln(P) + h changes from concave to convex and back, then at its peak or its dip."""
     low, high = piece[0], piece[1]
@@ -189,14 +176,7 @@ def _add_piece(
 
 @kernel
 def _first(
-    low: float,
-    high: float,
-    n: float,
-    p: float,
-    complement: float,
-    piece: NDArray[np.float64],
-    order: int,
-    positive: bool,
+    low: float, high: float, n: float, p: float, complement: float, piece: Floats, order: int, positive: bool
 ) -> float:
     """The first k in [low, high) where the difference of that order of ln(P) + h is positive (or is not), or high.
 
@@ -222,12 +202,12 @@ def _add_monotone(
     n: float,
     p: float,
     complement: float,
-    piece: NDArray[np.float64],
+    piece: Floats,
     top: float,
     end: float,
-    nodes: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    state: NDArray[np.float64],
+    nodes: Floats,
+    weights: Floats,
+    state: Floats,
 ) -> None:
     """Add the terms from `top` down to `end`, on its left or right."""
     step = 1.0 if end >= top else -1.0
@@ -262,14 +242,14 @@ def _add_monotone(
 
 
 @kernel
-def _h(piece: NDArray[np.float64], k: float) -> float:
+def _h(piece: Floats, k: float) -> float:
     value: float = piece[2] + k * (piece[3] + k * piece[4])
     return value
 
 
 @kernel
 def _change(
-    n: float, p: float, complement: float, piece: NDArray[np.float64], k: float, step: float, j: int, here: float
+    n: float, p: float, complement: float, piece: Floats, k: float, step: float, j: int, here: float
 ) -> float:
     """How much ln(P) + h falls over the 2^j terms from k on."""
     last = k + step * (2.0**j - 1)
@@ -277,9 +257,7 @@ def _change(
 
 
 @kernel
-def _term(
-    n: float, p: float, complement: float, piece: NDArray[np.float64], whole: float, part: float, scale: float
-) -> float:
+def _term(n: float, p: float, complement: float, piece: Floats, whole: float, part: float, scale: float) -> float:
     """P(k) (exp(h(k)) - 1) exp(-scale)."""
     h = _h(piece, whole + part)
     return math.exp(log_mass(whole, part, n, p, complement) + h - scale) * -math.expm1(-h)

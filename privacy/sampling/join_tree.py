@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import TooLarge
 from privacy.join_tuples import Private
 from privacy.sampling.draws import MAX_THINGS
+from privacy.units import Ints
 
 _CLOSE = 4
 """A table of keys has so many entries per row at most; keys further apart are searched for."""
@@ -30,8 +30,8 @@ class TreePart(Private):
 
     rows: int
     parent: int = -1
-    own: Sequence[NDArray[np.int64]] = ()
-    above: Sequence[NDArray[np.int64]] = ()
+    own: Sequence[Ints] = ()
+    above: Sequence[Ints] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,10 +45,10 @@ class _Branch:
       width: per row of the part above, how many it meets.
     """
 
-    order: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    first: NDArray[np.int64]
-    width: NDArray[np.int64]
+    order: Ints
+    ends: Ints
+    first: Ints
+    width: Ints
 
 
 class JoinTree:
@@ -82,7 +82,7 @@ class JoinTree:
         """How many tuples the join has. Private."""
         return int(self._ends[-1]) if len(self._ends) else 0
 
-    def rows(self, places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    def rows(self, places: Ints) -> list[Ints]:
         """Of some tuples, by their numbers from 0, the row of each part.
 
         Args:
@@ -90,8 +90,8 @@ class JoinTree:
         Returns: per part (k,) rows.
         Cost: O(k log rows) for each part.
         """
-        left: list[NDArray[np.int64]] = [places]
-        found: list[NDArray[np.int64]] = []
+        left: list[Ints] = [places]
+        found: list[Ints] = []
         for place, part in enumerate(self._parts):
             branch = self._branches[place]
             if branch is None:
@@ -114,7 +114,7 @@ class JoinTree:
         return found
 
 
-def _branch(part: TreePart, numbers: NDArray[np.int64], rows_above: int) -> _Branch:
+def _branch(part: TreePart, numbers: Ints, rows_above: int) -> _Branch:
     own, above = _codes(part, rows_above)
     order = np.argsort(own, kind="stable")
     ends = _running(numbers[order])
@@ -124,7 +124,7 @@ def _branch(part: TreePart, numbers: NDArray[np.int64], rows_above: int) -> _Bra
     return _Branch(order, ends, totals[begin], totals[end] - totals[begin])
 
 
-def _met(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _met(keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
     """Where each wanted key begins and ends among the sorted ones; by a table where those lie close together."""
     low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (0, -1)
     if high - low >= _CLOSE * (len(keys) + len(wanted)):
@@ -136,7 +136,7 @@ def _met(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> tuple[NDArray[np
     return starts[slot], starts[slot + 1]
 
 
-def _codes(part: TreePart, rows_above: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _codes(part: TreePart, rows_above: int) -> tuple[Ints, Ints]:
     """One number per row of the part and of the part above, equal exactly where all columns are."""
     if not part.own:
         return np.zeros(part.rows, np.int64), np.zeros(rows_above, np.int64)
@@ -148,13 +148,13 @@ def _codes(part: TreePart, rows_above: int) -> tuple[NDArray[np.int64], NDArray[
     return codes[: part.rows], codes[part.rows :]
 
 
-def _product(numbers: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+def _product(numbers: Ints, more: Ints) -> Ints:
     if len(numbers) and int(numbers.max()) * int(more.max()) >= MAX_THINGS:
         raise TooLarge("a join of 2^62 tuples or more")
     return numbers * more
 
 
-def _running(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _running(numbers: Ints) -> Ints:
     """The sums of the first, the first two, ...; none of them wraps around."""
     if float(numbers.sum(dtype=np.float64)) >= MAX_THINGS / 2:
         raise TooLarge("a join of 2^62 tuples or more")

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.noisy_answer import NoisyAnswer
+from privacy.units import Floats
 
 MISS = 0.01
 """The chance that sampling leaves an interval, beside the chance that noise does."""
@@ -73,14 +73,14 @@ def scale_up_noise(noisy: NoisyAnswer, rate: float) -> NoisyAnswer:
     )
 
 
-def _least_mean(value: NDArray[np.float64], x: float) -> NDArray[np.float64]:
+def _least_mean(value: Floats, x: float) -> Floats:
     """The smallest mu with value <= mu + x/3 + sqrt(x^2/9 + 2 x mu); never above the value itself."""
     sample = np.maximum(value, 0.0)
     mean = sample + 2 * x / 3 - np.sqrt(2 * x * sample + 4 * x * x / 9)
     return np.minimum(np.maximum(mean, 0.0), value)
 
 
-def _largest_mean(value: NDArray[np.float64], x: float) -> NDArray[np.float64]:
+def _largest_mean(value: Floats, x: float) -> Floats:
     """The largest mu with value >= mu - sqrt(2 x mu)."""
     sample = np.maximum(value, 0.0)
     return sample + x + np.sqrt(2 * x * sample + x * x)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import OwnerColumn, Private
 from privacy.kernel import kernel
+from privacy.units import Bools, Int32s, Ints
 
 _DIGIT = 8
 _BUCKETS = 1 << _DIGIT
@@ -30,9 +31,7 @@ def row_type(count: int) -> type[np.signedinteger]:
     return np.int32 if count <= np.iinfo(np.int32).max else np.int64
 
 
-def radix_sort(
-    keys: NDArray[np.int64], rows: NDArray[np.integer], bits: int
-) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
+def radix_sort(keys: Ints, rows: NDArray[np.integer], bits: int) -> tuple[Ints, NDArray[np.integer]]:
     """Sort keys, stably, and their rows along with them.
 
     Args:
@@ -57,7 +56,7 @@ def radix_sort(
 
 
 @kernel
-def _ascends(keys: NDArray[np.int64]) -> bool:
+def _ascends(keys: Ints) -> bool:
     """Whether no key is below the one before, as unsigned numbers."""
     for i in range(1, len(keys)):  # noqa: SIM110 - a loop that numba compiles
         if (keys[i] ^ _SIGN_BIT) < (keys[i - 1] ^ _SIGN_BIT):
@@ -66,7 +65,7 @@ def _ascends(keys: NDArray[np.int64]) -> bool:
 
 
 @kernel
-def _counts(keys: NDArray[np.int64], digits: int) -> NDArray[np.int64]:
+def _counts(keys: Ints, digits: int) -> Ints:
     """(digits, 256) how often each value of each digit occurs, the lowest digit first."""
     counts = np.zeros((digits, _BUCKETS), np.int64)
     for key in keys:
@@ -77,12 +76,7 @@ def _counts(keys: NDArray[np.int64], digits: int) -> NDArray[np.int64]:
 
 @kernel
 def _distribute(
-    keys: NDArray[np.int64],
-    rows: NDArray[np.integer],
-    to_keys: NDArray[np.int64],
-    to_rows: NDArray[np.integer],
-    starts: NDArray[np.int64],
-    shift: int,
+    keys: Ints, rows: NDArray[np.integer], to_keys: Ints, to_rows: NDArray[np.integer], starts: Ints, shift: int
 ) -> None:
     """Write every key to the next place of its digit's bucket; `starts` moves on."""
     for i in range(len(keys)):
@@ -104,9 +98,7 @@ _LIMIT = np.iinfo(np.int32).max
 _LOWEST, _HIGHEST = np.int64(-(2**63)), np.int64(2**63 - 1)
 
 
-def write_integer_codes(
-    keys: list[NDArray[np.int64]], missing: list[NDArray[np.bool_]], codes: list[NDArray[np.int32]], first: int
-) -> int:
+def write_integer_codes(keys: list[Ints], missing: list[Bools], codes: list[Int32s], first: int) -> int:
     """Write first + a number that rises with the key and is the same in all columns, -1 where the key is missing.
 
     Keys that are about as many as they are far apart are numbered by their distance from the smallest one, all others
@@ -145,7 +137,7 @@ def _check_size(first: int, size: int) -> None:
         raise InvalidParameter("more privacy units than an int32 can number")
 
 
-def _extent_of_all(keys: list[NDArray[np.int64]], missing: list[NDArray[np.bool_]]) -> tuple[int, int, int]:
+def _extent_of_all(keys: list[Ints], missing: list[Bools]) -> tuple[int, int, int]:
     """The smallest and the largest key and how many there are; an empty range (0, -1) without any."""
     extents = [_extent(column, absent) for column, absent in zip(keys, missing, strict=True)]
     count = sum(extent[2] for extent in extents)
@@ -155,13 +147,7 @@ def _extent_of_all(keys: list[NDArray[np.int64]], missing: list[NDArray[np.bool_
 
 
 def _sorted_codes(
-    keys: list[NDArray[np.int64]],
-    missing: list[NDArray[np.bool_]],
-    codes: list[NDArray[np.int32]],
-    first: int,
-    low: int,
-    high: int,
-    count: int,
+    keys: list[Ints], missing: list[Bools], codes: list[Int32s], first: int, low: int, high: int, count: int
 ) -> int:
     """Ranks of scattered keys: sorted with the places they came from."""
     m = len(keys[0])
@@ -181,7 +167,7 @@ def _sorted_codes(
 
 
 @kernel
-def _extent(keys: NDArray[np.int64], missing: NDArray[np.bool_]) -> tuple[int, int, int]:
+def _extent(keys: Ints, missing: Bools) -> tuple[int, int, int]:
     """The smallest and the largest key and the number of keys."""
     low, high, count = _HIGHEST, _LOWEST, 0
     for i in range(len(keys)):
@@ -191,16 +177,14 @@ def _extent(keys: NDArray[np.int64], missing: NDArray[np.bool_]) -> tuple[int, i
 
 
 @kernel
-def _subtract(
-    keys: NDArray[np.int64], missing: NDArray[np.bool_], low: int, first: int, codes: NDArray[np.int32]
-) -> None:
+def _subtract(keys: Ints, missing: Bools, low: int, first: int, codes: Int32s) -> None:
     """Write first + key - low."""
     for i in range(len(keys)):
         codes[i] = _NOBODY if missing[i] else first + keys[i] - low
 
 
 @kernel
-def _mark(keys: NDArray[np.int64], missing: NDArray[np.bool_], low: int, table: NDArray[np.int32]) -> None:
+def _mark(keys: Ints, missing: Bools, low: int, table: Int32s) -> None:
     """Set table[key - low] to 1 for every key."""
     for i in range(len(keys)):
         if not missing[i]:
@@ -208,7 +192,7 @@ def _mark(keys: NDArray[np.int64], missing: NDArray[np.bool_], low: int, table: 
 
 
 @kernel
-def _rank(table: NDArray[np.int32]) -> int:
+def _rank(table: Int32s) -> int:
     """Replace marks by the number of marks before, and return how many there are."""
     total = 0
     for i in range(len(table)):
@@ -219,14 +203,7 @@ def _rank(table: NDArray[np.int32]) -> int:
 
 
 @kernel
-def _look_up(
-    keys: NDArray[np.int64],
-    missing: NDArray[np.bool_],
-    low: int,
-    table: NDArray[np.int32],
-    first: int,
-    codes: NDArray[np.int32],
-) -> None:
+def _look_up(keys: Ints, missing: Bools, low: int, table: Int32s, first: int, codes: Int32s) -> None:
     """Write first + table[key - low]."""
     for i in range(len(keys)):
         codes[i] = _NOBODY if missing[i] else first + table[keys[i] - low]
@@ -234,13 +211,7 @@ def _look_up(
 
 @kernel
 def _collect(
-    keys: NDArray[np.int64],
-    missing: NDArray[np.bool_],
-    low: int,
-    offset: int,
-    joined: NDArray[np.int64],
-    places: NDArray[np.integer],
-    start: int,
+    keys: Ints, missing: Bools, low: int, offset: int, joined: Ints, places: NDArray[np.integer], start: int
 ) -> int:
     """Append key - low, an unsigned number, and offset + row; returns the new length."""
     for i in range(len(keys)):
@@ -252,7 +223,7 @@ def _collect(
 
 
 @kernel
-def _count_distinct(keys: NDArray[np.int64]) -> int:
+def _count_distinct(keys: Ints) -> int:
     """How many different keys there are in a sorted array."""
     size = min(len(keys), 1)
     for i in range(1, len(keys)):
@@ -261,7 +232,7 @@ def _count_distinct(keys: NDArray[np.int64]) -> int:
 
 
 @kernel
-def _write_ranks(keys: NDArray[np.int64], places: NDArray[np.integer], first: int, codes: NDArray[np.int32]) -> None:
+def _write_ranks(keys: Ints, places: NDArray[np.integer], first: int, codes: Int32s) -> None:
     """Write the rank of every key of a sorted array to its place."""
     code = first
     for i in range(len(keys)):
@@ -295,7 +266,7 @@ class KeyFormat(Private):
         return max(1, self.n_codes.bit_length())
 
     @cached_property
-    def ends(self) -> NDArray[np.int64]:
+    def ends(self) -> Ints:
         """(words + 1,) the positions in word w are ends[w] up to ends[w + 1]; a field lies in one word."""
         ends, room = [0], _WORD - self.group_bits
         for position in range(self.positions):
@@ -311,9 +282,7 @@ class KeyFormat(Private):
         return fields * self.code_bits + (self.group_bits if word == 0 else 0)
 
 
-def provenance_keys(
-    codes: NDArray[np.int32], group: NDArray[np.int64], form: KeyFormat
-) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
+def provenance_keys(codes: Int32s, group: Ints, form: KeyFormat) -> tuple[Ints, NDArray[np.integer]]:
     """The keys of the tuples that have an owner and a group, and the rows of these tuples.
 
     Args:
@@ -328,9 +297,7 @@ def provenance_keys(
     return keys[:, :alive], rows[:alive]
 
 
-def sort_keys(
-    keys: NDArray[np.int64], rows: NDArray[np.integer], form: KeyFormat
-) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
+def sort_keys(keys: Ints, rows: NDArray[np.integer], form: KeyFormat) -> tuple[Ints, NDArray[np.integer]]:
     """Sort keys and rows lexicographically by words. Cost: a linear sort per word."""
     if len(keys) == 1:
         sorted_word, rows = radix_sort(keys[0], rows, form.bits(0))
@@ -343,13 +310,7 @@ def sort_keys(
 
 @kernel
 def _pack(
-    codes: NDArray[np.int32],
-    group: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    bits: int,
-    keys: NDArray[np.int64],
-    rows: NDArray[np.integer],
-    owners: NDArray[np.int32],
+    codes: Int32s, group: Ints, ends: Ints, bits: int, keys: Ints, rows: NDArray[np.integer], owners: Int32s
 ) -> int:
     """Fill keys and rows of tuples with an owner and a group; returns how many those are."""
     alive = 0
@@ -388,7 +349,7 @@ NOBODY = -1
 _SIGN = np.uint64(1 << 63)
 
 
-def owner_codes(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[NDArray[np.int32], int]:
+def owner_codes(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[Int32s, int]:
     """Code the privacy units of every owner position.
 
     Units of one relation are numbered in the order of their keys, relations by their first position, so the
@@ -405,9 +366,7 @@ def owner_codes(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[NDArray[n
     return codes, relations[-1][1] if relations else 0
 
 
-def codes_by_relation(
-    owners: Sequence[OwnerColumn], n_tuples: int
-) -> tuple[NDArray[np.int32], tuple[tuple[str, int], ...]]:
+def codes_by_relation(owners: Sequence[OwnerColumn], n_tuples: int) -> tuple[Int32s, tuple[tuple[str, int], ...]]:
     """`owner_codes`, and which of them are of which relation.
 
     Returns: the codes, and the relations in the order of their codes, each with the code after its last.
@@ -434,7 +393,7 @@ def _checked(owner: OwnerColumn, n_tuples: int) -> OwnerColumn:
     return OwnerColumn(owner.relation, owner.keys, np.ascontiguousarray(owner.missing, bool))
 
 
-def _write_codes(columns: list[OwnerColumn], codes: list[NDArray[np.int32]], first: int) -> int:
+def _write_codes(columns: list[OwnerColumn], codes: list[Int32s], first: int) -> int:
     """Fill in the codes of one relation, from `first` on; returns how many units it has."""
     dtype = _common_type([column.keys for column in columns if not column.missing.all()] or [columns[0].keys])
     if dtype.kind in "iu":
@@ -460,14 +419,14 @@ def _common_type(columns: list[NDArray[np.generic]]) -> np.dtype[np.generic]:
     return dtype
 
 
-def _as_int64(keys: NDArray[np.generic], dtype: np.dtype[np.generic]) -> NDArray[np.int64]:
+def _as_int64(keys: NDArray[np.generic], dtype: np.dtype[np.generic]) -> Ints:
     """Integers in the same order; unsigned ones of 64 bits are moved down by 2^63."""
     if dtype == np.uint64:
         return (keys.astype(np.uint64) ^ _SIGN).view(np.int64)
     return np.ascontiguousarray(keys, np.int64)
 
 
-def _codes(keys: NDArray[np.generic]) -> tuple[NDArray[np.int64], int]:
+def _codes(keys: NDArray[np.generic]) -> tuple[Ints, int]:
     """Rank of each key among the distinct keys, and how many those are."""
     if keys.dtype.kind in "USO":
         return _hashed_codes(keys)
@@ -475,7 +434,7 @@ def _codes(keys: NDArray[np.generic]) -> tuple[NDArray[np.int64], int]:
     return code.astype(np.int64), len(distinct)
 
 
-def _hashed_codes(keys: NDArray[np.generic]) -> tuple[NDArray[np.int64], int]:
+def _hashed_codes(keys: NDArray[np.generic]) -> tuple[Ints, int]:
     """Strings and objects: hashing m keys and sorting the distinct ones beats sorting m keys."""
     values = keys.tolist()
     try:

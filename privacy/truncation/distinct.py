@@ -24,7 +24,7 @@ from privacy.ladder import Ladder
 from privacy.truncation.encode import compact
 from privacy.truncation.programs.program import Incidence, PreparedProgram, fair_share
 from privacy.truncation.truncated_answer import StartingBounds
-from privacy.units import MAX_UNITS, ONE, saturating_add, saturating_sums
+from privacy.units import MAX_UNITS, ONE, Bools, Ints, saturating_add, saturating_sums
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,16 +36,16 @@ class Segments(Private):
       n_groups: G; groups may be empty.
     """
 
-    groups: NDArray[np.int64]
+    groups: Ints
     n_groups: int
 
-    def sums(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, values: Ints) -> Ints:
         """(G,) totals of values in [0, MAX_UNITS], exact, saturating at MAX_UNITS."""
         if int(values.max(initial=0)) * len(values) >= MAX_UNITS:
             return saturating_sums(self.groups, values, self.n_groups)
         return self.reduced(np.add, values, 0)
 
-    def reduced(self, ufunc: np.ufunc, values: NDArray[np.int64], empty: int) -> NDArray[np.int64]:
+    def reduced(self, ufunc: np.ufunc, values: Ints, empty: int) -> Ints:
         """(G,) the values of each group reduced by a ufunc; `empty` where there are none."""
         result = np.full(self.n_groups, empty, np.int64)
         present, first = self._starts
@@ -54,7 +54,7 @@ class Segments(Private):
         return result
 
     @cached_property
-    def _starts(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    def _starts(self) -> tuple[Ints, NDArray[np.intp]]:
         """The groups that occur and where each begins."""
         begins = np.ones(len(self.groups), bool)
         begins[1:] = self.groups[1:] != self.groups[:-1]
@@ -75,41 +75,41 @@ class GroupInstance(Private):
       member_group: (n,) int64, ascending.
     """
 
-    weights: NDArray[np.int64]
+    weights: Ints
     incidence: Incidence
-    row_group: NDArray[np.int64]
-    member_group: NDArray[np.int64]
+    row_group: Ints
+    member_group: Ints
     n_groups: int
 
     @cached_property
-    def totals(self) -> NDArray[np.int64]:
+    def totals(self) -> Ints:
         """(G,) total weight, saturating."""
         return self.row_totals(self.weights)
 
     @cached_property
-    def loads(self) -> NDArray[np.int64]:
+    def loads(self) -> Ints:
         """(n,) total weight of each member's tuples, saturating."""
         return self.incidence.unit_sums(self.weights)
 
     @cached_property
-    def heaviest(self) -> NDArray[np.int64]:
+    def heaviest(self) -> Ints:
         """(G,) the largest load, 0 in an empty group."""
         return self.member_max(self.loads)
 
     @cached_property
-    def lightest(self) -> NDArray[np.int64]:
+    def lightest(self) -> Ints:
         """(G,) the smallest weight, MAX_UNITS in an empty group."""
         return self._rows.reduced(np.minimum, self.weights, MAX_UNITS)
 
-    def row_totals(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def row_totals(self, values: Ints) -> Ints:
         """(G,) saturating totals of a value per tuple, in [0, MAX_UNITS]."""
         return self._rows.sums(values)
 
-    def member_totals(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def member_totals(self, values: Ints) -> Ints:
         """(G,) saturating totals of a value per member, in [0, MAX_UNITS]."""
         return self._members.sums(values)
 
-    def member_max(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def member_max(self, values: Ints) -> Ints:
         """(G,) the largest of a value per member >= 0, 0 in an empty group."""
         return self._members.reduced(np.maximum, values, 0)
 
@@ -147,7 +147,7 @@ def group_instance(tuples: CompactJoinTuples, release: int) -> GroupInstance:
     return GroupInstance(weights[alive], incidence, group, member_group, tuples.n_groups)
 
 
-def _ranked(values: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ranked(values: Ints, size: int) -> tuple[Ints, Ints]:
     """Distinct values in [0, size) and the rank of each; by a table when that is not much longer than the values."""
     if size > 4 * len(values) + 1024:
         distinct, rank = np.unique(values, return_inverse=True)
@@ -177,7 +177,7 @@ class DistinctInstance(Private):
         return self.graph.n_groups
 
     @cached_property
-    def is_value(self) -> NDArray[np.bool_]:
+    def is_value(self) -> Bools:
         """(n,) which members are values."""
         return _is_value(self.graph.incidence)
 
@@ -212,7 +212,7 @@ def distinct_instance(tuples: DistinctTuples) -> DistinctInstance:
     return DistinctInstance(group_instance(once, 0))
 
 
-def _owned(tuples: DistinctTuples) -> NDArray[np.bool_]:
+def _owned(tuples: DistinctTuples) -> Bools:
     """Tuples that somebody owns."""
     owned = np.zeros(len(tuples.group), bool)
     for owner in tuples.owners:
@@ -222,7 +222,7 @@ def _owned(tuples: DistinctTuples) -> NDArray[np.bool_]:
     return owned
 
 
-def _is_value(incidence: Incidence) -> NDArray[np.bool_]:
+def _is_value(incidence: Incidence) -> Bools:
     """(n,) the members that come last in a tuple: codes ascend, and those of values are the highest."""
     mask = np.zeros(incidence.n_units, bool)
     mask[incidence.units[incidence.indptr[1:] - 1]] = True
@@ -233,7 +233,7 @@ _FILLS = 2
 _PASSES = 12
 """Thresholds below the largest load that get a pass over all owners; lower ones live on what follows from these."""
 
-Bounds = tuple[NDArray[np.int64], NDArray[np.int64]]
+Bounds = tuple[Ints, Ints]
 
 
 def distinct_bounds(instance: DistinctInstance, ladder: Ladder) -> StartingBounds:
@@ -265,7 +265,7 @@ def distinct_bounds(instance: DistinctInstance, ladder: Ladder) -> StartingBound
     return StartingBounds(lower, upper, linear).spread(ladder.doubling)
 
 
-def _column_bounds(instance: DistinctInstance, tau: int, picked: NDArray[np.bool_]) -> Bounds:
+def _column_bounds(instance: DistinctInstance, tau: int, picked: Bools) -> Bounds:
     """(G,) bounds at one threshold below the largest load, so below MAX_UNITS."""
     graph, incidence = instance.graph, instance.graph.incidence
     weight = min(tau, ONE)  # nobody can use more of a tuple
@@ -285,13 +285,7 @@ def _column_bounds(instance: DistinctInstance, tau: int, picked: NDArray[np.bool
     return np.where(contested, lower, upper), upper
 
 
-def _beside(
-    instance: DistinctInstance,
-    weight: int,
-    caps: NDArray[np.int64],
-    paid: NDArray[np.bool_],
-    payer: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def _beside(instance: DistinctInstance, weight: int, caps: Ints, paid: Bools, payer: Ints) -> Ints:
     """(G,) the caps of the `paid` members, and what the other tuples' `payer` allows them."""
     incidence = instance.graph.incidence
     left = incidence.row_sums(paid.astype(np.int64)) == 0
@@ -299,14 +293,7 @@ def _beside(
     return instance.graph.member_totals(np.where(paid, caps, np.minimum(caps, tuples * weight)))
 
 
-def _flat_dual(
-    instance: DistinctInstance,
-    weight: int,
-    caps: NDArray[np.int64],
-    heavy: NDArray[np.bool_],
-    hits: NDArray[np.int64],
-    share: int,
-) -> NDArray[np.int64]:
+def _flat_dual(instance: DistinctInstance, weight: int, caps: Ints, heavy: Bools, hits: Ints, share: int) -> Ints:
     """Weak duality at y = 1/share on the overloaded members.
 
     With share = 1 it is attained when no tuple has two of them: each fills its cap, all other tuples count.
@@ -316,9 +303,7 @@ def _flat_dual(
     return saturating_add(instance.graph.row_totals(slack), instance.graph.member_totals(paid))
 
 
-def _filled(
-    instance: DistinctInstance, caps: NDArray[np.int64], wanted: NDArray[np.int64], x: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _filled(instance: DistinctInstance, caps: Ints, wanted: Ints, x: Ints) -> Ints:
     """A feasible point above x: capacity shared in proportion to what is wanted, and the rest of it again."""
     for _ in range(_FILLS):
         spare = caps - instance.graph.incidence.unit_sums(x)
@@ -326,19 +311,19 @@ def _filled(
     return x
 
 
-def _value(instance: DistinctInstance) -> NDArray[np.int64]:
+def _value(instance: DistinctInstance) -> Ints:
     """(m,) the value of each tuple."""
     incidence = instance.graph.incidence
     return incidence.units[incidence.indptr[1:] - 1]
 
 
-def _spending_unit(instance: DistinctInstance) -> NDArray[np.int64]:
+def _spending_unit(instance: DistinctInstance) -> Ints:
     """(m,) one owner of each tuple: the first."""
     incidence = instance.graph.incidence
     return incidence.units[incidence.indptr[:-1]]
 
 
-def _picked(instance: DistinctInstance) -> NDArray[np.bool_]:
+def _picked(instance: DistinctInstance) -> Bools:
     """(m,) one tuple per value: that whose busiest owner has the least to do, the first of equals."""
     incidence = instance.graph.incidence
     busy = np.where(instance.is_value, 0, incidence.degrees)[incidence.units]

@@ -13,7 +13,7 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples
 from privacy.kernel import kernel
 from privacy.truncation.codes import NOBODY, KeyFormat, codes_by_relation, owner_codes, provenance_keys, sort_keys
-from privacy.units import MAX_UNITS
+from privacy.units import MAX_UNITS, Int32s, Ints
 
 
 def check_join(tuples: JoinTuples) -> None:
@@ -33,7 +33,7 @@ def check_join(tuples: JoinTuples) -> None:
 
 
 @kernel
-def _within(values: NDArray[np.int64], low: int, high: int) -> bool:
+def _within(values: Ints, low: int, high: int) -> bool:
     """Whether every value lies in [low, high]; without a way out of the loop, which is faster."""
     outside = False
     for i in range(len(values)):
@@ -86,7 +86,7 @@ def encode(tuples: JoinTuples) -> CodedJoinTuples:
 
 
 @kernel
-def _is_tidy(codes: NDArray[np.int32]) -> bool:
+def _is_tidy(codes: Int32s) -> bool:
     """Whether every position has an owner and no tuple has one twice; by position, in loops that vectorise."""
     positions, m = codes.shape
     untidy = 0
@@ -102,7 +102,7 @@ def _is_tidy(codes: NDArray[np.int32]) -> bool:
 
 
 @kernel
-def _tidy(codes: NDArray[np.int32]) -> tuple[int, int]:
+def _tidy(codes: Int32s) -> tuple[int, int]:
     """Move the distinct owners of every tuple to the front, in place.
 
     Returns: how many a tuple that has any has at least and at most; (1, 1) without such tuples.
@@ -127,7 +127,7 @@ def _tidy(codes: NDArray[np.int32]) -> tuple[int, int]:
 
 
 @kernel
-def _count(codes: NDArray[np.int32], group: NDArray[np.int64], row_start: NDArray[np.int64]) -> bool:
+def _count(codes: Int32s, group: Ints, row_start: Ints) -> bool:
     """Count each group's owned tuples into row_start[1 + group]; whether all tuples count and are in order."""
     in_place, latest = len(codes) > 0, np.int64(0)
     for t in range(len(group) if len(codes) else 0):
@@ -140,14 +140,7 @@ def _count(codes: NDArray[np.int32], group: NDArray[np.int64], row_start: NDArra
 
 
 @kernel
-def _move(
-    codes: NDArray[np.int32],
-    group: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    places: NDArray[np.int64],
-    to_codes: NDArray[np.int32],
-    to_weights: NDArray[np.int64],
-) -> None:
+def _move(codes: Int32s, group: Ints, weights: Ints, places: Ints, to_codes: Int32s, to_weights: Ints) -> None:
     """Copy owned tuples of a group to the next place of that group, stably; `places` moves on."""
     for t in range(len(group) if len(codes) else 0):
         own = group[t]
@@ -162,9 +155,7 @@ def _move(
 
 
 @kernel
-def _number_members(
-    row_start: NDArray[np.int64], codes: NDArray[np.int32], n_codes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _number_members(row_start: Ints, codes: Int32s, n_codes: int) -> tuple[Ints, Int32s]:
     """Number the units of each group, by group and then unit, in place of their codes.
 
     Returns: (G + 1,) where each group's members begin, and the unit of each member.
@@ -227,9 +218,7 @@ def compact(tuples: JoinTuples) -> CompactJoinTuples:
     return _renumbered(_merged(keys, rows, tuples, form), n_codes)
 
 
-def _merged(
-    keys: NDArray[np.int64], rows: NDArray[np.integer], tuples: JoinTuples, form: KeyFormat
-) -> CompactJoinTuples:
+def _merged(keys: Ints, rows: NDArray[np.integer], tuples: JoinTuples, form: KeyFormat) -> CompactJoinTuples:
     """The CSR form of sorted keys. Arrays are made as long as they can be, and what is not written stays unused."""
     m = keys.shape[1]
     group, indptr, units = np.zeros(m, np.int64), np.empty(m + 1, np.int64), np.empty(m * form.positions, np.int32)
@@ -248,15 +237,15 @@ def _renumbered(tuples: CompactJoinTuples, n_codes: int) -> CompactJoinTuples:
 
 @kernel
 def _merge(
-    keys: NDArray[np.int64],
+    keys: Ints,
     rows: NDArray[np.integer],
-    weights: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    weights: Ints,
+    ends: Ints,
     bits: int,
-    group: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    units: NDArray[np.int32],
-    totals: NDArray[np.int64],
+    group: Ints,
+    indptr: Ints,
+    units: Int32s,
+    totals: Ints,
 ) -> tuple[int, int]:
     """Write group, owners and total weights of every run of equal keys; returns the numbers of runs and of owners.
 
@@ -293,7 +282,7 @@ def _merge(
 
 
 @kernel
-def _renumber(units: NDArray[np.int32], code: NDArray[np.int32]) -> int:
+def _renumber(units: Int32s, code: Int32s) -> int:
     """Replace units by their ranks among those that occur, in place; returns how many those are."""
     for unit in units:
         code[unit] = 1

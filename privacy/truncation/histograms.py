@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import Private
 from privacy.ladder import Ladder
 from privacy.truncation.truncated_answer import TabulatedAnswer, truncated_at
-from privacy.units import MAX_UNITS, WEIGHT_BITS, saturating_sums
+from privacy.units import MAX_UNITS, WEIGHT_BITS, Ints, saturating_sums
 
 
 def histogram_thresholds(ladders: Iterable[Ladder], bound: int | None = None) -> tuple[int, ...]:
@@ -45,14 +44,14 @@ class LoadHistogram(Private):
       thresholds: (B,) int64 rising, > 0, in units of weight.
     """
 
-    sums: NDArray[np.int64]
-    group: NDArray[np.int64]
-    interval: NDArray[np.int64]
-    units: NDArray[np.int64]
-    totals: NDArray[np.int64]
+    sums: Ints
+    group: Ints
+    interval: Ints
+    units: Ints
+    totals: Ints
     n_groups: int
     n_sums: int
-    thresholds: NDArray[np.int64]
+    thresholds: Ints
 
     def __post_init__(self) -> None:
         rows = (self.sums, self.group, self.interval, self.units, self.totals)
@@ -109,11 +108,11 @@ class LoadsOfSum(Private):
         units, totals = (self._by_interval(one) for one in (self.histogram.units, self.histogram.totals))
         return truncated_at(ladder, places, units, totals)
 
-    def units(self) -> NDArray[np.int64]:
+    def units(self) -> Ints:
         """(G,) how many units add to each group's sum."""
         return np.asarray(self._by_interval(self.histogram.units).sum(axis=1))
 
-    def _by_interval(self, column: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _by_interval(self, column: Ints) -> Ints:
         """(G, B + 1) a column of this sum, saturating."""
         here = (self.histogram.sums == self.row) & (self.histogram.group >= 0)
         width = len(self.histogram.thresholds) + 1
@@ -121,7 +120,7 @@ class LoadsOfSum(Private):
         return saturating_sums(cell, column[here], self.n_groups * width).reshape(self.n_groups, width)
 
 
-def _within(column: NDArray[np.int64], least: int, most: int) -> bool:
+def _within(column: Ints, least: int, most: int) -> bool:
     return not len(column) or (int(column.min()) >= least and int(column.max()) <= most)
 
 
@@ -151,11 +150,11 @@ class LengthHistogram(Private):
     """
 
     lengths: LoadHistogram
-    sums: NDArray[np.int64]
-    group: NDArray[np.int64]
-    interval: NDArray[np.int64]
-    totals: NDArray[np.int64]
-    shares: NDArray[np.int64]
+    sums: Ints
+    group: Ints
+    interval: Ints
+    totals: Ints
+    shares: Ints
     n_groups: int
 
     def __post_init__(self) -> None:
@@ -206,7 +205,7 @@ class VectorsOfSum(Private):
         """
         return LoadsOfSum(self.histogram.lengths, self.row).at(ladder)
 
-    def sums(self, tau_units: int, step: int) -> NDArray[np.int64]:
+    def sums(self, tau_units: int, step: int) -> Ints:
         """(G,) sum_u C(x_u) in whole steps, rounded down; sensitivity tau and G steps, rounding included.
 
         Args:

@@ -31,7 +31,7 @@ from privacy.truncation.level_index import (
     sort_down,
 )
 from privacy.truncation.programs.program import Incidence, PreparedProgram
-from privacy.units import MAX_UNITS
+from privacy.units import MAX_UNITS, Bools, Int32s, Ints
 
 CAPACITY_BITS = 10
 """A capacity is a whole number of 2^-10 of tau. Every threshold of a ladder that doubles is a whole number of 2^10
@@ -74,13 +74,13 @@ class MemberCapacities(Private):
     """
 
     kind: NDArray[np.int8]
-    table: NDArray[np.int64]
+    table: Ints
 
-    def at(self, members: NDArray[np.integer] | slice, index: int) -> NDArray[np.int64]:
+    def at(self, members: NDArray[np.integer] | slice, index: int) -> Ints:
         """The capacities of some members at one threshold."""
         return np.ascontiguousarray(self.table[:, index][self.kind[members]])
 
-    def by_kind(self) -> list[tuple[NDArray[np.bool_] | None, NDArray[np.int64]]]:
+    def by_kind(self) -> list[tuple[Bools | None, Ints]]:
         """Per kind, which members are of it, None for all of them, and its capacities."""
         if len(self.table) == 1:
             return [(None, self.table[0])]
@@ -164,9 +164,7 @@ class WholePrograms(Private):
         return Reduced(0, program if len(program.weights) else None)
 
 
-def canonical_core(
-    owners: NDArray[np.int32], weights: NDArray[np.int64], caps: NDArray[np.int64]
-) -> PreparedProgram | None:
+def canonical_core(owners: Int32s, weights: Ints, caps: Ints) -> PreparedProgram | None:
     """The tuples that can still count, with their binding owners only; those of the same owners as one.
 
     Args:
@@ -191,13 +189,7 @@ def canonical_core(
 
 
 @kernel
-def fill_alone(
-    owners: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
-    limits: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], int]:
+def fill_alone(owners: Int32s, weights: Ints, high: Ints, low: Ints, limits: Ints) -> tuple[Ints, int]:
     """Let every binding member be filled by the tuples that only it cuts.
 
     Args:
@@ -226,15 +218,7 @@ def fill_alone(
 
 
 @kernel
-def _pack(
-    owners: NDArray[np.int32],
-    weights: NDArray[np.int64],
-    caps: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    bits: int,
-    keys: NDArray[np.int64],
-    worth: NDArray[np.int64],
-) -> int:
+def _pack(owners: Int32s, weights: Ints, caps: Ints, ends: Ints, bits: int, keys: Ints, worth: Ints) -> int:
     """Write the keys of the tuples that can still count, of their binding owners only, and what they count at most.
 
     That is the smallest cap that its binding owners have left.
@@ -258,15 +242,15 @@ def _pack(
 
 @kernel
 def _merge(
-    keys: NDArray[np.int64],
+    keys: Ints,
     rows: NDArray[np.integer],
-    worth: NDArray[np.int64],
-    caps: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    worth: Ints,
+    caps: Ints,
+    ends: Ints,
     bits: int,
-    weights: NDArray[np.int64],
-    indptr: NDArray[np.int64],
-    units: NDArray[np.int64],
+    weights: Ints,
+    indptr: Ints,
+    units: Ints,
 ) -> tuple[int, int]:
     """Write owners and weights of every run of equal keys; returns the numbers of runs and of owners.
 
@@ -298,7 +282,7 @@ def _merge(
 
 
 @kernel
-def _renumber(units: NDArray[np.int64], caps: NDArray[np.int64]) -> int:
+def _renumber(units: Ints, caps: Ints) -> int:
     """Number the units that occur, in their order, in place, and move their caps along; returns how many."""
     code = np.full(len(caps), -1, np.int64)
     for u in units:
@@ -350,21 +334,21 @@ class LadderInstance(Private):
     """
 
     ladder: Ladder
-    weights: NDArray[np.int64]
-    members: NDArray[np.int32]
-    row_start: NDArray[np.int64]
-    member_start: NDArray[np.int64]
+    weights: Ints
+    members: Int32s
+    row_start: Ints
+    member_start: Ints
     capacities: MemberCapacities
-    loads: NDArray[np.int64]
+    loads: Ints
     level: NDArray[np.int8]
-    high: NDArray[np.int64]
-    low: NDArray[np.int64]
-    order: NDArray[np.int32]
+    high: Ints
+    low: Ints
+    order: Int32s
     file: LevelIndex
     owners: tuple[int, int]
-    binding: NDArray[np.int64]
-    cut: NDArray[np.int64]
-    whole: NDArray[np.int64]
+    binding: Ints
+    cut: Ints
+    whole: Ints
 
     @property
     def n_groups(self) -> int:
@@ -427,7 +411,7 @@ def ladder_instance(
     )
 
 
-def _levels(loads: NDArray[np.int64], capacities: MemberCapacities) -> NDArray[np.int8]:
+def _levels(loads: Ints, capacities: MemberCapacities) -> NDArray[np.int8]:
     """(n,) at how many thresholds each member's capacity is below its load."""
     level = np.zeros(len(loads), np.int8)
     for own, caps in capacities.by_kind():
@@ -437,12 +421,12 @@ def _levels(loads: NDArray[np.int64], capacities: MemberCapacities) -> NDArray[n
     return level
 
 
-def _above(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _above(counts: Ints) -> Ints:
     """(G, L) how many items have a level above each index."""
     return np.ascontiguousarray(np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1])
 
 
-def _places(order: NDArray[np.int32], sizes: NDArray[np.int64], n: int) -> NDArray[np.int32]:
+def _places(order: Int32s, sizes: Ints, n: int) -> Int32s:
     """(n,) where in its group's part of `order` a member stands; the largest int32 where it does not."""
     place = np.full(n, NO_PLACE, np.int32)
     starts = np.cumsum(sizes) - sizes
@@ -450,13 +434,7 @@ def _places(order: NDArray[np.int32], sizes: NDArray[np.int64], n: int) -> NDArr
     return place
 
 
-def _whole(
-    member_start: NDArray[np.int64],
-    level: NDArray[np.int8],
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
-    n_levels: int,
-) -> NDArray[np.int64]:
+def _whole(member_start: Ints, level: NDArray[np.int8], high: Ints, low: Ints, n_levels: int) -> Ints:
     """(G, L) the weight of the tuples without a binding owner, saturating: by the level of their top owners."""
     parts = np.zeros((3, len(member_start) - 1, n_levels + 1), np.int64)
     add_parts(member_start, level, high, low, parts)

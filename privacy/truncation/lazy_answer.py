@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import Private
@@ -20,7 +19,7 @@ from privacy.truncation.programs.certificate import Certificate
 from privacy.truncation.programs.program import PreparedProgram
 from privacy.truncation.programs.solver_routes import certified_optimum
 from privacy.truncation.truncated_answer import StartingBounds
-from privacy.units import MAX_UNITS
+from privacy.units import MAX_UNITS, Floats, Ints
 
 _EXACT_BITS = 50
 """Values are shortened to this many bits, so that every difference of two is exact in a float."""
@@ -30,7 +29,7 @@ _PAD = 8.0
 A difference of two thresholds that is rounded is one of its five roundings."""
 
 
-def tighten(lower: NDArray[np.int64], upper: NDArray[np.int64], taus: NDArray[np.int64]) -> None:
+def tighten(lower: Ints, upper: Ints, taus: Ints) -> None:
     """Tighten the bounds of one group in place by chords.
 
     Between two thresholds fbar lies above the chord of the lower bounds; beyond two thresholds it lies
@@ -51,13 +50,13 @@ def tighten(lower: NDArray[np.int64], upper: NDArray[np.int64], taus: NDArray[np
     np.minimum(upper, _units(np.ceil(above + _PAD), shift), out=upper)
 
 
-def _units(values: NDArray[np.float64], shift: int) -> NDArray[np.int64]:
+def _units(values: Floats, shift: int) -> Ints:
     """Whole units in [0, MAX_UNITS], without the threshold 0."""
     return np.clip(values[1:], 0.0, float(MAX_UNITS >> shift)).astype(np.int64) << shift
 
 
 @kernel
-def _chords(tau: NDArray[np.float64], low: NDArray[np.float64]) -> NDArray[np.float64]:
+def _chords(tau: Floats, low: Floats) -> Floats:
     """The highest chord of lower bounds over each threshold; to the right of the last, a horizontal line."""
     best = low.copy()
     for i in range(1, len(tau)):
@@ -71,7 +70,7 @@ def _chords(tau: NDArray[np.float64], low: NDArray[np.float64]) -> NDArray[np.fl
 
 
 @kernel
-def _rays(tau: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rays(tau: Floats, low: Floats, high: Floats) -> Floats:
     """The lowest line through (a, lower) and (b, upper) on the far side of b from a."""
     best = high.copy()
     for b in range(1, len(tau)):
@@ -103,9 +102,7 @@ def core_bounds(program: PreparedProgram) -> Certificate:
 
 
 @kernel
-def _greedy(
-    indptr: NDArray[np.int64], units: NDArray[np.int64], weights: NDArray[np.int64], caps: NDArray[np.int64]
-) -> int:
+def _greedy(indptr: Ints, units: Ints, weights: Ints, caps: Ints) -> int:
     """The worth of the greedy point."""
     left = caps.copy()
     total = 0
@@ -120,9 +117,7 @@ def _greedy(
 
 
 @kernel
-def _even_shares(
-    indptr: NDArray[np.int64], units: NDArray[np.int64], weights: NDArray[np.int64], caps: NDArray[np.int64]
-) -> int:
+def _even_shares(indptr: Ints, units: Ints, weights: Ints, caps: Ints) -> int:
     """Every sum is cut before an addition could wrap."""
     shares = np.zeros(len(caps), np.int64)
     fewest = np.full(len(caps), 1 << 31, np.int64)
@@ -220,7 +215,7 @@ class LazyAnswer(Private):
         """eta, as it was asked for; the gap achieved stays private."""
         return self._gap
 
-    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(self) -> tuple[Ints, Ints]:
         """(G, L) read-only views of the bounds of v; they tighten as cells are solved."""
         low, high = self._low.view(), self._high.view()
         low.flags.writeable = high.flags.writeable = False

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import Private
 from privacy.kernel import kernel
-from privacy.units import MAX_UNITS
+from privacy.units import MAX_UNITS, Int32s, Ints
 
 LOW_BITS = 31
 LOW_MASK = (1 << LOW_BITS) - 1
@@ -25,7 +25,7 @@ NO_PLACE = np.int32(2**31 - 1)
 
 
 @kernel
-def add_loads(members: NDArray[np.int32], weights: NDArray[np.int64], n_members: int) -> NDArray[np.int64]:
+def add_loads(members: Int32s, weights: Ints, n_members: int) -> Ints:
     """(n,) the weight of each member's tuples, saturating at MAX_UNITS.
 
     A sum is cut to MAX_UNITS - weight before the weight is added, so it never wraps.
@@ -41,9 +41,7 @@ def add_loads(members: NDArray[np.int32], weights: NDArray[np.int64], n_members:
 
 
 @kernel
-def by_unit(
-    member_start: NDArray[np.int64], units: NDArray[np.int32], loads: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+def by_unit(member_start: Ints, units: Int32s, loads: Ints) -> tuple[Ints, Int32s, Ints]:
     """Lay the members of each unit side by side, in the order of their groups.
 
     Args:
@@ -71,7 +69,7 @@ def by_unit(
 
 
 @kernel
-def fewest_owners(members: NDArray[np.int32], n_members: int) -> NDArray[np.int64]:
+def fewest_owners(members: Int32s, n_members: int) -> Ints:
     """(n,) the number of owners of that tuple of each member that has the fewest; 2^31 without tuples."""
     fewest = np.full(n_members, 1 << 31, np.int64)
     positions, m = members.shape
@@ -85,7 +83,7 @@ def fewest_owners(members: NDArray[np.int32], n_members: int) -> NDArray[np.int6
 
 
 @kernel
-def levels_of(values: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.int8]:
+def levels_of(values: Ints, taus: Ints) -> NDArray[np.int8]:
     """The number of thresholds below each value; taus ascend."""
     levels = np.empty(len(values), np.int8)
     for i in range(len(values)):
@@ -102,14 +100,14 @@ def levels_of(values: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.
 
 @kernel
 def file_tuples(
-    row_start: NDArray[np.int64],
-    members: NDArray[np.int32],
-    weights: NDArray[np.int64],
+    row_start: Ints,
+    members: Int32s,
+    weights: Ints,
     level: NDArray[np.int8],
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
+    high: Ints,
+    low: Ints,
     second: NDArray[np.int8],
-    filed: NDArray[np.int64],
+    filed: Ints,
 ) -> None:
     """Find the two highest levels among the owners of every tuple.
 
@@ -142,13 +140,7 @@ def file_tuples(
 
 
 @kernel
-def add_parts(
-    member_start: NDArray[np.int64],
-    level: NDArray[np.int8],
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
-    parts: NDArray[np.int64],
-) -> None:
+def add_parts(member_start: Ints, level: NDArray[np.int8], high: Ints, low: Ints, parts: Ints) -> None:
     """Add high * 2^31 + low of every member to parts[:, group, level]: in multiples of 2^62, of 2^31, and of 1."""
     for group in range(len(member_start) - 1):
         for u in range(member_start[group], member_start[group + 1]):
@@ -159,9 +151,7 @@ def add_parts(
 
 
 @kernel
-def sort_down(
-    start: NDArray[np.int64], level: NDArray[np.int8], counts: NDArray[np.int64], order: NDArray[np.int32]
-) -> None:
+def sort_down(start: Ints, level: NDArray[np.int8], counts: Ints, order: Int32s) -> None:
     """Within every group, the items of positive level from the highest level down, stably.
 
     Args:
@@ -185,15 +175,15 @@ def sort_down(
 
 @kernel
 def write_file(
-    row_start: NDArray[np.int64],
-    members: NDArray[np.int32],
-    weights: NDArray[np.int64],
+    row_start: Ints,
+    members: Int32s,
+    weights: Ints,
     second: NDArray[np.int8],
-    filed: NDArray[np.int64],
+    filed: Ints,
     floor: int,
-    place: NDArray[np.int32],
-    file_owners: NDArray[np.int32],
-    file_weights: NDArray[np.int64],
+    place: Int32s,
+    file_owners: Int32s,
+    file_weights: Ints,
 ) -> None:
     """Copy the tuples whose second level exceeds `floor`, by group and falling level, stably.
 
@@ -232,7 +222,7 @@ def write_file(
 
 
 @kernel
-def count_levels(start: NDArray[np.int64], level: NDArray[np.int8], n_levels: int) -> NDArray[np.int64]:
+def count_levels(start: Ints, level: NDArray[np.int8], n_levels: int) -> Ints:
     """(G, n_levels) how many items of each group have each level."""
     counts = np.zeros((len(start) - 1, n_levels), np.int64)
     for group in range(len(start) - 1):
@@ -242,7 +232,7 @@ def count_levels(start: NDArray[np.int64], level: NDArray[np.int8], n_levels: in
 
 
 @kernel
-def capped_totals(start: NDArray[np.int64], values: NDArray[np.int64], taus: NDArray[np.int64]) -> NDArray[np.int64]:
+def capped_totals(start: Ints, values: Ints, taus: Ints) -> Ints:
     """(G, L) sum over a group's items of min(tau, value), saturating, for values in [0, MAX_UNITS].
 
     Cost: a binary search per item, O(G L).
@@ -274,7 +264,7 @@ def capped_totals(start: NDArray[np.int64], values: NDArray[np.int64], taus: NDA
     return totals
 
 
-Slice = tuple[NDArray[np.int32], NDArray[np.int64]]
+Slice = tuple[Int32s, Ints]
 
 
 @dataclass(eq=False, repr=False)
@@ -292,12 +282,12 @@ class LevelIndex(Private):
       filed: (G, L + 1) how many tuples have each second level.
     """
 
-    row_start: NDArray[np.int64]
-    members: NDArray[np.int32]
-    weights: NDArray[np.int64]
+    row_start: Ints
+    members: Int32s
+    weights: Ints
     second: NDArray[np.int8]
-    place: NDArray[np.int32]
-    filed: NDArray[np.int64]
+    place: Int32s
+    filed: Ints
 
     def __post_init__(self) -> None:
         self._floor = self.filed.shape[1]

@@ -14,7 +14,7 @@ from privacy.kernel import kernel
 from privacy.truncation.ladder_instance import LadderInstance, MemberCapacities
 from privacy.truncation.level_index import LOW_BITS, capped_totals, fewest_owners
 from privacy.truncation.truncated_answer import StartingBounds
-from privacy.units import MAX_UNITS, saturating_add
+from privacy.units import MAX_UNITS, Int32s, Ints, saturating_add
 
 
 def cheap_bounds(instance: LadderInstance) -> StartingBounds:
@@ -40,7 +40,7 @@ def cheap_bounds(instance: LadderInstance) -> StartingBounds:
     return StartingBounds(lower, upper, linear_until(instance, totals[:, 0])).spread(instance.ladder.doubling)
 
 
-def linear_until(instance: LadderInstance, totals: NDArray[np.int64]) -> NDArray[np.int64]:
+def linear_until(instance: LadderInstance, totals: Ints) -> Ints:
     """(G,) index of the largest threshold at which no capacity exceeds any weight of the group, -1 if there is none.
 
     Up to there the bounds x <= w follow from the caps, so fbar(tau) is proportional to tau. Groups whose
@@ -51,7 +51,7 @@ def linear_until(instance: LadderInstance, totals: NDArray[np.int64]) -> NDArray
     return np.where((totals > 0) & (totals < MAX_UNITS), index, -1)
 
 
-def _even_shares(instance: LadderInstance) -> NDArray[np.int64]:
+def _even_shares(instance: LadderInstance) -> Ints:
     """(G, L) sum_t x_t <= sum_u min(c_u, load_u) / (fewest owners of a tuple of u)."""
     least, most = instance.owners
     if least == most:
@@ -63,17 +63,15 @@ def _even_shares(instance: LadderInstance) -> NDArray[np.int64]:
     return bound
 
 
-def _share(instance: LadderInstance, loads: NDArray[np.int64], owners: int) -> NDArray[np.int64]:
+def _share(instance: LadderInstance, loads: Ints, owners: int) -> Ints:
     """(G, L) sum_u min(c_u, load_u) / owners, rounded up; saturated sums have no share."""
     capped = capped_by_kind(instance.member_start, loads, instance.capacities)
     return np.where(capped == MAX_UNITS, MAX_UNITS, -(-capped // owners))
 
 
-def capped_by_kind(
-    start: NDArray[np.int64], values: NDArray[np.int64], capacities: MemberCapacities
-) -> NDArray[np.int64]:
+def capped_by_kind(start: Ints, values: Ints, capacities: MemberCapacities) -> Ints:
     """(G, L) sum over a group's members of min(capacity, value), saturating. Cost: `capped_totals` for each kind."""
-    total: NDArray[np.int64] | None = None
+    total: Ints | None = None
     for own, caps in capacities.by_kind():
         found = capped_totals(start, values if own is None else np.where(own, values, 0), caps)
         total = found if total is None else saturating_add(total, found)
@@ -81,7 +79,7 @@ def capped_by_kind(
     return total
 
 
-def _joined(high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64]:
+def _joined(high: Ints, low: Ints) -> Ints:
     """high * 2^31 + low, saturating."""
     upper = high + (low >> LOW_BITS)
     full = upper >= MAX_UNITS >> LOW_BITS
@@ -89,7 +87,7 @@ def _joined(high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64
 
 
 @kernel
-def group_max(start: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+def group_max(start: Ints, values: Ints) -> Ints:
     """(G,) the largest of a value >= 0 per item, 0 in an empty group."""
     best = np.zeros(len(start) - 1, np.int64)
     for group in range(len(best)):
@@ -99,7 +97,7 @@ def group_max(start: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np
 
 
 @kernel
-def lightest(start: NDArray[np.int64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
+def lightest(start: Ints, weights: Ints) -> Ints:
     """(G,) the smallest positive weight, MAX_UNITS in an empty group."""
     least = np.full(len(start) - 1, MAX_UNITS, np.int64)
     for group in range(len(least)):
@@ -145,14 +143,14 @@ def small_optimum(instance: LadderInstance, group: int, index: int) -> int | Non
 
 @kernel
 def _twice(
-    members: NDArray[np.int32],
-    weights: NDArray[np.int64],
+    members: Int32s,
+    weights: Ints,
     first: int,
     end: int,
     start: int,
     n: int,
     kind: NDArray[np.int8],
-    table: NDArray[np.int64],
+    table: Ints,
     index: int,
 ) -> int:
     """The maximum flow. Nodes 0 .. n - 1 are left copies and n is the source's own; n + 1 .. are the right ones."""
@@ -268,14 +266,14 @@ def settle_small_groups(instance: LadderInstance, bounds: StartingBounds) -> Sta
 
 @kernel
 def _fill(
-    row_start: NDArray[np.int64],
-    member_start: NDArray[np.int64],
-    members: NDArray[np.int32],
-    weights: NDArray[np.int64],
+    row_start: Ints,
+    member_start: Ints,
+    members: Int32s,
+    weights: Ints,
     kind: NDArray[np.int8],
-    capacities: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    upper: NDArray[np.int64],
+    capacities: Ints,
+    lower: Ints,
+    upper: Ints,
 ) -> None:
     """Raise lower[group, rung] to upper where a greedy filling attains it. Spare caps never fall below 0."""
     spare = np.empty(_FEW * max(1, len(members)), np.int64)

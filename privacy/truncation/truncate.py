@@ -11,7 +11,6 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, Private
@@ -25,6 +24,7 @@ from privacy.truncation.programs.exact_flow import exact_optimum
 from privacy.truncation.programs.solver_routes import CertifiedOptimum
 from privacy.truncation.small_groups import capped_by_kind, cheap_bounds, settle_small_groups, small_optimum
 from privacy.truncation.truncated_answer import TabulatedAnswer, TruncatedAnswer, answer_of_loads
+from privacy.units import Ints
 
 
 def single_owner(
@@ -52,11 +52,7 @@ def single_owner(
 
 
 def truncate_distinct(
-    tuples: DistinctTuples,
-    ladder: Ladder,
-    gap: float,
-    control: Control = QUIET,
-    solver: SolverName = "certified",
+    tuples: DistinctTuples, ladder: Ladder, gap: float, control: Control = QUIET, solver: SolverName = "certified"
 ) -> TruncatedAnswer:
     """Count values, each as far as tuples of it are left, with every privacy unit contributing at most tau.
 
@@ -143,7 +139,7 @@ class TruncatedSum(Protocol):
     def at(self, ladder: Ladder) -> TruncatedAnswer:
         """The sum of every group at every threshold. Raises: InvalidParameter; SolverFailed; Cancelled."""
 
-    def units(self) -> NDArray[np.int64] | None:
+    def units(self) -> Ints | None:
         """(G,) how many units add to each group's sum, where tuples have one owner; None for several owners."""
 
 
@@ -175,7 +171,7 @@ class TuplesOfSum(Private):
         prepared = self.tuples, self.row, ladder, self.gap, self.control
         return truncate(*prepared, solver=self.solver, capacities=self.capacities)
 
-    def units(self) -> NDArray[np.int64] | None:
+    def units(self) -> Ints | None:
         """How many loads of a group are above 0. Cost: linear in the tuples."""
         if len(self.tuples.members) != 1:
             return None
@@ -184,8 +180,8 @@ class TuplesOfSum(Private):
         return positive_in_groups(loads, self.tuples.member_start)
 
 
-def positive_in_groups(loads: NDArray[np.int64], member_start: NDArray[np.int64]) -> NDArray[np.int64]:
+def positive_in_groups(loads: Ints, member_start: Ints) -> Ints:
     """(G,) how many of each group's loads are above 0."""
     before = np.concatenate([[0], np.cumsum(loads > 0)]).astype(np.int64)
-    counted: NDArray[np.int64] = np.diff(before[member_start])
+    counted: Ints = np.diff(before[member_start])
     return counted

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import Private
 from privacy.ladder import Ladder
-from privacy.units import MAX_UNITS, saturating_sums
+from privacy.units import MAX_UNITS, Ints, saturating_sums
 
 
 class TruncatedAnswer(Protocol):
@@ -38,7 +38,7 @@ class TruncatedAnswer(Protocol):
     def gap(self) -> float:
         """eta: 0 for exact values, otherwise the constant of privacy.md section 2, fact 5."""
 
-    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(self) -> tuple[Ints, Ints]:
         """(G, L) lower and (G, L) upper bounds of v, as tight as known so far; equal where v is known."""
 
     def sharpen(self, group: int, index: int) -> None:
@@ -60,7 +60,7 @@ class CountedAnswer(TruncatedAnswer, Protocol):
     """A truncated answer of tuples of one owner, which says how many units have more than each threshold."""
 
     @property
-    def exceedances(self) -> NDArray[np.int64] | None:
+    def exceedances(self) -> Ints | None:
         """(G, L) how many units of the group have more than the threshold; None where nobody counted."""
 
 
@@ -75,17 +75,17 @@ class TabulatedAnswer(Private):
       exceedances: (G, L) int64, how many units have more than each threshold, of tuples of one owner; None: unknown.
     """
 
-    values: NDArray[np.int64]
+    values: Ints
     ladder: Ladder
     gap: float = 0.0
-    exceedances: NDArray[np.int64] | None = None
+    exceedances: Ints | None = None
 
     @property
     def n_groups(self) -> int:
         """Number of public groups."""
         return len(self.values)
 
-    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(self) -> tuple[Ints, Ints]:
         """The values twice: nothing is unknown."""
         return self.values, self.values
 
@@ -97,9 +97,7 @@ class TabulatedAnswer(Private):
         return int(self.values[group, index])
 
 
-def answer_of_loads(
-    group: NDArray[np.int64], loads: NDArray[np.int64], n_groups: int, ladder: Ladder
-) -> TabulatedAnswer:
+def answer_of_loads(group: Ints, loads: Ints, n_groups: int, ladder: Ladder) -> TabulatedAnswer:
     """sum_u min(tau, load_u) and the number of units above tau, for every group and threshold, exact.
 
     Args:
@@ -114,9 +112,7 @@ def answer_of_loads(
     return truncated_at(ladder, np.arange(len(ladder)), units, totals)
 
 
-def truncated_at(
-    ladder: Ladder, places: NDArray[np.intp], units: NDArray[np.int64], totals: NDArray[np.int64]
-) -> TabulatedAnswer:
+def truncated_at(ladder: Ladder, places: NDArray[np.intp], units: Ints, totals: Ints) -> TabulatedAnswer:
     """sum_u min(tau, load_u) and the number of units above tau, from units and what they have by intervals of loads.
 
     Args:
@@ -136,13 +132,13 @@ def truncated_at(
     return TabulatedAnswer(values, ladder, exceedances=np.ascontiguousarray(above[:, places + 1]))
 
 
-def _saturating(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+def _saturating(left: Ints, right: Ints) -> Ints:
     """The sum of two columns in [0, MAX_UNITS]; unsigned, as twice that is no int64."""
     total = np.minimum(left.astype(np.uint64) + right.astype(np.uint64), np.uint64(MAX_UNITS))
     return np.asarray(total.astype(np.int64))
 
 
-def _added_up(cells: NDArray[np.int64]) -> NDArray[np.int64]:
+def _added_up(cells: Ints) -> Ints:
     """Running sums along the rows, saturating."""
     running = np.empty_like(cells)
     before = np.zeros(len(cells), np.int64)
@@ -161,9 +157,9 @@ class StartingBounds(Private):
         where thresholds double, so that a value is scaled down by a shift.
     """
 
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    linear: NDArray[np.int64]
+    lower: Ints
+    upper: Ints
+    linear: Ints
 
     def spread(self, doubling: bool = True) -> StartingBounds:
         """Tighten every threshold by its neighbours, in place.

@@ -24,18 +24,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.join_tuples import CompactJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.truncation.control import QUIET, Control
-from privacy.units import exact_sum
+from privacy.units import Bools, Floats, Int32s, Ints, exact_sum
 
 _ENTRIES = 1 << 24
 """Owners that are read between two looks at the control: a tenth of a second."""
 
 
-def slices(indptr: NDArray[np.int64], control: Control, stage: str) -> Iterator[tuple[int, int]]:
+def slices(indptr: Ints, control: Control, stage: str) -> Iterator[tuple[int, int]]:
     """Ranges of tuples (first, last) that cover all, of at most 2^24 owners or one tuple each; at least one range.
 
     Args:
@@ -68,13 +67,13 @@ WHOLE = 1 << STEP_BITS
 """One person, in steps."""
 
 
-def on_grid(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def on_grid(shares: Floats) -> Floats:
     """Round up to the grid, into [0, 1]; what is not a number becomes 1: nothing is kept on a doubt."""
     steps = np.ceil(np.nan_to_num(shares, nan=1.0, posinf=1.0, neginf=0.0) * GRID)
     return np.clip(steps / GRID, 0.0, 1.0)
 
 
-def all_but(kept: NDArray[np.float64]) -> NDArray[np.float64]:
+def all_but(kept: Floats) -> Floats:
     """Shares on the grid that leave at most `kept` of each unit; what is not a number keeps nothing.
 
     What is kept is rounded down before it is taken from 1, where it would lose its last bits and round either way.
@@ -83,12 +82,12 @@ def all_but(kept: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1.0 - steps / GRID
 
 
-def in_steps(shares: NDArray[np.float64]) -> int:
+def in_steps(shares: Floats) -> int:
     """The exact sum of fewer than 2^31 shares on the grid, in steps of 2^-31 persons, rounded up once."""
     return -(-exact_sum((shares * GRID).astype(np.int64)) >> (SHARE_BITS - STEP_BITS))
 
 
-def raised(shares: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+def raised(shares: Floats, lengths: Floats) -> Floats:
     """Feasible shares from any: every unit that is still too long gives up that part of what it keeps.
 
     A tuple of u keeps z <= 1 - s_u; raising s_u by (1 - s_u)(1 - 1/length) takes at least z (1 - 1/length) away from
@@ -118,23 +117,23 @@ calls; the largest number of owners of a tuple."""
 def add_tuples(
     first: int,
     last: int,
-    indptr: NDArray[np.int64],
-    units: NDArray[np.int32],
-    group: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    code_of: NDArray[np.int32],
-    shares: NDArray[np.float64],
-    points: NDArray[np.float64],
-    by_code: NDArray[np.float64],
-    run_group: NDArray[np.int64],
-    run_code: NDArray[np.int32],
-    by_run: NDArray[np.float64],
+    indptr: Ints,
+    units: Int32s,
+    group: Ints,
+    weights: Ints,
+    code_of: Int32s,
+    shares: Floats,
+    points: Floats,
+    by_code: Floats,
+    run_group: Ints,
+    run_code: Int32s,
+    by_run: Floats,
     scale: float,
-    load: NDArray[np.float64],
-    square: NDArray[np.float64],
-    gain: NDArray[np.float64],
-    prices: NDArray[np.float64],
-    counters: NDArray[np.int64],
+    load: Floats,
+    square: Floats,
+    gain: Floats,
+    prices: Floats,
+    counters: Ints,
 ) -> None:
     """Add tuples [first, last) to loads, gain and prices; squares are of the groups before the current one.
 
@@ -200,13 +199,7 @@ def add_tuples(
 
 @kernel
 def close_group(
-    end: int,
-    indptr: NDArray[np.int64],
-    units: NDArray[np.int32],
-    code_of: NDArray[np.int32],
-    load: NDArray[np.float64],
-    square: NDArray[np.float64],
-    counters: NDArray[np.int64],
+    end: int, indptr: Ints, units: Int32s, code_of: Int32s, load: Floats, square: Floats, counters: Ints
 ) -> None:
     """Square and forget the loads of the group that ends before tuple `end`: all, or those of its few owners."""
     start = indptr[counters[1]]
@@ -237,11 +230,11 @@ class DualPoint(Private):
       by_run: (R, B) float64 >= 0: lambda^b of a column in a group; each pair at most once.
     """
 
-    columns: NDArray[np.int64]
-    points: NDArray[np.float64]
-    run_group: NDArray[np.int64]
-    run_column: NDArray[np.int64]
-    by_run: NDArray[np.float64]
+    columns: Ints
+    points: Floats
+    run_group: Ints
+    run_column: Ints
+    by_run: Floats
 
     @property
     def cost(self) -> float:
@@ -251,7 +244,7 @@ class DualPoint(Private):
         terms = self.by_run.shape[1] + int(np.bincount(self.run_column).max(initial=0))
         return float(lengths.sum()) * (1.0 + float(relative_rounding(terms)) + PAIRWISE)
 
-    def lines(self, gain: float, prices: NDArray[np.float64]) -> tuple[Line, ...]:
+    def lines(self, gain: float, prices: Floats) -> tuple[Line, ...]:
         """What the point and some multiples of it prove for every threshold; the first is for the point itself.
 
         In plain units lambda and g do not know tau, so only the term tau |lambda_u| changes with it. Multipliers
@@ -264,7 +257,7 @@ class DualPoint(Private):
         return tuple(Line(scale * gain - _excess(scale * prices), scale * cost) for scale in _SCALES)
 
 
-def _excess(prices: NDArray[np.float64]) -> float:
+def _excess(prices: Floats) -> float:
     """sum_v max(0, a_v - 1), rounded up."""
     return float(np.maximum(prices * (1.0 + 2.0**-51) - 1.0, 0.0).sum()) * (1.0 + PAIRWISE)
 
@@ -287,7 +280,7 @@ PAIRWISE = 2.0**-45
 """Bound on the relative error of numpy's sum of fewer than 2^31 numbers >= 0, which adds them up as a tree."""
 
 
-def relative_rounding(m: int | NDArray[np.int64]) -> NDArray[np.float64]:
+def relative_rounding(m: int | Ints) -> Floats:
     """Bound on the relative error of a float64 sum of m products of numbers >= 0, and a few operations more."""
     return (4.0 * np.asarray(m) + 64.0) * 2.0**-53
 
@@ -302,17 +295,17 @@ class CertificatePass(Private):
       prices: (n_units,) a_v of `dual_point`, rounded up.
     """
 
-    lengths: NDArray[np.float64]
+    lengths: Floats
     gain: float
-    prices: NDArray[np.float64]
+    prices: Floats
 
 
 def certificate_pass(
     tuples: CompactJoinTuples,
     release: int,
-    over: NDArray[np.bool_],
-    degree: NDArray[np.int64],
-    shares: NDArray[np.float64],
+    over: Bools,
+    degree: Ints,
+    shares: Floats,
     dual: DualPoint,
     tau: int,
     control: Control = QUIET,

@@ -26,7 +26,6 @@ from typing import Any
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array, diags_array
 
@@ -36,6 +35,7 @@ from privacy.kernel import kernel
 from privacy.papers.vector_program.certificate import DualPoint, on_grid, raised
 from privacy.papers.vector_program.patterns import Core, loads_at, weights_left_at
 from privacy.truncation.control import QUIET, Control
+from privacy.units import Floats, Int32s, Ints
 
 _BLOCK = 1 << 22
 """Coefficients that are summed up at a time: 32 MB, so that wide cores take several passes instead of more memory."""
@@ -56,16 +56,16 @@ class Cuts(Private):
       bound: (k,) b = 1 - 1/r.
     """
 
-    column: NDArray[np.int64]
-    shares: NDArray[np.float64]
-    direction: NDArray[np.float64]
-    indptr: NDArray[np.int32]
-    columns: NDArray[np.int32]
-    values: NDArray[np.float64]
-    bound: NDArray[np.float64]
+    column: Ints
+    shares: Floats
+    direction: Floats
+    indptr: Int32s
+    columns: Int32s
+    values: Floats
+    bound: Floats
 
 
-def cuts_at(core: Core, shares: NDArray[np.float64], loads: NDArray[np.float64], broken: NDArray[np.int64]) -> Cuts:
+def cuts_at(core: Core, shares: Floats, loads: Floats, broken: Ints) -> Cuts:
     """One cut for each of the constrained columns `broken`, whose lengths are not zero at `shares`.
 
     Cost: a pass over the patterns per 2^22 coefficients of a full table, at most _PASSES; where that is too few for
@@ -91,7 +91,7 @@ def cuts_at(core: Core, shares: NDArray[np.float64], loads: NDArray[np.float64],
     )
 
 
-def multipliers(core: Core, batches: list[Cuts], duals: NDArray[np.float64]) -> DualPoint:
+def multipliers(core: Core, batches: list[Cuts], duals: Floats) -> DualPoint:
     """The cuts, each with its dual, as multipliers of the constraints they came from.
 
     Args:
@@ -109,9 +109,7 @@ def multipliers(core: Core, batches: list[Cuts], duals: NDArray[np.float64]) -> 
     return DualPoint(core.columns, np.hstack(points), core.run_group, core.run_column, np.hstack(by_run))
 
 
-def _rows(
-    core: Core, shares: NDArray[np.float64], direction: NDArray[np.float64], broken: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+def _rows(core: Core, shares: Floats, direction: Floats, broken: Ints) -> tuple[Ints, Int32s, Floats]:
     """CSR of sum_{p in A} w_p c_{f(p)} [v in p] over the columns v, a row per broken column; the same either way."""
     block = max(1, _BLOCK // len(core.columns))
     patterns = core.patterns
@@ -146,17 +144,17 @@ def _rows(
 
 @kernel
 def _sum_apart(
-    indptr: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    pattern: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    run: NDArray[np.int32],
-    shares: NDArray[np.float64],
-    direction: NDArray[np.float64],
-    broken: NDArray[np.int64],
-    order: NDArray[np.int64],
-    ends: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    indptr: Ints,
+    columns: Int32s,
+    pattern: Ints,
+    weight: Floats,
+    run: Int32s,
+    shares: Floats,
+    direction: Floats,
+    broken: Ints,
+    order: Ints,
+    ends: Ints,
+) -> tuple[Ints, Int32s, Floats]:
     """See _rows: row after row, from the entries `order` of each column, which end at `ends`."""
     active = np.zeros(len(weight), np.bool_)
     for p in range(len(weight)):
@@ -193,14 +191,14 @@ def _sum_apart(
 
 @kernel
 def _sum_rows(
-    indptr: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    run: NDArray[np.int32],
-    shares: NDArray[np.float64],
-    direction: NDArray[np.float64],
-    place: NDArray[np.int64],
-    table: NDArray[np.float64],
+    indptr: Ints,
+    columns: Int32s,
+    weight: Floats,
+    run: Int32s,
+    shares: Floats,
+    direction: Floats,
+    place: Ints,
+    table: Floats,
 ) -> None:
     """table[place[u], v] += w_p c over the patterns p of u and v of which the shares leave something."""
     for p in range(len(weight)):
@@ -228,14 +226,12 @@ _INSIDE = 0.995
 _REGULAR = 2.0**-50
 """Added to the diagonal in parts of itself, so that a factor exists when rows repeat one another."""
 
-Six = tuple[NDArray[np.float64], ...]
+Six = tuple[Floats, ...]
 """r, x, v and their multipliers y, z, u; or changes of these."""
 
 
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # what is not finite ends the search
-def interior_point(
-    rows: csr_array, bound: NDArray[np.float64], control: Control = QUIET
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def interior_point(rows: csr_array, bound: Floats, control: Control = QUIET) -> tuple[Floats, Floats]:
     """Solve min sum x, rows @ x >= bound, 0 <= x <= 1, by Mehrotra's predictor and corrector.
 
     Args:
@@ -272,11 +268,11 @@ def interior_point(
     return np.clip(point[1], 0.0, 1.0), point[3]
 
 
-def _start(rows: csr_array, bound: NDArray[np.float64]) -> Six:
+def _start(rows: csr_array, bound: Floats) -> Six:
     """The middle of the box, and multipliers that are all of the order of 1; only A x - r = b does not hold yet."""
     k, size = rows.shape
     half, y = np.full(size, 0.5), np.full(k, 1.0 / (k + 1))
-    asked: NDArray[np.float64] = rows.T @ y
+    asked: Floats = rows.T @ y
     u = np.maximum(asked, 1.0)
     return np.maximum(rows @ half - bound, 0.5), half, half, y, 1.0 + u - asked, u
 
@@ -294,7 +290,7 @@ def _length(point: Six, change: Six) -> float:
 class _Newton:
     """The linear system at one point, factorised: from changes of x all others follow."""
 
-    def __init__(self, rows: csr_array, point: Six, short: NDArray[np.float64]) -> None:
+    def __init__(self, rows: csr_array, point: Six, short: Floats) -> None:
         self._rows, self._point, self._short = rows, point, short
         r, x, v, y, z, u = point
         system = (rows.T @ diags_array(y / r) @ rows).toarray()
@@ -302,7 +298,7 @@ class _Newton:
         system[np.diag_indices_from(system)] *= 1.0 + _REGULAR
         self._factor = cho_factor(system, check_finite=False)
 
-    def direction(self, products: list[NDArray[np.float64]]) -> Six:
+    def direction(self, products: list[Floats]) -> Six:
         """What changes r y, x z and v u by minus `products`, to the first order, and makes A x - r = b."""
         r, x, v, y, z, u = self._point
         by_row, lower, upper = products
@@ -319,7 +315,7 @@ _ENOUGH = 2.0**-30
 """Persons per unit that are not worth another step."""
 
 
-def repaired(core: Core, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def repaired(core: Core, shares: Floats) -> Floats:
     """(C,) shares on the grid that are feasible for the core, but for the rounding of sums, near the given ones.
 
     The length of a unit is convex in its own share and falls at the rate r; raising the others only helps. So a step
@@ -344,9 +340,7 @@ def repaired(core: Core, shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return best
 
 
-def slopes_at(
-    core: Core, shares: NDArray[np.float64], loads: NDArray[np.float64], lengths: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def slopes_at(core: Core, shares: Floats, loads: Floats, lengths: Floats) -> Floats:
     """(C,) how fast the length of each constrained column falls in its own share."""
     direction = loads / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
     falls = weights_left_at(core, shares) * direction
@@ -389,12 +383,12 @@ class Master:
                 k, cuts.bound, no_limit, len(cuts.columns), cuts.indptr[:-1], cuts.columns, cuts.values
             )
 
-    def solve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def solve(self) -> tuple[Floats, Floats]:
         """Shares (C,) and a dual >= 0 per row, all finite; neither is believed by anybody. Raises: Cancelled."""
         found = None if self._inside else self._warm() or self._cold()
         return found if found is not None else self._interior()
 
-    def _warm(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    def _warm(self) -> tuple[Floats, Floats] | None:
         """What HiGHS finds from where it stands, or None."""
         self._highs.run()
         self._control.check("cutting")
@@ -407,12 +401,12 @@ class Master:
             return None
         return shares, np.maximum(duals, 0.0)
 
-    def _cold(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    def _cold(self) -> tuple[Floats, Floats] | None:
         """What HiGHS finds from nothing, or None."""
         self._highs.clearSolver()
         return self._warm()
 
-    def _interior(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _interior(self) -> tuple[Floats, Floats]:
         """What is found without HiGHS."""
         batches = self._batches
         sizes = np.concatenate([np.diff(cuts.indptr) for cuts in batches])
@@ -490,8 +484,8 @@ class CoreSearch:
         self.shares = np.ones(len(core.columns))
         self.lower, self.upper = 0.0, float(len(core.columns))
         self._repeats, self._found = 0, self._point
-        self._loads: NDArray[np.float64] = np.zeros(0)
-        self._broken: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._loads: Floats = np.zeros(0)
+        self._broken: Ints = np.zeros(0, np.int64)
         self._look(False)
 
     def step(self) -> None:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.join_tuples import CompactJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.papers.vector_program.certificate import GRID, SHARE_BITS, all_but
 from privacy.truncation.control import QUIET, Control
-from privacy.units import MAX_UNITS
+from privacy.units import MAX_UNITS, Bools, Floats, Int32s, Ints
 
 _HALF = 31
 _MASK = (1 << _HALF) - 1
@@ -36,17 +35,17 @@ class SquaredNorms(Private):
       degree: (n,) int64 how many tuples that weigh something each unit owns.
     """
 
-    high: NDArray[np.int64]
-    low: NDArray[np.int64]
-    degree: NDArray[np.int64]
+    high: Ints
+    low: Ints
+    degree: Ints
 
-    def exceed(self, tau: int) -> NDArray[np.bool_]:
+    def exceed(self, tau: int) -> Bools:
         """(n,) which norms are greater than tau <= MAX_UNITS; a norm equal to tau does not exceed it."""
         high, low = divmod(tau * tau, _LOW)
-        over: NDArray[np.bool_] = (self.high > high) | ((self.high == high) & (self.low > low))
+        over: Bools = (self.high > high) | ((self.high == high) & (self.low > low))
         return over
 
-    def shares(self, tau: int) -> NDArray[np.float64]:
+    def shares(self, tau: int) -> Floats:
         """(n,) removal shares that leave every unit at most tau by its own share alone: 1 - tau / norm, rounded up.
 
         Feasible because every tuple of u keeps at most 1 - s_u of itself; so their sum bounds E from above.
@@ -56,7 +55,7 @@ class SquaredNorms(Private):
         return all_but(np.where(self.exceed(tau), kept, 1.0))
 
     @cached_property
-    def _lengths(self) -> NDArray[np.float64]:
+    def _lengths(self) -> Floats:
         """(n,) the norms; infinite where unknown."""
         length = np.sqrt(self.high * float(_LOW) + self.low)
         return np.where(self.high > MAX_UNITS, np.inf, length)
@@ -77,15 +76,7 @@ def squared_norms(tuples: CompactJoinTuples, release: int, control: Control = QU
 
 
 @kernel
-def _accumulate(
-    indptr: NDArray[np.int64],
-    units: NDArray[np.int32],
-    group: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    high: NDArray[np.int64],
-    low: NDArray[np.int64],
-    degree: NDArray[np.int64],
-) -> None:
+def _accumulate(indptr: Ints, units: Int32s, group: Ints, weights: Ints, high: Ints, low: Ints, degree: Ints) -> None:
     """Loads saturate at 2^62 + 1 before they can wrap; each finished group is squared into (high, low)."""
     load = np.zeros(len(high), np.int64)
     touched = np.empty(len(high), np.int32)
@@ -111,7 +102,7 @@ def _accumulate(
 
 
 @kernel
-def _add_square(high: NDArray[np.int64], low: NDArray[np.int64], u: int, load: int) -> None:
+def _add_square(high: Ints, low: Ints, u: int, load: int) -> None:
     """(high, low)[u] += load^2, saturating: every product below is at most 2^63 - 2^32."""
     if load > MAX_UNITS or high[u] > MAX_UNITS:
         high[u] = MAX_UNITS + 1
@@ -148,10 +139,10 @@ class Removal(Private):
 
     removed: int
     lower: int
-    shares: NDArray[np.float64]
+    shares: Floats
 
 
-def truncated_sums(tuples: CompactJoinTuples, release: int, shares: NDArray[np.float64]) -> tuple[int, ...]:
+def truncated_sums(tuples: CompactJoinTuples, release: int, shares: Floats) -> tuple[int, ...]:
     """What is left of every group: sum_t w_t max(0, 1 - sum of the shares of its owners).
 
     Args:
@@ -167,14 +158,7 @@ def truncated_sums(tuples: CompactJoinTuples, release: int, shares: NDArray[np.f
 
 
 @kernel
-def _add_up(
-    indptr: NDArray[np.int64],
-    units: NDArray[np.int32],
-    group: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    steps: NDArray[np.int64],
-    limbs: NDArray[np.int64],
-) -> None:
+def _add_up(indptr: Ints, units: Int32s, group: Ints, weights: Ints, steps: Ints, limbs: Ints) -> None:
     """A tuple adds less than 2^32 to a limb, so 2^31 tuples fit; products are below 2^57, and a sum ends at 0."""
     for t in range(len(group)):
         left = GRID

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.join_tuples import CompactJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.papers.vector_program.certificate import slices
 from privacy.truncation.control import QUIET, Control
+from privacy.units import Bools, Floats, Int32s, Ints
 
 CHUNK_BITS = 32
 """Bits of a key that hold the codes of columns; the 31 above hold the node that they continue."""
@@ -26,15 +26,7 @@ GOLDEN = -7046029254386353131
 ROOT = 0
 _BLOCK = 1 << 10
 
-Trie = tuple[
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.float64],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.int64],
-]
+Trie = tuple[Ints, Ints, Floats, Int32s, Ints, Int32s, Ints]
 """Of each node its key, group, weight and slot; of each slot its key (0: free) and node; and three counters: how many
 nodes there are, which was the first of the group that is being read, and that group."""
 
@@ -56,12 +48,12 @@ def empty_trie(size: int = 1 << 12) -> Trie:
 def insert_tuples(
     first: int,
     last: int,
-    indptr: NDArray[np.int64],
-    units: NDArray[np.int32],
-    tuple_group: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    code_of: NDArray[np.int32],
-    guess: NDArray[np.float64],
+    indptr: Ints,
+    units: Int32s,
+    tuple_group: Ints,
+    weights: Ints,
+    code_of: Int32s,
+    guess: Floats,
     bits: int,
     width: int,
     trie: Trie,
@@ -140,7 +132,7 @@ def insert_tuples(
 
 
 @kernel
-def _place(slot_key: NDArray[np.int64], wanted: int) -> int:
+def _place(slot_key: Ints, wanted: int) -> int:
     """The slot that holds this key, or the free one where it belongs."""
     mixed = wanted * GOLDEN  # wraps around, as meant
     place = (mixed ^ ((mixed >> 32) & CHUNK_MASK)) & (len(slot_key) - 1)
@@ -151,13 +143,7 @@ def _place(slot_key: NDArray[np.int64], wanted: int) -> int:
 
 @kernel
 def _node(
-    wanted: int,
-    key: NDArray[np.int64],
-    group: NDArray[np.int64],
-    slot: NDArray[np.int32],
-    slot_key: NDArray[np.int64],
-    slot_node: NDArray[np.int32],
-    counters: NDArray[np.int64],
+    wanted: int, key: Ints, group: Ints, slot: Int32s, slot_key: Ints, slot_node: Int32s, counters: Ints
 ) -> int:
     """The node with this key in the current group, made where there is none."""
     place = _place(slot_key, wanted)
@@ -170,9 +156,7 @@ def _node(
 
 
 @kernel
-def read_columns(
-    nodes: NDArray[np.int64], key: NDArray[np.int64], bits: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def read_columns(nodes: Ints, key: Ints, bits: int) -> tuple[Ints, Int32s]:
     """The CSR form of the columns on the way from the root to each of these nodes."""
     mask = (1 << bits) - 1
     indptr = np.zeros(len(nodes) + 1, np.int64)
@@ -209,18 +193,14 @@ class Patterns(Private):
       weight: (P,) float64 summed units.
     """
 
-    indptr: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    group: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    indptr: Ints
+    columns: Int32s
+    group: Ints
+    weight: Floats
 
 
 def merge_patterns(
-    tuples: CompactJoinTuples,
-    release: int,
-    column_of: NDArray[np.int32],
-    guess: NDArray[np.float64],
-    control: Control = QUIET,
+    tuples: CompactJoinTuples, release: int, column_of: Int32s, guess: Floats, control: Control = QUIET
 ) -> Patterns:
     """Find the patterns, in the order in which they first occur.
 
@@ -273,14 +253,14 @@ class Core(Private):
       run_group: (R,) int64 group of each run, ascending.
     """
 
-    columns: NDArray[np.int64]
+    columns: Ints
     patterns: Patterns
-    weight: NDArray[np.float64]
-    run: NDArray[np.int32]
-    run_column: NDArray[np.int64]
-    run_group: NDArray[np.int64]
+    weight: Floats
+    run: Int32s
+    run_column: Ints
+    run_group: Ints
 
-    def lengths_of(self, loads: NDArray[np.float64]) -> NDArray[np.float64]:
+    def lengths_of(self, loads: Floats) -> Floats:
         """(C,) L2 norms over groups of values (R,) per run."""
         return np.sqrt(np.bincount(self.run_column, loads * loads, len(self.columns)))
 
@@ -288,9 +268,9 @@ class Core(Private):
 def build_core(
     tuples: CompactJoinTuples,
     release: int,
-    over: NDArray[np.bool_],
-    columns: NDArray[np.int64],
-    guess: NDArray[np.float64],
+    over: Bools,
+    columns: Ints,
+    guess: Floats,
     tau: int,
     control: Control = QUIET,
 ) -> Core:
@@ -310,9 +290,7 @@ def build_core(
 
 
 @kernel
-def _runs(
-    indptr: NDArray[np.int64], columns: NDArray[np.int32], group: NDArray[np.int64], constrained: NDArray[np.bool_]
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+def _runs(indptr: Ints, columns: Int32s, group: Ints, constrained: Bools) -> tuple[Int32s, Ints, Ints]:
     """Number the runs in the order of the patterns, which come group by group."""
     run = np.full(len(columns), NO_RUN, np.int32)
     run_column = np.empty(len(columns), np.int64)
@@ -334,31 +312,25 @@ def _runs(
     return run, run_column[:count].copy(), run_group[:count].copy()
 
 
-def loads_at(core: Core, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def loads_at(core: Core, shares: Floats) -> Floats:
     """(R,) what shares (C,) leave of each run's weight, in multiples of tau."""
     return _by_run(core, shares, False)
 
 
-def weights_left_at(core: Core, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def weights_left_at(core: Core, shares: Floats) -> Floats:
     """(R,) the whole weight in each run of the patterns of which shares (C,) leave something."""
     return _by_run(core, shares, True)
 
 
-def _by_run(core: Core, shares: NDArray[np.float64], whole: bool) -> NDArray[np.float64]:
+def _by_run(core: Core, shares: Floats, whole: bool) -> Floats:
     patterns = core.patterns
     return _added(patterns.indptr, patterns.columns, core.weight, core.run, shares, len(core.run_column), whole)
 
 
 @kernel
 def _added(
-    indptr: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    run: NDArray[np.int32],
-    shares: NDArray[np.float64],
-    n_runs: int,
-    whole: bool,
-) -> NDArray[np.float64]:
+    indptr: Ints, columns: Int32s, weight: Floats, run: Int32s, shares: Floats, n_runs: int, whole: bool
+) -> Floats:
     """(R,) of each run the weight that is left, or the `whole` weight wherever something is."""
     added = np.zeros(n_runs)
     for p in range(len(weight)):

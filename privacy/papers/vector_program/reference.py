@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from privacy.errors import SolverFailed
 from privacy.join_tuples import CompactJoinTuples
+from privacy.units import Floats
 
 
 def _shapes_only() -> np.errstate:
@@ -94,7 +94,7 @@ def _vectors(load: tuple[int, csr_array], left: Any) -> Any:
 
 def _matrices(
     tuples: CompactJoinTuples, release: int, tau: int
-) -> tuple[NDArray[np.float64], csr_array, list[tuple[int, csr_array]]]:
+) -> tuple[Floats, csr_array, list[tuple[int, csr_array]]]:
     """Weights in multiples of tau, (m, n) who owns what, and per number of groups k the (k n_k, m) loads of units."""
     m, weights = len(tuples.group), tuples.weights[release] / tau
     owned = csr_array((np.ones(len(tuples.units)), tuples.units, tuples.indptr), (m, tuples.n_units))

@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter, SolverFailed
 from privacy.join_tuples import CompactJoinTuples, Private
@@ -20,7 +19,7 @@ from privacy.papers.vector_program.cutting_planes import CoreSearch
 from privacy.papers.vector_program.norms import Removal, SquaredNorms, squared_norms, truncated_sums
 from privacy.papers.vector_program.patterns import build_core, loads_at
 from privacy.truncation.control import QUIET, Control
-from privacy.units import MAX_UNITS
+from privacy.units import MAX_UNITS, Bools, Floats, Ints
 
 _SAMPLE = 1 << 18
 """Tuples that are looked at; fewer find the same units, but their multipliers prove less."""
@@ -46,19 +45,17 @@ class Pilot(Private):
       sample: the search on the sample, whose shares and multipliers may already prove enough; None without one.
     """
 
-    columns: NDArray[np.int64]
-    guess: NDArray[np.float64]
+    columns: Ints
+    guess: Floats
     sample: CoreSearch | None = None
 
 
-def everybody(over: NDArray[np.bool_]) -> Pilot:
+def everybody(over: Bools) -> Pilot:
     """Every unit over the threshold, and every tuple: what a pilot falls back to, and small instances begin with."""
     return Pilot(np.flatnonzero(over), np.zeros(len(over)))
 
 
-def pilot(
-    tuples: CompactJoinTuples, release: int, over: NDArray[np.bool_], tau: int, control: Control = QUIET
-) -> Pilot:
+def pilot(tuples: CompactJoinTuples, release: int, over: Bools, tau: int, control: Control = QUIET) -> Pilot:
     """Solve a sample roughly, with the threshold scaled down alike. A function of its arguments: the stride is fixed.
 
     Raises: Cancelled.
@@ -252,9 +249,9 @@ class Search:
 class _Measured(Private):
     """Feasible shares (n_units,), a lower bound on E in steps, and which units are too long or would help."""
 
-    shares: NDArray[np.float64]
+    shares: Floats
     lower: int
-    matters: NDArray[np.bool_]
+    matters: Bools
 
 
 GAP_BITS = 13
@@ -306,7 +303,7 @@ class VectorInstance(Private):
         """(d,) what is left of each group at tau: exact integers in 2^-SHARE_BITS units. See truncated_sums."""
         return truncated_sums(self._tuples, self._release, self.removal(tau).shares)
 
-    def select(self, ladder: Ladder, stop: NDArray[np.int64]) -> int | None:
+    def select(self, ladder: Ladder, stop: Ints) -> int | None:
         """The first rung whose `removed` is at most its stop value, or None: what a sparse vector's scan returns.
 
         The same as calling `removal` at every rung, but only rungs that bounds leave open are searched, from the

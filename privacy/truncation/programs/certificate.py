@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.units import MAX_UNITS, exact_sum, from_halves
-
-Ints = NDArray[np.int64]
+from privacy.units import MAX_UNITS, Floats, Ints, exact_sum, from_halves
 
 _SAFE = 1.0 - 2.0**-48
 """Shrinks a ratio by more than the rounding of the few float operations around it."""
@@ -175,7 +173,7 @@ class Certificate(Private):
         return -(-self.upper >> (self.bits + halvings))
 
 
-def certify(program: PreparedProgram, x: NDArray[np.float64], y: NDArray[np.float64]) -> Certificate:
+def certify(program: PreparedProgram, x: Floats, y: Floats) -> Certificate:
     """Recompute both bounds from a solver's point.
 
     Args:
@@ -193,12 +191,12 @@ def certify(program: PreparedProgram, x: NDArray[np.float64], y: NDArray[np.floa
     return Certificate(_primal_value(fine, given, dual), _dual_bound(fine, dual), bits)
 
 
-def _within(values: NDArray[np.float64], most: float) -> NDArray[np.float64]:
+def _within(values: Floats, most: float) -> Floats:
     """Values in [0, most]; what is no number is nothing."""
     return np.clip(np.nan_to_num(values, nan=0.0, posinf=most, neginf=0.0), 0.0, most)
 
 
-def _primal_value(program: PreparedProgram, given: NDArray[np.float64], dual: NDArray[np.int64]) -> int:
+def _primal_value(program: PreparedProgram, given: Floats, dual: Ints) -> int:
     """What a feasible point near the given one, in units, is worth: cut, then filled, first where the dual pays."""
     incidence = program.incidence
     x = np.minimum(np.floor(given).astype(np.int64), program.weights)
@@ -209,7 +207,7 @@ def _primal_value(program: PreparedProgram, given: NDArray[np.float64], dual: ND
     return exact_sum(x)
 
 
-def _dual_bound(program: PreparedProgram, dual: NDArray[np.int64]) -> int:
+def _dual_bound(program: PreparedProgram, dual: Ints) -> int:
     """The bound of this module's docstring at dual / 2^_DUAL_BITS, rounded up."""
     incidence = program.incidence
     total = np.zeros(2, np.uint64)

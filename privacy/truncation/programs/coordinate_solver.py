@@ -11,15 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.kernel import kernel
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.programs.first_order_solver import Places, Table
 from privacy.truncation.programs.program import Point, PreparedProgram
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from privacy.units import Floats, Ints
 
 PRICE, PENALTY = range(2)
 """Columns of `units`, side by side, so that one line of the cache brings both."""

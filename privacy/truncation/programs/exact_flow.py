@@ -42,7 +42,7 @@ from privacy.truncation.programs.max_flow import (
     read_flow,
 )
 from privacy.truncation.programs.program import PreparedProgram
-from privacy.units import exact_sum, saturating_add, saturating_sums
+from privacy.units import Bools, Int32s, Ints, exact_sum, saturating_add, saturating_sums
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,16 +55,16 @@ class Pairs(Private):
       caps: (n,) int64 in [0, 2^62).
     """
 
-    first: NDArray[np.int32]
-    second: NDArray[np.int32]
-    weights: NDArray[np.int64]
-    caps: NDArray[np.int64]
+    first: Int32s
+    second: Int32s
+    weights: Ints
+    caps: Ints
 
-    def loads(self) -> NDArray[np.int64]:
+    def loads(self) -> Ints:
         """(n,) total weight of each member's pairs, saturating at 2^62."""
         return self.totals(self.weights, self.weights)
 
-    def totals(self, of_first: NDArray[np.int64], of_second: NDArray[np.int64]) -> NDArray[np.int64]:
+    def totals(self, of_first: Ints, of_second: Ints) -> Ints:
         """(n,) per member, what its pairs hold for it, each in [0, 2^62]: exact, saturating at 2^62."""
         n = len(self.caps)
         return saturating_add(saturating_sums(self.first, of_first, n), saturating_sums(self.second, of_second, n))
@@ -113,13 +113,13 @@ class Peeling(NamedTuple):
       queue: (n,) int32 members that left OPEN and whose pairs are still to be decided.
     """
 
-    weights: NDArray[np.int64]
-    x: NDArray[np.int64]
-    done: NDArray[np.bool_]
-    spare: NDArray[np.int64]
-    load: NDArray[np.int64]
+    weights: Ints
+    x: Ints
+    done: Bools
+    spare: Ints
+    load: Ints
     role: NDArray[np.int8]
-    queue: NDArray[np.int32]
+    queue: Int32s
 
 
 @kernel
@@ -132,7 +132,7 @@ def peel(graph: Neighbours, state: Peeling) -> None:
 
 
 @kernel
-def guess(graph: Neighbours, state: Peeling, order: NDArray[np.int64]) -> None:
+def guess(graph: Neighbours, state: Peeling, order: Ints) -> None:
     """Fill the open members in this order, each followed by the exact steps that it allows.
 
     Cost: linear but for a sort of the neighbours of each member.
@@ -152,7 +152,7 @@ def guess(graph: Neighbours, state: Peeling, order: NDArray[np.int64]) -> None:
 
 
 @kernel
-def _by_need(graph: Neighbours, state: Peeling, u: int) -> NDArray[np.int64]:
+def _by_need(graph: Neighbours, state: Peeling, u: int) -> Ints:
     """The undecided slots of a member, those first whose other end misses the least to be slack."""
     slots = np.empty(graph.start[u + 1] - graph.start[u], np.int64)
     missing = np.empty(len(slots), np.int64)
@@ -219,10 +219,10 @@ class FlowAndCut(Private):
       left_cut, right_cut: (n,) bool whether the cut pays for the left, the right copy of a member.
     """
 
-    forward: NDArray[np.int64]
-    backward: NDArray[np.int64]
-    left_cut: NDArray[np.bool_]
-    right_cut: NDArray[np.bool_]
+    forward: Ints
+    backward: Ints
+    left_cut: Bools
+    right_cut: Bools
 
 
 def proved(pairs: Pairs, claim: FlowAndCut) -> Certificate:
@@ -325,7 +325,7 @@ def _with_core(pairs: Pairs, state: Peeling, decided: FlowAndCut, control: Contr
     )
 
 
-def _guess(graph: Neighbours, state: Peeling, members: NDArray[np.int64], control: Control) -> None:
+def _guess(graph: Neighbours, state: Peeling, members: Ints, control: Control) -> None:
     """Fill all members, those first that miss the least to be slack."""
     order = members[np.argsort((state.load - state.spare)[members], kind="stable")]
     for start in range(0, len(order), _GUESSES):

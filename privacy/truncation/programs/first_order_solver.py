@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from privacy.kernel import kernel
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.programs.program import Point, PreparedProgram
+from privacy.units import Floats
 
-Floats = NDArray[np.float64]
 Table = NDArray[np.uint32]
 """(m, K) owners of each tuple, n (nobody) where it has fewer; unsigned, so that no index is tested for its sign."""
 

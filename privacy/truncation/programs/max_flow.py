@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.kernel import kernel
+from privacy.units import Bools, Int32s, Ints
 
 
 class Neighbours(NamedTuple):
@@ -37,16 +38,14 @@ class Neighbours(NamedTuple):
       twin: (2 m,) int32 the slot of the same pair at the other end.
     """
 
-    start: NDArray[np.int64]
-    other: NDArray[np.int32]
-    pair: NDArray[np.int32]
-    twin: NDArray[np.int32]
+    start: Ints
+    other: Int32s
+    pair: Int32s
+    twin: Int32s
 
 
 @kernel
-def neighbours(
-    first: NDArray[np.int32], second: NDArray[np.int32], left_out: NDArray[np.bool_], n: int
-) -> Neighbours:
+def neighbours(first: Int32s, second: Int32s, left_out: Bools, n: int) -> Neighbours:
     """The graph of the pairs that are not left out, over n members.
 
     Needs fewer than 2^30 pairs, so that a slot fits an int32. Cost: linear.
@@ -96,23 +95,21 @@ class Cover(NamedTuple):
       path: (2 n,) int64 work space.
     """
 
-    capacity: NDArray[np.int64]
-    out: NDArray[np.int64]
-    into: NDArray[np.int64]
-    left_spare: NDArray[np.int64]
-    right_spare: NDArray[np.int64]
-    left_level: NDArray[np.int32]
-    right_level: NDArray[np.int32]
-    left_next: NDArray[np.int64]
-    right_next: NDArray[np.int64]
-    sinks: NDArray[np.int32]
-    queue: NDArray[np.int32]
-    path: NDArray[np.int64]
+    capacity: Ints
+    out: Ints
+    into: Ints
+    left_spare: Ints
+    right_spare: Ints
+    left_level: Int32s
+    right_level: Int32s
+    left_next: Ints
+    right_next: Ints
+    sinks: Int32s
+    queue: Int32s
+    path: Ints
 
 
-def double_cover(
-    graph: Neighbours, weights: NDArray[np.int64], x: NDArray[np.int64], spare: NDArray[np.int64]
-) -> tuple[Cover, NDArray[np.int8]]:
+def double_cover(graph: Neighbours, weights: Ints, x: Ints, spare: Ints) -> tuple[Cover, NDArray[np.int8]]:
     """The cover that carries x in both directions, and the side of every member.
 
     Args:
@@ -168,12 +165,7 @@ def sides(graph: Neighbours, n: int) -> NDArray[np.int8]:
 
 @kernel
 def read_flow(
-    graph: Neighbours,
-    cover: Cover,
-    side: NDArray[np.int8],
-    first: NDArray[np.int32],
-    forward: NDArray[np.int64],
-    backward: NDArray[np.int64],
+    graph: Neighbours, cover: Cover, side: NDArray[np.int8], first: Int32s, forward: Ints, backward: Ints
 ) -> None:
     """Write the flow of each pair of the graph from its first member, and from its second; an idle copy repeats
     the other one.
@@ -187,7 +179,7 @@ def read_flow(
                 backward[graph.pair[p]] = amount
 
 
-def read_cut(cover: Cover, side: NDArray[np.int8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def read_cut(cover: Cover, side: NDArray[np.int8]) -> tuple[Bools, Bools]:
     """(n,) which left and which right copies a minimum cut pays for; an idle copy repeats the other one."""
     left, right = cover.left_level < 0, cover.right_level >= 0
     return np.where(side == RIGHT, right, left), np.where(side == LEFT, left, right)
@@ -233,14 +225,7 @@ def layers(graph: Neighbours, flow: Cover) -> int:
 
 @kernel
 def _reach(
-    graph: Neighbours,
-    flow: Cover,
-    carried: NDArray[np.int64],
-    room: bool,
-    level: NDArray[np.int32],
-    at: int,
-    first: int,
-    last: int,
+    graph: Neighbours, flow: Cover, carried: Ints, room: bool, level: Int32s, at: int, first: int, last: int
 ) -> int:
     """Queue the copies on the other side that the queued ones of this side reach, and set their level.
 

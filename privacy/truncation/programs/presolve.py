@@ -16,9 +16,7 @@ from privacy.kernel import kernel
 from privacy.truncation.codes import radix_sort, row_type
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.programs.program import Incidence, PreparedProgram
-from privacy.units import MAX_UNITS, exact_sum
-
-Ints = NDArray[np.int64]
+from privacy.units import MAX_UNITS, Bools, Ints, exact_sum
 
 _LOW_BITS = 31
 _LOW = (1 << _LOW_BITS) - 1
@@ -39,7 +37,7 @@ def clip_and_load(indptr: Ints, units: Ints, weights: Ints, caps: Ints, load: In
 
 
 @kernel
-def drop_dominated(indptr: Ints, units: Ints, caps: Ints, degree: Ints, binding: NDArray[np.bool_]) -> None:
+def drop_dominated(indptr: Ints, units: Ints, caps: Ints, degree: Ints, binding: Bools) -> None:
     """In place: a unit never binds when all its tuples share another binding unit whose cap is no larger.
 
     Of two units with the same tuples and caps the first stays. Domination is transitive, so that all the
@@ -110,14 +108,7 @@ def ascends(indptr: Ints, units: Ints) -> bool:
 
 @kernel
 def keep_contested(
-    indptr: Ints,
-    units: Ints,
-    weights: Ints,
-    binding: NDArray[np.bool_],
-    caps: Ints,
-    wanted: Ints,
-    free: Ints,
-    shortened: NDArray[np.bool_],
+    indptr: Ints, units: Ints, weights: Ints, binding: Bools, caps: Ints, wanted: Ints, free: Ints, shortened: Bools
 ) -> tuple[int, int]:
     """In place: keep the binding units of the tuples that have two or more, sorted; count the others.
 
@@ -164,7 +155,7 @@ def keep_contested(
 
 
 @kernel
-def merge_equal(indptr: Ints, units: Ints, weights: Ints, may_equal: NDArray[np.bool_]) -> tuple[int, int]:
+def merge_equal(indptr: Ints, units: Ints, weights: Ints, may_equal: Bools) -> tuple[int, int]:
     """In place: equal unit sets (sorted) become one tuple with the summed weight, saturating, at the first place.
 
     Args:
@@ -262,7 +253,7 @@ def pairs_and_rest(program: PreparedProgram) -> tuple[PreparedProgram | None, Pr
     return _part(program, ~of_rest), _part(program, of_rest)
 
 
-def _part(program: PreparedProgram, rows: NDArray[np.bool_]) -> PreparedProgram:
+def _part(program: PreparedProgram, rows: Bools) -> PreparedProgram:
     """The tuples of some components, their units numbered afresh."""
     incidence = program.incidence
     units = incidence.units[np.repeat(rows, incidence.owners)]
@@ -275,7 +266,7 @@ def _part(program: PreparedProgram, rows: NDArray[np.bool_]) -> PreparedProgram:
 
 
 @kernel
-def _crowded(indptr: Ints, units: Ints, n_units: int) -> NDArray[np.bool_]:
+def _crowded(indptr: Ints, units: Ints, n_units: int) -> Bools:
     """(n,) whether the component of each unit has a tuple with three owners or more. Union-find with halving."""
     parent = np.arange(n_units)
     for t in range(len(indptr) - 1):
@@ -410,7 +401,7 @@ class _Work:
         )
 
 
-def _order(indptr: NDArray[np.int64], units: NDArray[np.int64], n_units: int) -> NDArray[np.integer]:
+def _order(indptr: Ints, units: Ints, n_units: int) -> NDArray[np.integer]:
     """The permutation that sorts tuples by their units, shorter sets first where one begins the other."""
     count, width = len(indptr) - 1, int(np.diff(indptr).max())
     in_one_key = max(1, int(_KEY_BITS // np.log2(n_units + 1)))  # nobody is a number too

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.truncation.control import QUIET, Control
-from privacy.units import MAX_UNITS, saturating_sums
+from privacy.units import MAX_UNITS, Floats, Ints, saturating_sums
 
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -32,8 +32,8 @@ class Incidence(Private):
       n_units: n.
     """
 
-    indptr: NDArray[np.int64]
-    units: NDArray[np.int64]
+    indptr: Ints
+    units: Ints
     n_units: int
 
     @property
@@ -42,21 +42,21 @@ class Incidence(Private):
         return len(self.indptr) - 1
 
     @cached_property
-    def owners(self) -> NDArray[np.int64]:
+    def owners(self) -> Ints:
         """(m,) owners per tuple."""
         return np.diff(self.indptr)
 
     @cached_property
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> Ints:
         """(nnz,) the tuple of each CSR entry."""
         return np.repeat(np.arange(self.n_rows), self.owners)
 
     @cached_property
-    def degrees(self) -> NDArray[np.int64]:
+    def degrees(self) -> Ints:
         """(n,) tuples per unit."""
         return np.bincount(self.units, minlength=self.n_units)
 
-    def unit_sums(self, row_values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def unit_sums(self, row_values: Ints) -> Ints:
         """(n,) total over each unit's tuples of values in [0, MAX_UNITS]; exact, saturating at MAX_UNITS.
 
         Cost: one pass over the owners when no total can overflow, saturating_sums otherwise.
@@ -69,15 +69,13 @@ class Incidence(Private):
         """(m,) the smallest value among each tuple's units."""
         return _row_min(self.indptr, self.units, unit_values)
 
-    def row_sums(self, unit_values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def row_sums(self, unit_values: Ints) -> Ints:
         """(m,) total over each tuple's units; the caller rules out overflow."""
         return _row_sums(self.indptr, self.units, unit_values)
 
 
 @kernel
-def _unit_sums(
-    indptr: NDArray[np.int64], units: NDArray[np.int64], row_values: NDArray[np.int64], n_units: int
-) -> NDArray[np.int64]:
+def _unit_sums(indptr: Ints, units: Ints, row_values: Ints, n_units: int) -> Ints:
     """See Incidence.unit_sums; the caller rules out overflow."""
     sums = np.zeros(n_units, np.int64)
     for row in range(len(indptr) - 1):
@@ -87,7 +85,7 @@ def _unit_sums(
 
 
 @kernel
-def _row_min(indptr: NDArray[np.int64], units: NDArray[np.int64], unit_values: NDArray[Number]) -> NDArray[Number]:
+def _row_min(indptr: Ints, units: Ints, unit_values: NDArray[Number]) -> NDArray[Number]:
     """See Incidence.row_min."""
     least = np.empty(len(indptr) - 1, unit_values.dtype)
     for row in range(len(least)):
@@ -98,9 +96,7 @@ def _row_min(indptr: NDArray[np.int64], units: NDArray[np.int64], unit_values: N
 
 
 @kernel
-def _row_sums(
-    indptr: NDArray[np.int64], units: NDArray[np.int64], unit_values: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _row_sums(indptr: Ints, units: Ints, unit_values: Ints) -> Ints:
     """See Incidence.row_sums."""
     sums = np.zeros(len(indptr) - 1, np.int64)
     for row in range(len(sums)):
@@ -109,7 +105,7 @@ def _row_sums(
     return sums
 
 
-def fair_share(incidence: Incidence, wanted: NDArray[np.int64], spare: NDArray[np.int64]) -> NDArray[np.int64]:
+def fair_share(incidence: Incidence, wanted: Ints, spare: Ints) -> Ints:
     """Give tuple t floor(wanted_t * min over its units of min(1, spare_u / asked_u)): feasible by construction.
 
     Args:
@@ -126,7 +122,7 @@ _SAFE = 1.0 - 2.0**-48
 """Shrinks a ratio by more than the rounding of the few float operations around it."""
 
 
-def shrink_ratio(asked: NDArray[np.int64], spare: NDArray[np.int64]) -> NDArray[np.float64]:
+def shrink_ratio(asked: Ints, spare: Ints) -> Floats:
     """What fraction of its demand each unit can grant; nothing when the demand is saturated, so unknown."""
     ratio = np.minimum(spare / np.maximum(asked, 1) * _SAFE, 1.0)
     ratio[asked <= spare] = 1.0
@@ -144,21 +140,21 @@ class PreparedProgram(Private):
       caps: (n,) int64, 0 <= c < MAX_UNITS.
     """
 
-    weights: NDArray[np.int64]
+    weights: Ints
     incidence: Incidence
-    caps: NDArray[np.int64]
+    caps: Ints
 
     @property
     def scale(self) -> int:
         """The most that any tuple can count: dividing by it gives the solver variables of size one."""
         return min(int(self.weights.max(initial=1)), int(self.caps.max(initial=1)))
 
-    def scaled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def scaled(self) -> tuple[Floats, Floats]:
         """Weights and caps divided by `scale`, as floats for a solver."""
         return self.weights / self.scale, self.caps / self.scale
 
 
-Point = tuple[NDArray[np.float64], NDArray[np.float64]]
+Point = tuple[Floats, Floats]
 """x: (m,) in multiples of the program's scale; y: (n,) duals of the unit constraints, dimensionless."""
 
 
