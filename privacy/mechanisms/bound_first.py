@@ -124,10 +124,8 @@ class BoundFirst(Pure):
     instead of the sensitivity.
 
     Attributes:
-      epsilon: for all groups together, > 0.
+      epsilon, groups_per_unit, gap: as of `Fixed`.
       bound: Delta, from 1 to 2^32: how many join tuples, of the normalised weight 1 at most, a unit has at most.
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      gap: eta; the solver's constant relative gap.
       ladder: the thresholds that are chosen from where the sum is small.
       monotone, nested: as of `Gem`.
       solver: which truncates.
@@ -179,7 +177,6 @@ class BoundFirst(Pure):
         """Test every group, truncate and release it.
 
         Returns: one noisy value per group; each interval covers the truncated answer at its tau.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
         Cost: linear in m where the bound is good enough; else that of `Gem`.
         """
         return self.release_sum(TuplesOfSum(tuples, row, self.gap, control, self.solver), entropy)

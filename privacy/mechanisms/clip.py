@@ -46,10 +46,10 @@ class Clip(OfBudget):
     Source: privacy.md section 5.
 
     Attributes:
-      budget: for all groups together.
       ladder: the thresholds.
+      confidence: as of `Fixed`.
+      budget: for all groups together.
       selection: how tau is chosen; its split is a share of epsilon, or of rho.
-      confidence: of each group's interval, over the release noise, in (0, 1).
       charge: >= 0, how many times a threshold's noise counts in its score.
       less: the row of the weights that is taken off, where units add with either sign; None where none does.
     """
@@ -80,7 +80,6 @@ class Clip(OfBudget):
         Args:
           tuples: m join tuples of one owner position in G groups.
         Returns: the noisy values; each interval covers the group's sum of scaled entries.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; Cancelled.
         Cost: linear in m, three passes over the units, some hundred draws and one per group.
         """
         vectors = UnitVectors.of_sum(tuples, row, self.less, euclidean=self.euclidean)

@@ -76,7 +76,6 @@ class Fixed(Pure):
         """Release one noisy value per group.
 
         Returns: the noisy values; each interval covers the truncated answer.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
         Cost: G draws, and the solves that the bounds leave open.
         """
         check_answer(answer, self.ladder, self.gap)
@@ -139,14 +138,11 @@ class Gem(OfBudget):
     Source: privacy.md section 4; group_lp of section 5; amplification of section 3.
 
     Attributes:
-      budget: for all groups together.
-      groups_per_unit: L0, or None when only the number of groups bounds it. More than that many groups count
-        as all of them.
-      gap: eta; the solver's constant relative gap.
+      groups_per_unit, gap, confidence: as of `Fixed`.
       ladder: the thresholds.
+      budget: for all groups together.
       selection: how the threshold is chosen; its split is a share of epsilon, or of rho.
       c: >= 0, how many times the mean noise at a threshold counts in its score; 1 as published.
-      confidence: of the interval, over the release noise, in (0, 1).
       sample: how the tuples were sampled, if amplification of pure privacy is claimed; the budgets are then the
         largest whose joint loss is the same charge.
       monotone: a unit that comes adds to the truncated sum at every threshold, or nothing; scores are then less

@@ -80,7 +80,6 @@ class GroupLp:
         """Truncate every group and release it.
 
         Returns: one noisy value per group; each interval covers the truncated answer at its tau.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed; Cancelled.
         Cost: linear in m and G L^2, and the programs of the thresholds that can still be chosen.
         """
         capacities = self.capacities(tuples.n_groups)

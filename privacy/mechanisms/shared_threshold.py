@@ -136,12 +136,10 @@ class SharedThreshold(OfBudget):
     Source: privacy.md sections 4 and 5; the sum in `SummedAnswer`.
 
     Attributes:
-      budget: for all groups together.
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      gap: eta; the solver's constant relative gap.
+      groups_per_unit, gap, confidence: as of `Fixed`.
       ladder: the thresholds.
+      budget: for all groups together.
       selection: how the threshold is chosen; its split is a share of epsilon, or of rho.
-      confidence: of each group's interval, over the release noise, in (0, 1).
       nested: does a unit add min(tau, load) to each group, as where every tuple has one owner? Thresholds are then
         scored by how many units exceed them (`ExceedanceScores`), in all groups together.
     """
@@ -164,7 +162,6 @@ class SharedThreshold(OfBudget):
         """Release one noisy value per group.
 
         Returns: the noisy values; each interval covers the truncated answer at the one tau.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
         Cost: a few dozen draws and one per group, and every group's value at the thresholds that may be chosen.
         """
         check_answer(answer, self.ladder, self.gap)

@@ -201,10 +201,8 @@ class S4S(SampleRace):
     Source: Algorithm 2 of DP-S4S (SIGMOD 2026).
 
     Attributes:
-      epsilon: for all groups together, > 0.
+      epsilon, groups_per_unit, gap: as of `Fixed`.
       tuples_per_unit: Delta >= 1, a public bound on the join tuples of one unit; it decides which thresholds race.
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      gap: eta; the solver's constant relative gap.
       sample: how the tuples were sampled, if amplification is claimed.
       published: budgets as Algorithm 2 prints them.
       beta: in (0, 1); the output is above the sample's answer with probability beta / 6 at most.

@@ -33,11 +33,8 @@ class LaplaceGlobal(Pure):
     Source: lemma 3.4 of Fang and Yi (SIGMOD 2024); lemma 2.3 of DP-S4S (SIGMOD 2026).
 
     Attributes:
-      epsilon: for all groups together, > 0.
+      epsilon, groups_per_unit, gap, confidence: as of `Fixed`.
       global_sensitivity: GS, a public bound in normalised weight, in [2^-20, 2^32].
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      gap: eta; the solver's constant relative gap.
-      confidence: of the interval, over the release noise, in (0, 1).
     """
 
     epsilon: float
@@ -66,7 +63,6 @@ class LaplaceGlobal(Pure):
         """Release one noisy value per group.
 
         Returns: the noisy values; tau is the global sensitivity, and each interval covers the truncated answer.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
         Cost: G draws, and the solves that the bounds leave open.
         """
         check_answer(answer, self.ladder, self.gap)

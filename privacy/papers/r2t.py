@@ -153,11 +153,9 @@ class R2T(Pure):
     Source: Dong, Fang, Yi, Tao, Machanavajjhala (SIGMOD 2022); section 2.3 of the DP-S4S paper (SIGMOD 2026).
 
     Attributes:
-      epsilon: for all groups together, > 0.
+      epsilon, groups_per_unit, gap: as of `Fixed`.
       global_sensitivity: a public bound on what one unit adds to the answer, in normalised weight, in (0, 2^32].
         It decides which thresholds race; if it is too small the answer is biased, not less private.
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      gap: eta; the solver's constant relative gap.
       confidence: 1 - beta / 2, in [1/2, 1).
       base: b > 1, exact; the paper's is 2. A larger one has fewer releases, each with less noise, and coarser
         thresholds.
