@@ -45,14 +45,13 @@ from planner.expand_views import expanded
 from planner.group_domains.day_conditions import day_columns
 from planner.parsing.explain import explained
 from planner.parsing.parse import Statement, private_select, read_of
-from planner.parsing.query_syntax import check_syntax
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
 from planner.planning.person_tables import with_person_tables
 from planner.policy.policy import Policy
 from planner.public.bind import bind_public
 from planner.public.relation import PublicQuery, PublicStatement
-from planner.public.route import check_public_grammar, names_private_table
+from planner.public.route import check_public, names_private_table
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
 from planner.sensitivity.provenance import provenance
@@ -803,8 +802,7 @@ class Pipeline:
         return names_private_table(statement.tree, self.schema, self.policy, request.search_path)
 
     def _public_query(self, request: QueryRequest, statement: Statement) -> tuple[PublicQuery, PublicStatement]:
-        check_public_grammar(statement.tree, statement.tokens)
-        check_syntax(statement.lexemes)
+        check_public(statement)
         tree = substitute(statement.tree, request.parameters)
         query = bind_public(tree, self.schema, self.policy, self.clock(), request.search_path, request.zone)
         return query, write_public(query, dialect=self.backend.dialect)

@@ -18,7 +18,7 @@ from sqlglot.tokenizer_core import Token
 
 from planner.errors import UnsupportedSQL
 from planner.expressions import functions
-from planner.parsing.lexer import DOCUMENT_HINT, DOCUMENT_OPERATORS
+from planner.parsing.lexer import DOCUMENT_HINT, DOCUMENT_OPERATORS, RESERVED
 from planner.parsing.postgres_parser import function_name, operator_token
 from planner.sql.trees import holds, nodes, position_of, preorder
 
@@ -363,6 +363,10 @@ def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]])
     """A part of a construct that its row of the table does not name."""
     if isinstance(node, exp.Dot) and not isinstance(node.parent, exp.DataType):  # it names a type's schema, too
         return unknown_construct(node)
+    if isinstance(node, exp.Identifier) and _is_keyword(node):
+        return f"the keyword {node.name.upper()}", f'a column or table of that name is written "{node.name}"', node
+    if isinstance(node, exp.In) and not (node.expressions or node.args.get("query")):
+        return "IN without values", "write IN (value, ...)", node
     allowed = table[type(node)]
     for part, value in node.args.items():
         if value and part not in allowed:
@@ -371,6 +375,13 @@ def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]])
             name, hint = _SORTED if inside else _PARTS.get(part, ("what stands here", None))
             return name, hint, inner if isinstance(inner, exp.Expr) else node
     return None
+
+
+def _is_keyword(name: exp.Identifier) -> bool:
+    """Does PostgreSQL reserve the word that names a table or a column here, as USER, which is a function there?"""
+    around = name.parent
+    named = isinstance(around, exp.Table) or (isinstance(around, exp.Column) and around.args.get("table") is None)
+    return named and not name.args.get("quoted") and name.name.upper() in RESERVED
 
 
 def _in_from(node: exp.Expr) -> bool:

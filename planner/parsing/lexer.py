@@ -1,13 +1,8 @@
 """SQL text to lexemes, as PostgreSQL's scanner cuts it; whoever looks into SQL text begins here.
 
-PostgreSQL's keywords by what they may name, from `pg_get_keywords()` of version 18.
-
-The SQL scanner: a text to its pieces, as PostgreSQL's scanner cuts it. Whoever looks into SQL text begins here.
-
-Strings are as under `standard_conforming_strings = on`: a backslash means something in E'...' alone. Comments nest;
-a dollar quote ends with its own tag.
-
-The lexer: the scanner's pieces to lexemes of the grammar; what PostgreSQL's scanner refuses is refused here.
+`scan` cuts any text to pieces and never refuses one. `lex` makes lexemes of them, and refuses what PostgreSQL's
+scanner refuses. Strings are as under `standard_conforming_strings = on`: a backslash means something in E'...' alone.
+Comments nest; a dollar quote ends with its own tag. The keywords are those of `pg_get_keywords()` of version 18.
 """
 
 from __future__ import annotations
@@ -39,22 +34,6 @@ AUTHORIZATION BINARY COLLATION CONCURRENTLY CROSS CURRENT_SCHEMA FREEZE FULL ILI
 LIKE NATURAL NOTNULL OUTER OVERLAPS RIGHT SIMILAR TABLESAMPLE VERBOSE
 """)
 """Name functions and types, but no table and no column."""
-
-COLUMNS_ONLY = _words("""
-BETWEEN BIGINT BIT BOOLEAN CHAR CHARACTER COALESCE DEC DECIMAL EXISTS EXTRACT FLOAT GREATEST GROUPING INOUT INT
-INTEGER INTERVAL JSON JSON_ARRAY JSON_ARRAYAGG JSON_EXISTS JSON_OBJECT JSON_OBJECTAGG JSON_QUERY JSON_SCALAR
-JSON_SERIALIZE JSON_TABLE JSON_VALUE LEAST MERGE_ACTION NATIONAL NCHAR NONE NORMALIZE NULLIF NUMERIC OUT OVERLAY
-POSITION PRECISION REAL ROW SETOF SMALLINT SUBSTRING TIME TIMESTAMP TREAT TRIM VALUES VARCHAR XMLATTRIBUTES
-XMLCONCAT XMLELEMENT XMLEXISTS XMLFOREST XMLNAMESPACES XMLPARSE XMLPI XMLROOT XMLSERIALIZE XMLTABLE
-""")
-"""Name tables and columns, but no function: where one stands before a parenthesis, the grammar has a rule for it."""
-
-NEED_AS = _words("""
-ARRAY AS CHAR CHARACTER CREATE DAY EXCEPT FETCH FILTER FOR FROM GRANT GROUP HAVING HOUR INTERSECT INTO ISNULL
-LIMIT MINUTE MONTH NOTNULL OFFSET ON ORDER OVER OVERLAPS PRECISION RETURNING SECOND TO UNION VARYING WHERE
-WINDOW WITH WITHIN WITHOUT YEAR
-""")
-"""Name a column of the answer after AS only."""
 
 
 class Kind(StrEnum):
@@ -231,7 +210,7 @@ DOCUMENT_HINT = (
 )
 
 _WRITTEN = frozenset({"+", "-", "*", "/", "%", "^", "||", "=", "<", ">", "<=", ">=", "<>", "!=", "=>"})
-_NAMED_LATER = frozenset({"~", "~*", "!~", "!~*", "~~", "~~*", "@>", "<@", "->", "->>", "&", "|", "<<", ">>", "@"})
+_NAMED_LATER = frozenset({"~", "~*", "!~", "!~*", "~~", "~~*", "@>", "<@", "->", "->>", "&", "|", "<<", ">>"})
 _INSTEAD = {
     "==": "write =",
     "&&": "write AND",
@@ -306,6 +285,8 @@ def _operator(text: str, start: int) -> Lexeme:
     if text not in _WRITTEN and text not in _NAMED_LATER:
         if text in DOCUMENT_OPERATORS:
             raise UnsupportedSQL(f"the operator {text} is not supported", hint=DOCUMENT_HINT, position=start + 1)
+        if text == "@":  # which the parser library takes for the sign of a placeholder
+            raise UnsupportedSQL("the operator @ is not supported", hint="write abs(x)", position=start + 1)
         hint = _INSTEAD.get(text) or _INSTEAD.get(text[0])
         raise InvalidSyntax(f"there is no operator {text}", hint=hint, position=start + 1)
     return Lexeme(text, text, start)

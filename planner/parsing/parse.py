@@ -21,7 +21,6 @@ from planner.limits import check_depth, check_length, check_nesting
 from planner.parsing.grammar import check_grammar
 from planner.parsing.lexer import Lexeme, lex, scan
 from planner.parsing.postgres_parser import mark_keywords, postgres_parser, tokens_of
-from planner.parsing.query_syntax import check_syntax
 from planner.parsing.spellings import (
     check_row_counts,
     constant_subqueries,
@@ -32,6 +31,7 @@ from planner.parsing.spellings import (
     written_moments,
     written_tables,
 )
+from planner.parsing.syntax import check_syntax
 from planner.sql.trees import fold, nodes
 
 WRITES_IN_WITH = frozenset({"DELETE", "INSERT", "MERGE", "UPDATE"})
@@ -92,12 +92,12 @@ class Statement:
     Attributes:
       tree: a SELECT, or a set operation over some.
       tokens: its words and signs, to point at.
-      lexemes: the same as PostgreSQL's scanner has them, for `planner.parsing.query_syntax.check_syntax`.
+      sql: the text, for `planner.parsing.syntax.check_syntax`.
     """
 
     tree: exp.Query
     tokens: list[Token]
-    lexemes: list[Lexeme]
+    sql: str
 
 
 def parse(sql: str) -> exp.Select:
@@ -121,7 +121,7 @@ def private_select(statement: Statement) -> exp.Select:
     if not isinstance(select, exp.Select):
         raise _no_select(statement.tokens)
     check_grammar(select, statement.tokens)
-    check_syntax(statement.lexemes)
+    check_syntax(statement.sql)
     return select
 
 
@@ -135,20 +135,19 @@ def read(sql: str) -> Statement:
     """
     check_length(sql)
     _check_characters(sql)
-    lexemes = _lexemes(sql)
-    tokens = _tokens(lexemes)
+    tokens = _tokens(_lexemes(sql))
     check_nesting(tokens)
     _check_words(tokens, sql)
     if "LIMIT" in sql.upper():
         _check_limits(tokens)
-    tree = _query(sql, tokens, lexemes)
+    tree = _query(sql, tokens)
     if "%" in sql and tree.find(exp.Placeholder) is not None:  # `%s` of some drivers
-        check_syntax(lexemes)
+        check_syntax(sql)
     check_depth(tree)
     mark_keywords(tree, tokens, sql)
     check_row_counts(tree)
     _write_out(tree, tokens, sql.upper())
-    return Statement(tree, tokens, lexemes)
+    return Statement(tree, tokens, sql)
 
 
 def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
@@ -232,11 +231,11 @@ def _check_with(tokens: list[Token]) -> None:
             raise ReadOnly(f"{token.text.upper()} would change something", position=token.start + 1)
 
 
-def _query(sql: str, tokens: list[Token], lexemes: list[Lexeme]) -> exp.Query:
+def _query(sql: str, tokens: list[Token]) -> exp.Query:
     try:
         trees = postgres_parser().parse(tokens, sql)
     except ParseError as error:
-        check_syntax(lexemes)  # knows the place better
+        check_syntax(sql)  # knows the place better
         position = error.errors[0].get("col") if error.errors else None  # of the token that stopped the parser
         raise InvalidSyntax("the statement is not SQL that can be read", position=position) from None
     except SqlglotError:

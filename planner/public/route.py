@@ -14,6 +14,8 @@ from sqlglot.tokenizer_core import Token
 
 from planner.binding.scope import table_reference
 from planner.parsing.grammar import ALLOWED, Refusal, check_grammar, unknown_construct, unknown_part
+from planner.parsing.parse import Statement
+from planner.parsing.syntax import check_syntax
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.schema import Schema
@@ -36,6 +38,15 @@ PUBLIC: dict[type[exp.Expr], frozenset[str]] = {
 
 _SIDES = frozenset({"", "LEFT", "RIGHT", "FULL"})
 _KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
+
+
+def check_public(statement: Statement) -> None:
+    """Refuse what the table does not allow, and what PostgreSQL's grammar does not derive.
+
+    Raises: UnsupportedSQL, InvalidSyntax.
+    """
+    check_public_grammar(statement.tree, statement.tokens)
+    check_syntax(statement.sql)
 
 
 def check_public_grammar(tree: exp.Query, tokens: Sequence[Token]) -> None:

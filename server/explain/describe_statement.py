@@ -8,9 +8,8 @@ from planner.describe import Description, describe
 from planner.expand_views import expanded
 from planner.parsing.explain import explained
 from planner.parsing.parse import private_select, read_of
-from planner.parsing.query_syntax import check_syntax
 from planner.policy.policy import Policy
-from planner.public.route import check_public_grammar, names_private_table
+from planner.public.route import check_public, names_private_table
 from planner.schema import Schema
 from server.explain.explanation_text import EXPLANATION
 from server.query import ResultColumn, StatementShape
@@ -44,6 +43,5 @@ def _described(
     statement = expanded(read_of(sql, policy.name), schema, policy, search_path)
     if names_private_table(statement.tree, schema, policy, search_path):
         return describe(private_select(statement), schema, policy, search_path, given)
-    check_public_grammar(statement.tree, statement.tokens)
-    check_syntax(statement.lexemes)
+    check_public(statement)
     return describe(statement.tree, schema, policy, search_path, given)

@@ -14,14 +14,13 @@ from planner.binding.bind import bind
 from planner.binding.bound_query import BoundQuery
 from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnknownTable, UnsupportedSQL
 from planner.parsing.parse import Statement, parse, private_select, read
-from planner.parsing.query_syntax import check_syntax
 from planner.plan import Plan
 from planner.planning.make_plan import make_plan
 from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy, parse_policy
 from planner.public.bind import bind_public
 from planner.public.relation import PublicQuery
-from planner.public.route import check_public_grammar, names_private_table
+from planner.public.route import check_public, names_private_table
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Dialect, Schema
 from server.postprocessing.composition import Composer, Composition
@@ -149,8 +148,7 @@ def planned(text: str, schema: Schema, policy: Policy, dialect: Dialect = "postg
     statement = read(text)
     try:
         if not names_private_table(statement.tree, schema, policy):
-            check_public_grammar(statement.tree, statement.tokens)
-            check_syntax(statement.lexemes)
+            check_public(statement)
             return bind_public(statement.tree, schema, policy, NOW)
         return _plan(bind(private_select(statement), schema, policy, NOW), schema, policy)
     except (UnsupportedSQL, InvalidSyntax) as refusal:

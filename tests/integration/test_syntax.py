@@ -12,8 +12,8 @@ from planner.errors import PlannerError
 from planner.parsing import lexer
 from planner.parsing.lexer import lex
 from planner.parsing.parse import private_select, read
-from planner.parsing.query_syntax import check_syntax
-from planner.public.route import check_public_grammar
+from planner.parsing.syntax import check_syntax
+from planner.public.route import check_public
 from server.backends.embedded import EmbeddedPostgres
 from tests.support.seeds import examples
 
@@ -74,8 +74,7 @@ def accepted(sql: str) -> bool:
         try:
             private_select(statement)
         except PlannerError:
-            check_public_grammar(statement.tree, statement.tokens)
-            check_syntax(statement.lexemes)
+            check_public(statement)
     except PlannerError:
         return False
     return True
@@ -103,7 +102,7 @@ def mutated(draw: random.Random, sql: str) -> str:
 
 def test_the_corpus_is_read_by_both(connection: psycopg.Connection) -> None:
     for sql in CORPUS:
-        check_syntax(lex(sql))
+        check_syntax(sql)
         assert not is_syntax_error(connection, sql), sql
 
 
@@ -128,7 +127,7 @@ def test_arguments_by_keyword_are_read_as_postgresql_reads_them(connection: psyc
         sql = f"SELECT count(*) FROM a WHERE {call} = 'x'"
         refused = False
         try:
-            check_syntax(lex(sql))
+            check_syntax(sql)
         except PlannerError:
             refused = True
         assert refused == is_syntax_error(connection, sql), call
@@ -146,7 +145,6 @@ def test_what_postgresql_refuses_is_refused(connection: psycopg.Connection) -> N
 
 
 def test_keywords_are_postgresqls(connection: psycopg.Connection) -> None:
-    rows = connection.execute("SELECT upper(word), catcode, barelabel FROM pg_get_keywords()").fetchall()
-    for code, words in ("R", lexer.RESERVED), ("T", lexer.FUNCTIONS_ONLY), ("C", lexer.COLUMNS_ONLY):
-        assert words == {word for word, catcode, _ in rows if catcode == code}
-    assert {word for word, _, bare in rows if not bare} == lexer.NEED_AS
+    rows = connection.execute("SELECT upper(word), catcode FROM pg_get_keywords()").fetchall()
+    for code, words in ("R", lexer.RESERVED), ("T", lexer.FUNCTIONS_ONLY):
+        assert words == {word for word, catcode in rows if catcode == code}

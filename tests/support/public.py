@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from planner.parsing.parse import read
-from planner.parsing.query_syntax import check_syntax
 from planner.policy.policy import Policy
 from planner.public.bind import bind_public
 from planner.public.relation import PublicQuery
-from planner.public.route import check_public_grammar
+from planner.public.route import check_public
 from planner.rewriting.rewrite import write_public
 from planner.schema import Dialect, Schema
 from tests.support.planning import demo_policy
@@ -21,8 +20,7 @@ NOW = datetime(2024, 5, 17, 13, 30, tzinfo=UTC)
 def public(sql: str, schema: Schema | None = None, policy: Policy | None = None) -> PublicQuery:
     """Read, compare with the grammar and bind."""
     statement = read(sql)
-    check_public_grammar(statement.tree, statement.tokens)
-    check_syntax(statement.lexemes)
+    check_public(statement)
     return bind_public(statement.tree, schema or tpch_schema(), policy or demo_policy(), NOW)
 
 

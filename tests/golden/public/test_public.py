@@ -12,10 +12,9 @@ import psycopg
 import pytest
 
 from planner.parsing.parse import read
-from planner.parsing.query_syntax import check_syntax
 from planner.public.bind import bind_public
 from planner.public.relation import PublicQuery
-from planner.public.route import check_public_grammar, names_private_table
+from planner.public.route import check_public, names_private_table
 from planner.rewriting.rewrite import write_public
 from planner.schema import Schema
 from planner.sql.sql_types import ResultType
@@ -39,8 +38,7 @@ UNSORTED = {"distinct groups"}
 def _bound(sql: str, schema: Schema) -> PublicQuery:
     statement = read(sql)
     assert not names_private_table(statement.tree, schema, demo_policy())
-    check_public_grammar(statement.tree, statement.tokens)
-    check_syntax(statement.lexemes)
+    check_public(statement)
     return bind_public(statement.tree, schema, demo_policy())
 
 

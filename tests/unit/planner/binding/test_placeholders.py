@@ -191,9 +191,11 @@ def test_null_is_a_value_and_an_optional_filter_may_be_left_out() -> None:
 
 
 def test_numbers_are_limited() -> None:
-    for number in ("0", str(MAX_PARAMETERS + 1), "99999999999999999999"):
+    for number in ("0", str(MAX_PARAMETERS + 1)):
         with pytest.raises(UnsupportedSQL, match="placeholder"):
             _conditions(f"SELECT count(*) FROM orders WHERE o_orderkey = ${number}")
+    with pytest.raises(InvalidSyntax):  # beyond PostgreSQL's own numbers
+        _conditions(f"SELECT count(*) FROM orders WHERE o_orderkey = ${10**20}")
 
 
 def test_the_most_values_are_taken() -> None:

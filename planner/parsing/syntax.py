@@ -1,0 +1,93 @@
+"""PostgreSQL's own parser over a statement: what its grammar does not derive is refused, with a place and a hint.
+
+The parser library that makes trees reads more than PostgreSQL does, and guesses: a comma too many, `a < b < c`, a
+JOIN without ON. So libpg_query, PostgreSQL 18's parser as a library, reads each statement too, for nothing but its
+form. Its tree is not used, and its words reach nobody: the errors are written here.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from postgast import PgQueryError, split
+
+from planner.errors import InvalidSyntax, nearest
+from planner.parsing.lexer import END, FUNCTIONS_ONLY, NAME, NUMBER, PARAMETER, RESERVED, Lexeme, lex
+
+_CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "JOIN", "UNION", "BETWEEN", "SELECT")
+"""Keywords that somebody who misspells them writes an alias or a name with."""
+
+_BEFORE_A_VALUE = RESERVED | FUNCTIONS_ONLY | {"BETWEEN", "BY", "ESCAPE", "FIRST", "NEXT", "ZONE"}
+_JOINS = frozenset({"CROSS", "FROM", "JOIN", "NATURAL", "ON", "SELECT", "USING"})
+_AFTER_A_JOIN = frozenset({END, ")", ",", "GROUP", "HAVING", "LIMIT", "ORDER", "WHERE"})
+_LONGEST = 40
+
+
+def check_syntax(sql: str) -> None:
+    """Refuse a statement that PostgreSQL's grammar does not derive.
+
+    Args:
+      sql: a text that `planner.parsing.lexer.lex` reads.
+    Raises: InvalidSyntax with the place where PostgreSQL stops.
+    Cost: linear, 0.02 ms for TPC-H Q5.
+    """
+    try:
+        split(sql)
+    except PgQueryError as error:
+        place = len(sql.encode()[: max(0, error.cursorpos - 1)].decode())
+        lexemes = lex(sql)
+        _refuse(lexemes, sum(lexeme.start < place for lexeme in lexemes[:-1]))
+    if "$" in sql:
+        _check_placeholders(lex(sql))
+
+
+def _check_placeholders(lexemes: list[Lexeme]) -> None:
+    """Refuse what libpg_query reads and PostgreSQL does not: `DATE $1`, `EXTRACT($1 FROM x)`."""
+    symbols = ["(", "(", *(lexeme.symbol for lexeme in lexemes)]
+    for place, (earlier, before, symbol) in enumerate(zip(symbols, symbols[1:], symbols[2:], strict=False)):
+        word = before == ")" or (is_word(before) and before not in _BEFORE_A_VALUE)
+        if symbol == PARAMETER and (word or (earlier, before) == ("EXTRACT", "(")):
+            _refuse(lexemes, place)
+
+
+def is_word(symbol: str) -> bool:
+    """Is it a word or a quoted name?"""
+    return symbol == NAME or symbol[0].isalpha() or symbol[0] == "_"
+
+
+def _refuse(lexemes: list[Lexeme], place: int) -> NoReturn:
+    """Raise InvalidSyntax at a lexeme."""
+    lexeme, symbols = lexemes[place], [one.symbol for one in lexemes]
+    previous = symbols[place - 1] if place else ""
+    position = max(1, lexeme.start + (lexeme.symbol != END))
+    if previous == "TOP" and lexeme.symbol == NUMBER:
+        hint = f"write LIMIT {lexeme.text} at the end of the SELECT, below ORDER BY"
+        raise InvalidSyntax("TOP is not supported", hint=hint, position=lexemes[place - 1].start + 1)
+    joins = [symbol for symbol in symbols[:place] if symbol in _JOINS][-2:]
+    if lexeme.symbol in _AFTER_A_JOIN and previous != "," and joins[-1:] == ["JOIN"] and joins != ["CROSS", "JOIN"]:
+        hint = "write ON with the columns that are equal"
+        raise InvalidSyntax("JOIN lacks its ON or USING", hint=hint, position=position)
+    if lexeme.symbol == END:
+        advice = "remove the comma at its end" if previous == "," else None
+        raise InvalidSyntax("a syntax error: the statement ends too early", hint=advice, position=position)
+    shown = lexeme.text if len(lexeme.text) <= _LONGEST else lexeme.text[: _LONGEST - 3] + "..."
+    raise InvalidSyntax(f"a syntax error at {shown}", hint=_hint(lexeme, previous), position=position)
+
+
+def _hint(lexeme: Lexeme, previous: str) -> str | None:
+    if lexeme.symbol == PARAMETER and is_word(previous) and previous not in _BEFORE_A_VALUE:
+        return "write a cast: $1::date"
+    if lexeme.symbol in ("%", PARAMETER):
+        return "a placeholder is written $1, its value sent in parameters"
+    if lexeme.symbol == "=>":
+        return "write >="
+    if previous == "," and (lexeme.symbol in RESERVED or lexeme.symbol in (")", ",")):
+        return "remove the comma before it"
+    if previous in ("GROUP", "ORDER") and lexeme.symbol != "BY":
+        return f"write {previous} BY"
+    meant = nearest(previous, _CLAUSES) if previous.isalpha() and previous not in RESERVED else None
+    if meant is not None and len(previous) > 2:
+        return f"did you mean {meant}? {previous} is no keyword"
+    if lexeme.symbol in RESERVED:
+        return f'{lexeme.symbol} is a keyword; a column of that name is written "{lexeme.text}"'
+    return None
