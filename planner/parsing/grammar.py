@@ -18,7 +18,7 @@ from sqlglot.tokenizer_core import Token
 
 from planner.errors import UnsupportedSQL
 from planner.expressions import functions
-from planner.parsing.lexer import DOCUMENT_HINT, DOCUMENT_OPERATORS, RESERVED
+from planner.parsing.lexer import DOCUMENT_HINT, DOCUMENT_OPERATORS, FUNCTIONS_ONLY, RESERVED
 from planner.parsing.postgres_parser import function_name, operator_token
 from planner.sql.trees import holds, nodes, position_of, preorder
 
@@ -381,7 +381,7 @@ def _is_keyword(name: exp.Identifier) -> bool:
     """Does PostgreSQL reserve the word that names a table or a column here, as USER, which is a function there?"""
     around = name.parent
     named = isinstance(around, exp.Table) or (isinstance(around, exp.Column) and around.args.get("table") is None)
-    return named and not name.args.get("quoted") and name.name.upper() in RESERVED
+    return named and not name.args.get("quoted") and name.name.upper() in RESERVED | FUNCTIONS_ONLY
 
 
 def _in_from(node: exp.Expr) -> bool:
