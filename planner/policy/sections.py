@@ -1,15 +1,8 @@
 """The small sections of a policy: budgets, limits of the database, the mirror, append-only tables; needs no parser.
 
-A table that only grows: the custodian's promise that its rows do not change once they are some days old.
-
-No privacy rests on it. What rests on it is that an answer about such rows is still an answer about the rows as they
-are, after a new load: so it is checked at every load (`server/policy/loads.py`).
-
-What the policy grants by default: to the dataset when its ledger is made, to an analyst who is added.
-
-What one question may take of the database: a policy's settings beside its URL.
-
-What a policy says of a mirror: a copy of its tables in one local file, where questions run quicker.
+Each is a dataclass and the function that reads it. `append_only` is the custodian's promise that a table's rows do
+not change once they are some days old. No privacy rests on it. What rests on it is that an answer about such rows is
+still one about the rows as they are after a new load, so every load checks it (`server/policy/loads.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +14,7 @@ from dataclasses import dataclass
 from planner.policy.toml_section import TomlSection
 
 SETTING = "append_only"
+_MOST_DAYS = 36_500
 
 
 @dataclass(frozen=True)
@@ -47,14 +41,11 @@ def read_append_only(section: TomlSection) -> AppendOnly | None:
         example = f'{SETTING} = {{column = "admitted_at", closed_after_days = 7}}'
         raise section.problem(SETTING, f"says by which column, and when: {example}")
     inner = section.section(SETTING)
-    column, days = inner.text("column"), inner.count("closed_after_days")
+    column, days = inner.text("column"), inner.count("closed_after_days", most=_MOST_DAYS)
     inner.finish()
-    if days is None or days > _MOST_DAYS:
+    if days is None:
         raise inner.problem("closed_after_days", f"must be a whole number between 1 and {_MOST_DAYS}")
     return AppendOnly(column, days)
-
-
-_MOST_DAYS = 36_500
 
 
 ACCOUNTINGS = ("basic", "zcdp", "renyi")
@@ -123,7 +114,9 @@ def _budget(section: TomlSection) -> BudgetPolicy:
         per_query_epsilon=section.number_or_none("per_query_epsilon"),
         event_delta=section.number("event_delta", 0.0),
         renew=section.choice_or_none("renew", RENEWALS),
-        most_in_total=_most_in_total(section),
+        most_in_total=math.inf
+        if isinstance(most := section.number_or_word("most_in_total", UNLIMITED), str)
+        else most,
     )
     section.finish()
     for setting, value in (
@@ -143,12 +136,6 @@ def _budget(section: TomlSection) -> BudgetPolicy:
     return budget
 
 
-def _most_in_total(section: TomlSection) -> float | None:
-    """A number, or what stands for none. Raises: PolicyInvalid."""
-    most = section.number_or_word("most_in_total", UNLIMITED)
-    return math.inf if isinstance(most, str) else most
-
-
 def _check_renewal(section: TomlSection, budget: BudgetPolicy) -> None:
     """A renewed budget protects per period: the policy says at which total a person may end."""
     if budget.renew is None:
@@ -162,12 +149,6 @@ def _check_renewal(section: TomlSection, budget: BudgetPolicy) -> None:
         raise section.problem("most_in_total", what)
     if budget.most_in_total < budget.epsilon:
         raise section.problem("most_in_total", "must be at least epsilon, which is that of one period")
-
-
-_LONGEST_S = 3_600
-_MOST_ROWS = 1 << 31
-_MOST_MEMORY_MB = 1 << 20
-_MOST_PROCESSES = 1_024
 
 
 @dataclass(frozen=True)
@@ -194,18 +175,11 @@ class DatabaseLimits:
 def read_database_limits(database: TomlSection) -> DatabaseLimits:
     """The settings of a policy's `[database]`. Raises: PolicyInvalid."""
     return DatabaseLimits(
-        seconds=_within(database, "seconds", _LONGEST_S) or DatabaseLimits.seconds,
-        rows=_within(database, "rows", _MOST_ROWS) or DatabaseLimits.rows,
-        memory_mb=_within(database, "memory_mb", _MOST_MEMORY_MB),
-        processes=_within(database, "processes", _MOST_PROCESSES),
+        seconds=database.count("seconds", most=3_600) or DatabaseLimits.seconds,
+        rows=database.count("rows", most=1 << 31) or DatabaseLimits.rows,
+        memory_mb=database.count("memory_mb", most=1 << 20),
+        processes=database.count("processes", most=1_024),
     )
-
-
-def _within(section: TomlSection, name: str, most: int) -> int | None:
-    value = section.count(name)
-    if value is not None and value > most:
-        raise section.problem(name, f"must be at most {most}")
-    return value
 
 
 _UNITS = {"m": 60, "h": 3_600, "d": 86_400}

@@ -1,9 +1,7 @@
-"""Reading values out of a policy's TOML, names of tables among them: a key that nobody reads is an error.
+"""Values of a policy's TOML, names of tables among them: each has one type; a key that nobody reads is an error.
 
-Reading values out of a policy's TOML: each has one type, and a key that nobody reads is an error.
-
-How a policy names tables and schemas, by the schema and a dot, or without where its first schema is meant; and the
-files that a table is made of.
+A table is named by its schema and a dot, or without where the policy's first schema is meant. Out come plain values
+and canonical names. What they mean together is checked in `planner.policy.policy` and `planner.policy.validate`.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -83,30 +81,31 @@ class TomlSection:
         self._known.append(key)
         return self._values.pop(key, default)
 
+    def _read(self, key: str, valid: Callable[[Any], object], what: str) -> Any:
+        """The value of a setting, None when absent. Raises: PolicyInvalid with `what` for one that is not valid."""
+        value = self._taken(key)
+        if value is not None and not valid(value):
+            raise self.problem(key, what)
+        return value
+
     def section(self, key: str) -> TomlSection:
         """The table below `key`, empty when absent. Raises: PolicyInvalid."""
         others = [name for name, value in self._values.items() if isinstance(value, dict)]
         instead = None if key in self._values else nearest(key, others)
-        value = self._taken(key, {})
-        if not isinstance(value, dict):
-            raise self.problem(key, "must be a table")
-        return TomlSection(value, f"{self._path}{key}.", instead)
+        value = self._read(key, lambda value: isinstance(value, dict), "must be a table")
+        return TomlSection(value or {}, f"{self._path}{key}.", instead)
 
     def sections(self, key: str) -> list[TomlSection]:
         """The array of tables `[[key]]`, empty when absent. Raises: PolicyInvalid."""
-        value = self._taken(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise self.problem(key, "must be an array of tables")
-        return [TomlSection(item, f"{self._path}{key}[{index}].") for index, item in enumerate(value)]
+        found = self._read(key, lambda value: _all(value, dict), "must be an array of tables") or []
+        return [TomlSection(item, f"{self._path}{key}[{index}].") for index, item in enumerate(found)]
 
     def text(self, key: str, example: str | None = None) -> str:
         """A string that is not empty; an example of one is shown where it is missing. Raises: PolicyInvalid."""
-        value = self._taken(key, None)
+        value = self._read(key, lambda value: isinstance(value, str) and value, "must be text")
         if value is None:
             raise self._missing(key, example)
-        if not isinstance(value, str) or not value:
-            raise self.problem(key, "must be text")
-        return value
+        return str(value)
 
     def _missing(self, key: str, example: str | None = None) -> PolicyInvalid:
         """A setting that must be there is not, or another one is that looks like it."""
@@ -124,77 +123,68 @@ class TomlSection:
 
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of strings, not empty. Raises: PolicyInvalid."""
-        value = self._taken(key, None)
-        if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
+        found = self._read(key, lambda value: _all(value, str), "must be a list of names")
+        if not found:
             raise self.problem(key, "must be a list of names")
-        return tuple(value)
+        return tuple(found)
 
     def keys(self, key: str) -> tuple[tuple[str, ...], ...]:
         """A list of keys, each the name of a column or a list of names; empty when absent. Raises: PolicyInvalid."""
         value = self._taken(key, [])
         found = [[item] if isinstance(item, str) else item for item in value] if isinstance(value, list) else [None]
-        if not all(isinstance(item, list) and item and all(isinstance(name, str) for name in item) for item in found):
+        if not all(item and _all(item, str) for item in found):
             raise self.problem(key, 'must be a list of keys, like ["id"] or [["visit_id", "number"]]')
-        return tuple(tuple(item) for item in found if item)
+        return tuple(map(tuple, found))
 
     def flag(self, key: str, default: bool) -> bool:
         """A boolean under a key; `default` where the key is missing. Raises: PolicyInvalid."""
-        value = self._taken(key, default)
-        if not isinstance(value, bool):
-            raise self.problem(key, "must be true or false")
-        return value
+        value = self._read(key, lambda value: isinstance(value, bool), "must be true or false")
+        return default if value is None else bool(value)
 
     def choice(self, key: str, choices: Sequence[str], default: str) -> str:
         """One of several words. Raises: PolicyInvalid."""
-        value = self._taken(key, default)
-        if value not in choices:
-            raise self.problem(key, f"must be one of {', '.join(choices)}{_meant(value, choices)}")
-        return str(value)
+        return self.choice_or_none(key, choices) or default
 
     def choice_or_none(self, key: str, choices: Sequence[str]) -> str | None:
         """One of several words, or None when absent. Raises: PolicyInvalid."""
-        if key in self._values:
-            return self.choice(key, choices, "")
-        self._known.append(key)
-        return None
+        meant = f"must be one of {', '.join(choices)}{_meant(self._values.get(key), choices)}"
+        found: str | None = self._read(key, lambda value: value in choices, meant)
+        return found
 
     def number_or_word(self, key: str, word: str) -> float | str | None:
         """A finite number, one word that may stand for it, or None when absent. Raises: PolicyInvalid."""
-        value = self._taken(key)
-        if value is None or value == word:
-            return value  # type: ignore[no-any-return]
-        if isinstance(value, str):
-            raise self.problem(key, f'must be a number or "{word}"')
-        return self._finite(key, value)
+        if not isinstance(self._values.get(key), str):
+            return self.number_or_none(key)
+        self._read(key, lambda value: value == word, f'must be a number or "{word}"')
+        return word
 
     def number(self, key: str, default: float | None = None) -> float:
         """A finite number under a key; `default` where the key is missing. Raises: PolicyInvalid."""
-        value = self._taken(key, default)
-        if value is None:
+        value = self._read(key, _is_finite, _FINITE)
+        if value is None and default is None:
             raise self._missing(key)
-        return self._finite(key, value)
+        return float(default if value is None else value)  # type: ignore[arg-type]
 
     def number_or_none(self, key: str) -> float | None:
         """A finite number, or None when absent."""
         return self.number(key) if key in self._values else None
 
-    def count(self, key: str) -> int | None:
-        """A whole number from 1 to 10^12, or None when absent. Raises: PolicyInvalid."""
-        value = self._taken(key, None)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_COUNT:
-            raise self.problem(key, f"must be a whole number between 1 and {_MAX_COUNT:.0e}")
-        return value
+    def count(self, key: str, most: int = _MAX_COUNT) -> int | None:
+        """A whole number from 1 to `most`, or None when absent. Raises: PolicyInvalid."""
+        shown = f"{most:.0e}" if most == _MAX_COUNT else most
+        found: int | None = self._read(
+            key,
+            lambda value: type(value) is int and 1 <= value <= most,
+            f"must be a whole number between 1 and {shown}",
+        )
+        return found
 
     def interval(self, key: str) -> tuple[float, float] | None:
         """[lo, hi], or None when absent. Raises: PolicyInvalid."""
-        value = self._taken(key, None)
-        if value is None:
-            return None
-        if not isinstance(value, list) or len(value) != 2:
-            raise self.problem(key, "must be [lowest, highest]")
-        return self._finite(key, value[0]), self._finite(key, value[1])
+        ends = self._read(key, lambda value: isinstance(value, list) and len(value) == 2, "must be [lowest, highest]")
+        if ends is not None and not all(map(_is_finite, ends)):
+            raise self.problem(key, _FINITE)
+        return None if ends is None else (float(ends[0]), float(ends[1]))
 
     def days(self, key: str) -> tuple[date, date] | None:
         """[first, last] when both are dates; otherwise None, and the setting stays to be read.
@@ -211,17 +201,17 @@ class TomlSection:
 
     def step(self, key: str) -> int | str | None:
         """A whole number or a unit of the calendar, or None when absent. Raises: PolicyInvalid."""
-        value = self._taken(key, None)
-        if value is None or (isinstance(value, str) and value in CALENDAR_UNITS):
-            return value
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            units = f"{', '.join(CALENDAR_UNITS)}{_meant(value, CALENDAR_UNITS)}"
-            raise self.problem(key, f"must be a whole number above 0, or one of {units}")
-        return value
+        units = f"{', '.join(CALENDAR_UNITS)}{_meant(self._values.get(key), CALENDAR_UNITS)}"
+        found: int | str | None = self._read(
+            key,
+            lambda value: value in CALENDAR_UNITS or (type(value) is int and value >= 1),
+            f"must be a whole number above 0, or one of {units}",
+        )
+        return found
 
     def value(self, key: str) -> DomainValue | None:
         """Text, a number, a truth value or a date (as ISO text), or None when absent."""
-        value = self._taken(key, None)
+        value = self._taken(key)
         return None if value is None else self._value(key, value)
 
     def values(self, key: str) -> tuple[DomainValue, ...] | None:
@@ -229,12 +219,8 @@ class TomlSection:
 
         Raises: PolicyInvalid.
         """
-        value = self._taken(key, None)
-        if value is None:
-            return None
-        if not isinstance(value, list):
-            raise self.problem(key, "must be a list of values")
-        return tuple(self._value(key, item) for item in value)
+        found = self._read(key, lambda value: isinstance(value, list), "must be a list of values")
+        return None if found is None else tuple(self._value(key, item) for item in found)
 
     def _value(self, key: str, item: object) -> DomainValue:
         if isinstance(item, date):
@@ -243,12 +229,16 @@ class TomlSection:
             return item
         raise self.problem(key, "may hold text, finite numbers, true, false and dates")
 
-    def _finite(self, key: str, value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e300:
-            raise self.problem(key, "must be a finite number")
-        if not math.isfinite(value):
-            raise self.problem(key, "must be a finite number")
-        return float(value)
+
+_FINITE = "must be a finite number"
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= 1e300
+
+
+def _all(value: object, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
 
 UNQUOTED = "a table of a schema is named in quotes"

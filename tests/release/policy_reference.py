@@ -231,9 +231,9 @@ def asked() -> dict[tuple[str, str], Asked]:
         method = getattr(TomlSection, name)
 
         @wraps(method)
-        def noted(section: TomlSection, key: str, *arguments: Any) -> Any:
+        def noted(section: TomlSection, key: str, *arguments: Any, **bounds: Any) -> Any:
             found.setdefault((section._path, key), Asked(name, arguments))
-            return method(section, key, *arguments)
+            return method(section, key, *arguments, **bounds)
 
         return noted
 
