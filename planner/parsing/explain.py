@@ -10,20 +10,9 @@ from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.parsing.lexer import Kind, scan
 
 _FLAGS = frozenset(
-    {
-        "ANALYZE",
-        "ANALYSE",
-        "VERBOSE",
-        "COSTS",
-        "SETTINGS",
-        "GENERIC_PLAN",
-        "BUFFERS",
-        "WAL",
-        "TIMING",
-        "SUMMARY",
-        "MEMORY",
-    }
-)
+    {"ANALYZE", "ANALYSE", "VERBOSE", "COSTS", "SETTINGS", "GENERIC_PLAN", "BUFFERS", "WAL", "TIMING", "SUMMARY",
+     "MEMORY"}
+)  # fmt: skip
 _ANALYZE = frozenset({"ANALYZE", "ANALYSE"})
 _OFF = frozenset({"OFF", "FALSE", "0"})
 _ON = frozenset({"", "ON", "TRUE", "1"})

@@ -1,11 +1,7 @@
 """The grammar: every construct that an analyst may write, and what to write instead of the others.
 
-Why a function or construct is refused, and what to write instead.
-
-The grammar: every construct that an analyst may write, with the parts of it that may be present.
-
-Everything that is not in this one table is refused by name. The table is closed on purpose: a part of a
-construct that a new version of the parser learns is refused until somebody proves it sound here.
+Everything that is not in this one table is refused by name. The table is closed on purpose: a part of a construct
+that a new version of the parser learns is refused until somebody proves it sound here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """SQL text to one SELECT of the grammar; everything else is refused with its place.
 
-Statements that would change something: known by their first word, the same for every way that they come.
-
-`"shop"."public"."orders"`: the data set's own name before a schema's, as dbt and PostgreSQL itself allow it.
+Statements that would change something are known by their first word, whichever interface they come by. The data set's
+own name may stand before a schema's, `"shop"."public"."orders"`, as dbt writes it and PostgreSQL allows it.
 """
 
 from __future__ import annotations

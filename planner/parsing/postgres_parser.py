@@ -1,11 +1,7 @@
-"""The parser library for PostgreSQL: its tokens and parser corrected, and the places of keywords that its tree
-forgets.
+"""The parser library for PostgreSQL: its tokens and parser corrected, and places of keywords, which its tree forgets.
 
-Lexemes as the parser library's tokens: a statement is scanned once, by PostgreSQL's rules alone.
-
-Where the keywords of a statement stand: the tree forgets them, and errors point at them.
-
-The parser library's parser for PostgreSQL, corrected where it takes one construct for another.
+A statement is scanned once, by PostgreSQL's rules alone: the library's tokens are made from our lexemes. Its parser
+is corrected where it takes one construct for another. Errors point at keywords, so clauses get their places.
 """
 
 from __future__ import annotations
@@ -109,22 +105,9 @@ LABEL = "label"
 _MAX_LABEL = 60
 
 _NEVER_KEYWORDS = frozenset(
-    {
-        TokenType.VAR,
-        TokenType.IDENTIFIER,
-        TokenType.STRING,
-        TokenType.NUMBER,
-        TokenType.COMMA,
-        TokenType.DOT,
-        TokenType.L_PAREN,
-        TokenType.R_PAREN,
-        TokenType.EQ,
-        TokenType.LT,
-        TokenType.GTE,
-        TokenType.STAR,
-        TokenType.DASH,
-    }
-)
+    {TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER, TokenType.COMMA, TokenType.DOT,
+     TokenType.L_PAREN, TokenType.R_PAREN, TokenType.EQ, TokenType.LT, TokenType.GTE, TokenType.STAR, TokenType.DASH}
+)  # fmt: skip
 """Most tokens of a statement: they are passed over, not looked up."""
 
 

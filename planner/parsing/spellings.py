@@ -1,12 +1,7 @@
 """Other spellings of what the grammar has: arrays, row comparisons, to_date, TABLE; each becomes the usual one.
 
-`x = ANY(array)` and `x <> ALL(array)`: the IN and NOT IN that they are, of arrays written out or bound.
-
-to_date, to_timestamp and intervals that are written out: what tools write where people write DATE '...'.
-
-`(a, b) IN ((1, 2), (3, 4))` and `(a, b) < (1, 2)`: the comparisons of their parts that they are.
-
-Queries that stand for something simpler, TABLE and a SELECT of a constant; and the counts that no LIMIT takes.
+Each function changes a tree in place, in linear time unless it says more, and leaves what it does not know to the
+grammar, which refuses it.
 """
 
 from __future__ import annotations

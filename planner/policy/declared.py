@@ -1,9 +1,5 @@
 """What a policy declares of columns beyond the catalog: the values of group keys, and unique keys.
 
-The group keys that a policy declares for a column: values, or a range and the step through it.
-
-Unique keys that no constraint enforces: the policy declares them, the rows of one version of the data are checked.
-
 Provenance stands on keys (privacy.md section 1): a reference to a key that two rows hold would find two parents, and
 of a tuple with the one the other's owner would not be known. Where the database enforces a key, no row can do so. A
 partitioned table whose primary key must hold the column that it is partitioned by has no such constraint for `id`

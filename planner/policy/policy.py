@@ -1,11 +1,7 @@
-"""The custodian's contract: who is protected, what is public, side channels, and the bounds that the mathematics may
-rely on.
+"""The custodian's contract: who is protected, what is public, and the bounds that the mathematics may rely on.
 
-What a policy says of the outputs that no epsilon covers: whether a question ends, and when.
-
-The custodian's contract: who is protected, what is public, and the bounds that the mathematics may rely on.
-
-One TOML text; server/demo/policy.toml shows its shape.
+In: one TOML text; server/demo/policy.toml shows its shape. Out: a `Policy` that is consistent in itself. It also says
+of the outputs that no epsilon covers, whether a question ends and when, what they may tell (`SideChannels`).
 """
 
 from __future__ import annotations

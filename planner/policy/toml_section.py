@@ -134,7 +134,7 @@ class TomlSection:
         found = [[item] if isinstance(item, str) else item for item in value] if isinstance(value, list) else [None]
         if not all(item and _all(item, str) for item in found):
             raise self.problem(key, 'must be a list of keys, like ["id"] or [["visit_id", "number"]]')
-        return tuple(map(tuple, found))
+        return tuple(tuple(item) for item in found if item)
 
     def flag(self, key: str, default: bool) -> bool:
         """A boolean under a key; `default` where the key is missing. Raises: PolicyInvalid."""

@@ -1,8 +1,7 @@
 """A policy against a catalog: every contradiction at once, and what is hardly meant.
 
-A policy against a catalog: every contradiction at once, for the custodian.
-
-What of a sound policy is hardly meant: deltas that nobody has, and a draft that nobody has decided on.
+`validate` finds what makes a policy wrong. `advice` finds what is sound and yet hardly meant: deltas that nobody has,
+and a draft that nobody has decided on.
 """
 
 from __future__ import annotations

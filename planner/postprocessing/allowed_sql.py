@@ -1,17 +1,13 @@
 """What may be computed from released rows and public tables, and the check of it on the statement as it is sent.
 
-What may be computed from released rows and public tables: every construct and function that only computes.
-
 The database runs this SQL under the proxy's role, which may read private tables. What keeps it from them is that
 every table of it is looked up and public (`write_outer.py`), and that each construct and each function stands here:
 none of them reads a table by a name in a text, a file, a setting or another session, none writes, waits or locks.
 Names of functions are plain, and the session's search path is `pg_catalog` alone, so that no other function is meant.
 
-The statement around answers, read once more as the database will read it: the second wall before private rows.
-
-What is checked before is a tree, and what the database gets is a text. Were a word of the analyst's to stand in that
-text without its quotes, it would be SQL that nobody has checked. So the text itself is read: every table, construct
-and function of it must be one that the tree could have.
+`check_allowed` reads a tree, and what the database gets is a text. Were a word of the analyst's to stand in that text
+without its quotes, it would be SQL that nobody has checked. So `check_written`, the second wall before private rows,
+reads the text itself: every table, construct and function of it must be one that the tree could have.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from planner.expressions.predicates import conjuncts
 from planner.sql.trees import columns_of, holds
 
 IsTheirs = Callable[[exp.Column], bool | None]
@@ -66,12 +67,12 @@ def part_from_answers(
         if moved or not join.side:
             if join.method or join.args.get("using") or join.kind not in ("", "INNER", "CROSS"):
                 return None
-            conditions += _conjuncts(join.args.get("on"))
+            conditions += [] if join.args.get("on") is None else conjuncts(join.args["on"])
             join = exp.Join(this=join.this)
         if id(join.this) not in theirs:
             rows.append(join)
     where = select.args.get("where")
-    conditions += _conjuncts(None if where is None else where.this)
+    conditions += [] if where is None else conjuncts(where.this)
     if any(isinstance(item, exp.Lateral) for item in items) or not rows:
         return None
     out: list[exp.Expr] = []
@@ -94,23 +95,12 @@ def part_from_answers(
         return None
     select.set("from_", exp.From(this=rows[0].this))
     select.set("joins", rows[1:])
-    select.set("where", exp.Where(this=_all(kept)) if kept else None)
+    select.set("where", exp.Where(this=all_of(kept)) if kept else None)
     return BesideAnswers(tuple(items), tuple(out), is_theirs)
 
 
 def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr:
     """The conditions joined by AND."""
-    return _all(list(conditions))
-
-
-def _conjuncts(node: exp.Expr | None) -> list[exp.Expr]:
-    if node is None:
-        return []
-    node = node.unnest()
-    return [*_conjuncts(node.this), *_conjuncts(node.expression)] if isinstance(node, exp.And) else [node]
-
-
-def _all(conditions: list[exp.Expr]) -> exp.Expr:
     whole: exp.Expr = exp.Paren(this=conditions[0])
     for condition in conditions[1:]:
         whole = exp.And(this=whole, expression=exp.Paren(this=condition))

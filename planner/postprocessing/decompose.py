@@ -1,16 +1,5 @@
 """Decomposition: a statement into the questions that it asks of private rows, and the SELECT around their answers.
 
-The names of WITH, each made to mean one thing in the whole statement.
-
-A statement is taken apart by the names of its queries in WITH (`planner.postprocessing.decompose`), and its parts are
-put together again from them. SQL lets a name mean a table in the body of the query that takes it, and another query
-further inside. Such a query gets a name of its own:
-
-    WITH visit AS (SELECT * FROM visit WHERE x = 1) SELECT count(*) FROM visit
-      --> WITH "visit (1)" AS (SELECT * FROM visit WHERE x = 1) SELECT count(*) FROM "visit (1)" AS visit
-
-Decomposition: a statement into the questions that it asks of private rows, and the SELECT around their answers.
-
 Post-processing of released answers is free (privacy.md section 1), whatever it computes. So a statement is split at
 every SELECT that aggregates private rows: what it asks of them is a part of its own, planned, released and charged as
 if the analyst had asked for it alone, and everything around the parts reads relations that hold their answers.
@@ -18,6 +7,12 @@ if the analyst had asked for it alone, and everything around the parts reads rel
 Soundness rests on one property, which this module and nothing else has to keep: `outer` names no private table. It is
 checked again where `outer` is written (`write_outer.py`), which looks every name up and refuses those that are not
 public.
+
+A statement is taken apart by the names of its queries in WITH. SQL lets a name mean a table in the body of the query
+that takes it, and another query further inside. So such a query first gets a name of its own:
+
+    WITH visit AS (SELECT * FROM visit WHERE x = 1) SELECT count(*) FROM visit
+      --> WITH "visit (1)" AS (SELECT * FROM visit WHERE x = 1) SELECT count(*) FROM "visit (1)" AS visit
 """
 
 from __future__ import annotations
@@ -43,7 +38,7 @@ from planner.postprocessing.composed import Composed, Part, relation_name
 from planner.postprocessing.released_core import ReleasedCore, asks_for_groups, subqueries
 from planner.postprocessing.unions_of_rows import beside_one_another, has_union, spread
 from planner.schema import Schema
-from planner.sql.trees import children, copied, fold, position_of, quoted, tables_of
+from planner.sql.trees import children, copied, fold, from_items, position_of, quoted, tables_of
 
 
 def with_own_names(tree: exp.Query) -> exp.Query:
@@ -112,7 +107,7 @@ class _Naming:
         if alias is None or alias.this is None:
             columns = alias.args.get("columns") if alias is not None else None
             table.set("alias", exp.TableAlias(this=table.this, columns=columns))
-        identifier = quoted(made)
+        identifier = exp.to_identifier(made, quoted=True)  # of its own, since it has a place
         identifier.meta.update(table.this.meta)
         table.set("this", identifier)
 
@@ -139,6 +134,10 @@ class Reads(Enum):
     ROWS = "rows"
     ANSWERS = "answers"
     PUBLIC = "public"
+
+
+def _together(found: Collection[Reads]) -> Reads:
+    return next((reads for reads in Reads if reads in found), Reads.PUBLIC)
 
 
 @dataclass(frozen=True)
@@ -211,7 +210,7 @@ class _Decomposition:
         reads = self._from(node, visible)
         if reads is not Reads.ROWS:
             found = {reads, *(self._condition(inner, visible) for inner in subqueries(node))}
-            return (Reads.ANSWERS if Reads.ANSWERS in found else Reads.PUBLIC), node
+            return _together(found), node
         if not asks_for_groups(node):
             if id(node) in self._beside:
                 raise NotComposed
@@ -264,31 +263,24 @@ class _Decomposition:
                 reads, body = self.query(distinct_as_groups(listed), visible)
             node.set(side, body)
             found.add(reads)
-        if found == {Reads.ROWS}:
-            return Reads.ROWS
-        if Reads.ROWS in found:
+        if Reads.ROWS in found and len(found) > 1:
             raise NotComposed
-        return Reads.ANSWERS if Reads.ANSWERS in found else Reads.PUBLIC
+        return _together(found)
 
     def _from(self, select: exp.Select, visible: _Visible) -> Reads:
         """What FROM reads; answers in it are written out unless private rows stand beside them."""
-        clause = select.args.get("from_")
-        items = [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
-        reads_of = [(item, self._item(item, visible)) for item in items]
+        reads_of = [(item, self._item(item, visible)) for item in from_items(select)]
         found = {one for _, one in reads_of}
         if Reads.ROWS in found and Reads.ANSWERS in found:
             self._beside[id(select)] = [item for item, one in reads_of if one is Reads.ANSWERS]
-        for reads in (Reads.ROWS, Reads.ANSWERS):
-            if reads in found:
-                return reads
-        return Reads.PUBLIC
+        return _together(found)
 
     def _item(self, item: exp.Expr, visible: _Visible) -> Reads:
         joined = {self._item(join.this, visible) for join in item.args.get("joins") or []}
         joined.add(self._alone(item, visible))
         if Reads.ROWS in joined and Reads.ANSWERS in joined:
             raise NotComposed
-        return Reads.ROWS if Reads.ROWS in joined else Reads.ANSWERS if Reads.ANSWERS in joined else Reads.PUBLIC
+        return _together(joined)
 
     def _alone(self, item: exp.Expr, visible: _Visible) -> Reads:
         if isinstance(item, exp.Table):
@@ -418,8 +410,7 @@ class _Decomposition:
 
     def _names_column(self, select: exp.Select, name: str, visible: _Visible, but: Collection[str] = ()) -> bool:
         """May a plain name mean a column of FROM, of other items than these? Where that is not known: yes."""
-        clause = select.args["from_"]
-        waiting = [clause.this, *(join.this for join in select.args.get("joins") or [])]
+        waiting = from_items(select)
         while waiting:
             item = waiting.pop()
             waiting += [join.this for join in item.args.get("joins") or []]

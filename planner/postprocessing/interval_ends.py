@@ -17,8 +17,8 @@ from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
 from planner.postprocessing.composed import HIGH, LOW, is_relation
-from planner.postprocessing.joint_noise import divided, joint_ends
-from planner.sql.trees import copied, fold, holds, nodes
+from planner.postprocessing.joint_noise import divided, joint_ends, written_number
+from planner.sql.trees import bound_column, copied, fold, from_items, holds, named_sql, nodes
 
 _JOINT = "joint "  # before a number: a name that no column has
 
@@ -92,8 +92,8 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
     known = [(place, lineage.interval(tree, outer)) for place, tree in trees]
     found = [(place, one) for place, one in known if one is not None and one.noisy]
     for number, (_, one) in enumerate(found):
-        outer.append("expressions", _named(one.low, f"{number}{LOW}"))
-        outer.append("expressions", _named(one.high, f"{number}{HIGH}"))
+        outer.append("expressions", named_sql(copied(one.low), f"{number}{LOW}"))
+        outer.append("expressions", named_sql(copied(one.high), f"{number}{HIGH}"))
     return ShownIntervals(
         tuple(place for place, _ in found),
         max((one.values for _, one in found), default=1),
@@ -107,7 +107,7 @@ def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
     """Is it made of what is not negative by what keeps it so?"""
     if isinstance(tree, exp.Column):
         return lineage.is_released(tree, select)
-    if (number := _constant(tree)) is not None:
+    if (number := written_number(tree)) is not None:
         return number >= 0
     if isinstance(tree, (exp.Paren, exp.Cast, exp.Nullif, exp.Window, exp.Sum, exp.Avg, *_RISING)):
         return _is_floored(tree.this, select, lineage)
@@ -134,7 +134,7 @@ def name_columns(outer: exp.Query, whole: Mapping[str, frozenset[str]]) -> None:
         tree = item.unalias()
         if isinstance(tree, exp.Column) and not item.is_star and lineage.is_released(tree, select):
             tree = exp.Cast(this=tree, to=exp.DataType.build("BIGINT"))
-        items.append(item if item.is_star else _named(tree, output_name(item)))
+        items.append(item if item.is_star else named_sql(copied(tree), output_name(item)))
     select.set("expressions", items)
 
 
@@ -228,13 +228,13 @@ class _Lineage:
             return self._applied(tree, select, lambda ends: exp.Cast(this=ends[0], to=copied(tree.to)), [tree.this])
         if isinstance(tree, _RISING):
             kept = {name: value for name, value in tree.args.items() if name != "this"}
-            if any(isinstance(value, exp.Expr) and not _is_constant(value) for value in kept.values()):
+            if any(isinstance(value, exp.Expr) and written_number(value) is None for value in kept.values()):
                 return None
             return self._applied(tree, select, lambda ends: type(tree)(this=ends[0], **kept), [tree.this])
         if isinstance(tree, (exp.Greatest, exp.Least)):
             kind, arguments = type(tree), [tree.this, *tree.expressions]
             return self._applied(tree, select, lambda ends: kind(this=ends[0], expressions=ends[1:]), arguments)
-        if isinstance(tree, exp.Nullif) and _constant(tree.expression) == 0:
+        if isinstance(tree, exp.Nullif) and written_number(tree.expression) == 0:
             return self._applied(tree, select, lambda ends: ends[0], [tree.this])
         rule = _RULES.get(type(tree))
         if rule is None:
@@ -282,7 +282,11 @@ class _Lineage:
         if isinstance(item, exp.Table) and is_relation(item):
             if name not in self._noisy.get(item.name, frozenset()):
                 return _Interval(column, column)
-            return _Interval(_at(alias, f"{name}{LOW}"), _at(alias, f"{name}{HIGH}"), frozenset({f"{alias}.{name}"}))
+            return _Interval(
+                bound_column(alias, f"{name}{LOW}"),
+                bound_column(alias, f"{name}{HIGH}"),
+                frozenset({f"{alias}.{name}"}),
+            )
         return self._within(item, alias, name, column) if self._nests else None
 
     def _within(self, item: exp.Expr, alias: str, name: str, column: exp.Column) -> _Interval | None:
@@ -299,12 +303,12 @@ class _Lineage:
                 return None
             self._handed_on[id(body), name] = found.values
             if found.noisy:
-                body.append("expressions", _named(found.low, f"{name}{LOW}"))
-                body.append("expressions", _named(found.high, f"{name}{HIGH}"))
+                body.append("expressions", named_sql(copied(found.low), f"{name}{LOW}"))
+                body.append("expressions", named_sql(copied(found.high), f"{name}{HIGH}"))
         values = self._handed_on[id(body), name]
         if not values:
             return _Interval(column, column)
-        ends = _at(alias, f"{name}{LOW}"), _at(alias, f"{name}{HIGH}")
+        ends = bound_column(alias, f"{name}{LOW}"), bound_column(alias, f"{name}{HIGH}")
         return _Interval(*ends, frozenset({f"{alias}.{name}"}), values - 1)
 
     def _body(self, item: exp.Expr) -> exp.Select | None:
@@ -326,7 +330,7 @@ class _Lineage:
         joins = select.args.get("joins") or []
         if clause is None or any(join.side in ("LEFT", "RIGHT", "FULL") for join in joins):
             return None
-        items = [clause.this, *(join.this for join in joins)]
+        items = from_items(select)
         if any(item.args.get("joins") or not isinstance(item, (exp.Table, exp.Subquery)) for item in items):
             return None
         named = {_alias(item): item for item in items}
@@ -386,7 +390,7 @@ def _subtracted(tree: exp.Expr, parts: list[_Interval]) -> _Interval | None:
 
 def _scaled(tree: exp.Expr, parts: list[_Interval]) -> _Interval | None:
     """A product with a number that stands in the statement, whose sign says which end becomes which."""
-    (left, right), (first, second) = parts, (_constant(tree.this), _constant(tree.expression))
+    (left, right), (first, second) = parts, (written_number(tree.this), written_number(tree.expression))
     if first is not None and second is None:
         ends = [exp.Mul(this=copied(tree.this), expression=copied(end)) for end in (right.low, right.high)]
     elif second is not None:
@@ -398,7 +402,7 @@ def _scaled(tree: exp.Expr, parts: list[_Interval]) -> _Interval | None:
 
 
 def _divided(tree: exp.Expr, parts: list[_Interval]) -> _Interval | None:
-    by = _constant(tree.expression)
+    by = written_number(tree.expression)
     if by is None:
         zero = exp.Literal.number(0)
         above = exp.GT(this=copied(parts[1].low), expression=zero)
@@ -443,24 +447,3 @@ _RULES: Mapping[type[exp.Expr], _Rule] = {
     exp.Mul: _scaled,
     exp.Div: _divided,
 }
-
-
-def _is_constant(node: exp.Expr) -> bool:
-    return _constant(node) is not None
-
-
-def _constant(node: exp.Expr) -> float | None:
-    """A number that stands in the statement, with its sign."""
-    node = node.unnest()
-    if isinstance(node, exp.Neg):
-        inner = _constant(node.this)
-        return None if inner is None else -inner
-    return float(node.name) if isinstance(node, exp.Literal) and not node.is_string else None
-
-
-def _at(alias: str, name: str) -> exp.Column:
-    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True))
-
-
-def _named(tree: exp.Expr, name: str) -> exp.Alias:
-    return exp.Alias(this=copied(tree), alias=exp.to_identifier(name, quoted=True))

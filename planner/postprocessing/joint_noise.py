@@ -67,23 +67,23 @@ def _linear(tree: exp.Expr, half: Half, grouped: bool) -> _Linear | None:
             return None if found is None else _Linear()
         assert isinstance(found, exp.Expr), "SQL"
         return None if grouped else _Linear(_squared(found), frozenset({tree.sql()}), 1.0, own=True)
-    if _constant(tree) is not None:
+    if written_number(tree) is not None:
         return _Linear()
     if isinstance(tree, exp.Paren) or (isinstance(tree, exp.Cast) and tree.to.this.name in _NUMBERS):
         return _linear(tree.this, half, grouped)
     if isinstance(tree, exp.Neg):
         return _scaled(_linear(tree.this, half, grouped), -1.0)
     if isinstance(tree, (exp.Mul, exp.Div)):
-        by = _constant(tree.right)
+        by = written_number(tree.right)
         if by is not None and (by or isinstance(tree, exp.Mul)):
             return _scaled(
                 _linear(tree.left, half, grouped), by if isinstance(tree, exp.Mul) else 1 / by if by else 0.0
             )
-        by = _constant(tree.left) if isinstance(tree, exp.Mul) else None
+        by = written_number(tree.left) if isinstance(tree, exp.Mul) else None
         return None if by is None else _scaled(_linear(tree.right, half, grouped), by)
     if isinstance(tree, (exp.Add, exp.Sub)):
         return _added(_linear(tree.left, half, grouped), _linear(tree.right, half, grouped))
-    if isinstance(tree, exp.Coalesce) and all(_constant(one) is not None for one in tree.expressions):
+    if isinstance(tree, exp.Coalesce) and all(written_number(one) is not None for one in tree.expressions):
         inner = _linear(tree.this, half, grouped)
         if inner is None or inner.square is None:
             return inner
@@ -115,7 +115,7 @@ def _over_rows(
     other = copied(aggregate)
     other.set("this", inner.square)
     if other.args.get("default") is not None:
-        if _constant(other.args["default"]) is None:
+        if written_number(other.args["default"]) is None:
             return None
         other.set("default", exp.Literal.number(0))
     apart = isinstance(aggregate, (exp.Lag, exp.Lead)) and _steps(aggregate) != 0
@@ -126,7 +126,7 @@ def _over_rows(
 def _steps(aggregate: exp.Expr) -> float:
     """How many rows away the value is that LAG or LEAD shows; 0 where that is not plain to see."""
     offset = aggregate.args.get("offset")
-    return 1.0 if offset is None else _constant(offset) or 0.0
+    return 1.0 if offset is None else written_number(offset) or 0.0
 
 
 def _window(window: exp.Window, aggregate: exp.Expr) -> exp.Window:
@@ -156,7 +156,8 @@ def _added(left: _Linear | None, right: _Linear | None) -> _Linear | None:
         return replace(known, factor=None, own=False)
     columns = left.columns | right.columns
     if not left.columns & right.columns:
-        return _Linear(_plus(left.square, right.square), columns)
+        both = exp.Add(this=copied(left.square), expression=copied(right.square))
+        return _Linear(exp.Paren(this=both), columns)
     both = exp.Add(this=_root(left.square), expression=_root(right.square))
     return _Linear(_squared(exp.Paren(this=both)), columns)
 
@@ -206,17 +207,14 @@ def _squared(tree: exp.Expr) -> exp.Expr:
     return exp.Paren(this=exp.Mul(this=inner, expression=copied(inner)))
 
 
-def _plus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=exp.Add(this=copied(left), expression=copied(right)))
-
-
 def _minus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     return exp.Paren(this=exp.Sub(this=copied(left), expression=exp.Paren(this=copied(right))))
 
 
-def _constant(node: exp.Expr) -> float | None:
+def written_number(node: exp.Expr) -> float | None:
+    """A number that stands in the statement, with its sign."""
     node = node.unnest()
     if isinstance(node, exp.Neg):
-        inner = _constant(node.this)
+        inner = written_number(node.this)
         return None if inner is None else -inner
     return float(node.name) if isinstance(node, exp.Literal) and not node.is_string else None

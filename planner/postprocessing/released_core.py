@@ -1,6 +1,13 @@
 """The core of a SELECT that aggregates private rows: its group keys and aggregates, apart from what it does to them.
 
-Deviations and variances of private rows: computed from counts, sums and sums of squares, which are released.
+    SELECT upper(w), count(*) / sum(count(*)) OVER () FROM visit GROUP BY w HAVING count(*) > 9 ORDER BY 2
+      --> SELECT w AS k1, count(*) AS a1 FROM visit GROUP BY 1
+      and SELECT upper(k1), a1 / sum(a1) OVER () FROM answer WHERE a1 > 9 ORDER BY 2
+
+Of ROLLUP, CUBE and GROUPING SETS the core is the finest grouping, all keys together: every level is then added up
+from the same released values, so that the levels agree with one another. That is so for counts and sums, and for
+averages as their quotients; of COUNT(DISTINCT) no level follows from another. Deviations and variances at a level are
+computed from counts, sums and sums of squares:
 
     SELECT stddev_samp(x) FROM visit
       --> SELECT count(x) AS a1, sum(x) AS a2, sum(x * x) AS a3 FROM visit
@@ -8,16 +15,6 @@ Deviations and variances of private rows: computed from counts, sums and sums of
 
 Noise may make the difference of squares negative, where the deviation is zero, and a count less than one, where there
 is none.
-
-The core of a SELECT that aggregates private rows: its group keys and aggregates, apart from what it does to them.
-
-    SELECT upper(w), count(*) / sum(count(*)) OVER () FROM visit GROUP BY w HAVING count(*) > 9 ORDER BY 2
-      --> SELECT w AS k1, count(*) AS a1 FROM visit GROUP BY 1
-      and SELECT upper(k1), a1 / sum(a1) OVER () FROM answer WHERE a1 > 9 ORDER BY 2
-
-Of ROLLUP, CUBE and GROUPING SETS the core is the finest grouping, all keys together: every level is then added up
-from the same released values, so that the levels agree with one another. That is so for counts and sums, and for
-averages as their quotients; of COUNT(DISTINCT) no level follows from another.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ from sqlglot import exp
 from planner.binding.limit_offset import output_name
 from planner.parsing.postgres_parser import LABEL
 from planner.postprocessing.beside_answers import BesideAnswers, all_of
-from planner.sql.trees import children, columns_of, copied, fold, holds, position_of
+from planner.sql.trees import bound_column, children, columns_of, copied, fold, holds, named_sql, position_of
 
 _KINDS: Mapping[type[exp.Expr], tuple[bool, bool]] = {
     exp.Stddev: (True, True),
@@ -97,7 +94,7 @@ def subqueries(select: exp.Select) -> list[exp.Query]:
     waiting = [child for child in children(select) if not any(child is one for one in skipped)]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, exp.Query) and not (isinstance(node, exp.Subquery) and not _is_query(node.this)):
+        if isinstance(node, exp.Query) and (not isinstance(node, exp.Subquery) or isinstance(node.this, exp.Query)):
             found.append(node)
             continue
         if isinstance(node, exp.Join):
@@ -105,10 +102,6 @@ def subqueries(select: exp.Select) -> list[exp.Query]:
             continue
         waiting += children(node)
     return found
-
-
-def _is_query(node: exp.Expr | None) -> bool:
-    return isinstance(node, exp.Query)
 
 
 def aggregates(tree: exp.Expr) -> Iterator[exp.Expr]:
@@ -135,12 +128,12 @@ def aggregates(tree: exp.Expr) -> Iterator[exp.Expr]:
             waiting += children(node)
 
 
-def asks_for_groups(select: exp.Select) -> bool:
-    """Does a SELECT aggregate its rows, or name groups of them?"""
-    if select.args.get("group") is not None or select.args.get("having") is not None:
+def asks_for_groups(select: exp.Select, but: str = "") -> bool:
+    """Does a SELECT aggregate its rows, or name groups of them, by other clauses than `but`?"""
+    if any(part != but and select.args.get(part) is not None for part in ("group", "having", "distinct")):
         return True
-    trees = [*select.expressions, *(part for part in (select.args.get("order"),) if part is not None)]
-    return select.args.get("distinct") is not None or any(True for tree in trees for _ in aggregates(tree))
+    trees = [*select.expressions, *filter(None, [select.args.get("order")])]
+    return any(True for tree in trees for _ in aggregates(tree))
 
 
 @dataclass
@@ -206,7 +199,7 @@ class _Splitting:
         if any(value for part, value in select.args.items() if part not in _CARRIED):
             return None  # FOR UPDATE, INTO and the like: what is not carried over must not be lost
         distinct = select.args.get("distinct")
-        if select.args.get("group") is None and distinct is not None and not any(map(_aggregated, _trees(select))):
+        if distinct is not None and not asks_for_groups(select, but="distinct"):
             return None  # a SELECT DISTINCT that names groups: it has nothing to split
         try:
             outer = self._outer()
@@ -214,8 +207,8 @@ class _Splitting:
             return None
         question = exp.Select(
             expressions=[
-                *(_named(copied(key), f"k{place}") for place, key in enumerate(self._keys, 1)),
-                *(_named(call, name) for name, call in self._aggregates.values()),
+                *(named_sql(copied(key), f"k{place}") for place, key in enumerate(self._keys, 1)),
+                *(named_sql(call, name) for name, call in self._aggregates.values()),
             ]
         )
         for part in ("from_", "joins", "where"):
@@ -276,17 +269,14 @@ class _Splitting:
         key = self._meant(written)
         if self._is_theirs(key):
             return key
-        if self._beside is not None and any(
-            self._beside.is_theirs(column) is not False for column in columns_of(key)
-        ):
-            raise _Refused
+        self._check_rows_own(key)
         if holds(key, exp.Query, exp.Window, exp.AggFunc):
             raise _Refused
         for place, known in enumerate(self._keys, 1):
             if _same(known, key):
-                return _column(f"k{place}")
+                return bound_column(_ANSWER, f"k{place}")
         self._keys.append(key)
-        return _column(f"k{len(self._keys)}")
+        return bound_column(_ANSWER, f"k{len(self._keys)}")
 
     def _meant(self, written: exp.Expr) -> exp.Expr:
         items = self._select.expressions
@@ -306,7 +296,7 @@ class _Splitting:
     def _item(self, item: exp.Expr) -> exp.Expr:
         """An item of the select list, under the name that it would have had."""
         name = output_name(item)  # before reading puts the answer's own names into it
-        return _named(self._read(item.unalias()), name)
+        return named_sql(self._read(item.unalias()), name)
 
     def _sorted(self, item: exp.Expr) -> exp.Expr:
         """An item of ORDER BY: a position or an output's name stays."""
@@ -325,7 +315,7 @@ class _Splitting:
             return tree
         for place, key in enumerate(self._keys, 1):
             if _same(key, tree):
-                return _column(f"k{place}")
+                return bound_column(_ANSWER, f"k{place}")
         if isinstance(tree, exp.Query):
             return tree  # read by whoever splits the statement
         if any(found is tree for found in aggregates(tree)):
@@ -382,16 +372,13 @@ class _Splitting:
         return condition
 
     def _aggregate(self, call: exp.Expr) -> exp.Expr:
-        if self._beside is not None and any(
-            self._beside.is_theirs(column) is not False for column in columns_of(call)
-        ):
-            raise _Refused
+        self._check_rows_own(call)
         if holds(call, exp.Query, exp.Window):
             raise _Refused
         text = call.sql("postgres")
         if text not in self._aggregates:
             self._aggregates[text] = f"a{len(self._aggregates) + 1}", copied(call)
-        return _column(self._aggregates[text][0])
+        return bound_column(_ANSWER, self._aggregates[text][0])
 
     def _levelled(self, call: exp.Expr) -> exp.Expr:
         """An aggregate at every level, from its values at the finest one."""
@@ -402,7 +389,8 @@ class _Splitting:
             raise _Refused
 
         def finest(one: exp.Expr) -> exp.Expr:
-            return exp.Sum(this=self._aggregate(_with_filter(one, condition)))
+            call = one if condition is None else exp.Filter(this=one, expression=copied(condition))
+            return exp.Sum(this=self._aggregate(call))
 
         found = spread(inner, finest)
         if found is not None:
@@ -423,23 +411,6 @@ def _filtered(call: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
     return (call.this, call.expression) if isinstance(call, exp.Filter) else (call, None)
 
 
-def _with_filter(call: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
-    return call if condition is None else exp.Filter(this=call, expression=copied(condition))
-
-
-def _trees(select: exp.Select) -> list[exp.Expr]:
-    parts = (select.args.get(part) for part in ("order", "having"))
-    return [*select.expressions, *(part for part in parts if part is not None)]
-
-
-def _aggregated(tree: exp.Expr) -> bool:
-    return any(True for _ in aggregates(tree))
-
-
-def _named(tree: exp.Expr, name: str) -> exp.Alias:
-    return exp.Alias(this=tree, alias=exp.to_identifier(name, quoted=True))
-
-
 def _placed(place: int, key: exp.Expr) -> exp.Expr:
     """The position of a key in the select list, which stands where the key was written."""
     literal = exp.Literal.number(place)
@@ -447,10 +418,6 @@ def _placed(place: int, key: exp.Expr) -> exp.Expr:
     if written is not None:
         literal.meta["start"] = written - 1
     return literal
-
-
-def _column(name: str) -> exp.Column:
-    return exp.Column(this=exp.to_identifier(name, quoted=True), table=exp.to_identifier(_ANSWER, quoted=True))
 
 
 def _same(left: exp.Expr, right: exp.Expr) -> bool:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
-from planner.sql.trees import copied, fold, holds, nodes
+from planner.sql.trees import copied, fold, from_items, holds, named_sql, nodes
 
 _SAME_FOR_EVERY_TYPE = (
     exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Alias, exp.Star, exp.Paren, exp.And, exp.Or,
@@ -95,18 +95,13 @@ _Path = tuple[int, ...]
 
 def _paths(select: exp.Select, body: _Body) -> list[_Path]:
     found: list[_Path] = []
-    for place, item in enumerate(_items(select)):
+    for place, item in enumerate(from_items(select)):
         inner = _inner(item, body)
         if isinstance(inner, exp.Union):
             found.append((place,))
         elif isinstance(inner, exp.Select):
             found += [(place, *path) for path in _paths(inner, body)]
     return found
-
-
-def _items(select: exp.Select) -> list[exp.Expr]:
-    clause = select.args.get("from_")
-    return [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
 
 
 def _inner(item: exp.Expr, body: _Body) -> exp.Expr | None:
@@ -118,7 +113,7 @@ def _inner(item: exp.Expr, body: _Body) -> exp.Expr | None:
 
 def _written_out(select: exp.Select, place: int, body: _Body) -> exp.Subquery:
     """An item of FROM as a subquery under its name, in place: a table that WITH names becomes its query."""
-    item = _items(select)[place]
+    item = from_items(select)[place]
     if isinstance(item, exp.Subquery):
         return item
     entry = body(item) if isinstance(item, exp.Table) else None
@@ -192,10 +187,10 @@ def _branch(question: exp.Select, path: _Path, select: exp.Select, names: list[s
     question, select = copied(question), copied(select)
     around = question
     for place in path[:-1]:
-        around = _items(around)[place].this
-    item = _items(around)[path[-1]]
+        around = from_items(around)[place].this
+    item = from_items(around)[path[-1]]
     select.set(
-        "expressions", [_named(one.unalias(), name) for name, one in zip(names, select.expressions, strict=True)]
+        "expressions", [named_sql(one.unalias(), name) for name, one in zip(names, select.expressions, strict=True)]
     )
     alias = item.args.get("alias")
     inner = exp.Subquery(this=select, alias=None if alias is None else exp.TableAlias(this=copied(alias.this)))
@@ -221,7 +216,7 @@ def _literal(tree: exp.Expr, select: exp.Select) -> exp.Expr | None:
         return tree
     if not isinstance(tree, exp.Column):
         return None
-    items, table = _items(select), tree.args.get("table")
+    items, table = from_items(select), tree.args.get("table")
     named = (
         items
         if table is None
@@ -246,8 +241,7 @@ def beside_one_another(answers: list[tuple[Branch, str]], columns: list[str]) ->
     selects: list[exp.Query] = []
     for branch, relation in answers:
         listed: list[exp.Expr] = [
-            _named(copied(branch.constants[name]) if name in branch.constants else _column(name), name)
-            for name in columns
+            named_sql(copied(branch.constants.get(name) or exp.column(name, quoted=True)), name) for name in columns
         ]
         table = exp.Table(this=exp.to_identifier(relation, quoted=True))
         selects.append(exp.Select(expressions=listed, from_=exp.From(this=table)))
@@ -255,11 +249,3 @@ def beside_one_another(answers: list[tuple[Branch, str]], columns: list[str]) ->
     for select in selects[1:]:
         union = exp.Union(this=union, expression=select, distinct=False)
     return union
-
-
-def _column(name: str) -> exp.Column:
-    return exp.Column(this=exp.to_identifier(name, quoted=True))
-
-
-def _named(tree: exp.Expr, name: str) -> exp.Alias:
-    return exp.Alias(this=tree, alias=exp.to_identifier(name, quoted=True))

@@ -1,8 +1,7 @@
 """The SELECT around answers as SQL for a database: each table public and with its schema, each answer a relation.
 
-Divisions: NULL where the divisor is zero, as everywhere here.
-
-A noisy count may be zero where no true one is, and PostgreSQL would end the whole statement.
+A quotient is NULL where its divisor is zero: a noisy count may be zero where no true one is, and PostgreSQL would end
+the whole statement.
 """
 
 from __future__ import annotations

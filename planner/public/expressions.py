@@ -1,14 +1,10 @@
 """Expressions and aggregates over public rows: exact, with what PostgreSQL gives.
 
-Numbers of public rows: as they stand, since nothing is added to them that a bound would have to know.
-
-Exact decimals stay exact while their digits can be counted; everything else is double precision. Where a function
-has no value the result is NULL, in every database: of a quotient by zero, as in released arithmetic; of the root
-or logarithm of what has none; of an exponential beyond the doubles.
-
-Aggregates over public rows, exact: what PostgreSQL gives, of a type that every database gives.
-
-Expressions over public rows or groups of them, by the table of `planner.expressions.functions`.
+They are bound by the table of `planner.expressions.functions`. Numbers stay as they stand, since nothing is added to
+them that a bound would have to know. Exact decimals stay exact while their digits can be counted; everything else is
+double precision, of a type that every database gives. Where a function has no value the result is NULL, in every
+database: of a quotient by zero, as in released arithmetic; of the root or logarithm of what has none; of an
+exponential beyond the doubles.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""What a query over public tables is, as others see it: its tables, its statement and its columns.
-
-The tables behind a public query, and what its names mean.
-
-What is decided about a query over public tables: a statement, and what its answer looks like.
-
-What a query over public tables is, as others see it: a statement and its columns.
-"""
+"""What a query over public tables is, as others see it: its tables, its statement and its columns."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Which way a statement takes, the private one or that of public tables, and what the latter may hold beyond.
-
-What a statement over public tables may hold beyond `planner.parsing.grammar`; anything else is refused by name.
-
-Which way a statement takes: the private one, or that of public tables only.
-"""
+"""Which way a statement takes, the private one or that of public tables, and what the latter may hold beyond."""
 
 from __future__ import annotations
 

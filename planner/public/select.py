@@ -1,8 +1,6 @@
 """SELECT over public tables: FROM, rows or groups, and how they are sorted.
 
-FROM of a public query: tables, subqueries, CTEs and every kind of join, under generated aliases.
-
-SELECT over public tables: its rows or its groups, and how they are sorted.
+FROM takes tables, subqueries, CTEs and every kind of join, under generated aliases.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """Dates and times as PostgreSQL reads and writes them: texts, formats of to_char, steps of the calendar.
 
-Texts of dates and times in ISO 8601's order, read as PostgreSQL reads them where its TimeZone is UTC.
-
-Formats of to_char: which patterns of a date or time are written, what each is, and how DuckDB's strftime has it.
-
-PostgreSQL reads a format by its longest patterns and copies the rest, so an unknown letter may be the start of a
-pattern of another version: only signs and quoted texts are copied here.
-
-Days, weeks, months: the dates and times that a calendar's steps fall on.
+Texts are in ISO 8601's order, read as PostgreSQL reads them where its TimeZone is UTC. PostgreSQL reads a format of
+to_char by its longest patterns and copies the rest, so an unknown letter may be the start of a pattern of another
+version: only signs and quoted texts are copied here.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""Constants and literals of a statement, of arrays and enums too: read here, so that the database never has to refuse
-one.
+"""Constants and literals of a statement, of arrays and enums too: read here, so that no database has to refuse one.
 
-Texts of arrays of one dimension, `{a,"b c",NULL}`, as PostgreSQL reads them.
-
-Constant expressions where SQL wants a constant: a cast of a constant is one, and so are texts joined by `||`.
-
-Labels of enums: their order, which is that of the declaration, and literals that say their type.
-
-Values written into a statement: read here, so that the database never has to refuse one.
+Where SQL wants a constant, a cast of a constant is one, and so are texts joined by `||`. Labels of an enum have the
+order of their declaration.
 """
 
 from __future__ import annotations

@@ -55,6 +55,8 @@ class ResultTypeFacts:
     moment: Family | None = None
 
 
+_SHOWN_AS_TEXT = (Family.UUID, Family.TIME, Family.INET, Family.ENUM, Family.OTHER)
+
 RESULT_TYPES: Mapping[ResultType, ResultTypeFacts] = MappingProxyType(
     {
         "int8": ResultTypeFacts({Family.INTEGER: _as_bigint}, frozenset({Family.INTEGER})),
@@ -62,15 +64,7 @@ RESULT_TYPES: Mapping[ResultType, ResultTypeFacts] = MappingProxyType(
         "float8": ResultTypeFacts({Family.FLOAT: _itself}),
         "numeric": ResultTypeFacts({Family.NUMERIC: _itself}, frozenset({Family.NUMERIC})),
         "text": ResultTypeFacts(
-            {
-                Family.TEXT: _itself,
-                Family.CHAR: _itself,
-                Family.UUID: _as_text,
-                Family.TIME: _as_text,
-                Family.INET: _as_text,
-                Family.ENUM: _as_text,
-                Family.OTHER: _as_text,
-            },
+            {Family.TEXT: _itself, Family.CHAR: _itself, **dict.fromkeys(_SHOWN_AS_TEXT, _as_text)},
             frozenset({Family.TEXT, Family.CHAR, Family.ENUM}),
         ),
         "bool": ResultTypeFacts({Family.BOOL: _itself}, frozenset({Family.BOOL})),

@@ -1,9 +1,6 @@
-"""Column types as the planner reasons about them: families that compare exactly, digits, and the names of result
-types; needs no parser.
+"""Column types as the planner reasons about them: families that compare exactly, digits, and names of result types.
 
-The names of result types, of which `planner/sql/result_types.py` says the rest: these alone need no parser.
-
-Column types as the planner reasons about them: families that compare exactly with one another, and digits.
+`planner/sql/result_types.py` says the rest about result types; this module alone needs no parser.
 """
 
 from __future__ import annotations
@@ -98,37 +95,22 @@ REAL = SqlType(Family.FLOAT, 24)
 """Single precision."""
 
 _FAMILIES = {
-    "smallint": Family.INTEGER,
-    "integer": Family.INTEGER,
-    "bigint": Family.INTEGER,
-    "int2": Family.INTEGER,
-    "int4": Family.INTEGER,
-    "int8": Family.INTEGER,
-    "int": Family.INTEGER,
-    "numeric": Family.NUMERIC,
-    "decimal": Family.NUMERIC,
-    "real": Family.FLOAT,
-    "float4": Family.FLOAT,
-    "float8": Family.FLOAT,
-    "double precision": Family.FLOAT,
-    "text": Family.TEXT,
-    "varchar": Family.TEXT,
-    "character varying": Family.TEXT,
-    "char": Family.CHAR,
-    "bpchar": Family.CHAR,  # with a length
-    "character": Family.CHAR,
-    "bool": Family.BOOL,
-    "boolean": Family.BOOL,
-    "date": Family.DATE,
-    "timestamp": Family.TIMESTAMP,
-    "timestamp without time zone": Family.TIMESTAMP,
-    "timestamptz": Family.TIMESTAMPTZ,
-    "timestamp with time zone": Family.TIMESTAMPTZ,
-    "uuid": Family.UUID,
-    "time": Family.TIME,
-    "time without time zone": Family.TIME,
-    "inet": Family.INET,
-    "cidr": Family.INET,
+    word: family
+    for family, words in {
+        Family.INTEGER: "smallint, integer, bigint, int2, int4, int8, int",
+        Family.NUMERIC: "numeric, decimal",
+        Family.FLOAT: "real, float4, float8, double precision",
+        Family.TEXT: "text, varchar, character varying",
+        Family.CHAR: "char, bpchar, character",  # bpchar with a length
+        Family.BOOL: "bool, boolean",
+        Family.DATE: "date",
+        Family.TIMESTAMP: "timestamp, timestamp without time zone",
+        Family.TIMESTAMPTZ: "timestamptz, timestamp with time zone",
+        Family.UUID: "uuid",
+        Family.TIME: "time, time without time zone",
+        Family.INET: "inet, cidr",
+    }.items()
+    for word in words.split(", ")
 }
 
 _OF_DUCKDB = {

@@ -1,13 +1,4 @@
-"""Expression trees: walked, copied, built, and placed in the statement.
-
-Expression trees: walked and copied faster than by the parser library's own ways, and placed in the statement.
-
-Functions of PostgreSQL that the parser library has no node for, as nodes of its trees.
-
-Bound columns, `alias.name`: as trees and as pairs.
-
-Small pieces of SQL trees that several rules build.
-"""
+"""Expression trees: walked, copied, built and placed in the statement, quicker than by the parser library's ways."""
 
 from __future__ import annotations
 
@@ -80,6 +71,12 @@ def holds(tree: exp.Expr, *kinds: type[exp.Expr]) -> bool:
 def tables_of(tree: exp.Expr) -> list[exp.Table]:
     """The tables that FROM names anywhere in it, in the order of `nodes`."""
     return [node for node in nodes(tree) if isinstance(node, exp.Table)]
+
+
+def from_items(select: exp.Select) -> list[exp.Expr]:
+    """What FROM names, and what it is joined with; what is joined within parentheses stays inside."""
+    clause = select.args.get("from_")
+    return [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
 
 
 def columns_of(tree: exp.Expr) -> list[exp.Column]:
