@@ -289,10 +289,8 @@ def check_grammar(
 ) -> None:
     """Refuse the first construct that the table does not allow.
 
-    Args:
-      select: the tree of a statement.
-      tokens: its tokens, to point at keywords, whose place the tree forgets.
-      refused: what is wrong with a node of a root, by another table than ALLOWED.
+    `tokens` are those of the statement, to point at keywords. `refused` says what is wrong with a node of a root, by
+    another table than ALLOWED.
     Raises: UnsupportedSQL.
     """
     find = refused or _refusal

@@ -253,10 +253,7 @@ def lex(sql: str) -> list[Lexeme]:
 def check_blanks(text: str, start: int) -> None:
     """Refuse a word with a blank beyond ASCII, which PostgreSQL takes for a letter, and nobody means.
 
-    Args:
-      text: the word.
-      start: its offset, from 0.
-    Raises: InvalidSyntax.
+    Raises: InvalidSyntax; the word begins at the offset `start`, from 0.
     """
     for offset, character in enumerate(text):
         if character.isspace():

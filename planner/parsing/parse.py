@@ -59,12 +59,8 @@ _NAMED = "name the query in the statement that reads it: WITH name AS (SELECT ..
 
 
 def check_reads(word: str, statement: str, position: int) -> None:
-    """Refuse a statement that would change something.
+    """Refuse a statement that would change something: by its first word, in upper case, which stands at `position`.
 
-    Args:
-      word: its first, in upper case.
-      statement: from that word on.
-      position: of the word.
     Raises: ReadOnly; UnsupportedSQL for a COPY that does not write.
     """
     if word in WRITES:
@@ -100,11 +96,8 @@ class Statement:
 
 
 def parse(sql: str) -> exp.Select:
-    """Read one SELECT in the PostgreSQL dialect.
+    """Read one SELECT in the PostgreSQL dialect, a trailing semicolon allowed.
 
-    Args:
-      sql: the statement; a trailing semicolon is allowed.
-    Returns: its tree, made of the constructs of `planner.parsing.grammar` only.
     Raises: StatementTooLong, StatementTooComplex, InvalidSyntax, ReadOnly, UnsupportedSQL; nothing else.
     Cost: about 1 ms for TPC-H Q5.
     """
@@ -125,13 +118,7 @@ def private_select(statement: Statement) -> exp.Select:
 
 
 def read(sql: str) -> Statement:
-    """Read one statement within the limits, whatever tables it names.
-
-    Args:
-      sql: the text as it was sent, of any length and nesting.
-    Returns: the tree with its tokens and lexemes; it may hold more than the private grammar.
-    Raises: as `parse`.
-    """
+    """Read one statement within the limits on length and nesting, whatever it names. Raises: as `parse`."""
     check_length(sql)
     _check_characters(sql)
     tokens = _tokens(_lexemes(sql))
@@ -272,8 +259,6 @@ def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
 
 def without_database(tree: exp.Query, name: str) -> None:
     """Leave the data set's name out where it stands before a schema, in place; any other is refused by the grammar.
-
-    Cost: linear.
 
     >>> from sqlglot import parse_one
     >>> tree = parse_one("SELECT shop.public.t.a FROM Shop.public.t JOIN other.public.u", dialect="postgres")

@@ -26,11 +26,6 @@ def memberships(tree: exp.Query) -> None:
 
     The array is `ARRAY[...]`, a text `'{...}'`, or a placeholder, each with a cast to an array type or without. Of an
     empty one `= ANY` is false and `<> ALL` true, whatever the row holds; with NULL in its place both are NULL.
-    Everything else stays, and is refused by the grammar.
-
-    Args:
-      tree: a statement; it is changed.
-    Cost: linear.
 
     >>> from sqlglot import parse_one
     >>> tree = parse_one("SELECT 1 FROM t WHERE a = ANY(ARRAY[1, 2]) AND b <> ALL('{x,y}')", dialect="postgres")
@@ -142,13 +137,8 @@ def written_moments(tree: exp.Query, texts: Collection[str]) -> None:
     """Write to_date and to_timestamp of literals as the casts that they are, in place.
 
     PostgreSQL's own reading forgives almost anything (`to_date('31', 'YYYY')`), so only texts that fill the format
-    digit by digit are taken; every other call stays, and is refused by the grammar. A timestamp is one at UTC, as all
-    are here.
-
-    Args:
-      tree: a statement; it is changed.
-      texts: the quoted texts of the statement, as written: the tree forgets how a format was spelled.
-    Cost: linear.
+    digit by digit are taken. A timestamp is one at UTC, as all are here. `texts` are the quoted texts of the
+    statement, as written: the tree forgets how a format was spelled.
 
     >>> from sqlglot import parse_one
     >>> sql = "SELECT to_date('1994-01-31', 'YYYY-MM-DD'), to_date('31', 'DD')"
@@ -169,11 +159,7 @@ def written_moments(tree: exp.Query, texts: Collection[str]) -> None:
 def written_intervals(tree: exp.Query) -> None:
     """Write `'7 days'::interval` and `7 * INTERVAL '1 day'` as the INTERVAL of one unit that they are, in place.
 
-    Also those that are so once the values of their placeholders are bound. Everything else stays, and is refused.
-
-    Args:
-      tree: a statement; it is changed.
-    Cost: linear.
+    Also those that are so once the values of their placeholders are bound.
 
     >>> from sqlglot import parse_one
     >>> tree = parse_one("SELECT 1 WHERE now() - '2 hours'::interval < x + 3 * INTERVAL '1' DAY", dialect="postgres")
@@ -281,12 +267,8 @@ def row_comparisons(tree: exp.Query) -> None:
     """Write comparisons of rows with rows of as many parts as PostgreSQL defines them, in place.
 
     Rows are equal where all parts are. One is less where its first part is less, or is equal and the rest is less;
-    NULL decides as it does there: it makes the comparison unknown unless a part before it has decided. Everything
-    else stays, and is refused by the grammar: rows inside rows, and long lists beside large expressions.
-
-    Args:
-      tree: a statement; it is changed.
-    Cost: linear, and for IN the rows times the size of its left side.
+    NULL decides as it does there: it makes the comparison unknown unless a part before it has decided. Rows inside
+    rows, and long lists beside large expressions, stay. Cost: for IN the rows times the size of its left side.
 
     >>> from sqlglot import parse_one
     >>> tree = parse_one("SELECT 1 FROM t WHERE (a, b) IN ((1, 2), (3, 4)) AND (a, b) <= (5, 6)", dialect="postgres")

@@ -58,12 +58,7 @@ def declared_domain(declared: ColumnPolicy, kind: SqlType) -> tuple[DomainValue,
 
 
 def whole_steps(origin: float, low: float, high: float, step: int) -> tuple[int, int]:
-    """The whole numbers from low to high on a grid: the first of them, and how many they are.
-
-    Args:
-      origin: a number of the grid, at most low.
-      low, high: finite.
-      step: between two neighbours of the grid, >= 1.
+    """The whole numbers from low to high on a grid from `origin`, at most low: the first, and how many they are.
 
     >>> whole_steps(0, 3, 20, 5)
     (5, 4)
@@ -139,11 +134,7 @@ def _enforced(table: Table, key: tuple[str, ...]) -> bool:
 
 
 def believed_keys(schema: Schema) -> tuple[str, ...]:
-    """Each declared key of a schema by its name, `visit (id)`, as checks are recorded by it; in order.
-
-    Args:
-      schema: from `with_declared_keys`.
-    """
+    """Each declared key of a schema (`with_declared_keys`), `visit (id)`, as checks record it, in order."""
     return tuple(sorted(key_name(table.name, key) for table, key in declared_keys(schema)))
 
 

@@ -60,12 +60,7 @@ class SideChannels:
 
 
 def read_side_channels(privacy: TomlSection, epsilon: float) -> SideChannels:
-    """The settings of a policy's `[privacy]`.
-
-    Args:
-      epsilon: the default charge, which may always be asked for.
-    Raises: PolicyInvalid.
-    """
+    """Settings of `[privacy]`; the default charge `epsilon` may always be asked for. Raises: PolicyInvalid."""
     settings = SideChannels(
         min_epsilon=privacy.number("min_epsilon", max(MIN_EPSILON, min(DEFAULT_MIN_EPSILON, epsilon))),
         unbounded_joins=privacy.flag("unbounded_joins", False),
@@ -327,11 +322,8 @@ class Policy:
 
 
 def parse_policy(text: str) -> Policy:
-    """Read a policy.
+    """Read a policy from TOML, consistent in itself; `planner.policy.validate.validate` compares it with the catalog.
 
-    Args:
-      text: TOML.
-    Returns: the policy, consistent in itself; `planner.policy.validate.validate` compares it with the catalog.
     Raises: PolicyInvalid naming the setting: a wrong type, an unknown key, a secret written out.
     """
     document = TomlSection.document(text)

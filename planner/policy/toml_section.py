@@ -344,11 +344,7 @@ def toml_key(name: str) -> str:
 
 
 def section_of(name: str, schemas: Sequence[str]) -> str:
-    """The header of a table's section, as it can be pasted into a policy.
-
-    Args:
-      name: canonical.
-      schemas: the policy's search path: of a name without a schema its first is meant.
+    """The header of a table's section, to paste into a policy; the first schema is that of names without one.
 
     >>> section_of("visit", ("public",)), section_of("clinic.visit", ("clinic",)), section_of("visit", ("clinic",))
     ('[tables.visit]', '[tables."clinic.visit"]', '[tables."public.visit"]')

@@ -369,11 +369,7 @@ def discovered_columns(policy: Policy) -> tuple[str, ...]:
 
 
 def delta_uses(columns: tuple[str, ...]) -> str:
-    """Which questions a delta of the policy is for.
-
-    Args:
-      columns: from `discovered_columns`.
-    """
+    """Which questions a delta of the policy is for; `columns` are from `discovered_columns`."""
     found = f"those that group by {_some(columns)}, and " if columns else ""
     return f"{found}by default those of which one person may be in several groups"
 

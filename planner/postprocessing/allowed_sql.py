@@ -107,13 +107,9 @@ _JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
 
 
 def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -> None:
-    """Refuse the first construct that is not known to be a computation.
+    """Refuse the first construct around answers that is not known to be a computation in this database.
 
-    Args:
-      outer: what surrounds the answers, with relations in their place.
-      tokens: of the whole statement, to point at.
-      dialect: of the database.
-    Raises: UnsupportedSQL.
+    Raises: UnsupportedSQL, at one of the tokens of the whole statement.
     """
 
     if not DIALECTS[dialect].around:
@@ -193,12 +189,8 @@ Place = tuple[str, str]
 
 
 def check_written(sql: str, public: Collection[Place], dialect: Dialect) -> None:
-    """Refuse a text that holds anything but computations over answers and public tables.
+    """Refuse the text of a statement that holds anything but computations over answers and these public tables.
 
-    Args:
-      sql: of the statement, as it was written.
-      public: the public tables that were looked up for it.
-      dialect: of the database.
     Raises: UnsupportedSQL.
     Cost: as reading a statement of this length.
     """

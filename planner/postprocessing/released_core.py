@@ -40,12 +40,9 @@ _KINDS: Mapping[type[exp.Expr], tuple[bool, bool]] = {
 
 
 def spread(call: exp.Expr, released: Callable[[exp.Expr], exp.Expr]) -> exp.Expr | None:
-    """What a deviation or variance is computed by.
+    """What a deviation or variance is computed by; None for every other aggregate, and for one of DISTINCT values.
 
-    Args:
-      call: an aggregate.
-      released: an aggregate of the same rows to the released value that stands for it.
-    Returns: None for every other aggregate, and for one of DISTINCT values.
+    `released` gives for an aggregate of the same rows the released value that stands for it.
     """
     kind = _KINDS.get(type(call))
     if kind is None or holds(call, exp.Distinct):

@@ -54,19 +54,16 @@ class Branch:
 def has_union(select: exp.Select, body: _Body) -> bool:
     """Does a SELECT read a union of rows, as it is or through SELECTs that only choose among them?
 
-    Args:
-      body: of a table that WITH names, the query behind it; None of any other.
+    `body` is the query behind a table that WITH names; None of any other.
     """
     return bool(_paths(select, body))
 
 
 def spread(question: exp.Select, body: _Body) -> list[Branch] | None:
-    """The question over each SELECT of the union that it reads.
+    """The question over each SELECT of the union that it reads; None where answers do not add up to that over all.
 
-    Args:
-      question: whose columns are named k1, k2, ... (keys) and a1, a2, ... (aggregates); it is not changed.
-      body: as for `has_union`.
-    Returns: None where the answers over the SELECTs do not add up to that over the union.
+    Its columns are named k1, k2, ... (keys) and a1, a2, ... (aggregates); it is not changed. `body` is as in
+    `has_union`.
     """
     paths = _paths(question, body)
     if len(paths) != 1:
@@ -232,12 +229,7 @@ def _literal(tree: exp.Expr, select: exp.Select) -> exp.Expr | None:
 
 
 def beside_one_another(answers: list[tuple[Branch, str]], columns: list[str]) -> exp.Query:
-    """The rows of the answers of all SELECTs.
-
-    Args:
-      answers: each SELECT and the relation of its answer.
-      columns: k1, k2, ... and a1, a2, ...
-    """
+    """The rows of the answers of all SELECTs, each with the relation of its answer; of columns k1, ... and a1, ..."""
     selects: list[exp.Query] = []
     for branch, relation in answers:
         listed: list[exp.Expr] = [

@@ -118,12 +118,7 @@ class OuterStatement:
         return f"{self._answers()}SELECT * FROM ({self.sql}) AS shown LIMIT 0"
 
     def rows_sql(self, shown: Sequence[str], at_most: int) -> str:
-        """A statement with its rows.
-
-        Args:
-          shown: SQL of each column as clients see it, over columns c0, c1, ... of the result.
-          at_most: the most rows.
-        """
+        """A statement with at most so many rows; `shown` is SQL of each column for clients, over c0, c1, ..."""
         names = ", ".join(f"c{place}" for place in range(len(shown)))
         return f"{self._answers()}SELECT {', '.join(shown)} FROM ({self.sql}) AS shown({names}) LIMIT {at_most}"
 
@@ -174,12 +169,7 @@ def write_outer(
 def relation_columns(
     columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool]
 ) -> tuple[tuple[str, ResultType], ...]:
-    """The columns of an answer's relation: the answer's, and behind them the ends of the intervals of noisy ones.
-
-    Args:
-      columns: name and type of each column of the answer.
-      noisy: per column, has it intervals?
-    """
+    """The columns of an answer's relation: the answer's, and behind them the ends of the intervals of noisy ones."""
     named = [(name, relation_type(kind) if one else kind) for (name, kind), one in zip(columns, noisy, strict=True)]
     ends: list[tuple[str, ResultType]] = [
         (f"{name}{end}", kind) for (name, kind), one in zip(named, noisy, strict=True) if one for end in (LOW, HIGH)
@@ -245,10 +235,9 @@ def _check_labels(outer: exp.Query, relations: Sequence[Relation], tables: Itera
 
 
 def _check_reals(names: Mapping[str, exp.Expr], tables: Iterable[Table]) -> None:
-    """Refuse reals of public tables, which DuckDB compares otherwise with numbers. Raises: UnsupportedSQL.
+    """Refuse reals of public tables, which DuckDB compares otherwise with numbers, where their names or `*` are read.
 
-    Args:
-      names: of the columns that are read, and `*`, each where it stands.
+    Raises: UnsupportedSQL.
     """
     for table in tables:
         reals = [column.name for column in table.columns if sql_type(column.type) == REAL]

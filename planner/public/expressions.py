@@ -50,14 +50,7 @@ def as_it_stands(scalar: Scalar) -> Scalar:
 
 
 def typed(node: exp.Expr, kind: SqlType, sql: exp.Expr, digits: Digits | None = None) -> Scalar:
-    """An expression of known type.
-
-    Args:
-      node: the construct as written.
-      kind: its type.
-      sql: its SQL.
-      digits: of a number, where they are known.
-    """
+    """An expression of known type, with its SQL, and the `digits` of a number where they are known."""
     return as_it_stands(Scalar(node, kind, sql, lambda: arithmetic.null(node).measured(), digits))
 
 

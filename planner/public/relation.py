@@ -23,7 +23,10 @@ MAX_SUBQUERIES = 64
 
 
 class PublicTables(Tables):
-    """Base tables, each of them public, and subqueries, which are tables without a namespace."""
+    """Base tables, each of them public, and subqueries, which are tables without a namespace.
+
+    `search_path` and `zone` are the session's.
+    """
 
     def __init__(
         self, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None, zone: str = UTC
@@ -190,12 +193,9 @@ class Relation:
         alias: str | None = None,
         at_most: int | None = None,
     ) -> exp.Select:
-        """`SELECT ... FROM (body)`, sorted and cut.
+        """`SELECT ... FROM (body)`, sorted and cut to `at_most` rows, the body under `alias` or a new one.
 
-        Args:
-          shown: per column, the expression that takes its place, None for the column itself; empty: all themselves.
-          alias: of the body; None: a new one.
-          at_most: rows.
+        `shown` has per column the expression that takes its place, None for the column itself; empty: all themselves.
         """
         name = alias or self.enter(tables)
         parts = shown or [None] * len(self.columns)

@@ -66,11 +66,7 @@ def names_private_table(
     """Does some table reference of the statement mean a table that the policy names and does not call public?
 
     It decides only which way refuses what neither can answer: on the public way every reference is looked up
-    again, and one that is not public is refused there.
-
-    Args:
-      tree: from `planner.parsing.parse.read`.
-      schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
+    again, and one that is not public is refused there. Arguments are those of `find_table`.
     Cost: references times nesting.
     """
     return any(_is_private(table, schema, policy, search_path) for table in tables_of(tree))

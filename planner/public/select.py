@@ -228,12 +228,8 @@ class _Output:
 
 
 def bind_select(select: exp.Select, items: FromItems, subquery: Subquery) -> Relation:
-    """Bind one SELECT.
+    """Bind one SELECT, whose WITH is known to `items`.
 
-    Args:
-      select: as parsed; its WITH is known to `items`.
-      items: binds its FROM.
-      subquery: binds the subqueries of its expressions.
     Raises: UnsupportedSQL, InvalidSyntax, StatementTooComplex, and what names raise.
     """
     return _Select(select, items, subquery).relation()

@@ -40,10 +40,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 def array_elements(text: str, most: int) -> tuple[str | None, ...] | None:
     r"""The elements of an array of one dimension, None for NULL; None for any other text.
 
-    Args:
-      text: of the array.
-      most: of more elements than that, only one more is read: the text is a client's, and may have a million.
-    Cost: linear in what is read.
+    Of more than `most`, only one more is read: the text is a client's, and may have a million.
 
     >>> array_elements('{CA, "a \\"b\\", c",NULL,"NULL"}', 9), array_elements("{}", 9), array_elements("{{1},{2}}", 9)
     (('CA', 'a "b", c', None, 'NULL'), (), None)
@@ -84,8 +81,6 @@ def constant(node: exp.Expr) -> exp.Expr:
     A negative number is a Neg of its literal. Of a placeholder without a value it is the placeholder, and of anything
     else the expression itself, without its parentheses. Here the planner reads formats, patterns, units, zones and
     numbers of rows, which PostgreSQL computes before it asks what they say.
-
-    Cost: linear.
 
     >>> from sqlglot import parse_one
     >>> texts = ("('month'::varchar)", "'7'::int", "7 || ' days'::text", "'abc'::varchar(2)", "$1::int", "a::int")
@@ -384,7 +379,7 @@ def midnight(value: date | datetime) -> datetime:
 def in_calendar(
     convert: Callable[[datetime, str], datetime], value: datetime, zone: str, position: int | None
 ) -> datetime:
-    """A moment converted by `zones.instant` or `zones.local_time`. Raises: InvalidSyntax beyond the calendar."""
+    """A moment by `convert`: `zones.instant` or `zones.local_time`. Raises: InvalidSyntax beyond the calendar."""
     try:
         return convert(value, zone)
     except (OverflowError, ValueError):

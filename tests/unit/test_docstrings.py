@@ -78,7 +78,11 @@ def silent(tree: ast.AST, within: str = "") -> Iterator[str]:
 
 
 def undescribed(tree: ast.AST, within: str = "", of_class: str = "") -> Iterator[str]:
-    """Public functions, and classes by what makes them, of many arguments that no Args section describes."""
+    """Public functions, and classes by what makes them, of many arguments that nothing describes.
+
+    What describes them is a section, an example, or a sentence that names one of them: a section that repeats the
+    signature says nothing.
+    """
     for node in ast.iter_child_nodes(tree):
         made = isinstance(node, ast.FunctionDef) and node.name == "__init__"
         if not isinstance(node, Documented) or (node.name.startswith("_") and not made):
@@ -88,8 +92,11 @@ def undescribed(tree: ast.AST, within: str = "", of_class: str = "") -> Iterator
             yield from undescribed(node, f"{node.name}.", docstring)
             continue
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-        many = len([one for one in arguments if one.arg not in ("self", "cls")]) >= MANY_ARGUMENTS
-        if many and not re.search(r"^ *(Args|Attributes):", f"{of_class if made else ''}\n{docstring}", re.MULTILINE):
+        named = [one.arg for one in arguments if one.arg not in ("self", "cls")]
+        described = rf"^ *(Args|Attributes):|>>>|`({'|'.join(named)})`|Arguments are"
+        if len(named) >= MANY_ARGUMENTS and not re.search(
+            described, f"{of_class if made else ''}\n{docstring}", re.MULTILINE
+        ):
             yield within + node.name
 
 
