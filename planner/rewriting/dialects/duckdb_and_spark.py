@@ -1,25 +1,24 @@
-"""What DuckDB and Spark write alike: 38 exact digits and no more, values that meet, conditions.
+"""What DuckDB and Spark write alike, and the writer of both: a tree bottom-up, every value with its type.
 
-DuckDB's decimals: 38 digits and no more, so what could need more is refused before anything runs.
-
-Values that meet in a comparison or a choice: brought to types that DuckDB treats as PostgreSQL would.
-
-Conditions that DuckDB and Spark write alike: AND, OR, NOT, TRUE and FALSE.
+Both hold 38 exact digits and no more, so what could need more is refused before anything runs. Values that meet in a
+comparison or a choice are brought to types that are treated as PostgreSQL would. Where the two differ, `Differences`
+names what.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import cast_sql
+from planner.schema import Schema, Table
+from planner.sql.sql_types import READ_AS, Family, SqlType, sql_type
+from planner.sql.trees import DECLARED, ROWS, InZone, cast_sql, is_type, position_of, tables_by_alias
 
-_MOST_DIGITS = 38
+MOST_DIGITS = 38
 _FAST_DIGITS = 18
 _INTEGER_DIGITS = 19
 _EXACT_DIGITS = 15  # a decimal of as many digits becomes the nearest double in one division; longer ones round twice
@@ -57,6 +56,8 @@ Write = Callable[[exp.Expr], Typed]
 Handler = Callable[[exp.Expr, Write], Typed]
 """Rewrites one construct, given how its parts are rewritten."""
 
+Handlers = Mapping[type[exp.Expr], Handler]
+
 
 def literal(node: exp.Expr) -> Typed:
     """A number as written, with its digits.
@@ -73,10 +74,15 @@ def numeric(whole: int, scale: int) -> SqlType:
     return SqlType(Family.NUMERIC, max(whole + scale, 1), scale)
 
 
+def as_decimal(sql: exp.Expr, kind: SqlType) -> exp.Cast:
+    """SQL cast to a decimal of a type's digits."""
+    return cast_sql(sql, f"DECIMAL({kind.precision}, {kind.scale})")
+
+
 def exact_type(whole: int, scale: int) -> SqlType:
     """As `numeric`, for values that DuckDB must hold. Raises: UnsupportedSQL when it cannot hold every one."""
-    if whole + scale > _MOST_DIGITS:
-        raise UnsupportedSQL(f"DuckDB has no decimals of more than {_MOST_DIGITS} digits", hint=_HINT)
+    if whole + scale > MOST_DIGITS:
+        raise UnsupportedSQL(f"DuckDB has no decimals of more than {MOST_DIGITS} digits", hint=_HINT)
     return numeric(whole, scale)
 
 
@@ -99,7 +105,7 @@ def as_exact(operand: Typed, result: SqlType | None = None) -> exp.Expr:
     kind = exact_type(operand.whole, operand.scale)
     precision = max(kind.precision or 1, _FAST_DIGITS + 1 if wide else 1)
     if operand.is_literal or operand.type.family is Family.INTEGER or precision != kind.precision:
-        return cast_sql(operand.sql, f"DECIMAL({precision}, {kind.scale})")
+        return as_decimal(operand.sql, replace(kind, precision=precision))
     return operand.sql
 
 
@@ -118,45 +124,35 @@ def as_double(operand: Typed) -> exp.Expr:
         return operand.sql
     if operand.is_literal:
         return cast_sql(exp.Literal.string(operand.sql.sql()), "DOUBLE")
-    if operand.type.family is Family.NUMERIC and (operand.type.precision or _MOST_DIGITS) > _EXACT_DIGITS:
+    if operand.type.family is Family.NUMERIC and (operand.type.precision or MOST_DIGITS) > _EXACT_DIGITS:
         return cast_sql(cast_sql(operand.sql, "TEXT"), "DOUBLE")
     return cast_sql(operand.sql, "DOUBLE")
 
 
-def is_out_of_reach(operand: Typed) -> bool:
-    """Is it a literal that no decimal of DuckDB comes near, so that a double in its place compares the same?"""
+def _is_out_of_reach(operand: Typed) -> bool:
     if not operand.is_literal:
         return False
     value = Decimal(operand.sql.sql())
-    return bool(value) and not Decimal(10) ** -_MOST_DIGITS <= abs(value) < Decimal(10) ** _MOST_DIGITS
+    return bool(value) and not Decimal(10) ** -MOST_DIGITS <= abs(value) < Decimal(10) ** MOST_DIGITS
 
 
-_MOMENTS = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
-_BIGINT_DIGITS = 19
 _LONG_LITERAL = 18
 """DuckDB reads a literal of more digits as a type of its own choice."""
 
 
-def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
-    """The sides of a comparison. Raises: UnsupportedSQL where they have no common type that holds every value.
+def is_moment(operand: Typed) -> bool:
+    """Is it a timestamp, with or without a time zone?"""
+    return operand.type.family in (Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
-    >>> from planner.rewriting.dialects.duckdb_and_spark import literal
-    >>> day = Typed(exp.column("d"), SqlType(Family.DATE))
-    >>> moment = Typed(exp.column("t"), SqlType(Family.TIMESTAMP))
-    >>> [side.sql("duckdb") for side in compared([day, moment])]
-    ['TRY_CAST(d AS TIMESTAMP)', 't']
-    >>> huge = literal(exp.Literal.number("1" + "0" * 50))
-    >>> [side.sql("duckdb")[:16] for side in compared([Typed(exp.column("n"), SqlType(Family.INTEGER)), huge])]
-    ['n', "CAST('1000000000"]
-    """
-    if all(not operand.type.is_number or operand.type.family is not Family.FLOAT for operand in operands):
-        operands = [
-            Typed(as_double(operand), SqlType(Family.OTHER)) if is_out_of_reach(operand) else operand
-            for operand in operands
-        ]
-    if any(operand.type.family in _MOMENTS for operand in operands):
-        return [_moment(operand) for operand in operands]
-    return aligned(operands)
+
+def without_reach(operands: Sequence[Typed]) -> list[Typed]:
+    """Sides of a comparison, a double in place of each literal that no decimal comes near: it compares the same."""
+    if any(operand.type.family is Family.FLOAT for operand in operands):
+        return list(operands)
+    return [
+        Typed(as_double(operand), SqlType(Family.OTHER)) if _is_out_of_reach(operand) else operand
+        for operand in operands
+    ]
 
 
 def aligned(operands: Sequence[Typed]) -> list[exp.Expr]:
@@ -177,16 +173,9 @@ def common_type(operands: Sequence[Typed]) -> SqlType:
     if numbers and any(operand.type.family is Family.NUMERIC for operand in numbers):
         return common_exact_type(numbers)
     if numbers:
-        return max((operand.type for operand in numbers), key=lambda kind: kind.precision or _BIGINT_DIGITS)
+        return max((operand.type for operand in numbers), key=lambda kind: kind.precision or _INTEGER_DIGITS)
     known = [operand.type for operand in operands if operand.type.family is not Family.OTHER]
     return known[0] if known else SqlType(Family.OTHER)
-
-
-def _moment(operand: Typed) -> exp.Expr:
-    """A date as a timestamp; one beyond the years of timestamps is unknown, where a plain cast would fail."""
-    if operand.type.family is not Family.DATE:
-        return operand.sql
-    return exp.TryCast(this=operand.sql, to=exp.DataType.build("TIMESTAMP"))
 
 
 def truth(sql: exp.Expr) -> Typed:
@@ -194,21 +183,307 @@ def truth(sql: exp.Expr) -> Typed:
     return Typed(sql, SqlType(Family.BOOL))
 
 
+@dataclass(frozen=True)
+class Differences:
+    """What two databases write alike, given where they differ.
+
+    Attributes:
+      name: of the database, for refusals.
+      compared: the sides of a comparison, of one type.
+      chosen: values of which one is chosen, of one type.
+      cast: CAST(value AS type).
+      remainder: SQL of the remainder of two decimals of one type.
+    """
+
+    name: str
+    compared: Callable[[Sequence[Typed]], list[exp.Expr]]
+    chosen: Callable[[Sequence[Typed]], list[exp.Expr]]
+    cast: Callable[[Typed, exp.DataType], Typed]
+    remainder: Callable[[exp.Expr, exp.Expr], exp.Expr]
+
+    def handlers(self) -> Handlers:
+        """Conditions, choices, casts, and the arithmetic of one value."""
+        return {
+            **dict.fromkeys((exp.And, exp.Or), _connected),
+            **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), self._compared),
+            **dict.fromkeys((exp.NullSafeEQ, exp.NullSafeNEQ), self._compared),
+            **dict.fromkeys((exp.Coalesce, exp.Least, exp.Greatest), self.choice),
+            exp.Not: lambda node, write: truth(exp.Not(this=write(node.this).sql)),
+            exp.Boolean: lambda node, write: truth(node.copy()),
+            exp.Between: self._between,
+            exp.In: self._listed,
+            exp.Is: _tested,
+            exp.Exists: lambda node, write: truth(exp.Exists(this=write(node.this).sql)),
+            InZone: _in_zone,
+            exp.Paren: _paren,
+            exp.Null: lambda node, write: Typed(node.copy(), SqlType(Family.OTHER)),
+            exp.Nullif: self._nullified,
+            exp.Case: self._case,
+            exp.Cast: self.cast_of,
+            exp.Neg: self._negated,
+        }
+
+    def _compared(self, node: exp.Expr, write: Write) -> Typed:
+        value, other = write(node.this), node.args["expression"]
+        if isinstance(other, exp.Literal) and other.is_string and value.type.is_number:
+            return self._no_nan(node, value)
+        left, right = self.compared([value, write(other)])
+        return truth(type(node)(this=left, expression=right))
+
+    def _no_nan(self, node: exp.Expr, value: Typed) -> Typed:
+        """`x <> 'NaN'`, the only quoted number that rules write; a decimal is never NaN, so it is only not NULL."""
+        if not isinstance(node, exp.NEQ) or node.expression.name != "NaN":
+            raise UnsupportedSQL(f"a number beside a text is not supported on {self.name}")
+        if value.type.family is Family.FLOAT:
+            return truth(exp.NEQ(this=value.sql, expression=cast_sql(node.expression.copy(), "DOUBLE")))
+        return truth(exp.Is(this=value.sql, expression=exp.Null(), negate=True))
+
+    def _between(self, node: exp.Expr, write: Write) -> Typed:
+        value, low, high = self.compared([write(node.args[part]) for part in ("this", "low", "high")])
+        return truth(exp.Between(this=value, low=low, high=high))
+
+    def _listed(self, node: exp.Expr, write: Write) -> Typed:
+        if node.args.get("query") is not None:
+            raise UnsupportedSQL(f"IN with a query is not supported on {self.name}", hint="write EXISTS, or a join")
+        value, *items = self.compared([write(node.this), *map(write, node.args["expressions"])])
+        return truth(exp.In(this=value, expressions=items))
+
+    def choice(self, node: exp.Expr, write: Write) -> Typed:
+        """COALESCE, LEAST, GREATEST: in both databases the latter skip NULL and NaN is the greatest."""
+        values = [write(node.this), *map(write, node.args["expressions"])]
+        first, *others = self.chosen(values)
+        options = {name: value for name, value in node.args.items() if name not in ("this", "expressions")}
+        return Typed(type(node)(this=first, expressions=others, **options), common_type(values))
+
+    def _nullified(self, node: exp.Expr, write: Write) -> Typed:
+        first, second = write(node.this), node.args["expression"]
+        if isinstance(second, exp.Literal) and second.is_string and first.type.is_number:
+            assert second.name == "NaN", "the only quoted number that rules write"
+            if first.type.family is not Family.FLOAT:
+                return first  # no decimal is NaN
+            return Typed(exp.Nullif(this=first.sql, expression=cast_sql(second.copy(), "DOUBLE")), first.type)
+        values = [first, write(second)]
+        value, other = self.chosen(values)
+        return Typed(exp.Nullif(this=value, expression=other), common_type(values))
+
+    def _case(self, node: exp.Expr, write: Write) -> Typed:
+        if node.this is not None:
+            raise UnsupportedSQL(f"CASE with a value is not supported on {self.name}", hint="write CASE WHEN x = ...")
+        default = node.args.get("default")
+        values = [write(branch.args["true"]) for branch in node.args["ifs"]]
+        values += [] if default is None else [write(default)]
+        results = self.chosen(values)
+        case = exp.Case()
+        for branch, result in zip(node.args["ifs"], results, strict=False):
+            case.append("ifs", exp.If(this=write(branch.this).sql, true=result))
+        if default is not None:
+            case.set("default", results[-1])
+        return Typed(case, common_type(values))
+
+    def cast_of(self, node: exp.Expr, write: Write) -> Typed:
+        """Of a CASE as a double the branches are cast, where each literal becomes its nearest double."""
+        target, inner = node.args["to"], node.this
+        if not (is_type(target, "double") and isinstance(inner, exp.Case)):
+            return self.cast(write(inner), target)
+        pushed = inner.copy()
+        for branch in pushed.args["ifs"]:
+            branch.set("true", cast_sql(branch.args["true"], "DOUBLE PRECISION"))
+        if pushed.args.get("default") is not None:
+            pushed.set("default", cast_sql(pushed.args["default"], "DOUBLE PRECISION"))
+        return self._case(pushed, write)
+
+    def _negated(self, node: exp.Expr, write: Write) -> Typed:
+        inner = write(node.this)
+        return Typed(exp.Neg(this=inner.sql if inner.is_literal else self.computable(inner)), inner.type)
+
+    def computable(self, value: Typed) -> exp.Expr:
+        """As a type whose negative exists for every value: the least bigint has none. Raises: UnsupportedSQL."""
+        if not value.type.is_number:
+            raise UnsupportedSQL(f"arithmetic with this type is not supported on {self.name}")
+        return value.sql if value.type.family is Family.FLOAT else as_exact(value)
+
+    def cut(self, value: Typed, count: int) -> Typed:
+        """trunc(x, n), which is x less its remainder by 10^-n."""
+        unit = literal(exp.Literal.number(format(Decimal(10) ** -count, "f")))
+        kind = exact_type(max(value.whole, unit.whole), max(value.scale, unit.scale))
+        remainder = self.remainder(as_decimal(value.sql.copy(), kind), as_decimal(unit.sql, kind))
+        return Typed(exp.Paren(this=exp.Sub(this=as_exact(value, kind), expression=remainder)), kind)
+
+    def aggregate(self, written: Callable[[exp.Expr, Typed, bool], Typed]) -> Handler:
+        """An aggregate with its FILTER, given how a call over a value, or over its distinct ones, is written."""
+
+        def handler(node: exp.Expr, write: Write) -> Typed:
+            call = node.this if isinstance(node, exp.Filter) else node
+            argument = call.this
+            distinct = isinstance(argument, exp.Distinct)
+            if isinstance(argument, exp.Star):
+                value = Typed(exp.Star(), SqlType(Family.OTHER))
+            elif distinct and len(argument.expressions) != 1:
+                raise UnsupportedSQL(f"DISTINCT of several values is not supported on {self.name}")
+            else:
+                value = write(argument.expressions[0] if distinct else argument)
+            result = written(call, value, distinct)
+            if not isinstance(node, exp.Filter):
+                return result
+            where = exp.Where(this=write(node.expression.this).sql)
+            return Typed(exp.Filter(this=result.sql, expression=where), result.type)
+
+        return handler
+
+
 def _connected(node: exp.Expr, write: Write) -> Typed:
     return truth(type(node)(this=write(node.this).sql, expression=write(node.args["expression"]).sql))
 
 
-def _denied(node: exp.Expr, write: Write) -> Typed:
-    return truth(exp.Not(this=write(node.this).sql))
+def _tested(node: exp.Expr, write: Write) -> Typed:
+    test = node.args["expression"].copy()
+    return truth(exp.Is(this=write(node.this).sql, expression=test, negate=node.args.get("negate")))
 
 
-def _constant(node: exp.Expr, write: Write) -> Typed:
-    return truth(node.copy())
+def _paren(node: exp.Expr, write: Write) -> Typed:
+    inner = write(node.this)
+    return Typed(exp.Paren(this=inner.sql), inner.type)
 
 
-CONNECTIVES: dict[type[exp.Expr], Handler] = {
-    exp.And: _connected,
-    exp.Or: _connected,
-    exp.Not: _denied,
-    exp.Boolean: _constant,
-}
+def _in_zone(node: exp.Expr, write: Write) -> Typed:
+    """Refused: each database has rules of time zones of its own, and only one may say what a column's moments are."""
+    hint = "SET TimeZone = 'UTC', or write AT TIME ZONE 'UTC'; compare with constants, which may be of any zone"
+    zone = node.args["zone"].name
+    raise UnsupportedSQL(f"the time zone {zone} of a column is not supported on this database", hint=hint)
+
+
+def exact_sum(left: Typed, right: Typed, operator: exp.Expr) -> SqlType:
+    """The type that holds every sum, difference or product of two exact values. Raises: UnsupportedSQL."""
+    if isinstance(operator, exp.Mul):
+        return exact_type(left.whole + right.whole, left.scale + right.scale)
+    return exact_type(max(left.whole, right.whole) + 1, max(left.scale, right.scale))
+
+
+def bucket_sides(node: exp.Expr, write: Write) -> tuple[list[exp.Cast], SqlType] | None:
+    """x and n of FLOOR(x / n) and its kin of whole numbers, as doubles, and its type; None for anything else.
+
+    A quotient of whole doubles below 2^53 is no nearer to the next whole number than 1 / n, so its rounding does not
+    reach it, and neither does that of PostgreSQL's numerics.
+    """
+    quotient = node.this.unnest()
+    if isinstance(node, exp.Round) or node.args.get("decimals") is not None or not isinstance(quotient, exp.Div):
+        return None
+    left, right = write(quotient.this), write(quotient.args["expression"])
+    exact = all(side.type.family in (Family.INTEGER, Family.NUMERIC) and not side.scale for side in (left, right))
+    if not exact or max(left.whole, right.whole) > _EXACT_DIGITS:
+        return None
+    return [cast_sql(side.sql, "DOUBLE") for side in (left, right)], exact_type(left.whole + 1, 0)
+
+
+def places_of(node: exp.Expr) -> int:
+    """The digits after the point that a rounding keeps."""
+    places = node.args.get("decimals")
+    return 0 if places is None else -int(places.this.name) if isinstance(places, exp.Neg) else int(places.name)
+
+
+def rounded_type(value: Typed, count: int) -> SqlType:
+    """The type that holds every value rounded to so many digits after the point. Raises: UnsupportedSQL."""
+    return exact_type(max(value.whole, -count) + 1, min(max(count, 0), value.scale))
+
+
+def moments_of_difference(operand: exp.Expr, write: Write) -> list[Typed] | None:
+    """Both sides of a difference of timestamps; None for anything else."""
+    difference = operand.unnest()
+    if not isinstance(difference, exp.Sub) or isinstance(difference.right, exp.Interval):
+        return None
+    sides = [write(side) for side in (difference.left, difference.right)]
+    return sides if all(side.type.family is Family.TIMESTAMP for side in sides) else None
+
+
+def count(node: exp.Expr, write: Write) -> Typed:
+    """COUNT(*), and the rows that a condition holds for: COUNT(CASE WHEN condition THEN 1 END)."""
+    taken = exp.Star() if isinstance(node.this, exp.Star) else write(node.this).sql
+    return Typed(exp.Count(this=taken), SqlType(Family.INTEGER))
+
+
+def greatest(node: exp.Expr, write: Write) -> Typed:
+    """MAX(value)."""
+    inner = write(node.this)
+    return Typed(exp.Max(this=inner.sql), inner.type)
+
+
+CLAUSES = (
+    exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Order, exp.Ordered, exp.Distinct, exp.Alias,
+    exp.TableAlias, exp.Table, exp.TableSample, exp.Identifier, exp.Var, exp.Limit,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Rewrites bottom-up; every value carries its type.
+
+    Attributes:
+      tables: by alias, for the columns' types.
+      handlers: per construct.
+      clauses: what stays the same over rewritten parts.
+      schema: the catalog, for the columns of subqueries that are tables of their own.
+      name: of the database, for refusals.
+      aggregates: the handlers of such subqueries, beside the others.
+      declared: writes the public values that a policy declares; PostgreSQL and DuckDB read them alike.
+    """
+
+    tables: Mapping[str, Table]
+    handlers: Handlers
+    clauses: tuple[type[exp.Expr], ...] = CLAUSES
+    schema: Schema = field(default_factory=lambda: Schema({}))
+    name: str = "DuckDB"
+    aggregates: Handlers = field(default_factory=dict)
+    declared: Callable[[exp.Subquery], exp.Expr] = exp.Subquery.copy
+
+    def write(self, node: exp.Expr) -> Typed:
+        """The node for DuckDB. Raises: UnsupportedSQL for a construct that is not known to mean the same there."""
+        try:
+            return self._written(node)
+        except UnsupportedSQL as refusal:
+            if refusal.position is None:
+                refusal.position = position_of(node)
+            raise
+
+    def _written(self, node: exp.Expr) -> Typed:
+        if isinstance(node, exp.Column):
+            return self._column(node)
+        if isinstance(node, exp.Literal):
+            return Typed(node.copy(), SqlType(Family.TEXT)) if node.is_string else literal(node)
+        if isinstance(node, exp.Subquery) and DECLARED in node.meta:
+            return Typed(self.declared(node), SqlType(Family.OTHER))
+        if isinstance(node, exp.Subquery) and ROWS in node.meta:
+            known = dict(tables_by_alias(node.this, self.schema))
+            inside = replace(self, tables=known, handlers={**self.handlers, **self.aggregates})
+            return Typed(
+                exp.Subquery(this=inside.write(node.this).sql, alias=node.args["alias"]), SqlType(Family.OTHER)
+            )
+        handler = self.handlers.get(type(node))
+        if handler is not None:
+            return handler(node, self.write)
+        if isinstance(node, self.clauses):
+            return self._clause(node)
+        name = f"the function {node.sql_name().lower()}" if isinstance(node, exp.Func) else "what stands here"
+        raise UnsupportedSQL(f"{name} is not supported on {self.name}")
+
+    def _column(self, node: exp.Column) -> Typed:
+        alias, *others = [node.table] if node.table else self.tables
+        assert not others, "a column without its table stands in a query over one table"
+        column = self.tables[alias].column(node.name)
+        if column is None:
+            raise UnsupportedSQL(f"{node.name} is not in the mirror")
+        kind = sql_type(column.type)
+        if kind.family is Family.FLOAT:
+            return Typed(cast_sql(node.copy(), "DOUBLE"), kind)
+        if column.type in READ_AS:
+            return Typed(exp.TryCast(this=node.copy(), to=exp.DataType.build(READ_AS[column.type])), kind)
+        return Typed(node.copy(), kind)
+
+    def _clause(self, node: exp.Expr) -> Typed:
+        """The same clause over rewritten parts."""
+        arguments: dict[str, object] = {}
+        for name, value in node.args.items():
+            if isinstance(value, list):
+                arguments[name] = [self.write(part).sql if isinstance(part, exp.Expr) else part for part in value]
+            else:
+                arguments[name] = self.write(value).sql if isinstance(value, exp.Expr) else value
+        return Typed(type(node)(**arguments), SqlType(Family.OTHER))

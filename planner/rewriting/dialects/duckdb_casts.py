@@ -1,7 +1,8 @@
-"""CASE, casts, texts and datetimes for DuckDB; each cast fails for no row and gives what PostgreSQL gives."""
+"""Casts, texts and datetimes for DuckDB; each cast fails for no row and gives what PostgreSQL gives."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from itertools import groupby
 
@@ -9,78 +10,27 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb_and_spark import (
-    Handler,
+    Differences,
+    Handlers,
     Typed,
     Write,
     aligned,
+    as_decimal,
     as_double,
-    common_type,
     exact_type,
+    is_moment,
+    moments_of_difference,
+    without_reach,
 )
 from planner.sql.datetimes import Pattern, patterns
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import Age, InZone, cast_sql, has_fraction, is_type
+from planner.sql.trees import Age, cast_sql, has_fraction, is_type
 
 _TEXT = SqlType(Family.TEXT)
 
 _DOUBLE = SqlType(Family.FLOAT)
 
 _COUNT = SqlType(Family.INTEGER, 10)
-
-
-def _paren(node: exp.Expr, write: Write) -> Typed:
-    inner = write(node.this)
-    return Typed(exp.Paren(this=inner.sql), inner.type)
-
-
-def _null(node: exp.Expr, write: Write) -> Typed:
-    return Typed(node.copy(), SqlType(Family.OTHER))
-
-
-def _choice(node: exp.Expr, write: Write) -> Typed:
-    """COALESCE, LEAST, GREATEST: in both databases the latter skip NULL and NaN is the greatest."""
-    values = [write(node.this), *map(write, node.args["expressions"])]
-    first, *others = aligned(values)
-    options = {name: value for name, value in node.args.items() if name not in ("this", "expressions")}
-    return Typed(type(node)(this=first, expressions=others, **options), common_type(values))
-
-
-def _nullified(node: exp.Expr, write: Write) -> Typed:
-    first, second = write(node.this), node.args["expression"]
-    if isinstance(second, exp.Literal) and second.is_string and first.type.is_number:
-        assert second.name == "NaN", "the only quoted number that rules write"
-        if first.type.family is not Family.FLOAT:
-            return first  # no decimal is NaN
-        return Typed(exp.Nullif(this=first.sql, expression=cast_sql(second.copy(), "DOUBLE")), first.type)
-    values = [first, write(second)]
-    value, other = aligned(values)
-    return Typed(exp.Nullif(this=value, expression=other), common_type(values))
-
-
-def _case(node: exp.Expr, write: Write) -> Typed:
-    default = node.args.get("default")
-    values = [write(branch.args["true"]) for branch in node.args["ifs"]]
-    values += [] if default is None else [write(default)]
-    results = aligned(values)
-    case = exp.Case()
-    for branch, result in zip(node.args["ifs"], results, strict=False):
-        case.append("ifs", exp.If(this=write(branch.this).sql, true=result))
-    if default is not None:
-        case.set("default", results[-1])
-    return Typed(case, common_type(values))
-
-
-def _cast(node: exp.Expr, write: Write) -> Typed:
-    """Of a CASE as a double the branches are cast, where each literal becomes its nearest double."""
-    target, inner = node.args["to"], node.this
-    if not (is_type(target, "double") and isinstance(inner, exp.Case)):
-        return duckdb_cast(write(inner), target)
-    pushed = inner.copy()
-    for branch in pushed.args["ifs"]:
-        branch.set("true", cast_sql(branch.args["true"], "DOUBLE PRECISION"))
-    if pushed.args.get("default") is not None:
-        pushed.set("default", cast_sql(pushed.args["default"], "DOUBLE PRECISION"))
-    return _case(pushed, write)
 
 
 def _text(node: exp.Expr, write: Write) -> Typed:
@@ -135,12 +85,9 @@ def _seconds(node: exp.Extract, write: Write) -> Typed:
     micros = _micros_between(operand, write)
     if micros is None:
         moment = write(operand).sql
-        since_1970 = node.this.name.upper() == "EPOCH"
-        micros = (
-            exp.func("EPOCH_US", moment)
-            if since_1970
-            else exp.Extract(this=exp.var("MICROSECONDS"), expression=moment)
-        )
+        micros = exp.Extract(this=exp.var("MICROSECONDS"), expression=moment)
+        if node.this.name.upper() == "EPOCH":
+            micros = exp.func("EPOCH_US", moment)
     whole, millionth = cast_sql(exp.Paren(this=micros), "DECIMAL(18, 0)"), exp.Literal.number("0.000001")
     product = exp.Mul(this=whole, expression=cast_sql(millionth, "DECIMAL(7, 6)"))
     kind = SqlType(Family.NUMERIC, 18, 6)
@@ -149,11 +96,8 @@ def _seconds(node: exp.Extract, write: Write) -> Typed:
 
 def _micros_between(operand: exp.Expr, write: Write) -> exp.Expr | None:
     """SQL of the microseconds of a difference of timestamps; None for anything else."""
-    difference = operand.unnest()
-    if not isinstance(difference, exp.Sub) or isinstance(difference.right, exp.Interval):
-        return None
-    sides = [write(side) for side in (difference.left, difference.right)]
-    if any(side.type.family is not Family.TIMESTAMP for side in sides):
+    sides = moments_of_difference(operand, write)
+    if sides is None:
         return None
     later, earlier = (exp.func("EPOCH_US", side.sql) for side in sides)
     return exp.Sub(this=later, expression=earlier)
@@ -204,23 +148,7 @@ def _at_zone(node: exp.Expr, write: Write) -> Typed:
     return Typed(exp.AtTimeZone(this=inner.sql, zone=zone), SqlType(family))
 
 
-def in_zone(node: exp.Expr, write: Write) -> Typed:
-    """Refused: each database has rules of time zones of its own, and only one may say what a column's moments are."""
-    hint = "SET TimeZone = 'UTC', or write AT TIME ZONE 'UTC'; compare with constants, which may be of any zone"
-    zone = node.args["zone"].name
-    raise UnsupportedSQL(f"the time zone {zone} of a column is not supported on this database", hint=hint)
-
-
-HANDLERS: dict[type[exp.Expr], Handler] = {
-    InZone: in_zone,
-    exp.Paren: _paren,
-    exp.Null: _null,
-    exp.Coalesce: _choice,
-    exp.Least: _choice,
-    exp.Greatest: _choice,
-    exp.Nullif: _nullified,
-    exp.Case: _case,
-    exp.Cast: _cast,
+TEXTS_AND_MOMENTS: Handlers = {
     exp.FarmFingerprint: _hash,
     exp.Length: _count,
     exp.StrPosition: _count,
@@ -286,7 +214,7 @@ def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
         return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
     if is_type(target, "decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
         kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
-        return Typed(cast_sql(value.sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
+        return Typed(as_decimal(value.sql, kind), kind)
     column = value.sql.this if isinstance(value.sql, exp.TryCast) else value.sql  # of a type of DuckDB's own
     fixed = value.type.family is Family.NUMERIC and isinstance(column, exp.Column)  # all its digits, as there
     if is_type(target, "text", "varchar") and (fixed or value.type.has_one_text or value.type.family in _SAME_TEXT):
@@ -299,3 +227,35 @@ def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
         return Typed(exp.TryCast(this=value.sql, to=target.copy()), SqlType(family))
     name = target.sql("postgres").lower()
     raise UnsupportedSQL(f"this cast to {name} is not supported on DuckDB")
+
+
+def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
+    """The sides of a comparison. Raises: UnsupportedSQL where they have no common type that holds every value.
+
+    A date beside a timestamp becomes one; beyond their years it is unknown, where a plain cast would fail.
+
+    >>> day = Typed(exp.column("d"), SqlType(Family.DATE))
+    >>> moment = Typed(exp.column("t"), SqlType(Family.TIMESTAMP))
+    >>> [side.sql("duckdb") for side in compared([day, moment])]
+    ['TRY_CAST(d AS TIMESTAMP)', 't']
+    >>> huge = Typed(exp.Literal.number("1" + "0" * 50), SqlType(Family.NUMERIC, 51, 0))
+    >>> [side.sql("duckdb")[:16] for side in compared([Typed(exp.column("n"), SqlType(Family.INTEGER)), huge])]
+    ['n', "CAST('1000000000"]
+    """
+    operands = without_reach(operands)
+    if not any(is_moment(operand) for operand in operands):
+        return aligned(operands)
+    stamp = exp.DataType.build("TIMESTAMP")
+    return [
+        exp.TryCast(this=operand.sql, to=stamp.copy()) if operand.type.family is Family.DATE else operand.sql
+        for operand in operands
+    ]
+
+
+SHARED = Differences(
+    "DuckDB",
+    compared,
+    aligned,
+    duckdb_cast,
+    lambda value, unit: exp.Paren(this=exp.Mod(this=value, expression=unit)),
+)

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb import HANDLERS, duckdb_sql
-from planner.rewriting.dialects.duckdb_and_spark import Handler, Typed, Write
+from planner.rewriting.dialects.duckdb_and_spark import Handlers, Typed, Write
 from planner.schema import Column, Schema, Table
 from planner.sql.sql_types import Family, sql_type
 
@@ -129,7 +129,7 @@ def _without_blanks(node: exp.Expr) -> exp.Expr:
     return exp.Literal.string(node.name.rstrip(" ")) if isinstance(node, exp.Literal) and node.is_string else node
 
 
-_HANDLERS: dict[type[exp.Expr], Handler] = {
+_HANDLERS: Handlers = {
     **HANDLERS,
     exp.Lower: _refused,
     exp.Upper: _refused,

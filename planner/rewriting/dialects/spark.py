@@ -1,13 +1,9 @@
 """The rewritten SQL for Spark: the same rows and the same whole numbers as on PostgreSQL, or a refusal.
 
-Conditions for Spark: texts are equal by their bytes, and ordered by them, as under PostgreSQL's collation C.
-
-LIKE reads its pattern's backslashes as PostgreSQL does, but fails for one before an ordinary letter: it is left out.
-ILIKE is refused: which letters are one is Java's to say here.
-
-Aggregates for Spark. Its sum of bigints fails beyond a bigint, which would tell of a row: here it saturates.
-
-The rewritten SQL for Spark: the same rows and the same whole numbers as on PostgreSQL, or a refusal.
+Texts are equal by their bytes, and ordered by them, as under PostgreSQL's collation C. LIKE reads its pattern's
+backslashes as PostgreSQL does, but fails for one before an ordinary letter: it is left out. ILIKE is refused: which
+letters are one is Java's to say here. A sum of bigints fails beyond a bigint, which would tell of a row: totals
+saturate.
 
 What the two read differently, and what is written instead, stands in the files beside this one. Everything runs under
 `spark.sql.ansi.enabled`, where a value that does not fit is an error and never another value; so that no such error
@@ -19,95 +15,32 @@ A construct that is not listed here has not been compared on both databases and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from sqlglot import ErrorLevel, exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.compact_tuples import SATURATION
-from planner.rewriting.dialects import spark_casts, spark_numbers
-from planner.rewriting.dialects.duckdb import CLAUSES, Writer
 from planner.rewriting.dialects.duckdb_and_spark import (
-    CONNECTIVES,
-    Handler,
+    CLAUSES,
+    Handlers,
     Typed,
     Write,
-    aligned,
-    as_double,
-    is_out_of_reach,
+    Writer,
+    count,
+    greatest,
     numeric,
     truth,
 )
-from planner.rewriting.dialects.spark_casts import as_moment, call, chosen_value, double
+from planner.rewriting.dialects.spark_casts import CASTS, MOMENTS, SHARED, TEXTS, call, double
+from planner.rewriting.dialects.spark_numbers import NUMBERS
 from planner.rewriting.sample_rows import bernoulli_percent
 from planner.schema import Schema, Table
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import cast_sql, is_type, tables_by_alias
 
-_MOMENTS = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
-_COMPARABLE = frozenset(Family) - {Family.UUID, Family.ENUM, Family.CHAR, Family.TIME, Family.INET}
+_OTHER = SqlType(Family.OTHER)
 _SPECIAL = frozenset("%_\\")
-
-
-def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
-    """The sides of a comparison. Raises: UnsupportedSQL where they have no common type that holds every value.
-
-    >>> day = Typed(exp.column("d"), SqlType(Family.DATE))
-    >>> moment = Typed(exp.column("t"), SqlType(Family.TIMESTAMPTZ))
-    >>> compared([day, moment])
-    Traceback (most recent call last):
-    ...
-    planner.errors.UnsupportedSQL: a timestamp with time zone beside another type is not supported on Spark
-    """
-    families = {operand.type.family for operand in operands} - {Family.OTHER}
-    if not families <= _COMPARABLE:
-        raise UnsupportedSQL("a comparison of this type is not supported on Spark")
-    if Family.TIMESTAMPTZ in families and len(families) > 1:
-        raise UnsupportedSQL("a timestamp with time zone beside another type is not supported on Spark")
-    if families & {Family.TEXT} and families - {Family.TEXT}:
-        raise UnsupportedSQL("a text beside another type is not supported on Spark", hint="write a cast")
-    if Family.FLOAT not in families:
-        operands = [
-            Typed(as_double(operand), SqlType(Family.OTHER)) if is_out_of_reach(operand) else operand
-            for operand in operands
-        ]
-    if any(operand.type.family in _MOMENTS for operand in operands):
-        return [as_moment(operand) for operand in operands]
-    return aligned(operands)
-
-
-def _compared(node: exp.Expr, write: Write) -> Typed:
-    value, other = write(node.this), node.args["expression"]
-    if isinstance(other, exp.Literal) and other.is_string and value.type.is_number:
-        return _no_nan(node, value)
-    left, right = compared([value, write(other)])
-    return truth(type(node)(this=left, expression=right))
-
-
-def _no_nan(node: exp.Expr, value: Typed) -> Typed:
-    """`x <> 'NaN'`, the only quoted number that rules write; a decimal is never NaN, so it is only not NULL."""
-    if not isinstance(node, exp.NEQ) or node.expression.name != "NaN":
-        raise UnsupportedSQL("a number beside a text is not supported on Spark")
-    if value.type.family is Family.FLOAT:
-        return truth(exp.NEQ(this=value.sql, expression=double("NaN")))
-    return truth(exp.Is(this=value.sql, expression=exp.Null(), negate=True))
-
-
-def _between(node: exp.Expr, write: Write) -> Typed:
-    value, low, high = compared([write(node.args[part]) for part in ("this", "low", "high")])
-    return truth(exp.Between(this=value, low=low, high=high))
-
-
-def _listed(node: exp.Expr, write: Write) -> Typed:
-    if node.args.get("query") is not None:
-        raise UnsupportedSQL("IN with a query is not supported on Spark", hint="write EXISTS, or a join")
-    value, *items = compared([write(node.this), *map(write, node.args["expressions"])])
-    return truth(exp.In(this=value, expressions=items))
-
-
-def _tested(node: exp.Expr, write: Write) -> Typed:
-    test = node.args["expression"].copy()
-    return truth(exp.Is(this=write(node.this).sql, expression=test, negate=node.args.get("negate")))
 
 
 def _like(node: exp.Expr, write: Write) -> Typed:
@@ -136,111 +69,45 @@ def spark_pattern(pattern: str) -> str:
     return written
 
 
-def _found(node: exp.Expr, write: Write) -> Typed:
-    return truth(exp.Exists(this=write(node.this).sql))
-
-
-CONDITIONS: dict[type[exp.Expr], Handler] = {
-    **CONNECTIVES,
-    exp.EQ: _compared,
-    exp.NEQ: _compared,
-    exp.LT: _compared,
-    exp.LTE: _compared,
-    exp.GT: _compared,
-    exp.GTE: _compared,
-    exp.NullSafeEQ: _compared,
-    exp.NullSafeNEQ: _compared,
-    exp.Between: _between,
-    exp.In: _listed,
-    exp.Is: _tested,
-    exp.Like: _like,
-    exp.Exists: _found,
-}
-
-
-_MOST_DIGITS = 38
 _ROW_DIGITS = 10
 """Spark's sum of a decimal has as many digits more: of no more rows than these it is exact."""
 
-_OTHER = SqlType(Family.OTHER)
-
 
 def _count(node: exp.Expr, write: Write) -> Typed:
-    """COUNT(*), and the rows that a condition holds for: COUNT(CASE WHEN condition THEN 1 END)."""
-    if isinstance(node.this, exp.Star):
-        return Typed(exp.Count(this=exp.Star()), SqlType(Family.INTEGER))
     if isinstance(node.this, exp.Distinct):
         raise UnsupportedSQL("COUNT(DISTINCT) here is not supported on Spark")
-    return Typed(exp.Count(this=write(node.this).sql), SqlType(Family.INTEGER))
+    return count(node, write)
 
 
-def total(node: exp.Expr, write: Write) -> Typed | None:
-    """LEAST(SUM(weight), SATURATION), what totals of weights are; None for any other LEAST.
+def _least(node: exp.Expr, write: Write) -> Typed:
+    """Of LEAST(SUM(weight), SATURATION), which totals of weights are, the sum saturates; any other is as everywhere.
 
     Weights are never negative or NULL. Whatever is added first, a part that leaves 64 bits is of a total that is over
     SATURATION, where totals stop.
     """
     summed, others = node.this, node.args["expressions"]
     if not isinstance(summed, exp.Sum) or others != [exp.Literal.number(SATURATION)]:
-        return None
+        return SHARED.choice(node, write)
     weight = write(summed.this)
     assert weight.type.family is Family.INTEGER, "weights are whole numbers"
-    known = call("COALESCE", call("TRY_SUM", weight.sql), exp.Literal.number(SATURATION))
+    known = _saturating_sum(weight.sql)
     return Typed(call("LEAST", known, exp.Literal.number(SATURATION)), SqlType(Family.INTEGER))
 
 
-def _least(node: exp.Expr, write: Write) -> Typed:
-    return total(node, write) or chosen_value(node, write)
+def _saturating_sum(weight: exp.Expr) -> exp.Expr:
+    return call("COALESCE", call("TRY_SUM", weight), exp.Literal.number(SATURATION))
 
 
-def _extreme(node: exp.Expr, write: Write) -> Typed:
-    inner = write(node.this)
-    return Typed(type(node)(this=inner.sql), inner.type)
-
-
-AGGREGATES: dict[type[exp.Expr], Handler] = {
-    exp.Count: _count,
-    exp.Least: _least,
-    exp.Max: _extreme,
-}
-"""Of a question's own statements: counts, totals of weights, and the greatest weight."""
-
-
-def _aggregate(node: exp.Expr, write: Write) -> Typed:
-    """An aggregate with its FILTER."""
-    aggregate = node.this if isinstance(node, exp.Filter) else node
-    argument = aggregate.this
-    distinct = isinstance(argument, exp.Distinct)
-    if isinstance(argument, exp.Star):
-        value = Typed(exp.Star(), _OTHER)
-    elif distinct and len(argument.expressions) != 1:
-        raise UnsupportedSQL("DISTINCT of several values is not supported on Spark")
-    else:
-        value = write(argument.expressions[0] if distinct else argument)
-    sql, kind = _of(aggregate, value, distinct)
-    if isinstance(node, exp.Filter):
-        sql = exp.Filter(this=sql, expression=exp.Where(this=write(node.expression.this).sql))
-    return Typed(sql, kind)
-
-
-def _of(aggregate: exp.Expr, value: Typed, distinct: bool) -> tuple[exp.Expr, SqlType]:
+def _aggregate(aggregate: exp.Expr, value: Typed, distinct: bool) -> Typed:
+    sql, kind = value.sql, value.type
     if isinstance(aggregate, exp.Sum):
-        if value.type.family not in (Family.INTEGER, Family.NUMERIC) or value.whole + value.scale > 28:
+        if kind.family not in (Family.INTEGER, Family.NUMERIC) or value.whole + value.scale > 28:
             raise UnsupportedSQL("SUM of this type is not supported on Spark", hint="narrow the column's type")
-        exact = cast_sql(value.sql, f"DECIMAL({value.whole + value.scale}, {value.scale})")
-        taken: exp.Expr = exp.Distinct(expressions=[exact]) if distinct else exact
-        return exp.Sum(this=taken), numeric(value.whole + _ROW_DIGITS, value.scale)
-    taken = exp.Distinct(expressions=[value.sql]) if distinct else value.sql
-    if isinstance(aggregate, exp.Count):
-        return exp.Count(this=taken), SqlType(Family.INTEGER)
-    return type(aggregate)(this=taken), value.type
-
-
-INNER_HANDLERS: dict[type[exp.Expr], Handler] = {
-    **dict.fromkeys((exp.Count, exp.Sum, exp.Min, exp.Max, exp.Filter), _aggregate),
-    exp.Least: _least,
-}
-"""Of subqueries that are tables of their own, and of statements over public tables."""
+        sql = cast_sql(sql, f"DECIMAL({value.whole + value.scale}, {value.scale})")
+        kind = numeric(value.whole + _ROW_DIGITS, value.scale)
+    elif isinstance(aggregate, exp.Count):
+        kind = SqlType(Family.INTEGER)
+    return Typed(type(aggregate)(this=exp.Distinct(expressions=[sql]) if distinct else sql), kind)
 
 
 FILES = "main"
@@ -249,34 +116,19 @@ FILES = "main"
 SEED = "seed"
 """The parameter of a statement that samples: whoever runs it draws it anew."""
 
-_VALUES: dict[type[exp.Expr], Handler] = {
-    **CONDITIONS,
-    **spark_numbers.HANDLERS,
-    **spark_casts.VALUES,
-    **spark_casts.TEXTS,
-    **spark_casts.MOMENTS,
-}
-
 
 def spark_sql(tree: exp.Expr, schema: Schema | None) -> str:
-    """Write a statement for Spark.
-
-    Args:
-      tree: what the rules built: generated aliases, bound columns.
-      schema: the catalog, for the columns' types.
-    Raises: UnsupportedSQL where Spark would answer differently or could fail for some row.
-    """
+    """What the rules built, for Spark. Raises: UnsupportedSQL where it answers otherwise or could fail for a row."""
     assert schema is not None, "Spark's statements depend on the columns' types"
     tables = dict(tables_by_alias(tree, schema))
-    writer = Writer(
-        tables,
-        {**_VALUES, **AGGREGATES, **_TABLES},
-        CLAUSES,
-        schema,
-        name="Spark",
-        aggregates=INNER_HANDLERS,
-        declared=_declared,
-    )
+    handlers = {**_VALUES, exp.Count: _count, exp.Least: _least, exp.Max: greatest}
+    writer = Writer(tables, handlers, CLAUSES, schema, name="Spark", aggregates=_AGGREGATES, declared=_declared)
+    return written(writer.write(tree).sql)
+
+
+def spark_public_sql(tree: exp.Expr, tables: Mapping[str, Table]) -> str:
+    """A statement over public tables, for Spark. Raises: UnsupportedSQL where Spark would answer differently."""
+    writer = Writer(tables, {**_VALUES, **_AGGREGATES}, (*CLAUSES, exp.Having), name="Spark")
     return written(writer.write(tree).sql)
 
 
@@ -284,10 +136,7 @@ def spark_loads_sql(tree: exp.Expr) -> str:
     """What stands around the loads of all units: whole numbers alone, whose totals saturate instead of failing."""
 
     def saturating(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Sum):
-            return node
-        total = call("TRY_SUM", node.this)
-        return call("COALESCE", total, exp.Literal.number(SATURATION))
+        return _saturating_sum(node.this) if isinstance(node, exp.Sum) else node
 
     return written(tree.transform(saturating) if isinstance(tree, exp.Query) else tree)
 
@@ -335,11 +184,18 @@ def _steps(node: exp.Expr) -> exp.Expr:
     return call("RANGE", *map(exp.Literal.number, (first, last + 1)))
 
 
-_TABLES: dict[type[exp.Expr], Handler] = {exp.Table: _table}
+_VALUES: Handlers = {
+    **SHARED.handlers(),
+    **NUMBERS,
+    **CASTS,
+    **TEXTS,
+    **MOMENTS,
+    exp.Like: _like,
+    exp.Table: _table,
+}
 
-
-def spark_public_sql(tree: exp.Expr, tables: Mapping[str, Table]) -> str:
-    """Write a statement over public tables. Raises: UnsupportedSQL where Spark would answer differently."""
-    handlers = {**_VALUES, **INNER_HANDLERS, **_TABLES}
-    writer = Writer(tables, handlers, (*CLAUSES, exp.Having), name="Spark")
-    return written(writer.write(tree).sql)
+_AGGREGATES: Handlers = {
+    **dict.fromkeys((exp.Count, exp.Sum, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)),
+    exp.Least: _least,
+}
+"""Of subqueries that are tables of their own, and of statements over public tables."""

@@ -1,20 +1,15 @@
-"""Casts, CASE, texts and datetimes for Spark; each cast fails for no row and gives what PostgreSQL gives.
+"""Casts, texts and datetimes for Spark; each cast fails for no row and gives what PostgreSQL gives.
 
-Functions of Spark, written by their names: the parser library has other ways for some.
-
-Dates and times for Spark, whose timestamps are 64 bits of microseconds: beyond them a moment is unknown.
+Functions of Spark are written by their names, where the parser library has other ways for some.
 
 `TIMESTAMP` is a timestamp without time zone, as the session's settings say; functions of timestamps take one with a
-time zone, which is UTC. Between the two nothing is lost. Fields and steps that are not listed are refused, and so are
-other time zones, and what is computed with timestamps that have one.
-
-Functions of texts for Spark; both databases count characters, not bytes.
+time zone, which is UTC. Between the two nothing is lost. A timestamp has 64 bits of microseconds: beyond them a
+moment is unknown. Fields and steps that are not listed are refused, and so are other time zones, and what is computed
+with timestamps that have one.
 
 LOWER, UPPER, INITCAP and to_char are refused: which letter is another one's capital, and how a name is written, is
 Java's to say here and the C library's there. So is what the two read differently: places before the first character,
 and lengths below zero.
-
-CASE and casts for Spark; each cast fails for no row and gives what PostgreSQL gives.
 """
 
 from __future__ import annotations
@@ -25,19 +20,22 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb_and_spark import (
-    Handler,
+    Differences,
+    Handlers,
     Typed,
     Write,
     aligned,
+    as_decimal,
     as_double,
     as_exact,
-    common_type,
     exact_type,
+    is_moment,
+    moments_of_difference,
+    without_reach,
 )
-from planner.rewriting.dialects.duckdb_casts import in_zone
 from planner.rewriting.guard_weight import UNITS
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import InZone, cast_sql, has_fraction, is_type
+from planner.sql.trees import cast_sql, has_fraction, is_type
 
 
 def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
@@ -184,13 +182,8 @@ def _micros(moment: exp.Expr) -> exp.Expr:
 
 def _micros_between(operand: exp.Expr, write: Write) -> exp.Expr | None:
     """SQL of the microseconds of a difference of timestamps, NULL beyond 64 bits; None for anything else."""
-    difference = operand.unnest()
-    if not isinstance(difference, exp.Sub) or isinstance(difference.right, exp.Interval):
-        return None
-    sides = [write(side) for side in (difference.left, difference.right)]
-    if any(side.type.family is not Family.TIMESTAMP for side in sides):
-        return None
-    return call("TRY_SUBTRACT", *(_micros(side.sql) for side in sides))
+    sides = moments_of_difference(operand, write)
+    return None if sides is None else call("TRY_SUBTRACT", *(_micros(side.sql) for side in sides))
 
 
 def _truncated(node: exp.Expr, write: Write) -> Typed:
@@ -204,7 +197,7 @@ def _truncated(node: exp.Expr, write: Write) -> Typed:
     return Typed(where_known(inside, cast_sql(start, "TIMESTAMP")), _MOMENT)
 
 
-MOMENTS: dict[type[exp.Expr], Handler] = {
+MOMENTS: Handlers = {
     exp.Extract: _extract,
     exp.TimestampTrunc: _truncated,
 }
@@ -292,7 +285,7 @@ def _padded(node: exp.Expr, write: Write) -> Typed:
     return Typed(call(name, _text(node.this, write), _place(node.args["expression"], 0), letters), _TEXT)
 
 
-TEXTS: dict[type[exp.Expr], Handler] = {
+TEXTS: Handlers = {
     exp.FarmFingerprint: _hash,
     exp.Length: _length,
     exp.StrPosition: _position,
@@ -321,70 +314,12 @@ _SAME_TEXT = frozenset({Family.INTEGER, Family.TEXT, Family.BOOL, Family.DATE, F
 _LITERALS = {"date": Family.DATE, "timestamp": Family.TIMESTAMP}
 
 
-def _paren(node: exp.Expr, write: Write) -> Typed:
-    inner = write(node.this)
-    return Typed(exp.Paren(this=inner.sql), inner.type)
-
-
-def _null(node: exp.Expr, write: Write) -> Typed:
-    return Typed(node.copy(), SqlType(Family.OTHER))
-
-
 def _chosen(values: Sequence[Typed]) -> list[exp.Expr]:
     """Values of which one is chosen, of one type: Spark would find one of its own for texts beside numbers."""
     families = {value.type.family for value in values} - {Family.OTHER}
     if not any(families <= together for together in _CHOOSABLE):
         raise UnsupportedSQL("a choice between values of these types is not supported on Spark")
     return aligned(values)
-
-
-def chosen_value(node: exp.Expr, write: Write) -> Typed:
-    """COALESCE, LEAST, GREATEST: in both databases the latter skip NULL and NaN is the greatest."""
-    values = [write(node.this), *map(write, node.args["expressions"])]
-    name = {exp.Coalesce: "COALESCE", exp.Least: "LEAST"}.get(type(node), "GREATEST")  # type: ignore[arg-type]
-    return Typed(call(name, *_chosen(values)), common_type(values))
-
-
-def _nullified(node: exp.Expr, write: Write) -> Typed:
-    first, second = write(node.this), node.args["expression"]
-    if isinstance(second, exp.Literal) and second.is_string and first.type.is_number:
-        assert second.name == "NaN", "the only quoted number that rules write"
-        if first.type.family is not Family.FLOAT:
-            return first  # no decimal is NaN
-        return Typed(call("NULLIF", first.sql, double("NaN")), first.type)
-    values = [first, write(second)]
-    return Typed(call("NULLIF", *_chosen(values)), common_type(values))
-
-
-def _case(node: exp.Expr, write: Write) -> Typed:
-    if node.this is not None:
-        raise UnsupportedSQL("CASE with a value is not supported on Spark", hint="write CASE WHEN x = ...")
-    default = node.args.get("default")
-    values = [write(branch.args["true"]) for branch in node.args["ifs"]]
-    values += [] if default is None else [write(default)]
-    results = _chosen(values)
-    case = exp.Case()
-    for branch, result in zip(node.args["ifs"], results, strict=False):
-        case.append("ifs", exp.If(this=write(branch.this).sql, true=result))
-    if default is not None:
-        case.set("default", results[-1])
-    return Typed(case, common_type(values))
-
-
-def _cast(node: exp.Expr, write: Write) -> Typed:
-    """Of a CASE as a double the branches are cast, where each literal becomes its nearest double."""
-    target, inner = node.args["to"], node.this
-    weight = _weight(node, write)
-    if weight is not None:
-        return weight
-    if not (is_type(target, "double") and isinstance(inner, exp.Case)):
-        return spark_cast(write(inner), target)
-    pushed = inner.copy()
-    for branch in pushed.args["ifs"]:
-        branch.set("true", cast_sql(branch.args["true"], "DOUBLE PRECISION"))
-    if pushed.args.get("default") is not None:
-        pushed.set("default", cast_sql(pushed.args["default"], "DOUBLE PRECISION"))
-    return _case(pushed, write)
 
 
 def _weight(node: exp.Expr, write: Write) -> Typed | None:
@@ -445,7 +380,7 @@ def spark_cast(value: Typed, target: exp.DataType) -> Typed:
             return Typed(_whole(value, name, digits), SqlType(Family.INTEGER, digits))
     if is_type(target, "decimal") and family in _EXACT and not target.expressions:
         kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
-        return Typed(cast_sql(value.sql, f"DECIMAL({kind.precision}, {kind.scale})"), kind)
+        return Typed(as_decimal(value.sql, kind), kind)
     fixed = family is Family.NUMERIC and isinstance(value.sql, exp.Column)  # all its digits, as there
     if is_type(target, "text", "varchar") and not target.expressions and (fixed or family in _SAME_TEXT):
         return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
@@ -481,14 +416,37 @@ def _whole(value: Typed, name: str, digits: int) -> exp.Expr:
     return try_cast(call("ROUND", as_exact(value), number(0)) if value.scale else value.sql, name)
 
 
-VALUES: dict[type[exp.Expr], Handler] = {
-    InZone: in_zone,
-    exp.Paren: _paren,
-    exp.Null: _null,
-    exp.Coalesce: chosen_value,
-    exp.Least: chosen_value,
-    exp.Greatest: chosen_value,
-    exp.Nullif: _nullified,
-    exp.Case: _case,
-    exp.Cast: _cast,
-}
+_COMPARABLE = frozenset(Family) - {Family.UUID, Family.ENUM, Family.CHAR, Family.TIME, Family.INET}
+
+
+def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
+    """The sides of a comparison. Raises: UnsupportedSQL where they have no common type that holds every value.
+
+    >>> day = Typed(exp.column("d"), SqlType(Family.DATE))
+    >>> moment = Typed(exp.column("t"), SqlType(Family.TIMESTAMPTZ))
+    >>> compared([day, moment])
+    Traceback (most recent call last):
+    ...
+    planner.errors.UnsupportedSQL: a timestamp with time zone beside another type is not supported on Spark
+    """
+    families = {operand.type.family for operand in operands} - {Family.OTHER}
+    if not families <= _COMPARABLE:
+        raise UnsupportedSQL("a comparison of this type is not supported on Spark")
+    if Family.TIMESTAMPTZ in families and len(families) > 1:
+        raise UnsupportedSQL("a timestamp with time zone beside another type is not supported on Spark")
+    if families & {Family.TEXT} and families - {Family.TEXT}:
+        raise UnsupportedSQL("a text beside another type is not supported on Spark", hint="write a cast")
+    operands = without_reach(operands)
+    if any(is_moment(operand) for operand in operands):
+        return [as_moment(operand) for operand in operands]
+    return aligned(operands)
+
+
+SHARED = Differences("Spark", compared, _chosen, spark_cast, lambda value, unit: call("TRY_MOD", value, unit))
+
+
+def _cast(node: exp.Expr, write: Write) -> Typed:
+    return _weight(node, write) or SHARED.cast_of(node, write)
+
+
+CASTS: Handlers = {exp.Cast: _cast}

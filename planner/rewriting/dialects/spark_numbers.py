@@ -13,16 +13,20 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb_and_spark import (
-    Handler,
+    Handlers,
     Typed,
     Write,
+    as_decimal,
     as_double,
     as_exact,
+    bucket_sides,
+    exact_sum,
     exact_type,
-    literal,
     numeric,
+    places_of,
+    rounded_type,
 )
-from planner.rewriting.dialects.spark_casts import call, double, moment_plus, number, try_cast
+from planner.rewriting.dialects.spark_casts import SHARED, call, double, moment_plus, number, try_cast
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import cast_sql
 
@@ -47,10 +51,7 @@ def _arithmetic(node: exp.Expr, write: Write) -> Typed:
         return _double(type(node)(this=as_double(left), expression=as_double(right)))
     if not all(family in _EXACT for family in families):
         raise UnsupportedSQL("arithmetic with this type is not supported on Spark")
-    if isinstance(node, exp.Mul):
-        kind = exact_type(left.whole + right.whole, left.scale + right.scale)
-    else:
-        kind = exact_type(max(left.whole, right.whole) + 1, max(left.scale, right.scale))
+    kind = exact_sum(left, right, node)
     return Typed(type(node)(this=as_exact(left), expression=as_exact(right)), kind)
 
 
@@ -84,10 +85,10 @@ def _whole_quotient(node: exp.Expr, write: Write) -> Typed:
     kind = exact_type(left.whole, 0)
     sides = [cast_sql(side.sql, "BIGINT") for side in (left, right)]
     if right.is_literal and int(right.sql.sql()) > 0:
-        return Typed(_decimal(exp.Paren(this=exp.IntDiv(this=sides[0], expression=sides[1])), kind), kind)
+        return Typed(as_decimal(exp.Paren(this=exp.IntDiv(this=sides[0], expression=sides[1])), kind), kind)
     known = call("NULLIF", sides[1], number(0))
-    negative = exp.Neg(this=_decimal(left.sql.copy(), kind))
-    quotient = _decimal(exp.Paren(this=exp.IntDiv(this=sides[0], expression=known)), kind)
+    negative = exp.Neg(this=as_decimal(left.sql.copy(), kind))
+    quotient = as_decimal(exp.Paren(this=exp.IntDiv(this=sides[0], expression=known)), kind)
     by_minus_one = exp.EQ(this=sides[1].copy(), expression=exp.Neg(this=number(1)))
     return Typed(exp.Case().when(by_minus_one, negative, copy=False).else_(quotient, copy=False), kind)
 
@@ -101,18 +102,13 @@ def _remainder(node: exp.Expr, write: Write) -> Typed:
     if not all(side.type.family in _EXACT for side in (left, right)):
         raise UnsupportedSQL("a remainder of this type is not supported on Spark")
     kind = exact_type(max(left.whole, right.whole), max(left.scale, right.scale))
-    return Typed(call("TRY_MOD", _decimal(left.sql, kind), _decimal(right.sql, kind)), kind)
-
-
-def _negated(node: exp.Expr, write: Write) -> Typed:
-    inner = write(node.this)
-    return Typed(exp.Neg(this=inner.sql if inner.is_literal else _computable(inner)), inner.type)
+    return Typed(call("TRY_MOD", as_decimal(left.sql, kind), as_decimal(right.sql, kind)), kind)
 
 
 def _absolute(node: exp.Expr, write: Write) -> Typed:
     inner = write(node.this)
     kind = numeric(inner.whole, inner.scale) if inner.type.family is Family.INTEGER else inner.type
-    return Typed(call("ABS", _computable(inner)), kind)
+    return Typed(call("ABS", SHARED.computable(inner)), kind)
 
 
 def _sign(node: exp.Expr, write: Write) -> Typed:
@@ -126,24 +122,24 @@ def _sign(node: exp.Expr, write: Write) -> Typed:
 
 def _rounded(node: exp.Expr, write: Write) -> Typed:
     """FLOOR, CEIL, TRUNC of a double; of a decimal these and ROUND, halves away from zero in both databases."""
-    places = node.args.get("decimals")
-    buckets = _buckets(node, write) if places is None else None
+    buckets = bucket_sides(node, write)
     if buckets is not None:
-        return buckets
+        sides, kind = buckets
+        return Typed(as_decimal(_whole_double(node, call("TRY_DIVIDE", *sides)), kind), kind)
     inner = write(node.this)
     if inner.type.family is Family.FLOAT:
-        if places is not None or isinstance(node, exp.Round):
+        if node.args.get("decimals") is not None or isinstance(node, exp.Round):
             raise UnsupportedSQL("this rounding of a double is not supported on Spark")
         return _double(_whole_double(node, inner.sql))
     if inner.type.family not in _EXACT:
         raise UnsupportedSQL("rounding of this type is not supported on Spark")
-    count = 0 if places is None else -int(places.this.name) if isinstance(places, exp.Neg) else int(places.name)
+    places = places_of(node)
     if isinstance(node, exp.Trunc):
-        return _cut(inner, count)
-    kind = exact_type(max(inner.whole, -count) + 1, min(max(count, 0), inner.scale))
-    arguments = [as_exact(inner), *([] if not isinstance(node, exp.Round) else [number(count)])]
+        return SHARED.cut(inner, places)
+    kind = rounded_type(inner, places)
+    arguments = [as_exact(inner), *([] if not isinstance(node, exp.Round) else [number(places)])]
     name = {exp.Floor: "FLOOR", exp.Ceil: "CEIL"}.get(type(node), "ROUND")  # type: ignore[arg-type]
-    return Typed(_decimal(call(name, *arguments), kind), kind)
+    return Typed(as_decimal(call(name, *arguments), kind), kind)
 
 
 def _whole_double(node: exp.Expr, inner: exp.Expr) -> exp.Expr:
@@ -161,56 +157,18 @@ def _whole_double(node: exp.Expr, inner: exp.Expr) -> exp.Expr:
     return exp.Case().when(small, cut, copy=False).else_(inner.copy(), copy=False)
 
 
-def _buckets(node: exp.Expr, write: Write) -> Typed | None:
-    """FLOOR(x / n) and its kin of whole numbers, as on DuckDB; None for anything else."""
-    quotient = node.this.unnest()
-    if isinstance(node, exp.Round) or not isinstance(quotient, exp.Div):
-        return None
-    left, right = write(quotient.this), write(quotient.args["expression"])
-    exact = all(side.type.family in _EXACT and not side.scale for side in (left, right))
-    if not exact or max(left.whole, right.whole) > _DOUBLE_DIGITS:
-        return None
-    kind = exact_type(left.whole + 1, 0)
-    sides = [cast_sql(side.sql, "DOUBLE") for side in (left, right)]
-    return Typed(_decimal(_whole_double(node, call("TRY_DIVIDE", *sides)), kind), kind)
-
-
-_DOUBLE_DIGITS = 15
-"""Whole numbers of as many digits are doubles."""
-
-
-def _cut(value: Typed, count: int) -> Typed:
-    """trunc(x, n) is x less its remainder by 10^-n."""
-    unit = literal(exp.Literal.number(format(Decimal(10) ** -count, "f")))
-    kind = exact_type(max(value.whole, unit.whole), max(value.scale, unit.scale))
-    remainder = call("TRY_MOD", _decimal(value.sql.copy(), kind), _decimal(unit.sql, kind))
-    return Typed(exp.Paren(this=exp.Sub(this=as_exact(value), expression=remainder)), kind)
-
-
 def _root(node: exp.Expr, write: Write) -> Typed:
     """Rounded correctly, as IEEE 754 asks, on every machine; of a negative number it is NaN here, and guarded."""
     return _double(call("SQRT", as_double(write(node.this))))
 
 
-def _computable(value: Typed) -> exp.Expr:
-    """As a type whose negative exists for every value: the least bigint has none."""
-    if value.type.family not in (*_EXACT, Family.FLOAT):
-        raise UnsupportedSQL("arithmetic with this type is not supported on Spark")
-    return as_exact(value) if value.type.family in _EXACT else value.sql
-
-
-def _decimal(sql: exp.Expr, kind: SqlType) -> exp.Expr:
-    return cast_sql(sql, f"DECIMAL({kind.precision}, {kind.scale})")
-
-
-HANDLERS: dict[type[exp.Expr], Handler] = {
+NUMBERS: Handlers = {
     exp.Add: _arithmetic,
     exp.Sub: _arithmetic,
     exp.Mul: _arithmetic,
     exp.Div: _quotient,
     exp.IntDiv: _whole_quotient,
     exp.Mod: _remainder,
-    exp.Neg: _negated,
     exp.Abs: _absolute,
     exp.Sign: _sign,
     exp.Floor: _rounded,
