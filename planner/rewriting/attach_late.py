@@ -29,7 +29,7 @@ from planner.sql.trees import (
 def attach_late(
     source: exp.Select, owner: exp.Expr, keys: Sequence[exp.Expr], weights: Sequence[exp.Expr], schema: Schema
 ) -> exp.Select | None:
-    """`compact_provenance` of tuples with one owner, grouped by the owner's own columns alone where that is the same.
+    """`compact` of tuples with one owner, grouped by the owner's own columns alone where that is the same.
 
     A table is attached late when nothing but its unique key is asked of it, and that by the owner's columns or those
     of tables attached before: then every owner finds one row of it at most. So the rows of one owner pass this join
@@ -43,38 +43,21 @@ def attach_late(
     Args:
       source: the join: FROM and WHERE, no select list.
       owner: the key of the one owner position.
-      keys: the group keys.
       weights: of one tuple, each a bigint in units.
-      schema: the catalog, for unique keys.
     Returns: columns o0, k0.., w0.., one row per owner; None where no table can be attached late, or a key is not the
       owner's alone.
 
     >>> from sqlglot import parse_one
     >>> from planner.rewriting.guard_weight import whole_weight
-    >>> def column(name):
-    ...     return bound_column(*name.split("."))
     >>> columns = Column("id", "bigint", False), Column("ward", "text", False)
-    >>> patient = Table("patient", "public", columns, (("id",),), ())
-    >>> visit = Table("visit", "public", (Column("patient_id", "bigint", False),), (), ())
-    >>> catalog = Schema({"patient": patient, "visit": visit})
-    >>> on = '"p"."id" = "v"."patient_id"'
-    >>> source = parse_one(f'SELECT FROM "public"."visit" AS "v" JOIN "public"."patient" AS "p" ON {on}')
-    >>> late = attach_late(source, column("v.patient_id"), [column("p.ward")], [whole_weight()], catalog)
-    >>> print(late.sql("postgres", pretty=True))
-    SELECT
-      "v"."patient_id" AS "o0",
-      "p"."ward" AS "k0",
-      "v"."w0" AS "w0"
-    FROM (
-      SELECT
-        "v"."patient_id" AS "patient_id",
-        CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
-      FROM "public"."visit" AS "v"
-      GROUP BY
-        1
-    ) AS "v"
-    INNER JOIN "public"."patient" AS "p"
-      ON "p"."id" = "v"."patient_id"
+    >>> patient = Table("patient", "s", columns, (("id",),), ())
+    >>> visit = Table("visit", "s", (Column("of", "bigint", False),), (), ())
+    >>> source = parse_one('SELECT FROM s.visit AS "v" JOIN s.patient AS "p" ON "p"."id" = "v"."of"')
+    >>> owner, key, catalog = bound_column("v", "of"), bound_column("p", "ward"), {"patient": patient, "visit": visit}
+    >>> print(attach_late(source, owner, [key], [whole_weight()], Schema(catalog)).sql("postgres"))
+    SELECT "v"."of" AS "o0", "p"."ward" AS "k0", "v"."w0" AS "w0" FROM (SELECT "v"."of" AS "of", \
+CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0" FROM s.visit AS "v" GROUP BY 1) AS "v" \
+INNER JOIN s.patient AS "p" ON "p"."id" = "v"."of"
     """
     join = _Join.of(source)
     owned = list(dict.fromkeys(column_ref(column) for column in columns_of(owner)))

@@ -20,12 +20,8 @@ UNITS = 1 << 30
 
 
 class GuardedWeight(NamedTuple):
-    """The weight of one number.
-
-    Attributes:
-      sql: of a bigint in [0, 2^30], never NULL, which cannot raise.
-      bound: W > 0, what 2^30 units are.
-      rounded: may a number lie between two units?
+    """SQL of a bigint in [0, 2^30] that cannot raise; what 2^30 units are, above 0; may a number lie between two
+    units?
     """
 
     sql: exp.Cast
@@ -51,7 +47,6 @@ def guard_weight(
 
     Args:
       number: SQL of a double, NULL allowed, whose bounds are `weighable`.
-      most: > 0.
       digits: what is proved of the number (`Bounds.digits`).
       offset: SQL of a double in [0, 1], never NULL, of the same row (`row_offset`); 0.5 where it is left out.
 
@@ -59,9 +54,6 @@ def guard_weight(
     >>> weight = guard_weight(parse_one("price"), 105000.0, 2)
     >>> print(weight.sql.sql("postgres"), weight.bound == 2**30 / 10200)
     CAST(GREATEST(0, LEAST(1073741824, COALESCE(FLOOR(price * 10200 + 0.5), 0))) AS BIGINT) True
-    >>> weight = guard_weight(parse_one("price"), 105000.0)
-    >>> print(weight.sql.sql("postgres"), weight.bound)
-    CAST(GREATEST(0, LEAST(1073741824, COALESCE(FLOOR(price / 105000 * 1073741824 + 0.5), 0))) AS BIGINT) 105000.0
     """
     units = exp.Literal.number(UNITS)
     inner = number if isinstance(number, (exp.Column, exp.Cast)) else exp.Paren(this=number)
@@ -92,10 +84,6 @@ def row_offset(number: exp.Expr, tables: Mapping[str, Table]) -> exp.Expr | None
     A function of the row's key alone: a row weighs the same whoever else has rows, and at every reading. Databases
     hash texts differently, so there it may differ by one unit. None where no such table has a key of whole numbers,
     texts or UUIDs: its numbers are rounded to the nearest unit.
-
-    Args:
-      number: SQL over bound columns.
-      tables: the tables of the join by alias.
     """
     columns: list[exp.Expr] = []
     for alias in dict.fromkeys(alias for alias, _ in map(column_ref, columns_of(number))):

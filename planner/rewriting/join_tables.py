@@ -1,12 +1,7 @@
 """FROM and WHERE of a question: its tables as inner joins, its semi-joins, the parents that say who owns a row.
 
-Rule: write a flat list of tables and conditions as inner joins, each condition where it can first be tested.
-
-Rule: join the parents that say who owns a row, and drop the rows whose parent is gone.
-
-Rule: read one part of a join by itself, with the columns that it meets others in and those that a tuple shows.
-
-Rule: a semi-join is a condition of WHERE over rows of its own, which multiplies no tuples.
+Each condition stands where it can first be tested. Rows whose parent is gone are dropped. A semi-join is a condition
+of WHERE over rows of its own, which multiplies no tuples.
 """
 
 from __future__ import annotations
@@ -86,19 +81,11 @@ def complete_provenance(
 
     >>> from sqlglot import parse_one
     >>> from planner.schema import Column, ForeignKey, Table
-    >>> orders = Table("orders", "public", (Column("o_orderkey", "bigint", False),), (("o_orderkey",),), ())
-    >>> key = ForeignKey(("l_orderkey",), "orders", ("o_orderkey",))
-    >>> before = parse_one("SELECT FROM lineitem AS l", dialect="postgres")
-    >>> after = complete_provenance(before, [Completion("p", orders, "l", key, ("l_orderkey",))])
-    >>> print(after.sql("postgres", pretty=True))
-    SELECT
-    FROM lineitem AS l
-    LEFT JOIN "public"."orders" AS "p"
-      ON "l"."l_orderkey" = "p"."o_orderkey"
-    WHERE
-      (
-        "l"."l_orderkey" IS NULL OR "p"."o_orderkey" IS NOT NULL
-      )
+    >>> orders = Table("orders", "s", (Column("o_orderkey", "bigint", False),), (("o_orderkey",),), ())
+    >>> found = Completion("p", orders, "l", ForeignKey(("l_key",), "orders", ("o_orderkey",)), ("l_key",))
+    >>> complete_provenance(parse_one("SELECT FROM lineitem AS l"), [found]).sql("postgres")
+    'SELECT FROM lineitem AS l LEFT JOIN "s"."orders" AS "p" ON "l"."l_key" = "p"."o_orderkey" \
+WHERE ("l"."l_key" IS NULL OR "p"."o_orderkey" IS NOT NULL)'
     """
     if not completions and not ends:
         return select  # nothing to add, so nothing to copy
@@ -129,21 +116,13 @@ def _is_null(alias: str, name: str, *, negate: bool = False) -> exp.Is:
 
 
 def select_part(source: exp.Select, columns: Sequence[exp.Expr]) -> exp.Select:
-    """One row per row of the part, in any order; nothing is merged, for each stands in tuples of its own.
+    """One row per row of a part of a join, columns c0..; nothing is merged, for each stands in tuples of its own.
 
-    Args:
-      source: the rows of the part: FROM and WHERE, no select list.
-      columns: what is read of them; of none, their number is all that is asked.
+    Of no columns their number is all that is asked.
 
     >>> from sqlglot import parse_one
-    >>> source = parse_one("SELECT FROM link WHERE day = 1", dialect="postgres")
-    >>> print(select_part(source, [parse_one("a"), parse_one("b")]).sql("postgres", pretty=True))
-    SELECT
-      a AS "c0",
-      b AS "c1"
-    FROM link
-    WHERE
-      day = 1
+    >>> select_part(parse_one("SELECT FROM link WHERE day = 1"), [parse_one("a"), parse_one("b")]).sql("postgres")
+    'SELECT a AS "c0", b AS "c1" FROM link WHERE day = 1'
     """
     read = columns or [cast_sql(exp.Literal.number(0), "BIGINT")]
     return exp.Select(**{**source.args, "expressions": [named_sql(one, f"c{i}") for i, one in enumerate(read)]})
@@ -156,7 +135,6 @@ def filter_semi_joins(select: exp.Select, semi_joins: Sequence[BoundSemiJoin]) -
     are among the conditions (`planner.binding.semi_joins`).
 
     >>> from sqlglot import parse_one
-    >>> from planner.binding.bound_query import BoundTable
     >>> from planner.schema import Table
     >>> inner = BoundTable("b", "b", Table("b", "public", (), (), ()))
     >>> absent = BoundSemiJoin((inner,), (parse_one("b.x = a.x"),), True, "NOT EXISTS", None)
@@ -168,7 +146,7 @@ def filter_semi_joins(select: exp.Select, semi_joins: Sequence[BoundSemiJoin]) -
 
 
 def semi_join_condition(semi_join: BoundSemiJoin) -> exp.Expr:
-    """The EXISTS or NOT EXISTS of one."""
+    """The EXISTS or NOT EXISTS of a semi-join."""
     rows = join_tables(semi_join.tables, semi_join.predicates)
     rows.set("expressions", [exp.Literal.number(1)])
     exists = exp.Exists(this=rows)

@@ -1,8 +1,6 @@
 """Rule: count and scale in the database what units have, of tuples with one owner; no unit leaves it.
 
-Rule: of tuples with one owner, count in the database how many units have how much; no unit leaves it.
-
-Rule: of tuples with one owner, scale every unit's vector of groups in the database; no unit leaves it.
+`count_loads` says how many units have how much, `scale_loads` what units of each length have in every group.
 """
 
 from __future__ import annotations
@@ -27,71 +25,35 @@ def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.S
     the total of the loads up to tau and tau times the number of those above it: so these rows say as much as the
     units do (privacy-reach.md section 7). Loads of 0 and tuples of nobody add nothing, and are left out.
 
-    It reads what `compact_provenance` makes of tuples with one owner, columns o0, k0.., w0.., under the name LOADS;
-    its own columns are whole numbers, and mean the same in every dialect.
+    It reads what `compact` makes of tuples with one owner, columns o0, k0.., w0.., under the name LOADS; its own
+    columns are whole numbers, and mean the same in every dialect. Thresholds rise, are above 0, and in units.
 
-    Args:
-      n_keys, n_weights: how many of the columns are keys and weights.
-      thresholds: rising, > 0, in units.
     Returns: columns k0.., i (which weight), b (the place of the least threshold that is no less than the load, their
       number where there is none), n (how many units) and s (their total, in units, saturating).
 
-    >>> print(count_loads(1, 1, [2, 4, 8]).sql("postgres", pretty=True))
-    SELECT
-      "k0",
-      0 AS "i",
-      CASE
-        WHEN "w0" <= 4
-        THEN CASE WHEN "w0" <= 2 THEN 0 ELSE 1 END
-        ELSE CASE WHEN "w0" <= 8 THEN 2 ELSE 3 END
-      END AS "b",
-      COUNT(*) AS "n",
-      CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s"
-    FROM "loads"
-    WHERE
-      NOT "o0" IS NULL AND "w0" > 0
-    GROUP BY
-      1,
-      3
+    >>> print(count_loads(1, 1, [2, 4]).sql("postgres"))
+    SELECT "k0", 0 AS "i", CASE WHEN "w0" <= 2 THEN 0 ELSE CASE WHEN "w0" <= 4 THEN 1 ELSE 2 END END AS "b", \
+COUNT(*) AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s" FROM "loads" \
+WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
     """
-    keys = [exp.Column(this=quoted(f"k{place}")) for place in range(n_keys)]
-    rows: exp.Expr = exp.Table(this=quoted(LOADS))
-    owned: exp.Expr | None = exp.Not(this=exp.Is(this=exp.Column(this=quoted("o0")), expression=exp.Null()))
+    keys = [f"k{place}" for place in range(n_keys)]
+    owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))
+    which: str | exp.Expr = "i"
     if n_weights == 1:
-        which: exp.Expr = exp.Literal.number(0)
-        load, source = exp.Column(this=quoted("w0")), rows
-    else:
-        which, load = exp.Column(this=quoted("i")), exp.Column(this=quoted(LOAD))
-        source, owned = _one_row_each(rows, keys, n_weights, owned), None
-    there = exp.GT(this=load.copy(), expression=exp.Literal.number(0))
-    total = exp.Least(this=exp.Sum(this=load.copy()), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True)
-    columns: list[exp.Expr] = [key.copy() for key in keys]
-    columns.append(named_sql(which, "i") if n_weights == 1 else which)
-    columns.append(named_sql(place_sql(load, thresholds), "b"))
-    grouped = [place for place in range(len(columns)) if n_weights > 1 or place != n_keys]
-    columns.append(named_sql(exp.Count(this=exp.Star(), big_int=True), "n"))
-    columns.append(named_sql(cast_sql(total, "BIGINT"), "s"))
-    return exp.Select(
-        expressions=columns,
-        from_=exp.From(this=source),
-        where=exp.Where(this=there if owned is None else exp.And(this=owned, expression=there)),
-        group=exp.Group(expressions=[exp.Literal.number(place + 1) for place in grouped]),
-    )
+        load, source, which = _column("w0"), _table(LOADS), named_sql(_number(0), "i")
+    else:  # every unit's row once for each of its weights
+        one_of = named_sql(_which([f"w{place}" for place in range(n_weights)]), LOAD)
+        each = _select([*keys, "i", one_of], LOADS, owned, joined=_by_sum(n_weights))
+        load, source = _column(LOAD), exp.Subquery(this=each, alias=exp.TableAlias(this=quoted(f"{LOADS}_each")))
+    there: exp.Expr = exp.GT(this=load, expression=_number(0))
+    place, total = named_sql(_place(load, thresholds), "b"), named_sql(_total(load.copy()), "s")
+    counted = named_sql(exp.Count(this=exp.Star(), big_int=True), "n")
+    where = exp.And(this=owned, expression=there) if n_weights == 1 else there
+    group = [one for one in range(n_keys + 2) if n_weights > 1 or one != n_keys]
+    return _select([*keys, which, place, counted, total], source, where, group=group)
 
 
-def _one_row_each(rows: exp.Expr, keys: Sequence[exp.Expr], n_weights: int, owned: exp.Expr | None) -> exp.Subquery:
-    """Every unit's row once for each of its weights, as `load` of the sum `i`."""
-    load = which_sql([f"w{place}" for place in range(n_weights)])
-    each = exp.Select(
-        expressions=[*(key.copy() for key in keys), exp.Column(this=quoted("i")), named_sql(load, LOAD)],
-        from_=exp.From(this=rows),
-        joins=[exp.Join(this=sums_sql(n_weights), kind="CROSS")],
-        where=exp.Where(this=owned),
-    )
-    return exp.Subquery(this=each, alias=exp.TableAlias(this=quoted(LOAD + "s_each")))
-
-
-def which_sql(weights: Sequence[str]) -> exp.Expr:
+def _which(weights: Sequence[str]) -> exp.Expr:
     """The weight of the sum `i`."""
     if len(weights) == 1:
         return over_leaves(exp.Column, this=quoted(weights[0]))
@@ -103,24 +65,23 @@ def which_sql(weights: Sequence[str]) -> exp.Expr:
     return load.else_(over_leaves(exp.Column, this=quoted(weights[-1])), copy=False)
 
 
-def sums_sql(n_weights: int) -> exp.Values:
-    """The numbers of the sums, as a relation with the column `i`."""
-    return exp.Values(
-        expressions=[exp.Tuple(expressions=[exp.Literal.number(place)]) for place in range(n_weights)],
+def _by_sum(n_weights: int) -> exp.Join:
+    """The numbers of the sums, as a relation with the column `i`, beside every row."""
+    numbers = exp.Values(
+        expressions=[exp.Tuple(expressions=[_number(place)]) for place in range(n_weights)],
         alias=exp.TableAlias(this=quoted(SUMS), columns=[quoted("i")]),
     )
+    return exp.Join(this=numbers, kind="CROSS")
 
 
-def place_sql(load: exp.Column, thresholds: Sequence[int], first: int = 0) -> exp.Expr:
+def _place(load: exp.Column, thresholds: Sequence[int], first: int = 0) -> exp.Expr:
     """The place of the least threshold that is no less than the load, by halving: six comparisons for 54."""
     if not thresholds:
         return exp.Literal.number(first)
     middle = (len(thresholds) - 1) // 2
     below = exp.LTE(this=load.copy(), expression=exp.Literal.number(thresholds[middle]))
-    lower, upper = (
-        place_sql(load, thresholds[:middle], first),
-        place_sql(load, thresholds[middle + 1 :], first + middle + 1),
-    )
+    lower = _place(load, thresholds[:middle], first)
+    upper = _place(load, thresholds[middle + 1 :], first + middle + 1)
     return exp.Case(ifs=[exp.If(this=below, true=lower)], default=upper)  # `when` and `else_` copy all that is below
 
 
@@ -154,20 +115,17 @@ def scale_loads(
     so at most 2^30. Squares of loads are added up in limbs of 20 bits, exactly, of 2^17 groups and more. Their root
     gets 2^-40 of itself more, which is beyond what doubles round: so it is no less than the Euclidean length.
 
-    It reads what `compact_provenance` makes of tuples with one owner, columns o0, k0.., w0.., under the name LOADS;
-    or what `keep_tuples` does, where lengths are sums: a unit's rows of one group need not be merged then.
+    It reads what `count_loads` does; where lengths are sums, a unit's rows of one group need not be merged.
 
     Args:
-      n_keys, n_weights: how many of the columns are keys and weights.
       thresholds: rising, > 0, in units.
       euclidean: is a vector's length the Euclidean one, rather than its sum?
       known: of the keys whose rows may lie outside of all groups, the values that have a group; None: those of the
         relation `known0` of the first key, and so on. Only rows with such keys add to a length.
     Returns: by their names, the relations that the statement goes through, and under the empty name the statement:
-      columns k0.., i (which weight), b (the place of the least threshold that is no less than the length, their
-      number where there is none), n (0), s (what these units have in the group, in units, saturating) and r (what
-      their shares add up to); and rows of no group with i + n_weights in place of i, where n is how many units have
-      such a length, s the total of their lengths and r 0.
+      columns k0.., i (which weight), b (as of `count_loads`, by length), n (0), s (what these units have in the
+      group, in units, saturating) and r (what their shares add up to); and rows of no group with i + n_weights in
+      place of i, where n is how many units have such a length, s the total of their lengths and r 0.
 
     >>> for name, tree in scale_loads(1, 1, [2, 4], euclidean=False, known={}).items():
     ...     print(name, tree.sql("postgres"))
@@ -189,7 +147,7 @@ SELECT NULL AS "k0", "i" + 1 AS "i", "b", COUNT(*) AS "n", CAST(LEAST(SUM("l"), 
     relations[TOTALS] = _totals(weights, euclidean)
     some = exp.GT(this=_column("l"), expression=_number(0))
     within = exp.And(this=some, expression=exp.LT(this=_column("l"), expression=_number(SATURATION)))
-    placed = named_sql(place_sql(_column("l"), thresholds), "b")
+    placed = named_sql(_place(_column("l"), thresholds), "b")
     relations[LENGTHS] = _select(["o0", "i", "l", placed], TOTALS, within)
     relations[""] = exp.Union(this=_shares(keys, weights), expression=_units(keys, n_weights), distinct=False)
     return relations
@@ -212,13 +170,12 @@ def _totals(weights: Sequence[str], euclidean: bool) -> exp.Select:
     """How long every unit's vector is, of each sum."""
     length = _root if euclidean else _total
     if len(weights) == 1:
-        return _select(["o0", named_sql(_number(0), "i"), named_sql(length(_column("w0")), "l")], EACH, group=1)
+        return _select(["o0", named_sql(_number(0), "i"), named_sql(length(_column("w0")), "l")], EACH, group=[0])
     of_all = [named_sql(length(_column(weight)), weight) for weight in weights]
     every = exp.Subquery(
-        this=_select(["o0", *of_all], EACH, group=1), alias=over_leaves(exp.TableAlias, this=quoted("every"))
+        this=_select(["o0", *of_all], EACH, group=[0]), alias=over_leaves(exp.TableAlias, this=quoted("every"))
     )
-    crossed = exp.Join(this=sums_sql(len(weights)), kind="CROSS")
-    return _select(["o0", "i", named_sql(which_sql(weights), "l")], every, joined=crossed)
+    return _select(["o0", "i", named_sql(_which(weights), "l")], every, joined=_by_sum(len(weights)))
 
 
 def _root(load: exp.Expr) -> exp.Expr:
@@ -254,10 +211,13 @@ def _root(load: exp.Expr) -> exp.Expr:
 
 def _shares(keys: Sequence[str], weights: Sequence[str]) -> exp.Select:
     """What units of a length have in a group, and their shares of it."""
-    share = cast_sql(exp.Floor(this=_share(weights, "l")), "BIGINT")
-    totals = [named_sql(_total(which_sql(weights)), "s"), named_sql(_total(share), "r")]
+    quotient = exp.Div(this=_double(_which(weights)), expression=_double(_column("l")))
+    share = cast_sql(exp.Floor(this=exp.Mul(this=quotient, expression=_number(UNITS))), "BIGINT")
+    totals = [named_sql(_total(_which(weights)), "s"), named_sql(_total(share), "r")]
     columns: list[str | exp.Expr] = [*keys, "i", "b", named_sql(_number(0), "n"), *totals]
-    return _select(columns, EACH, group=len(keys) + 2, joined=_joined(LENGTHS))
+    joined = exp.Join(this=_table(LENGTHS))
+    joined.args["using"] = [quoted("o0")]
+    return _select(columns, EACH, group=range(len(keys) + 2), joined=joined)
 
 
 def _units(keys: Sequence[str], n_weights: int) -> exp.Select:
@@ -266,16 +226,8 @@ def _units(keys: Sequence[str], n_weights: int) -> exp.Select:
     which = named_sql(exp.Add(this=_column("i"), expression=_number(n_weights)), "i")
     counted = named_sql(exp.Count(this=exp.Star(), big_int=True), "n")
     total = named_sql(_total(_column("l")), "s")
-    found = _select([*no_group, which, "b", counted, total, named_sql(_number(0), "r")], LENGTHS)
-    places = [_number(len(keys) + 1), _number(len(keys) + 2)]
-    found.set("group", exp.Group(expressions=places))
-    return found
-
-
-def _share(weights: Sequence[str], length: str) -> exp.Expr:
-    """2^30 load / length, in doubles."""
-    quotient = exp.Div(this=_double(which_sql(weights)), expression=_double(_column(length)))
-    return exp.Mul(this=quotient, expression=_number(UNITS))
+    columns = [*no_group, which, "b", counted, total, named_sql(_number(0), "r")]
+    return _select(columns, LENGTHS, group=(len(keys), len(keys) + 1))
 
 
 def _total(value: exp.Expr) -> exp.Expr:
@@ -284,28 +236,21 @@ def _total(value: exp.Expr) -> exp.Expr:
     return cast_sql(least, "BIGINT")
 
 
-def _joined(relation: str) -> exp.Join:
-    """A join by unit, with one row per sum."""
-    joined = exp.Join(this=_table(relation))
-    joined.args["using"] = [quoted("o0")]
-    return joined
-
-
 def _select(
     columns: Sequence[str | exp.Expr],
     source: str | exp.Expr,
     where: exp.Expr | None = None,
     *,
-    group: int = 0,
+    group: Sequence[int] = (),
     joined: exp.Join | None = None,
 ) -> exp.Select:
-    """A SELECT of columns by name or as trees, grouped by the first of them."""
+    """A SELECT of columns by name or as trees, grouped by those at some places."""
     return exp.Select(
         expressions=[_column(one) if isinstance(one, str) else one for one in columns],
         from_=exp.From(this=_table(source) if isinstance(source, str) else source),
         joins=[] if joined is None else [joined],
         where=None if where is None else exp.Where(this=where),
-        group=exp.Group(expressions=[_number(place + 1) for place in range(group)]) if group else None,
+        group=exp.Group(expressions=[_number(place + 1) for place in group]) if group else None,
     )
 
 

@@ -1,11 +1,7 @@
 """Rule: read NaN as NULL, wherever a statement reads a column that may hold it, and one sentence that says so.
 
-Rule: read NaN as NULL, wherever a statement reads a column that may hold it.
-
 It is the last rule, over the whole statement, so that no other one has to think of NaN. For proofs such a column is
 one that may be NULL (`planner.schema.Column`), so they hold of the rows as they are read here.
-
-One sentence about the columns of a question that may hold NaN.
 """
 
 from __future__ import annotations
@@ -37,29 +33,18 @@ _TRUE_ON_THE_LEFT = (exp.GT, exp.GTE)
 
 
 def read_nan_as_null(tree: exp.Expr, tables: Mapping[str, Table], schema: Schema | None = None) -> exp.Expr:
-    """The same statement over rows in which NULL stands for NaN.
+    """The same statement over rows in which NULL stands for NaN; the tree is not changed. Linear.
 
     Where only what is true counts, as in WHERE, a comparison that NaN does not pass stays as it is: the database may
     use an index for it.
-
-    Args:
-      tree: a statement of bound columns; it is not changed.
-      tables: by alias.
-      schema: the catalog, for the tables of subqueries that are tables of their own.
-    Cost: linear.
 
     >>> from sqlglot import parse_one
     >>> from planner.schema import Column
     >>> rows = {"v": Table("v", "public", (Column("f", "double precision", True, nan=True),), (), ())}
     >>> sql = "SELECT AVG(v.f) FROM v WHERE v.f < 5 AND v.f > 1 AND NOT v.f = 3"
-    >>> print(read_nan_as_null(parse_one(sql), rows).sql("postgres", pretty=True))
-    SELECT
-      AVG(NULLIF(v.f, 'NaN'))
-    FROM v
-    WHERE
-      v.f < 5 AND (
-        v.f > 1 AND "v"."f" <> 'NaN'
-      ) AND NOT NULLIF(v.f, 'NaN') = 3
+    >>> print(read_nan_as_null(parse_one(sql), rows).sql("postgres"))
+    SELECT AVG(NULLIF(v.f, 'NaN')) FROM v WHERE v.f < 5 AND (v.f > 1 AND "v"."f" <> 'NaN') \
+AND NOT NULLIF(v.f, 'NaN') = 3
     """
     if not any(column.nan for table in _all_tables(tree, tables, schema) for column in table.columns):
         return tree
@@ -75,13 +60,7 @@ def _all_tables(tree: exp.Expr, tables: Mapping[str, Table], schema: Schema | No
 
 @dataclass(frozen=True)
 class _Reader:
-    """Rewrites one statement.
-
-    Attributes:
-      tables: by alias.
-      schema: the catalog.
-      exactly: must one expression be written in one way, since the statement groups by expressions?
-    """
+    """Rewrites one statement; `exactly`: must one expression be written in one way, as it groups by expressions?"""
 
     tables: Mapping[str, Table]
     schema: Schema | None
@@ -230,11 +209,7 @@ def nan_notes(query: BoundQuery) -> Iterator[str]:
 
 
 def nan_note(names: Iterable[str]) -> str:
-    """The sentence, by the columns' names.
-
-    >>> nan_note(["visit.cost", "visit.dose"])
-    'NaN in visit.cost or visit.dose counts as missing, like NULL.'
-    """
+    """The sentence, by the columns' names."""
     return f"NaN in {' or '.join(names)} counts as missing, like NULL."
 
 

@@ -1,8 +1,6 @@
 """Rule: sample the rows of one relation, or count equal tuples, so that the proxy can draw which of them stay.
 
-Rule: sample the rows of one relation, each on its own; the join over them shrinks with the rate.
-
-Rule: count the tuples of equal owners, keys and weights, so that the proxy can draw which of them stay.
+Each row is sampled on its own; the join over them shrinks with the rate.
 """
 
 from __future__ import annotations
@@ -12,6 +10,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from planner.rewriting.compact_tuples import SATURATION
+from planner.rewriting.guard_weight import UNITS
 from planner.sql.trees import cast_sql, copied, named_sql
 
 _CUTOFFS = 1 << 32
@@ -24,11 +24,8 @@ def sample_rows(select: exp.Select, alias: str, percent: str) -> exp.Select:
 
     >>> from sqlglot import parse_one
     >>> before = parse_one('SELECT FROM lineitem AS "l" INNER JOIN orders AS "o" ON l.x = o.x', dialect="postgres")
-    >>> print(sample_rows(before, "l", "12.5").sql("postgres", pretty=True))
-    SELECT
-    FROM lineitem AS "l" TABLESAMPLE BERNOULLI (12.5)
-    INNER JOIN orders AS "o"
-      ON l.x = o.x
+    >>> sample_rows(before, "l", "12.5").sql("postgres")
+    'SELECT FROM lineitem AS "l" TABLESAMPLE BERNOULLI (12.5) INNER JOIN orders AS "o" ON l.x = o.x'
     """
     sampled = copied(select)
     table = next(table for table in sampled.find_all(exp.Table) if table.alias == alias)
@@ -59,10 +56,6 @@ def _real(value: float) -> float:
     return single
 
 
-SATURATION = 1 << 32
-"""Counts stop here: as many full weights as a total can hold."""
-
-
 def count_tuples(
     source: exp.Select, owners: Sequence[exp.Expr], keys: Sequence[exp.Expr], weights: Sequence[exp.Expr]
 ) -> exp.Select:
@@ -70,23 +63,11 @@ def count_tuples(
 
     Tuples of one row are alike, so that keeping each with probability q is the same as keeping a binomial number
     of them. The database needs no randomness, and its plan stays parallel. COUNT(*) has one weight: its rows are
-    those of `compact_provenance`.
-
-    Args:
-      source, owners, keys, weights: as of `compact_provenance`.
+    those of `compact`. Counts stop at 2^32, as many full weights as a total can hold.
 
     >>> from sqlglot import parse_one
-    >>> source = parse_one("SELECT FROM orders", dialect="postgres")
-    >>> counted = count_tuples(source, [parse_one("o_custkey")], [], [parse_one("price")])
-    >>> print(counted.sql("postgres", pretty=True))
-    SELECT
-      o_custkey AS "o0",
-      price AS "w0",
-      CAST(LEAST(COUNT(*), 4294967296) AS BIGINT) AS "w1"
-    FROM orders
-    GROUP BY
-      1,
-      2
+    >>> count_tuples(parse_one("SELECT FROM t"), [parse_one("o")], [], [parse_one("x")]).sql("postgres")
+    'SELECT o AS "o0", x AS "w0", CAST(LEAST(COUNT(*), 4294967296) AS BIGINT) AS "w1" FROM t GROUP BY 1, 2'
     """
     columns = [named_sql(owner, f"o{i}") for i, owner in enumerate(owners)]
     columns += [named_sql(key, f"k{i}") for i, key in enumerate(keys)]
@@ -95,9 +76,8 @@ def count_tuples(
         if not is_constant(weight):
             grouped.append(len(columns))
         columns.append(named_sql(weight, f"w{index}"))
-    count = exp.Least(
-        this=exp.Count(this=exp.Star(), big_int=True), expressions=[exp.Literal.number(SATURATION)], ignore_nulls=True
-    )
+    most = exp.Literal.number(SATURATION // UNITS)
+    count = exp.Least(this=exp.Count(this=exp.Star(), big_int=True), expressions=[most], ignore_nulls=True)
     columns.append(named_sql(cast_sql(count, "BIGINT"), f"w{len(weights)}"))
     group = exp.Group(expressions=[exp.Literal.number(i + 1) for i in grouped])
     return exp.Select(**{**source.args, "expressions": columns, "group": group})

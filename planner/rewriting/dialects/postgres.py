@@ -34,8 +34,8 @@ class PostgresWriter(PostgresGenerator):
         exp.FarmFingerprint: lambda writer, node: writer.func("HASHTEXT", *node.expressions),
     }
 
-    def __init__(self, *, pretty: bool = False) -> None:
-        super().__init__(dialect=_DIALECT, unsupported_level=ErrorLevel.RAISE, comments=False, pretty=pretty)
+    def __init__(self) -> None:
+        super().__init__(dialect=_DIALECT, unsupported_level=ErrorLevel.RAISE, comments=False)
 
     def identifier_sql(self, expression: exp.Identifier) -> str:
         """An identifier, quoted: written here where nothing in it is to be escaped."""
@@ -87,6 +87,6 @@ def _type_name(kind: exp.DType) -> str:
     return PostgresGenerator(dialect=_DIALECT).datatype_sql(exp.DataType(this=kind))
 
 
-def postgres_sql(tree: exp.Expr, *, pretty: bool = False) -> str:
+def postgres_sql(tree: exp.Expr) -> str:
     """SQL of a tree, which stays as it is; raises rather than drop what the dialect lacks."""
-    return PostgresWriter(pretty=pretty).generate(tree, copy=False)
+    return PostgresWriter().generate(tree, copy=False)

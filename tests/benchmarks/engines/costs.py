@@ -15,7 +15,7 @@ from planner.parsing.parse import parse
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
 from planner.policy.declared import with_declared_keys
-from planner.rewriting.compact_tuples import compact_provenance
+from planner.rewriting.compact_tuples import compact, total_sql
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Dialect, Schema
@@ -79,7 +79,7 @@ def _steps(engine: Engine, query: BackendQuery, measuring: Measuring, inside: st
 def _ungrouped(plan: Plan, dialect: Dialect, schema: Schema) -> str:
     """The sums of the same weights over the same join, of everybody together."""
     weights = [release.weight for release in plan.releases if release.is_sum]
-    whole = compact_provenance(plan.source, [], [], weights)
+    whole = compact(plan.source, [], [], totals=[total_sql(weight) for weight in weights])
     whole.set("group", None)
     return DIALECTS[dialect].question(whole, schema)
 
