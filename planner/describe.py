@@ -72,9 +72,8 @@ def describe(
 ) -> Description:
     """Type the placeholders and the answer of a statement. Free: it reads structure only.
 
-    Args:
-      select: from `planner.parsing.parse.parse`, or within `planner.public.route`; it is not changed.
-      given: the types that the client says the first placeholders have; None for what it leaves open.
+    `given`: the types that the client says the first placeholders have; None for what it leaves open.
+
     Raises: UnsupportedSQL for a placeholder whose place says no one type; otherwise what `bind` raises.
     """
     copy = copied(select)

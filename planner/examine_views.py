@@ -1,6 +1,6 @@
-"""Which views can be asked, as what, and why the others cannot.
+"""Which views can be asked, as what, and why the others cannot; and which the policy may declare to be tables.
 
-Views that a policy declares to be tables: public ones alone, and none that shows people's own rows.
+Only public views are declared, and none that shows people's own rows.
 """
 
 from __future__ import annotations
@@ -45,11 +45,8 @@ class ShownColumn:
 class ShownView:
     """A view that can be asked.
 
-    Attributes:
-      name: as statements name it.
-      public: does it read public tables only?
-      answers: is it a question of its own, whose rows are an answer's? They can be shown, and not joined or summed.
-      columns: in the view's order, of the database's types.
+    `public`: it reads public tables only. `answers`: it is a question of its own, whose rows are an answer's: they
+    can be shown, and not joined or summed.
     """
 
     name: str
@@ -60,12 +57,9 @@ class ShownView:
 
 @dataclass(frozen=True)
 class RefusedView:
-    """A view that cannot be asked.
+    """A view that cannot be asked: the reason in words for the custodian, and what to do.
 
-    Attributes:
-      reason: in words for the custodian.
-      hint: what to do, or None.
-      reads_unnamed: does it read what the policy does not name? Then no analyst is told that it is there.
+    `reads_unnamed`: it reads what the policy does not name, so no analyst is told that it is there.
     """
 
     name: str
@@ -75,10 +69,7 @@ class RefusedView:
 
 
 def examined_views(schema: Schema, policy: Policy) -> tuple[ShownView | RefusedView, ...]:
-    """Every view that the policy does not declare to be a table, by name.
-
-    Cost: a plan for each, some milliseconds.
-    """
+    """Every view that the policy does not declare to be a table, by name; a plan for each, some milliseconds."""
     return tuple(
         _examined(view, schema, policy) for name, view in sorted(schema.views.items()) if name not in schema.tables
     )
@@ -193,10 +184,8 @@ def _private_columns(view: View, select: exp.Select, schema: Schema, policy: Pol
 
 
 def check_declared_views(policy: Policy, schema: Schema) -> None:
-    """Refuse a policy that calls a view public although its definition says whose rows it shows.
+    """Refuse a policy that calls a view, declared in `schema`, public although its definition shows people's rows.
 
-    Args:
-      schema: with the policy's views declared (`Schema.declaring`).
     Raises: PolicyInvalid listing every such view, one per line.
     """
     schema = with_declared_keys(schema, policy)  # without its keys a table may seem to belong to nobody

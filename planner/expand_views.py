@@ -1,7 +1,4 @@
-"""Views written out: each reference to one becomes the subquery that its definition stands for.
-
-Views: each is the subquery that it stands for, in a statement and therefore in its plan. No database is asked for
-one.
+"""Views written out: each reference to one becomes the subquery that its definition stands for. No database is asked.
 
 In: a statement, and a schema with the definitions of its views as the database spells them.
 Out: a statement that names tables only; which views can be asked, and why the others cannot.
@@ -65,11 +62,8 @@ _CLOCK_SPAN = re.compile(r"(-?)([0-9]+):([0-9]{2}):([0-9]{2})")
 
 @lru_cache(maxsize=512)
 def read_definition(definition: str) -> Statement:
-    """The statement of a view.
+    """The statement of a view, as `pg_get_viewdef` writes it; others share it, so it is not to be changed.
 
-    Args:
-      definition: as `pg_get_viewdef` writes it.
-    Returns: a statement that others share: it is not to be changed.
     Raises: PlannerError as `planner.parsing.parse.read` does; its position is one in the definition.
     """
     statement = read(" ".join(_respelled([definition[start:stop] for _, start, stop in scan(definition)])))
@@ -230,16 +224,13 @@ MAX_VIEWS = 64
 def expanded(
     statement: Statement, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> Statement:
-    """Write out the views that a statement names.
+    """Write out the views that a statement names; itself where it names none that can be queried.
 
-    Args:
-      statement: from `planner.parsing.parse.read`; it is not changed.
-      schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
-    Returns: the statement itself where it names no view that can be queried; otherwise one whose every node of a
-      definition has the place of the view's name.
+    Every node of a definition has the place of the view's name. A definition is parsed once, and copied where it is
+    named.
+
     Raises: UnsupportedSQL for a view whose definition is not within the grammar of the statement's way, naming the
       view; StatementTooComplex for more than MAX_VIEWS.
-    Cost: a walk through the statement; per view named a copy of its definition, which is parsed once.
     """
     expansion = _Expansion(schema, policy, policy.schemas if search_path is None else search_path)
     if not schema.views or not any(expansion.named(table) for table in tables_of(statement.tree)):
@@ -258,10 +249,7 @@ def expanded(
 
 
 def is_known(name: str, schema: Schema, policy: Policy) -> bool:
-    """May the relation be named: a table that can be queried, or a view of nothing but such relations?
-
-    Cost: linear in the views behind it.
-    """
+    """May the relation be named: a table that can be queried, or a view of nothing but such relations?"""
     found, waiting = {name}, [name]
     while waiting:
         relation = waiting.pop()
@@ -287,11 +275,7 @@ class _Used:
 
 
 class _Expansion:
-    """Writes out one statement.
-
-    Attributes:
-      used: the views.
-    """
+    """Writes out one statement, noting the views that it has used."""
 
     def __init__(self, schema: Schema, policy: Policy, search_path: Sequence[str]) -> None:
         self._schema = schema

@@ -47,11 +47,8 @@ class Owner:
 
 @dataclass(frozen=True)
 class Products:
-    """Of a sum of products: the releases of the same question whose quotients are the means it is measured around.
-
-    Attributes:
-      x, y: the places of the sums of its factors.
-      count: the place of the number of rows.
+    """Of a sum of products: the places of the sums of its factors, and of the count, whose quotients it is measured
+    around.
     """
 
     x: int
@@ -61,12 +58,9 @@ class Products:
 
 @dataclass(frozen=True)
 class Centre:
-    """Of what an average is measured around: the sum over all groups, over how many rows there are.
+    """Of what an average is measured around: the sum over all groups, over how many rows there are, at place `count`.
 
     It is one number for all groups, and every group's value is that number.
-
-    Attributes:
-      count: the place of the number of rows.
     """
 
     count: int
@@ -74,12 +68,7 @@ class Centre:
 
 @dataclass(frozen=True)
 class Deviation:
-    """Of a sum for an average: what its centre leaves, S(x) - a n, with a the released centre.
-
-    Attributes:
-      centre: the place of the centre.
-      count: the place of the number of rows.
-    """
+    """Of a sum for an average: what its centre leaves, S(x) - a n, with a the released centre, by their places."""
 
     centre: int
     count: int
@@ -106,12 +95,8 @@ class ContributionBound:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A quantile or an extreme.
-
-    Attributes:
-      place: SQL of the place of a tuple's value on the grid: bigint, NULL for none.
-      grid: what the places stand for.
-      rank: which one is asked for; of an extreme with the number of units beyond it.
+    """A quantile or an extreme: SQL of the place of a tuple's value, bigint or NULL, on a grid; and the rank asked
+    for.
     """
 
     place: exp.Expr
@@ -260,14 +245,10 @@ class KindReach:
 
 @dataclass(frozen=True)
 class Output:
-    """One column of the answer.
+    """One column of the answer. One of type int8 that is not a group key is rounded to a whole number.
 
-    Attributes:
-      name: the column's name.
-      type: its type. A column of type int8 that is not a group key is rounded to a whole number.
-      expression: how it follows from released values and group keys. COUNT is one ReleasedValue; a SUM that
-        crosses zero is positive part - negative part; AVG is sum / count.
-      enum: the type of a group key that shows labels.
+    `expression` is how it follows from released values and group keys: COUNT is one ReleasedValue; a SUM that crosses
+    zero is positive part - negative part; AVG is sum / count. `enum`: the type of a group key that shows labels.
     """
 
     name: str

@@ -1,9 +1,4 @@
-"""The catalog as the planner sees it, and the databases it may be of: structure only, never a value and never a row
-count.
-
-The databases that statements are written for; a mirror is a DuckDB file with the rows of a PostgreSQL.
-
-The catalog as the planner sees it: structure only, never a value and never a row count.
+"""The catalog as the planner sees it, and the databases it may be of: structure only, never a value or a row count.
 
 The canonical name of a table of schema `public` is its own name, that of any other `schema.name`. A part that holds a
 dot, or begins with a double quote, stands in double quotes, so no two tables have one name: `a.b` is table b of
@@ -85,11 +80,9 @@ def _plain(written: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column.
+    """A column of the database's own type, in its words (`bigint`, `numeric(15,2)`).
 
     Attributes:
-      name: as the catalog has it.
-      type: in the database's own words (`bigint`, `numeric(15,2)`).
       nullable: may a value be missing: NULL, or NaN?
       nan: may it hold NaN? Every statement reads NaN as NULL (`planner.rewriting.read_nan_as_null`). Not said of the
         columns of keys: there a value is a name, and no name is missing for being NaN.
@@ -130,7 +123,6 @@ class Table:
     Attributes:
       name: its canonical name: no two tables of a database have the same.
       namespace: the schema that holds it (`public`).
-      columns: in the table's order.
       unique_keys: each an enforced primary or unique key (partial and deferrable ones left out).
       foreign_keys: all that the catalog declares, enforced or not; one may lead to a table that is not here.
       unproven_keys: those of `foreign_keys` that the database does not enforce over every row (NOT VALID, say), so

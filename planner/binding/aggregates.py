@@ -1,6 +1,6 @@
 """Aggregate calls: what each adds up over the join tuples, from COUNT to regressions, quantiles and extremes.
 
-Averages, variances, correlations and regressions: quotients of sums that are measured together.
+Averages, variances, correlations and regressions are quotients of sums that are measured together:
 
     avg(x)          c + S(x) / n
     var_pop(x)      S(x x) / n - (S(x) / n)^2, at least 0
@@ -12,9 +12,7 @@ correlations are the same for every c. Far from 0, sums around 0 are large numbe
 35 to 42 the noise of the squares would drown a variance of 0.3. So c is the middle of the range there (`centre`).
 Noise can make a variance negative, where it is 0, and a correlation larger than 1, where it is 1: post-processing.
 
-Quantiles and extremes: percentile_cont, percentile_disc, median, MAX and MIN, of values on a public grid.
-
-Aggregate calls: what each of them adds up over the join tuples.
+Quantiles and extremes are of values on a public grid.
 """
 
 from __future__ import annotations
@@ -77,12 +75,8 @@ def centre(bounds: Bounds | None) -> float:
 
 @dataclass(frozen=True)
 class Centred:
-    """An argument, and the constant that is taken off it.
-
-    Attributes:
-      value: SQL with its columns bound, NULL where any argument of the aggregate is.
-      constant: c.
-      bounds: the declared range that values lie in; None where none is known.
+    """An argument, SQL that is NULL where any argument of the aggregate is, the constant c taken off it, and its
+    range.
     """
 
     value: exp.Expr
@@ -116,13 +110,7 @@ Product = Callable[[exp.Expr, tuple[ReleasedValue, ReleasedValue, ReleasedValue]
 
 @dataclass(frozen=True)
 class Moments:
-    """The released sums of one aggregate's arguments.
-
-    Attributes:
-      count: n.
-      total: S.
-      product: S of a product.
-    """
+    """The released sums of one aggregate's arguments: n, S, and S of a product."""
 
     count: Count
     total: Total
@@ -194,12 +182,7 @@ _QUANTILE = re.compile(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*"
 
 
 def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
-    """Which rank a call asks for, and of what.
-
-    Args:
-      call: one of RANKED.
-    Raises: UnsupportedSQL.
-    """
+    """Which rank a call, one of RANKED, asks for, and of what. Raises: UnsupportedSQL."""
     if isinstance(call, exp.Median):
         return AskedRank(0.5), _plain(call, call.this)
     if isinstance(call, (exp.Max, exp.Min)):
@@ -360,19 +343,12 @@ def nested_aggregate(node: exp.Expr) -> UnsupportedSQL:
 
 
 class Aggregates:
-    """The aggregates of one statement, each once.
-
-    Attributes:
-      found: so far.
-      arguments: of the calls, as they are bound: columns, expressions, stars.
-    """
+    """The aggregates of one statement, each once: those `found` so far, and the bound `arguments` of their calls."""
 
     def __init__(self, scope: Scope, given: Sequence[exp.Expr] = (), *, exactly: bool = False) -> None:
-        """The aggregates of a SELECT over a scope.
+        """`given`: the bound conditions that every tuple passes, which narrow what a sum can reach.
 
-        Args:
-          given: the bound conditions that every tuple passes, which narrow what a sum can reach.
-          exactly: are they computed without noise, so that sums need not stay near 0?
+        `exactly`: they are computed without noise, so that sums need not stay near 0.
         """
         self._exactly = exactly
         self._scope = scope
@@ -381,12 +357,7 @@ class Aggregates:
         self.arguments: list[exp.Expr] = []
 
     def bind(self, node: exp.Expr) -> ReleasedExpression | None:
-        """What an aggregate call is of the statement's aggregates; None for anything else.
-
-        Args:
-          node: its columns bound.
-        Raises: UnsupportedSQL.
-        """
+        """What an aggregate call over bound columns is of them; None for anything else. Raises: UnsupportedSQL."""
         where = node.expression.this if isinstance(node, exp.Filter) else None
         call = node.this if isinstance(node, exp.Filter) else node
         if not isinstance(call, _AGGREGATES):

@@ -1,7 +1,5 @@
 """Names to catalog entries: a parsed SELECT becomes a BoundQuery in normal form.
 
-DISTINCT inside FROM, where it changes nothing: rows that are there twice are counted once by COUNT(DISTINCT x).
-
 A row of SELECT DISTINCT may be that of several people, so such rows are no join tuples. But where a SELECT does
 nothing with its rows but count distinct values, they may as well stand there as often as they are found: selecting,
 joining and filtering rows twice gives the same rows, only more often. And `count(*)` over the rows of one SELECT
@@ -49,9 +47,6 @@ def without_duplicates(select: exp.Select) -> exp.Select:
     """The SELECT without the DISTINCT and GROUP BY of its FROM that change nothing; itself where there are none.
 
     Lists of groups alone, by GROUP BY, stay: they are named without a row being read.
-
-    Args:
-      select: a statement's outermost SELECT; it is not changed.
 
     >>> from sqlglot import parse_one
     >>> sql = "SELECT count(DISTINCT t.who) FROM (SELECT DISTINCT who FROM visit) AS t JOIN day ON true"
@@ -205,16 +200,12 @@ def bind(
     search_path: Sequence[str] | None = None,
     zone: str = UTC,
 ) -> BoundQuery:
-    """Resolve every name of a SELECT and flatten its joins.
+    """Resolve every name of a SELECT and flatten its joins, to the normal form; the SELECT is not changed.
 
     Args:
-      select: from `planner.parsing.parse.parse`; it is not changed.
-      schema: the catalog.
-      policy: names the tables that can be queried.
       now: what now() means, before it is snapped to the policy's grain; None: there is no clock.
       search_path: where tables without a schema are looked for; None: as the policy says.
       zone: the session's time zone, which becomes part of what is asked.
-    Returns: the query in normal form.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, StatementTooComplex.
     """
     again = partial(_bind, replace_clock(select, now, policy.time_grain, zone), schema, policy, search_path, zone)

@@ -42,13 +42,7 @@ class PersonColumn:
 
 @dataclass(frozen=True)
 class PersonTable:
-    """What a per-person table is made from (`planner.binding.person_tables`).
-
-    Attributes:
-      query: the join whose tuples are grouped, without aggregates.
-      columns: keys and aggregates.
-      position: 1-based offset of its SELECT, or None.
-    """
+    """What a per-person table is made from: the join that is grouped, its columns, the place of its SELECT."""
 
     query: BoundQuery
     columns: tuple[PersonColumn, ...]
@@ -62,12 +56,10 @@ class BoundTable:
     Attributes:
       alias: the name that the rewritten SQL gives it; the analyst's own aliases do not reach the database.
       name: the name that the analyst's columns may carry.
-      table: what it is.
       outer: the conditions of its LEFT JOIN, each total; None when its rows must be there.
       sample: the rate of the analyst's own TABLESAMPLE BERNOULLI, or None.
       optional: of a LEFT JOIN, its rows are private; `planner.sensitivity.own_rows` asks whose they are.
-      position: 1-based offset of the LEFT JOIN to private rows, or None.
-      start: 1-based offset of the table's name, or None.
+      position, start: 1-based offsets of the LEFT JOIN to private rows, and of the table's name, or None.
       sampled: can the database sample it? Tables and materialized views; not other views, nor foreign tables.
       person: of a per-person table, what it is made from; `table` then says no more than its columns.
       rows: of a per-person table whose owners are proved, the SELECT that it is (`planner.planning.person_tables`).
@@ -98,7 +90,6 @@ class BoundSemiJoin:
       predicates: the conditions of the inner rows, each total; they may read the tuple's columns.
       negated: does the tuple pass where there is no such row?
       label: the construct, as refusals name it.
-      position: 1-based offset in the statement, or None.
     """
 
     tables: tuple[BoundTable, ...]
@@ -110,13 +101,7 @@ class BoundSemiJoin:
 
 @dataclass(frozen=True)
 class OwnerJoin:
-    """A LEFT JOIN along a foreign key by which the rows on its left are owned, entered as the inner join.
-
-    Attributes:
-      alias: of the rows on the left.
-      columns: of their foreign key, one of which may be NULL.
-      position: 1-based offset in the statement, or None.
-    """
+    """A LEFT JOIN, entered as inner join, along a foreign key by which the rows on its left, `alias`, are owned."""
 
     alias: str
     columns: tuple[str, ...]
@@ -131,7 +116,6 @@ class BoundKey:
       written: the expression with its columns bound, as select list and HAVING may repeat it.
       value: SQL of the key that raises for no row.
       type: of `value`.
-      position: 1-based offset in the statement, or None.
       values: the domain, where it follows from the expression itself; None for a column.
       shown: the type in an answer, where `value` is a bigint of the same number, a double, or a moment of a time zone
         at UTC; None: as `type`.
@@ -191,11 +175,7 @@ class BoundAggregate:
 
 @dataclass(frozen=True)
 class BoundOutput:
-    """One column of the select list; its ReleasedValues are indices into BoundQuery.aggregates.
-
-    Attributes:
-      enum: the type of labels.
-    """
+    """One column of the select list; its ReleasedValues are indices into BoundQuery.aggregates; `enum`: of labels."""
 
     name: str
     type: ResultType
@@ -207,15 +187,13 @@ class BoundOutput:
 class BoundQuery:
     """A select-project-join with aggregates, in normal form.
 
-    In every ReleasedExpression here, ReleasedValue(i) stands for aggregates[i].
+    In every ReleasedExpression here, ReleasedValue(i) stands for aggregates[i]; having, order, limit and offset are
+    as in `Plan`.
 
     Attributes:
       tables: the entries of FROM, every join and derived table flattened into it.
       predicates: the conditions of WHERE, ON and USING; a join tuple passes when all are true. Each is total.
-      keys: GROUP BY keys, distinct.
       aggregates: at least one, but where groups are only named, or the rows of an answer are known in number.
-      outputs: the select list.
-      having, order, limit, offset: as in Plan.
       owner_joins: LEFT JOINs that are the inner join only where nobody else owns the rows
         (`planner.sensitivity.own_rows`).
       semi_joins: the conditions of WHERE that look for rows of other tables; a tuple passes when all are true.

@@ -1,8 +1,6 @@
-"""Conditions in one form, and when a scalar expression is NULL.
+"""Conditions in one form, so that spellings of one question have one plan, and when a scalar expression is NULL.
 
-One form for the conditions that differ in spelling only, so that one question has one plan.
-
-When is a scalar expression NULL? What COUNT(expression) and the denominator of AVG leave out.
+What is NULL is left out by COUNT(expression) and the denominator of AVG.
 """
 
 from __future__ import annotations
@@ -84,11 +82,9 @@ _OF_ONE = (exp.TimestampTrunc, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.D
 
 
 def is_null(node: exp.Expr, scope: Scope) -> exp.Expr | None:
-    """A condition that is true where the expression is NULL and never NULL itself; None where it never is.
+    """A condition that is true where the bound expression is NULL and never NULL itself; None where it never is.
 
-    Args:
-      node: its columns bound.
-    Returns: a condition as an analyst might write it; `planner.expressions.predicates` makes it total.
+    It is one that an analyst might write; `planner.expressions.predicates` makes it total.
     """
     if isinstance(node, exp.Null):
         return exp.true()
@@ -107,10 +103,7 @@ def is_null(node: exp.Expr, scope: Scope) -> exp.Expr | None:
 
 
 def is_strict(node: exp.Expr, alias: str | None = None) -> bool:
-    """Is it NULL whenever its columns are, as of a row that a LEFT JOIN does not find?
-
-    Args:
-      alias: of the table whose columns are meant; None: all of them, of which it has one.
+    """Is it NULL whenever its columns are (of `alias`, or all), as of a row that a LEFT JOIN does not find?
 
     >>> from sqlglot import parse_one
     >>> texts = ("a", "date_trunc('month', a)", "lower(a || 'x')", "2 * a + 1", "coalesce(a, 0)", "1", "a IS NULL")

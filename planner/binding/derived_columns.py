@@ -50,10 +50,8 @@ def within_view(node: exp.Expr) -> Iterator[None]:
     """Errors within a view's definition, which nobody wrote here, speak of the view, where the statement names it.
 
     What the definition reads beyond what may be queried stays unnamed, as it is everywhere; for the custodian, who
-    may know, it is the error's cause.
+    may know, it is the error's cause. A subquery that stands for no view changes nothing.
 
-    Args:
-      node: a subquery; one that stands for no view changes nothing.
     Raises: StatementTooComplex as it is; UnknownColumn and UnsupportedSQL that name the view.
     """
     name = node.meta.get(VIEW)
@@ -71,8 +69,7 @@ def within_view(node: exp.Expr) -> Iterator[None]:
 def refused_view(name: str, error: PlannerError, position: int | None, *, answers: bool = False) -> PlannerError:
     """Why a view cannot be asked, where a statement names it. A view within a view keeps its own name.
 
-    Args:
-      answers: is it an answer, where join tuples are needed?
+    `answers`: it is an answer, where join tuples are needed.
     """
     if error.hint in (_INSTEAD_OF_A_VIEW, _OF_AN_ANSWER):
         return type(error)(error.message, hint=error.hint, position=position)

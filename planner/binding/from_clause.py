@@ -66,14 +66,12 @@ class Flattened:
 def bind_from(
     select: exp.Select, flat: Flattened, visible: Mapping[str, CommonTable], around: Scope | None = None
 ) -> Scope:
-    """Enter the tables and conditions of FROM, its joins and WHERE.
+    """Enter the tables and conditions of FROM, its joins and WHERE; the names that the rest of the SELECT sees.
 
     Args:
-      select: a SELECT; it is not changed.
       flat: what is found is appended to it; each reference to a CTE or subquery is a copy of its own.
       visible: the CTEs of the statements around this one.
       around: of a subquery in WHERE, the names of the SELECT around it.
-    Returns: the names that the rest of the SELECT sees.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
     """
     clause = select.args.get("from_")
@@ -423,13 +421,8 @@ def check_beside_public(flat: Flattened, keys: Iterable[exp.Expr], arguments: It
     """Refuse public LEFT JOIN private where it is not the inner join with groups that appear anyway.
 
     A row of the public table without a partner adds nothing to an aggregate whose argument is NULL in it, and is in
-    the group of its own keys, which are public: so the groups, and what is in them, are those of the inner join.
-
-    Args:
-      flat: of the whole SELECT.
-      keys: bound; those of the whole SELECT.
-      arguments: bound; of all its aggregates.
-    Raises: UnsupportedSQL at the LEFT JOIN.
+    the group of its own keys, which are public: so the groups, and what is in them, are those of the inner join. All
+    is of the whole SELECT. Raises: UnsupportedSQL at the LEFT JOIN.
     """
     keys, arguments = list(keys), list(arguments)
     for alias, position in flat.beside_public.items():
@@ -456,17 +449,11 @@ def check_connected(
     is_public: Callable[[str], bool],
     positions: dict[str, int | None],
 ) -> None:
-    """Refuse a join in which private tables meet by no condition at all, unless CROSS JOIN says so.
+    """Refuse a join in which private tables meet by no condition at all, unless CROSS JOIN says so. Linear.
 
-    Any condition over columns of several tables ties them, and so does one on a public table between them.
-
-    Args:
-      tables: the entries of FROM.
-      conditions: bound; those of WHERE, ON and USING.
-      crossed: pairs of aliases, one of either side of each CROSS JOIN.
-      positions: where each alias's table stands in the statement.
-    Raises: UnsupportedSQL at the second of two such tables.
-    Cost: linear in the conditions.
+    Any condition over columns of several tables ties them, and so does one on a public table between them; `crossed`
+    are pairs of aliases, one of either side of each CROSS JOIN. Raises: UnsupportedSQL at the second of two such
+    tables.
     """
     private = [entry for entry in tables if not is_public(entry.table.name)]
     if len(private) < 2:
@@ -499,13 +486,9 @@ def check_connected(
 def groups_persons(
     select: exp.Select, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> bool:
-    """May a SELECT with GROUP BY be a per-person table, which as an answer of its own would have a group per person?
+    """May a SELECT of FROM or WITH with GROUP BY be a per-person table, whose answer would have a group per person?
 
-    Args:
-      select: of FROM or WITH; it is not changed.
-      schema, policy, search_path: as for `planner.binding.bind.bind`.
-    Returns: whether its keys are somebody's; whose every row is, `planner.planning.person_tables` proves.
-    Cost: that of binding it; none where it has no GROUP BY.
+    That its keys are somebody's is asked here; whose every row is, `planner.planning.person_tables` proves.
     """
     grouped = grouped_select(select)
     if grouped is None:

@@ -1,9 +1,4 @@
-"""GROUP BY: keys by position or alias, what depends on them, and the values that follow from a key's expression.
-
-The values of a group key that follow from the expression itself, whatever the rows hold.
-
-GROUP BY: columns, conditions and expressions, by position or alias; what depends on them; SELECT DISTINCT.
-"""
+"""GROUP BY: keys by position or alias, what depends on them, and the values that follow from a key's expression."""
 
 from __future__ import annotations
 
@@ -59,11 +54,9 @@ def expression_domain(node: exp.Expr, scalar: Scalar) -> Values | None:
 
 @dataclass(frozen=True)
 class Buckets:
-    """A whole-valued number as a group key.
+    """A whole-valued number as a group key: SQL of a bigint, NULL for NULL, NaN and what lies beyond the values.
 
-    Attributes:
-      sql: SQL of a bigint; NULL for what is NULL, NaN or beyond the values.
-      values: all that it can be; None where that is for its columns to say.
+    `values` are all that it can be; None where that is for its columns to say.
     """
 
     sql: exp.Expr
@@ -224,11 +217,8 @@ class GroupKeys:
 
     A column of a public table whose whole primary key is grouped by has one value in each group: it depends on the
     key functionally, and select list, HAVING and ORDER BY may name it, as in PostgreSQL. It becomes a key itself, so
-    the question is the one with that column written in GROUP BY: the same groups, the same plan.
-
-    Args:
-      given: bound conditions that hold.
-    Raises: UnsupportedSQL, InvalidSyntax, and what names raise.
+    the question is the one with that column written in GROUP BY: the same groups, the same plan. `given`: bound
+    conditions that hold. Raises: UnsupportedSQL, InvalidSyntax, and what names raise.
     """
 
     def __init__(self, select: exp.Select, scope: Scope, given: Sequence[exp.Expr]) -> None:

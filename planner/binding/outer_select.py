@@ -1,9 +1,5 @@
 """A SELECT around an answer, `SELECT ... FROM (SELECT ... GROUP BY ...) AS t`: it reads released rows only.
 
-What names and aggregates mean in a SELECT around an answer, each of whose groups is one row of it.
-
-A SELECT around an answer, `SELECT ... FROM (SELECT ... GROUP BY ...) AS t`: it reads released rows only.
-
 Tools for charts and notebooks write it around a question to rename, sort, filter or cut its rows, or to group them by
 all their keys once more, which leaves each row as it is. All of that is post-processing, so the inner question is the
 one that is asked: written with or without, it is the same one.
@@ -30,12 +26,9 @@ _SUMS = (exp.Sum, exp.Avg)
 
 
 class AnswerColumns(ReleasedArithmetic):
-    """Binds expressions over the columns of an answer.
+    """Binds expressions over the columns of an answer, under the subquery's alias.
 
-    Args:
-      name: the subquery's alias, or None.
-      outputs: its columns.
-      groups: what GROUP BY names, all keys of the answer among it; None where there are no groups.
+    `groups`: what GROUP BY names, all keys of the answer among it; None where there are no groups.
     """
 
     def __init__(
@@ -172,12 +165,7 @@ def _counts_all(node: exp.Expr) -> bool:
 
 
 class OuterSelect(ReleasedClauses):
-    """The clauses of such a SELECT.
-
-    Args:
-      select: the statement, of which `inner_answer` is not None.
-      inner: that question, bound.
-    """
+    """The clauses of a SELECT of which `inner_answer` is not None, around that question, bound."""
 
     def __init__(self, select: exp.Select, inner: BoundQuery) -> None:
         super().__init__(distinct_as_groups(select))

@@ -110,12 +110,7 @@ def may_be_a_persons(keys: Sequence[BoundKey], tables: Tables) -> bool:
 
 
 class PersonRows:
-    """A SELECT that groups rows, as a table of its groups.
-
-    Args:
-      select: with GROUP BY.
-      scope, tables, given: the names and the tables of its FROM, and the conditions that hold in it.
-    """
+    """A SELECT with GROUP BY as a table of its groups, given the names, tables and conditions of its FROM."""
 
     def __init__(self, select: exp.Select, scope: Scope, tables: Tables, given: Sequence[exp.Expr]) -> None:
         self._select = select
@@ -143,8 +138,8 @@ class PersonRows:
     def read(self, node: exp.Expr, alias: str) -> exp.Expr:
         """An expression of the select list or of HAVING, over the table's columns under an alias.
 
-        Raises: UnsupportedSQL for a column that is neither a key nor within an aggregate, and for aggregates that no
-          table of persons has.
+        Raises: UnsupportedSQL for a column that is no key and in no aggregate, and for aggregates that no such table
+          has.
         """
         return self._read(self._scope.bind(node), alias)
 

@@ -1,12 +1,8 @@
 """`$1`, `$2` and now(): what stands for a value until the statement is bound, and the literals that replace it.
 
-now() and its kin: replaced by a public literal before anything else reads the statement.
-
-The moment is snapped to the policy's grain, so that a dashboard that refreshes all day asks one question.
-
-`$1`, `$2`, ...: typed from context before their values are known, and literals of the tree once they are.
-
-A value never becomes text of a statement: it becomes a node, which the binder reads like any written literal.
+The moment of now() is snapped to the policy's grain, so that a dashboard that refreshes all day asks one question.
+Placeholders are typed from context before their values are known. A value never becomes text of a statement: it
+becomes a node, which the binder reads like any written literal.
 """
 
 from __future__ import annotations
@@ -31,14 +27,12 @@ _CLOCK = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp)
 
 
 def replace_clock(select: Query, now: datetime | None, grain: str, zone: str = zones.UTC) -> Query:
-    """Write the clock's functions as literals.
+    """The clock's functions as literals; the statement itself where it asks for no clock.
 
     Args:
-      select: a statement; it is not changed.
       now: with a time zone; None: there is no clock.
       grain: one of GRAINS.
       zone: the session's time zone, in which days begin.
-    Returns: the statement itself where it asks for no clock, a copy otherwise.
     Raises: UnsupportedSQL without a clock.
 
     >>> from sqlglot import parse_one
@@ -113,12 +107,10 @@ _SMALLEST, _LARGEST = Decimal("1e-100"), Decimal("1e100")
 
 
 def substitute(select: Query, values: Sequence[Value]) -> Query:
-    """The statement with every placeholder written as its value.
+    """The statement with every placeholder written as its value; it is not changed itself.
 
-    Args:
-      select: from `planner.parsing.parse.parse`; it is not changed.
-      values: one per placeholder; text takes the type of its place, as a quoted literal does.
-    Raises: InvalidSetting for too few, too many, or one that no literal can hold.
+    Text takes the type of its place, as a quoted literal does.
+    Raises: InvalidSetting for too few values, too many, or one that no literal can hold.
 
     >>> from sqlglot import parse_one
     >>> select = parse_one("SELECT WHERE a = $1 AND b > $2", dialect="postgres")

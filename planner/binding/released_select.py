@@ -1,7 +1,4 @@
-"""Select list, HAVING and ORDER BY as arithmetic over released values and group keys.
-
-Select list, HAVING and ORDER BY of a SELECT whose rows are released: names, positions and types.
-"""
+"""Select list, HAVING and ORDER BY as arithmetic over released values and group keys: names, positions and types."""
 
 from __future__ import annotations
 
@@ -52,12 +49,7 @@ _CHOICES: dict[type[exp.Expr], Operator] = {
 
 @dataclass(frozen=True)
 class Released:
-    """An expression over released values.
-
-    Attributes:
-      type: None for NULL, which takes any.
-      enum: the type of labels, whose values are their texts.
-    """
+    """An expression over released values; `type` is None for NULL, which takes any; `enum` is that of labels."""
 
     expression: ReleasedExpression
     type: ResultType | None
@@ -246,12 +238,7 @@ class ReleasedBinder(ReleasedArithmetic):
         self._aggregates = aggregates
 
     def bind(self, node: exp.Expr) -> Released:
-        """Bind an expression.
-
-        Args:
-          node: its columns bound.
-        Raises: UnsupportedSQL, for a column that is no group key, too.
-        """
+        """Bind an expression over bound columns. Raises: UnsupportedSQL, for a column that is no group key, too."""
         place = self._groups.place(node)
         if place is not None:
             key = self._groups.keys[place]
@@ -362,11 +349,7 @@ def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
 
 
 class ReleasedClauses(ABC):
-    """The clauses of one SELECT.
-
-    Args:
-      select: its tree, which is not changed.
-    """
+    """The clauses of one SELECT, whose tree is not changed."""
 
     def __init__(self, select: exp.Select) -> None:
         self._select = select
@@ -434,10 +417,8 @@ class ReleasedClauses(ABC):
 
 
 def check_released_moments(query: BoundQuery, zone: str) -> None:
-    """Refuse to compute with keys that are moments of a time zone, whose texts would be read at UTC.
+    """Refuse to compute with keys that are moments of a time zone other than UTC, whose texts would be read at UTC.
 
-    Args:
-      zone: the session's, another than UTC.
     Raises: UnsupportedSQL.
     """
     zoned = {KeyValue(index) for index, key in enumerate(query.keys) if key.shown == "timestamptz"}

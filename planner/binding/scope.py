@@ -54,12 +54,9 @@ class Tables:
         proved: Mapping[str, TablePolicy] = MappingProxyType({}),
         zone: str = UTC,
     ) -> None:
-        """The tables of a statement.
+        """The tables of a statement, found as `planner.policy.table_lookup.find_table` does.
 
-        Args:
-          schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
-          proved: of per-person tables, by name, what is known of their columns once their owners are proved.
-          zone: the session's time zone.
+        `proved`: of per-person tables, by name, what is known of their columns once their owners are proved.
         """
         self.zone = zone
         self._schema = schema
@@ -157,11 +154,8 @@ class Tables:
     ) -> None:
         """Say what the columns of a per-person table that was entered under an alias have turned out to be.
 
-        Args:
-          alias: of its entry.
-          table, person: what it is, and what it is made from.
-          described: by column, what it is for people, and what is public of its values.
-          within: the tables that it is made from, which count among those of the statement.
+        `described`: by column, what it is for people, and what is public of its values; `within`: the tables that it
+        is made from, which count among those of the statement.
         """
         self._persons[table.name] = described
         self._made_from[table.name] = person, within
@@ -351,13 +345,9 @@ class Scope:
     def unqualified(
         self, name: str, sources: Sequence[Source], position: int | None, *, quoted: bool = False
     ) -> exp.Expr:
-        """The one column of that name, merged columns counting once.
+        """The one column of a folded name, merged columns counting once; `quoted`: it stood in quotes, so its case
+        counts.
 
-        Args:
-          name: of the column, folded as PostgreSQL folds it.
-          sources: the entries of FROM that may have it.
-          position: 1-based offset in the statement, or None.
-          quoted: it stood in quotes, so that its case counts.
         Raises: AmbiguousColumn, UnknownColumn.
         """
         found = [s for s in sources if name in s.columns and (id(s), name) not in self._hidden]

@@ -49,16 +49,12 @@ def is_semi_join(node: exp.Expr) -> bool:
 
 
 def semi_join(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) -> BoundSemiJoin:
-    """Bind one.
+    """Bind one, whose tables are entered aside and whose FROM and WHERE `enter` binds.
 
     `x NOT IN (SELECT k ...)` is true where x = k is false for every row, so it is NOT EXISTS of a row in which x = k
-    is true or unknown: where x and k are never NULL, of one in which it is true.
+    is true or unknown: where x and k are never NULL, of one in which it is true. The left side of IN is bound in
+    `scope`.
 
-    Args:
-      node: `is_semi_join`.
-      scope: of the SELECT whose WHERE it stands in; the left side of IN is bound there.
-      tables: where the inner tables are entered, aside.
-      enter: binds FROM and WHERE of the subquery.
     Raises: UnsupportedSQL for what is no plain join inside, InvalidSyntax, and what names raise.
     """
     test, negated = _denials(node)
@@ -145,15 +141,8 @@ def joined_inside(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) ->
     """Join the rows of EXISTS or IN, which stands inside the subquery of another, to those of that subquery.
 
     Whether there is a row beside which there is a row is whether there are both; how often does not count. So one
-    condition reads both, and (own) of `planner.sensitivity.own_rows` is asked of both together.
-
-    Args:
-      node: `is_semi_join`.
-      scope: of the subquery in whose WHERE it stands.
-      tables: where the inner tables are entered.
-      enter: binds FROM and WHERE of the inner one, among the tables of the outer one.
-    Returns: the conditions of the inner rows.
-    Raises: UnsupportedSQL where it is denied, and as `semi_join`.
+    condition reads both, and (own) of `planner.sensitivity.own_rows` is asked of both together. The conditions of the
+    inner rows come back. Raises: UnsupportedSQL where it is denied, and as `semi_join`.
     """
     test, negated = _denials(node)
     if negated:

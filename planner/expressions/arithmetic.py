@@ -51,13 +51,7 @@ def literal(node: exp.Expr) -> Scalar:
 
 
 def combined(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scalar:
-    """`+`, `-`, `*` of numbers.
-
-    Args:
-      node: the construct as written.
-      left, right: bound operands.
-      binder: refuses an operand that is no number.
-    """
+    """`+`, `-`, `*` of numbers; `binder` refuses an operand that is none."""
     left, right = number(left, binder), number(right, binder)
     if left.is_null or right.is_null:
         return null(node)
@@ -130,12 +124,8 @@ def monotone(
 ) -> Scalar:  # fmt: skip
     """A function that rounds: computed exactly where digits are known, then clamped; on doubles otherwise.
 
-    Args:
-      node: the construct as written.
-      inner: the bound argument.
-      sql: the function over an argument's SQL.
-      digits: of the exact result; None where none are proved.
-      bounds: of the result, by those of the argument.
+    `sql` writes it over an argument's SQL; `digits` are the exact result's, None where none are proved; `bounds`
+    gives those of the result by those of the argument.
     """
     if inner.is_null:
         return null(node)
@@ -149,11 +139,7 @@ def everywhere(
     node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], digits: Digits | None,
     bounds: Callable[[Bounds], Bounds],
 ) -> Scalar:  # fmt: skip
-    """A function that is exact and total on every number, NaN and infinities too.
-
-    Args:
-      node, inner, sql, digits, bounds: as of `monotone`.
-    """
+    """As `monotone`, of a function that is exact and total on every number, NaN and infinities too."""
     if inner.is_null:
         return null(node)
     exact = exact_form(inner)
@@ -166,11 +152,7 @@ def everywhere(
 def on_double(
     node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], bounds: Callable[[Bounds], Bounds]
 ) -> Scalar:
-    """A function of a clamped double, of which no exact form exists; division keeps the fraction of what it gives.
-
-    Args:
-      node, inner, sql, bounds: as of `monotone`.
-    """
+    """A function of a clamped double, of which no exact form exists; division keeps the fraction of what it gives."""
     if inner.is_null:
         return null(node)
     clamped = _clamped_by(inner, sql, lambda known: intervals.fractional(bounds(known)))
@@ -191,16 +173,10 @@ def _clamped_by(
 
 
 def from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[Bounds], Bounds]) -> Scalar:
-    """An exact result, whose clamped form is the same number within what follows from the argument's bounds.
+    """An exact result, SQL and digits, whose clamped form is the same number within what the argument's bounds say.
 
     The clamp is what keeps it there: the argument of the exact result may be beyond its declared range, so nothing
     else that is proved of the clamped argument holds of it.
-
-    Args:
-      node: the construct as written.
-      inner: the bound argument.
-      result: SQL of the exact result, and its digits.
-      bounds: of the result, by those of the argument.
     """
 
     def clamped() -> Measured:
@@ -224,13 +200,8 @@ def computed(
 ) -> Scalar:
     """A number of an exact form, where it has one of few enough digits, and a clamped one.
 
-    Args:
-      node: the construct as written.
-      parts: the bound operands.
-      exact: SQL and digits of the exact form, or None.
-      clamped: makes SQL and bounds of the clamped form.
-      value: what a literal comes to, or None.
-    Raises: UnsupportedSQL for too many digits where no declared range offers the clamped form instead.
+    `value` is what a literal comes to. Raises: UnsupportedSQL for too many digits where no declared range offers the
+    clamped form instead.
     """
     if exact is None or exact[1].whole + exact[1].scale > _MAX_DIGITS:
         if exact is not None and not unranged(parts):
@@ -268,13 +239,7 @@ def null(node: exp.Expr) -> Scalar:
 
 
 def whole_number(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
-    """An integer expression that lies within [low, high] wherever it is not NULL.
-
-    Args:
-      node: the construct as written.
-      sql: of an integer.
-      low, high: the least and the largest value.
-    """
+    """An integer expression that lies within [low, high] wherever it is not NULL."""
     digits = Digits(len(str(max(abs(low), abs(high)))), 0, True)
     bounds = intervals.whole(low, high)
     plain = cast_sql(sql, "BIGINT")
@@ -282,13 +247,7 @@ def whole_number(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
 
 
 def whole_numeric(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
-    """A numeric expression without a fraction, never NaN, that lies within [low, high] wherever it is not NULL.
-
-    Args:
-      node: the construct as written.
-      sql: of a numeric.
-      low, high: the least and the largest value.
-    """
+    """A numeric expression without a fraction, never NaN, that lies within [low, high] wherever it is not NULL."""
     digits = Digits(len(str(max(abs(low), abs(high)))), 0, False)
     bounds = intervals.fractional(intervals.whole(low, high))
     plain = cast_sql(sql, "DECIMAL")
@@ -296,13 +255,7 @@ def whole_numeric(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
 
 
 def micros(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
-    """A numeric of six digits behind the point, never NaN, that lies within [low, high] wherever it is not NULL.
-
-    Args:
-      node: the construct as written.
-      sql: of a numeric.
-      low, high: the least and the largest value.
-    """
+    """A numeric of six digits behind the point, never NaN, that lies within [low, high] wherever it is not NULL."""
     digits = Digits(len(str(max(abs(low), abs(high)))), 6, False)
     bounds = Bounds(float(low), float(high), 1e-6, False, digits=6)
     return Scalar(node, digits.type, sql, lambda: (cast_sql(copied(sql), "DOUBLE PRECISION"), bounds), digits)

@@ -46,16 +46,12 @@ class Names(Protocol):
 
 
 def bind_scalar(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -> Scalar:
-    """Bind an expression of any type: names resolved, types checked, literals typed.
+    """Bind an expression of any type: names resolved, types checked, literals typed. It raises for no row. Linear.
 
-    Args:
-      node: as parsed; its columns may already be bound.
-      scope: what its names mean.
-      given: bound conditions that every tuple passes; they narrow the ranges of the columns that they compare.
-    Returns: the expression: `.sql`, `.type`, and for numbers `.measured()` within bounds. It raises for no row.
-    Raises: UnsupportedSQL, InvalidSyntax, SensitivityUnbounded, StatementTooComplex and what names raise, each
-      with a position.
-    Cost: linear in the expression.
+    `given`: bound conditions that every tuple passes; they narrow the ranges of the columns that they compare.
+
+    Raises: UnsupportedSQL, InvalidSyntax, SensitivityUnbounded, StatementTooComplex and what names raise, each with a
+      position.
     """
     scalar = _given(scope, given).scalar(node)
     if scalar.type is None and scalar.plain is not None:
@@ -71,9 +67,6 @@ def bind_predicate(node: exp.Expr, scope: Names) -> exp.Expr:
 def bind_measure(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -> tuple[exp.Expr, Bounds]:
     """Bind the argument of SUM: SQL of a double, never NaN, and the bounds that a weight needs.
 
-    Args:
-      node, scope: as in `bind_scalar`.
-      given: bound conditions that every tuple passes; they narrow the ranges of the columns that they compare.
     Raises: SensitivityUnbounded naming every column whose range is missing; otherwise as `bind_scalar`.
     """
     binder = _given(scope, given)
@@ -92,11 +85,9 @@ def _given(scope: Names, conditions: Sequence[exp.Expr]) -> _Binder:
 
 
 class _Binder:
-    """Binds the parts of one expression.
+    """Binds the parts of one expression, given what is `known` of columns where it is evaluated.
 
-    Args:
-      scope: what its names mean.
-      known: what is known of columns where it is evaluated.
+    Attributes:
       tests: is it a part of a condition? Then it sees what the table holds, within the declared ranges or not.
       bounded: in a condition, do doubles have their declared ranges all the same?
     """

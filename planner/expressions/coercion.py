@@ -1,12 +1,7 @@
-"""Expressions that meet: literals take the other side's type, single precision meets double; each pair compares
-exactly.
+"""Expressions that meet: literals and placeholders take the other side's type; each pair compares exactly.
 
-Numbers of single precision, PostgreSQL's real.
-
-In SQL each is the double of the same value, which no comparison tells from the real: what makes a real of another
-number rounds it, and everything else of a real is exact or double precision, as in PostgreSQL.
-
-Expressions that meet: literals and placeholders take the other side's type; each pair must compare exactly.
+A real is in SQL the double of the same value, which no comparison tells from it: what makes a real of another number
+rounds it, and everything else of a real is exact or double precision, as in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -323,11 +318,9 @@ def whole_literal(node: exp.Expr, lowest: int, highest: int) -> int:
 
 
 def text_literal(node: exp.Expr, what: str, example: str = "a") -> str:
-    """A constant text. Raises UnsupportedSQL for anything else.
+    """A constant text, `what` in refusals. Raises UnsupportedSQL for anything else.
 
-    Args:
-      what: the refusal's words for it.
-      example: some text that may stand here, for a placeholder whose value is not known yet.
+    `example`: some text that may stand here, for a placeholder whose value is not known yet.
     """
     node = constant(node)
     if isinstance(node, exp.Parameter):

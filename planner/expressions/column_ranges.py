@@ -1,11 +1,8 @@
-"""The range of a column: declared, narrowed by what conditions prove, and clamped to.
+"""The range of a column: declared, narrowed by what conditions prove, and clamped to, as a double that is never NaN.
 
-Rule: clamp a column to its declared range, as a double that is never NaN; NULL stays NULL.
-
-What a condition proves of columns: where `x > 3` holds, x is clamped to (3, hi] instead of its whole range.
-
-The clamp itself is narrower, so the SQL stays total and within its bounds wherever an engine evaluates it; and
-clamping is monotone, so where the condition does hold the narrower clamp gives the same value.
+Where `x > 3` holds, x is clamped to (3, hi] instead of its whole range. The clamp itself is narrower, so the SQL
+stays total and within its bounds wherever an engine evaluates it; and clamping is monotone, so where the condition
+does hold the narrower clamp gives the same value. NULL stays NULL.
 """
 
 from __future__ import annotations
@@ -33,29 +30,16 @@ _FLUSH = 1e-60
 
 
 def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tuple[exp.Expr, Bounds]:
-    """Bound a column by what the policy declares, whatever the table really holds.
+    """Bound a column by what the policy declares, in its own unit, ends included, whatever the table holds.
 
     The bounds are compared in the column's own type, before the conversion that could raise. NaN is greater
     than every number, so it would pass for the highest value: it becomes NULL, which weighs nothing.
 
-    Args:
-      column: a number, of any type that the catalog has.
-      kind: its type.
-      low, high: the declared range, in the column's own unit, both included.
-
-    >>> from sqlglot import parse_one
-    >>> sql, bounds = clamp_column(parse_one("price"), SqlType(Family.NUMERIC, 15, 2), 0.0, 105000.0)
-    >>> print(sql.sql("postgres", pretty=True))
-    CAST(CASE
-      WHEN price BETWEEN 0 AND 105000
-      THEN price
-      WHEN price < 0
-      THEN 0
-      WHEN price <> 'NaN'
-      THEN 105000
-    END AS DOUBLE PRECISION)
+    >>> sql, bounds = clamp_column(exp.column("x"), SqlType(Family.NUMERIC, 15, 2), 0.0, 50.0)
+    >>> print(sql.sql("postgres"))
+    CAST(CASE WHEN x BETWEEN 0 AND 50 THEN x WHEN x < 0 THEN 0 WHEN x <> 'NaN' THEN 50 END AS DOUBLE PRECISION)
     >>> bounds
-    Bounds(lo=0.0, hi=105000.0, least=0.01, integral=False, nonzero=False, digits=2)
+    Bounds(lo=0.0, hi=50.0, least=0.01, integral=False, nonzero=False, digits=2)
     """
     whole = kind.family is Family.INTEGER or (kind.family is Family.NUMERIC and kind.scale == 0)
     if whole:

@@ -1,12 +1,8 @@
 """Dates and timestamps, and what lies between them: computed only within a span of days that no operation can leave.
 
-Dates and timestamps: computed only within a span of days that no operation can leave.
-
 PostgreSQL raises beyond its calendar, and for `infinity` where a number is asked for. So a column is moored
 before it is computed with: NULL outside its declared range, and in conditions, which see what is there, outside the
 years 1 to 9999.
-
-EXTRACT of what lies between two moments: the seconds and days of a difference, the years and months of an age.
 """
 
 from __future__ import annotations
@@ -285,12 +281,8 @@ def _reach(amount: int, unit: str) -> int:
 
 
 def of_days(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scalar:
-    """`date - date`: days; `date + 3`, `date - 3`: a date.
+    """`date - date`: days; `date + 3`, `date - 3`: a date. `binder` refuses an operand of another type.
 
-    Args:
-      node: the construct as written.
-      left, right: bound operands, one a date.
-      binder: refuses an operand of another type.
     Raises: UnsupportedSQL.
     """
     days = right

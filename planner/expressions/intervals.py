@@ -28,8 +28,6 @@ class Bounds:
     """A double in [lo, hi] that is 0 or at least `least` in size; PostgreSQL raises on underflow, too.
 
     Attributes:
-      lo, hi: finite.
-      least: > 0.
       integral: of a type of whole numbers, of which division drops the fraction.
       nonzero: never 0, whatever the interval says.
       digits: how many digits it has behind the point, whatever its type: a double next to such a number is taken

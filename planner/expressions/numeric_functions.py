@@ -1,10 +1,6 @@
 """Division, functions of one number, and width_bucket: each total on what is proved of its arguments.
 
-`/` and `%`: quotients and remainders, of divisors that are proved not to be zero.
-
-Functions of one number: each total on every number, or on the interval that is proved of its argument.
-
-width_bucket: in which of so many equal parts of an interval a number lies.
+A divisor is proved not to be zero; a function is total on every number, or on the interval proved of its argument.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """Functions of text, and to_char: total, and with a public bound on the length of what they return.
 
-Functions of text: total, and with a public bound on the length of what they return.
-
-Functions of several texts: total, and with a public bound on the length of what they return.
-
-to_char: a date or time by a format whose every pattern is known, so that both databases write the same text.
+to_char takes formats whose every pattern is known, so that both databases write the same text.
 """
 
 from __future__ import annotations
@@ -126,11 +122,6 @@ def to_text(node: exp.Expr, part: Scalar, zone: str) -> Scalar | None:
     """A value as text, as PostgreSQL's cast writes it; None where the same value may be written in two ways.
 
     Dates and times outside the years 1 to 9999 are NULL, as in other functions.
-
-    Args:
-      node: the construct as written.
-      part: bound, with a type.
-      zone: the session's.
     Raises: UnsupportedSQL for a moment with time zone in another zone than UTC.
     """
     assert part.type is not None, "typed"

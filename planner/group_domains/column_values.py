@@ -1,8 +1,6 @@
 """Every value that a private column can have in a row that counts, as finely as the group keys tell them apart.
 
-How finely an expression tells times apart: by days, hours or minutes, so that a series can stand for them.
-
-Every value that a private column can have in a row that counts: what the policy declares or a condition leaves.
+They are what the policy declares or a condition leaves; times go by days, hours or minutes, in a series.
 """
 
 from __future__ import annotations
@@ -42,16 +40,11 @@ _TELLS: dict[str, TimeResolution] = {
 def finest_step(
     trees: Iterable[exp.Expr], column: ColumnRef, kind: SqlType, declared: Span | None
 ) -> TimeResolution | None:
-    """The step of a series of times, from midnight on, over which expressions have all their values.
+    """The step of a series of times, from midnight on, over which expressions of a timestamp have all their values.
 
     Each must read the column only by date_trunc, EXTRACT, to_char or a cast to DATE of the column itself, moored as
     `planner.expressions.datetimes` writes it: those are the same for all times of one step. None where one reads it
     otherwise.
-
-    Args:
-      trees: bound SQL.
-      column: of a timestamp.
-      kind, declared: its type, and its declared range.
     """
     name = exp.Column(this=exp.to_identifier(column[1], quoted=True), table=exp.to_identifier(column[0], quoted=True))
     itself = Scalar(name, kind, name, lambda: not_a_number(name, kind))
@@ -166,8 +159,7 @@ def base_values(
     """The values of a private column that group keys are computed from; None where nothing public bounds them.
 
     Args:
-      column: bound.
-      kind, declared: its type, and what the policy says of it.
+      declared: what the policy says of it.
       uses: the group keys over it. A key that is the column itself takes the declared domain with its steps;
         an expression takes every whole number, and every day, hour or minute, of the declared range.
       predicates: bound conditions that every join tuple passes; they may narrow a series, or list the values.

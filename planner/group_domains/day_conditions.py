@@ -1,12 +1,9 @@
 """Which days a question's conditions leave to a column, and which they say exactly of an append-only table.
 
-Which days a conjunction leaves to a column: `at >= '2024-10-01' AND at < '2025-01-01'` leaves three months.
-
-The days that a question's conditions say of an append-only table, apart from all else that they say.
-
-Two questions whose conditions differ by days alone, `at < '2024-05-20'` today and `at < '2024-05-21'` tomorrow, count
-the same rows on the days that both have. So the days are taken out of the conditions, where a condition is nothing
-but days: then what is left can be compared to the letter.
+`at >= '2024-10-01' AND at < '2025-01-01'` leaves three months. Two questions whose conditions differ by days alone,
+`at < '2024-05-20'` today and `at < '2024-05-21'` tomorrow, count the same rows on the days that both have. So the
+days are taken out of the conditions, where a condition is nothing but days: then what is left can be compared to the
+letter.
 """
 
 from __future__ import annotations
@@ -27,13 +24,9 @@ from planner.sql.trees import ColumnRef, bound_column
 
 
 def days_left(conditions: Iterable[exp.Expr], column: ColumnRef, span: Span) -> Span:
-    """The days of a span on which a date or timestamp can lie that passes every condition.
+    """The part of a span on which a date, or a timestamp at UTC, can lie that passes every condition.
 
-    Args:
-      conditions: bound, columns before literals; those that compare the column with a literal count.
-      column: of a date, or of a timestamp at UTC.
-      span: first and last day.
-    Returns: the span's part; its last day comes before its first where nothing is left.
+    Those that compare the column with a literal count. Its last day comes before its first where nothing is left.
 
     >>> from sqlglot import parse_one
     >>> until = parse_one("a.at < CAST('2025-01-01' AS DATE)")
@@ -90,12 +83,9 @@ _LAST_MOMENT = time.max
 
 @dataclass(frozen=True)
 class DayColumn:
-    """The column of an append-only table that says on which day a row came.
+    """The column of an append-only table that says on which day a row came, as (alias, name).
 
-    Attributes:
-      alias, name: as plans write it.
-      whole_days: is it a date, and no moment?
-      nullable: may it be NULL, so that a row is of no day?
+    `whole_days`: it is a date, and no moment; `nullable`: it may be NULL, so that a row is of no day.
     """
 
     alias: str
@@ -128,9 +118,6 @@ def split_days(
 ) -> tuple[tuple[Run, ...], tuple[exp.Expr, ...]] | None:
     """The days that a conjunction leaves, and its other conditions; both together say what the conjunction does.
 
-    Args:
-      conditions: of WHERE, planned.
-      column: of the days.
     Returns: stretches of days in order, ALL_DAYS where no condition is of days alone; None where the column may be
       NULL and nothing says that it is not, so that rows of no day count, and where no day is left.
     """

@@ -1,6 +1,6 @@
 """Rule: enumerate the groups that there can be, so that an empty group is a row like any other.
 
-Rule: write the values that a private column may have where the column's table would stand.
+The values that a private column may have are written where the column's table would stand.
 """
 
 from __future__ import annotations
@@ -45,34 +45,13 @@ _TYPES = {
 
 
 def list_values(alias: str, table: Table, columns: Sequence[tuple[str, BaseValues, bool]]) -> exp.Subquery:
-    """Every combination of values of a private table's columns, under the table's alias.
+    """Every combination of values of a private table's columns, under the table's alias; no row of it is read.
 
-    Args:
-      alias: of the private table, whose rows are not read.
-      table: for the columns' types.
-      columns: name, values, and whether NULL is one more.
+    The columns are name, values, and whether NULL is one more.
 
-    >>> from datetime import date
-    >>> orders = Table("orders", "public", (Column("status", "text", False), Column("made", "date", True)), (), ())
-    >>> made = BaseValues(None, date(2024, 1, 1), 31, 1, "day")
-    >>> values = list_values("o", orders, [("status", BaseValues(("F", "O")), False), ("made", made, True)])
-    >>> print(values.sql("postgres", pretty=True))
-    (
-      SELECT
-        CAST("v0"."v" AS TEXT) AS "status",
-        CAST('2024-01-01' AS DATE) + CAST("v1"."v" AS INT) AS "made"
-      FROM (VALUES
-        ('F'),
-        ('O')) AS "v0"("v")
-      CROSS JOIN (
-        SELECT
-          "s"."v"
-        FROM GENERATE_SERIES(0, 30) AS "s"("v")
-        UNION ALL
-        SELECT
-          NULL
-      ) AS "v1"("v")
-    ) AS "o"
+    >>> table = Table("visit", "s", (Column("status", "text", False),), (), ())
+    >>> print(list_values("o", table, [("status", BaseValues(("F", "O")), False)]).sql("postgres"))
+    (SELECT CAST("v0"."v" AS TEXT) AS "status" FROM (VALUES ('F'), ('O')) AS "v0"("v")) AS "o"
     """
     select = exp.Select()
     for index, (name, base, null) in enumerate(columns):
@@ -165,10 +144,8 @@ def _literal(value: DomainValue) -> exp.Expr:
 class Rows:
     """Rows of a public table in a domain's statement.
 
-    Attributes:
-      entry: the table and its alias.
-      on: the conditions of a LEFT JOIN; None for rows that must be there.
-      missing: are there tuples without the row, whatever `on` says?
+    `on`: the conditions of a LEFT JOIN; None for rows that must be there. `missing`: there are tuples without the
+    row, whatever `on` says.
     """
 
     entry: BoundTable
@@ -182,25 +159,15 @@ def enumerate_domain(
     """The distinct groups over public rows and declared values, in order; nothing private is read.
 
     Args:
-      keys: the canonical values of the group keys.
       values: from `list_values`, each crossed with the others.
       rows: of public tables, those that must be there first.
       conditions: over both.
     Returns: columns k0, k1, ...; one row more than an answer may have groups, if there are so many.
 
     >>> from sqlglot import parse_one
-    >>> from planner.schema import Table
-    >>> nation = BoundTable("n", "n", Table("nation", "public", (), (), ()))
-    >>> keys, conditions = [parse_one("CAST(n.n_name AS TEXT)")], [parse_one("n.n_regionkey = 3")]
-    >>> print(enumerate_domain(keys, [], [Rows(nation)], conditions).sql("postgres", pretty=True))
-    SELECT DISTINCT
-      CAST(n.n_name AS TEXT) AS "k0"
-    FROM "public"."nation" AS "n"
-    WHERE
-      n.n_regionkey = 3
-    ORDER BY
-      1
-    LIMIT 100001
+    >>> rows = [Rows(BoundTable("n", "n", Table("nation", "s", (), (), ())))]
+    >>> enumerate_domain([parse_one("n.name")], [], rows, [parse_one("n.key = 3")]).sql("postgres")
+    'SELECT DISTINCT n.name AS "k0" FROM "s"."nation" AS "n" WHERE n.key = 3 ORDER BY 1 LIMIT 100001'
     """
     present = [row.entry for row in rows if row.on is None]
     items: list[exp.Expr] = list(values)

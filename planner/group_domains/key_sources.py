@@ -1,10 +1,7 @@
 """Where the public learns what a group key can be: public rows, declared values, discovery, or nowhere.
 
-Where the public learns what a group key can be: rows of a public table, or the values of a private column.
-
-Keys of which every value is one person's own: a group for each could show nothing.
-
-Group keys whose values only the private rows know; the custodian has opened their columns to discovery.
+Keys of which every value is one person's own are refused: a group for each could show nothing. Keys whose values only
+the private rows know are found there, where the custodian has opened their columns to discovery.
 """
 
 from __future__ import annotations
@@ -31,11 +28,9 @@ from planner.sql.trees import ColumnRef, bound_column, column_ref, copied, nodes
 
 @dataclass(frozen=True)
 class PublicRows:
-    """The rows of a public table.
+    """The rows of a public table: an entry of FROM, or a table that a foreign key names, under an alias of its own.
 
-    Attributes:
-      entry: of FROM; or a table that a foreign key names, under an alias of its own.
-      may_miss: may the row be missing although no condition of the entry says so: is the foreign key NULL?
+    `may_miss`: may the row be missing although no condition of the entry says so: is the foreign key NULL?
     """
 
     entry: BoundTable
@@ -51,12 +46,7 @@ class PublicRows:
 class ColumnValues:
     """The values of one private column, whose alias they keep in a domain's statement.
 
-    Attributes:
-      alias, name: of the column.
-      table: whose column it is, for its type only.
-      base: what it can be.
-      declared: of a datetime, its declared range.
-      null: may NULL be one of them?
+    `base` is what it can be, `declared` of a datetime its declared range; `null`: may NULL be one of them?
     """
 
     alias: str
@@ -74,13 +64,7 @@ ColumnSources = Mapping[ColumnRef, tuple[Source, ColumnRef]]
 
 
 class KeySources:
-    """Finds the sources of the columns that the group keys of one query read.
-
-    Args:
-      query: the bound query.
-      schema, policy: what is public, and what is declared.
-      equalities: the columns that are equal in every join tuple.
-    """
+    """Finds the sources of the columns that the group keys of one query read."""
 
     def __init__(self, query: BoundQuery, schema: Schema, policy: Policy, equalities: Equalities) -> None:
         self.query = query
@@ -242,14 +226,10 @@ def personal_table(error: PlannerError) -> str | None:
 
 
 def check_shared(key: BoundKey, sources: KeySources) -> None:
-    """Refuse a key that is a privacy unit's own, or that of a row of private data.
+    """Refuse a key that is a privacy unit's own, or that of a row of private data, whose values nothing public says.
 
     Keys found among private rows are shown where enough privacy units share them, which none of these does, so the
     answer would be charged and empty; and values that a policy lists of them would be a list of people.
-
-    Args:
-      key: one whose values nothing public says.
-      sources: of the query's keys.
     Raises: SensitivityUnbounded.
     """
     if not isinstance(key.value, exp.Column):

@@ -1,8 +1,6 @@
-"""Which rows fall into no group: those beyond a declared range, said of the policy and not of the rows.
+"""Which rows fall into no group: those beyond a declared range, whatever a key computes from their value.
 
-Rule: a row that is beyond a declared range is in no group, whatever a key computes from its value.
-
-Which rows fall into no group: said of the policy and the catalog, not of the rows.
+It is said of the policy and the catalog, not of the rows.
 """
 
 from __future__ import annotations
@@ -139,10 +137,7 @@ def _within(
 def omitted_rows(key: BoundKey, meant: ColumnSources, sources: KeySources) -> str | None:
     """One sentence about the rows that a key's domain leaves out; None where every row has a group.
 
-    Args:
-      key: bound.
-      meant: the sources of its columns; empty where its values follow from the expression or the policy.
-      sources: of the query.
+    `meant`: the sources of its columns; empty where its values follow from the expression or the policy.
     """
     itself = isinstance(key.value, exp.Column)
     if itself and sources.rows(key.columns[0][0]) is None and sources.declared(key.columns[0]).other is not None:
@@ -177,9 +172,7 @@ def _drops_values(
 ) -> bool:
     """Can the column hold a value that no group stands for? Of moments that are computed with, `days_beyond` tells.
 
-    Args:
-      column, key, meant, sources: as of `omitted_rows`.
-      computed: the columns that the key is computed from, which must be in their range.
+    `computed`: the columns that the key is computed from, which must be in their range.
     """
     kind, declared = sources.type_of(column), sources.declared(column)
     if kind.family is Family.BOOL or (declared.domain is None and declared.range is None and declared.dates is None):

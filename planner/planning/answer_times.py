@@ -1,7 +1,5 @@
 """When an answer may leave, and how long one row may take: from the question's public size.
 
-When an answer may leave, and what a question must cost at least, from its public size.
-
 The duration of a join that one person's rows may multiply tells about that person. So its answer leaves at one of m
 moments, and so does a failure; at the last one it fails, if it is not there. The question then has N = 2 m outcomes
 beside its noisy values. The price of that: an answer of pure epsilon tells at most epsilon nats about the data, and N
@@ -17,12 +15,10 @@ LONGEST_S, which no question takes. A join whose declared numbers of rows bound 
 and costs min_epsilon, as a linear join does. Nothing costs more than max_epsilon, which is the custodian's word for
 what one question may tell.
 
-Row work: how long one row may take by the statement's own texts. Long ones searched for long ones take seconds.
-
-An analyst who writes both can make one row's condition take seconds, and only that row's: so the duration of the
-answer would tell any fact about the person of the row, however small the join is. What the data's own texts add is
-the same for all statements, and not counted beyond a usual length. What is more is refused: held or dearer, it would
-still tell one fact about one person for a small epsilon.
+Row work: long texts searched for long ones take seconds. An analyst who writes both can make one row's condition take
+them, and only that row's: so the duration of the answer would tell any fact about the person of the row, however
+small the join is. What the data's own texts add is the same for all statements, and not counted beyond a usual
+length. What is more is refused: held or dearer, it would still tell one fact about one person for a small epsilon.
 """
 
 from __future__ import annotations
@@ -77,13 +73,7 @@ class AnswerTimes:
 
 
 def answer_times(size: JoinSize, settings: SideChannels, epsilon: float) -> AnswerTimes:
-    """The moments of a question.
-
-    Args:
-      size: of its join.
-      settings: the policy's.
-      epsilon: what it costs, `least_epsilon` at least.
-    """
+    """The moments of a question that costs epsilon, `least_epsilon` at least."""
     quantum = settings.answer_quantum_s
     if not quantum or (size.kind == "linear" and not settings.hold_all_answers):
         return AnswerTimes()
@@ -160,10 +150,7 @@ _WORKING = (exp.Like, exp.ILike, exp.StrPosition, exp.Replace, exp.DPipe)
 
 
 def check_row_work(query: BoundQuery) -> None:
-    """Refuse a question of which one row may take long.
-
-    Raises: StatementTooComplex.
-    """
+    """Refuse a question of which one row may take long. Raises: StatementTooComplex."""
     steps = row_work(query)
     if steps > MOST_STEPS:
         raise StatementTooComplex(
@@ -175,10 +162,9 @@ def check_row_work(query: BoundQuery) -> None:
 
 def row_work(query: BoundQuery) -> int:
     """The steps that one row may take: of a search its text's length times its pattern's, of `||` the result's.
+    Linear.
 
-    Args:
-      query: in normal form, so that what a CTE computes stands wherever it is read.
-    Cost: linear in the query, for each search and `||` in it.
+    The query is in normal form, so that what a CTE computes stands wherever it is read.
     """
     return sum(_steps(node) for tree in _trees(query) for node in nodes(tree) if isinstance(node, _WORKING))
 

@@ -1,9 +1,6 @@
-"""What the policy or whoever asks says that one person adds, as a bound on each release.
+"""What the policy (`clip`, `at_most`) or whoever asks says that one person adds, as a bound on each release.
 
-What the policy says of contributions, `clip` and `at_most`, as a bound on each release: where it means that.
-
-What whoever asks says that one person adds at most: the threshold, instead of one that is chosen.
-
+What whoever asks says is the threshold, instead of one that is chosen.
 Why all of epsilon is spent at that one threshold X, and no part of it on choosing a smaller tau and measuring what is
 cut off there: two Laplace releases, of the sum up to tau and of what is between tau and X (sensitivity X - tau), with
 shares a and 1 - a of epsilon have scales tau / (a epsilon) and (X - tau) / ((1 - a) epsilon), whose sum is at least
@@ -50,8 +47,8 @@ class ContributionBounds:
     Attributes:
       tables: by alias, of the tables whose rows are the join tuples.
       tuples_per_unit: Delta, by declared fan-outs; None where none follows.
-      unused: why what the policy says of tables in this question bounds nothing; None where it says nothing of them,
-        or all is well.
+      unused: why what the policy says of tables in this question bounds nothing; None where it says nothing, or is
+        used.
     """
 
     tables: Mapping[str, TablePolicy]
@@ -111,17 +108,7 @@ def contribution_bounds(
     asked: float | None,
     tuples_per_unit: int | None,
 ) -> ContributionBounds:
-    """What the policy says of the tables whose rows are the join tuples of a question.
-
-    Args:
-      bound: the question.
-      steps: which rows follow from which, by enforced keys.
-      policy: the custodian's.
-      owners: owner positions of a tuple.
-      sampled: is the answer that of a sample?
-      asked: what whoever asks says that nobody adds more than, which wins.
-      tuples_per_unit: Delta.
-    """
+    """What the policy says of the tables whose rows are the join tuples; what whoever asks says, `asked`, wins."""
     said = {
         entry.alias: table
         for entry in bound.tables
@@ -215,18 +202,14 @@ _NAME = "nobody_adds_more_than"
 
 
 def check_nobody_adds_more_than(most: float, released: Releases, sampling: SamplingPlan | None) -> None:
-    """Refuse a bound where it would not make the interval one for the truth.
-
-    Args:
-      most: X, in the unit of the answer.
-      released: what is measured.
-      sampling: how the rows are sampled, if they are.
-    Raises: InvalidSetting for what is not above 0, quantiles and extremes, quotients, counts beside sums, samples, a
-      bound that one row may exceed by its declared range, and one that no threshold reaches.
+    """Refuse a bound `most`, in the unit of the answer, where it would not make the interval one for the truth.
 
     A bound below what one row may add is refused because it is nearly always of another question: a session in which
     it was said of a count of visits asks for a sum of costs, whose answer would be cut to a thousandth and be said to
     cover the truth. Who knows better can say it in SQL, where it stands beside what it is of.
+
+    Raises: InvalidSetting for what is not above 0, quantiles and extremes, quotients, counts beside sums, samples, a
+      bound that one row may exceed by its declared range, and one that no threshold reaches.
     """
     if not (math.isfinite(most) and most > 0):
         raise InvalidSetting(f"{_NAME} is a number above 0")

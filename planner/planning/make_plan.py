@@ -1,10 +1,9 @@
 """A bound query to a Plan: who owns a tuple, what it weighs, which groups there are, what it costs.
 
-What is public without a number being released: groups that there may be, and how many rows some answers have.
-
-Filters of dashboards ask for the groups to fill their choices; before they fetch an answer tools count its rows. The
-groups are the domain that the same GROUP BY has beside a COUNT(*): declared values, public tables' keys, steps of a
-range; whether somebody is in a group it does not say.
+Without a number being released it is public which groups there may be, and how many rows some answers have. Filters
+of dashboards ask for the groups to fill their choices; before they fetch an answer tools count its rows. The groups
+are the domain that the same GROUP BY has beside a COUNT(*): declared values, public tables' keys, steps of a range;
+whether somebody is in a group it does not say.
 """
 
 from __future__ import annotations
@@ -69,10 +68,8 @@ _COUNTED_PUBLICLY = (
 
 
 def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
-    """The plan of a question without aggregates: no release, no charge.
+    """The plan of a question without aggregates: no release, no charge. One without group keys is a row of constants.
 
-    Args:
-      bound: as for `planner.planning.make_plan.make_plan`; one without group keys is a row of constants.
     Raises: RowsNotShown for keys that only private rows know; otherwise what `group_domains` raises.
     """
     assert not bound.aggregates, "the others are planned"
@@ -117,21 +114,18 @@ def make_plan(
     sampling_rate: float | None = None,
     nobody_adds_more_than: float | None = None,
 ) -> Plan:
-    """Decide everything about a query before any private row is read.
+    """Decide everything about a query before any private row is read. A few milliseconds for TPC-H Q5.
 
     Args:
-      bound: from `planner.binding.bind.bind` with the same schema and policy.
-      schema, policy: a policy that `planner.policy.validate.validate` accepts for the schema.
+      bound: from `planner.binding.bind.bind` with the same schema and policy, which `planner.policy.validate`
+        accepts.
       epsilon: the charge, from MIN_EPSILON to policy.max_epsilon; None: the policy's.
       delta: the most to charge, 0 or from MIN_DELTA to policy.delta; None: the policy's. It is charged where the
-        mechanism is one of approximate differential privacy, or a group key is found among private rows; otherwise
-        nothing is.
+        mechanism is one of approximate differential privacy, or a group key is found among private rows.
       mechanism: one of `privacy.registry.OFFERED`; None: the planner's choice.
       sampling_rate: q in [1e-6, 1], to answer from a sample of the join tuples; None and 1 read them all.
       nobody_adds_more_than: X > 0, as in `Plan`.
-    Returns: the plan.
     Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
-    Cost: a few milliseconds for TPC-H Q5.
     """
     try:
         said = nobody_adds_more_than

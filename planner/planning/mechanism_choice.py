@@ -1,8 +1,6 @@
 """Which mechanism releases, and which groups it may show: from public quantities only, so choosing costs nothing.
 
-Which mechanism releases, from public quantities only: so choosing costs nothing.
-
-Which groups an answer may show: found among private rows, or large enough for the custodian's rule.
+Groups are shown that are found among private rows, or large enough for the custodian's rule.
 """
 
 from __future__ import annotations
@@ -51,15 +49,12 @@ _COUNT_UNITS = (
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What the choice is made from. Public.
+    """What the choice is made from: the public facts of a question and its releases.
 
     Attributes:
-      question: what is asked.
-      releases: what is released for it.
       owners: owner positions of a join tuple.
       groups_per_unit: L0, or None when only the number of groups bounds it.
       tuples_per_unit: Delta, or None.
-      sampled: is the answer that of a sample?
       delta: what of the query's they may spend.
       jointly: is some quotient computed from the releases?
       bounded: does whoever asks say what one person adds at most (`Plan.nobody_adds_more_than`)?
@@ -269,14 +264,10 @@ def group_selection(
 ) -> GroupSelection | None:
     """The release that decides which groups are shown; None where all are.
 
-    Where keys are found and nothing bounds the groups of one unit, units vote. The policy's rule for groups per unit
-    has no part in finding them, since it leaves rows out.
+    Where keys are found and nothing bounds the groups of one unit (`determined` is None), units vote. The policy's
+    rule for groups per unit has no part in finding them, since it leaves rows out. Where all keys are public it
+    spends no delta.
 
-    Args:
-      domains: of the group keys.
-      determined: how many groups one unit reaches by functional dependency; None: any number.
-      epsilon, delta: what it may spend; of delta it spends nothing where all keys are public.
-      owners: owner positions of a join tuple.
     Raises: InvalidSetting for keys to be found without a delta; SensitivityUnbounded where several units share a row,
       and one may be in any number of groups that nobody else is in.
     """

@@ -50,12 +50,8 @@ _HINT = (
 
 @dataclass(frozen=True)
 class Persons:
-    """A question whose per-person tables are tables of a catalog.
-
-    Attributes:
-      query: with the rows of each (`BoundTable.rows`).
-      schema, policy: the catalog and the policy with them; the question's own where it has none.
-      sizes: of the joins that they are made from.
+    """A question whose per-person tables, with their rows, are tables of the catalog and the policy; and their joins'
+    sizes.
     """
 
     query: BoundQuery
@@ -73,13 +69,10 @@ class Persons:
 def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Persons:
     """Prove whose the rows of each per-person table are, and enter it into catalog and policy.
 
-    Args:
-      query: a bound question; one without such tables comes back as it is.
-      schema, policy: the catalog and the policy that it was bound with.
-    Returns: the question with them. Where fan-outs prove a count to be less than it was bound with, the question is
-      bound once more, so that sums of it and ranks over it know its range.
+    Where fan-outs prove a count to be less than it was bound with, the question is bound once more, so that sums of
+    it and ranks over it know its range. A question without such tables comes back as it is.
+
     Raises: UnsupportedSQL where rows may be several people's; what planning a join raises.
-    Cost: per table that of finding the owners of its join; twice that, and the binding, where it is bound again.
     """
     entries = [*query.tables, *(entry for one in query.semi_joins for entry in one.tables)]
     if all(entry.person is None for entry in entries):

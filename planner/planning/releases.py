@@ -1,9 +1,4 @@
-"""Aggregates to releases: weights, their bounds, ranks, and how the outputs add them up.
-
-Quantiles and extremes: how many people lie beyond an extreme, and what is said of them.
-
-Aggregates to releases: weights, their bounds, and how the outputs add them up.
-"""
+"""Aggregates to releases: weights, their bounds, ranks, and how the outputs add them up."""
 
 from __future__ import annotations
 
@@ -32,10 +27,8 @@ def told_beyond(
 ) -> tuple[Release, ...]:
     """The releases, of which each extreme says how many units lie beyond it, where the question does not.
 
-    Args:
-      domains: of the group keys; of one that is counted only when it is read, `_GROUPS` are taken for granted.
-      owners: owner positions of a join tuple.
-      groups_per_unit: L0, or None when only the number of groups bounds it.
+    Of a domain that is counted only when it is read, `_GROUPS` are taken for granted; `owners` are positions of a
+    tuple.
     """
     times = 1
     if domains and groups_per_unit != 1:
@@ -53,11 +46,7 @@ def _told(release: Release, times: int) -> Release:
 
 
 def beyond_notes(releases: Sequence[Release], owners: int) -> Iterator[str]:
-    """Of every extreme, how many people lie beyond it.
-
-    Args:
-      owners: owner positions of a join tuple: of rows with several the people who own all of them are counted.
-    """
+    """Of every extreme, how many people lie beyond it; of rows with several owners, who own all of them."""
     for release in releases:
         if release.ranked is None or release.ranked.rank.quantile is not None:
             continue
@@ -76,13 +65,11 @@ def beyond_notes(releases: Sequence[Release], owners: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Weight:
-    """One quantity to release.
+    """One quantity to release; what its fields share with `Release` is as there.
 
     Attributes:
-      less: what is taken off `sql`, where rows add with either sign.
       of: its aggregate's place, where it is measured around means.
       deviates: is it what the centre of an average leaves?
-      column: as of `Release`.
     """
 
     label: str
@@ -108,10 +95,9 @@ class _Weight:
 
 @dataclass(frozen=True)
 class Releases:
-    """What is released, and how each aggregate follows.
+    """What is released, each once, and how each aggregate follows.
 
     Attributes:
-      releases: each once.
       values: per aggregate of the BoundQuery, over `releases`; then those of `centres`.
       share: of epsilon, of what is released beside them.
       jointly: is some quotient computed from them (`BoundAggregate.moment`)?
@@ -158,7 +144,6 @@ def releases(
 
     Args:
       distinct: does every owner of a tuple determine these columns, and to one value?
-      tables: those of the join, by alias.
       owned: is each value of this SQL one unit's?
       beside: how many shares of the budget are kept for other releases.
       signed: is a sum over both signs one release, rather than one of each sign?

@@ -1,7 +1,5 @@
 """Which join tuples are read for a sample, and why that is a sample of the join, made or not.
 
-Which join tuples are read when an analyst asks for a sample, and why that is a sample of the join.
-
 Sampling happens where each join tuple is drawn on its own, with a fresh secret that no statement can name:
 
 * in PostgreSQL by TABLESAMPLE BERNOULLI, whose 32-bit seed is drawn anew for each scan;
@@ -21,14 +19,9 @@ Two other ways were weighed and are not taken. `random() < q` over the join is r
 hash of row identifiers with a secret seed is parallel, but hashint8extended is no cryptographic function: tuples
 that share a row have related hashes, so that neither independence nor amplification could be claimed.
 
-Can the proxy sample a join that nobody makes? Where it is acyclic: its parts are read, and its tuples numbered.
-
 A part is a table of FROM with the parents that only say who owns its rows, and with every condition that reads
 nothing else. Parts meet in equal columns of whole numbers; they are acyclic where the parts that share a class of
-equal columns hang together in one tree, for every class (the running intersection property). Then
-`privacy.sampling.join_tree` numbers the tuples and finds the rows of any of them. What compares columns of two parts
-is asked of the tuples that were drawn: a Bernoulli sample of more tuples, of which those stay that pass, is one of
-those that pass.
+equal columns hang together in one tree, for every class (the running intersection property).
 """
 
 from __future__ import annotations
@@ -62,15 +55,9 @@ _AMPLIFIES = f"{_CHARGE}, and where fan-outs bound a person's tuples, amplificat
 def sampling_plan(
     query: BoundQuery, join_steps: JoinSteps, releases: Sequence[Release], sampling_rate: float | None
 ) -> SamplingPlan | None:
-    """Choose a strategy by proof.
+    """Choose a strategy by proof; None reads everything, as a rate of 1 does.
 
-    Args:
-      query: what was asked; its entries may carry the analyst's own TABLESAMPLE.
-      join_steps: how its rows follow from one another.
-      releases: what is released.
-      sampling_rate: q in [1e-6, 1], or None; 1 reads everything.
-    Returns: the strategy, None to read everything.
-    Raises: InvalidSetting for a rate out of range or given twice; UnsupportedSQL for what cannot be sampled.
+    Raises: InvalidSetting for a rate out of [1e-6, 1] or given twice; UnsupportedSQL for what cannot be sampled.
     """
     written = [entry for entry in query.tables if entry.sample is not None]
     rate = _rate(written, sampling_rate)
@@ -93,14 +80,10 @@ def sampling_plan(
 
 
 def along_a_tree(plan: Plan, tree: SampledTree | None) -> Plan:
-    """The plan with its sample drawn along a join tree, where it would be drawn among all tuples otherwise.
+    """The finished plan with its sample drawn along a join tree, if there is one, instead of among all tuples.
 
     A linear join of one owner is left to the database, which adds up person by person and lets few rows leave; any
     other has about as many distinct tuples as tuples, all of which the database would make and the proxy would read.
-
-    Args:
-      plan: finished.
-      tree: of its join, if there is one.
     """
     sampling = plan.sampling
     if tree is None or sampling is None or sampling.alias is not None:
@@ -182,16 +165,11 @@ _COMPARISONS: dict[type[exp.Expr], Comparison] = {
 
 
 def sampled_tree(query: BoundQuery, found: Provenance, plan: Plan, policy: Policy) -> SampledTree | None:
-    """The parts of the join of a plan, and how they meet.
+    """The parts of the join of a finished plan, and how they meet; cubic in the tables.
 
-    Args:
-      query, found: what the plan was made from.
-      plan: finished but for this.
-      policy: whose discovered keys are conditions of the join.
     Returns: None where the join is no tree of parts: it is cyclic or has one table; tables meet in columns that hold
       no whole numbers, or in other ways than by equal columns; an owner, a key or a weight is computed from several
       tables; a LEFT JOIN, a semi-join or a per-person table is among them; or the analyst samples a table.
-    Cost: cubic in the tables, of which there are few.
     """
     plain = all(entry.outer is None and entry.sample is None and entry.rows is None for entry in query.tables)
     if not plain or query.semi_joins or len(query.tables) < 2:

@@ -40,7 +40,8 @@ WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
     owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))
     which: str | exp.Expr = "i"
     if n_weights == 1:
-        load, source, which = _column("w0"), _table(LOADS), named_sql(_number(0), "i")
+        which, load = named_sql(_number(0), "i"), _column("w0")
+        source: exp.Expr = _table(LOADS)
     else:  # every unit's row once for each of its weights
         one_of = named_sql(_which([f"w{place}" for place in range(n_weights)]), LOAD)
         each = _select([*keys, "i", one_of], LOADS, owned, joined=_by_sum(n_weights))

@@ -1,11 +1,7 @@
 """Which columns of a join tuple are fixed or equal: conditions that compare exactly, and their closure under keys.
 
-Which conditions fix a column to one value, and which equate two columns: those that compare exactly.
-
 An equality of two kinds compares what one of them becomes, which many values may share: beside a double precision
 PostgreSQL makes doubles of whole numbers and numerics, and near 2^62 a thousand bigints are one double.
-
-Which columns of a join tuple are equal: the closure of join equalities and unique keys.
 """
 
 from __future__ import annotations

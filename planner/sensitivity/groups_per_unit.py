@@ -1,10 +1,8 @@
 """L0: how many groups and counted values one privacy unit can reach (privacy.md section 5).
 
-L0: how many groups one privacy unit can reach, by functional dependency or by rule (privacy.md section 5).
-
-L0 per privacy-unit relation: which group keys follow from a unit, which reaches no groups but those with them.
-
-Which counted values are one unit's each: COUNT(DISTINCT x) where x determines the owner of its tuple.
+By functional dependency or by rule, of all units, or per privacy-unit relation: which group keys follow from a unit,
+which reaches no groups but those with them. COUNT(DISTINCT x) counts values that are one unit's each where x
+determines the owner of its tuple.
 """
 
 from __future__ import annotations
@@ -30,18 +28,13 @@ def groups_per_unit(
     keys: Sequence[ColumnRef],
     equalities: Equalities,
 ) -> int | None:
-    """L0 by functional dependency: the most groups that the tuples of one unit can fall into.
+    """L0 by functional dependency: the most groups that the tuples of one unit can fall into; None: it does not
+    follow.
 
     Each owner position that determines every group key is a function from the unit to one group. A unit
     that stands in several positions reaches one group per different function: for two customers a, b with
     a.birth = b.nation, grouped by it, the unit reaches birth(u) and nation(u). Two functions are the same
-    when they are the same expression over the same tables.
-
-    Args:
-      owners: the distinct owner positions.
-      keys: the group keys.
-      equalities: closed.
-    Returns: the bound, or None when some owner does not determine some key.
+    when they are the same expression over the same tables. `equalities` are closed.
     """
     classes = [equalities.find(key) for key in keys]
     functions: dict[str, set[tuple[str, ...]]] = {}
@@ -56,12 +49,7 @@ def groups_per_unit(
 
 @dataclass(frozen=True)
 class GroupsPerUnit:
-    """How many groups one unit reaches.
-
-    Attributes:
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      rule: the most groups that its tuples are counted in, where that is what bounds it; otherwise None.
-    """
+    """L0, or None when only the number of groups bounds it; `rule`: the policy's, where that is what bounds it."""
 
     groups_per_unit: int | None
     rule: int | None = None
@@ -70,17 +58,12 @@ class GroupsPerUnit:
 def limited_groups_per_unit(
     determined: int | None, owners: Sequence[OwnerPosition], domains: Sequence[GroupDomain], policy: Policy
 ) -> GroupsPerUnit:
-    """L0 by functional dependency, or by the policy's rule where that is less.
+    """L0 by functional dependency, `determined`, or by the policy's rule where that is less.
 
     The rule leaves out a unit's tuples in all but so many groups, which is possible where each tuple has one owner:
     with two, what is left of one unit would depend on the others. Where there are no
     more groups than that it leaves nothing out. Of a domain that a statement enumerates, the number is known, and
     judged, only when it is read.
-
-    Args:
-      determined: L0 by functional dependency.
-      owners: the distinct owner positions.
-      domains: of the group keys.
     """
     declared = {policy.groups_per_unit.get(owner.relation) for owner in owners}
     if len(owners) != 1 or None in declared:
@@ -102,10 +85,8 @@ def determined_terms(
     wanted: Sequence[ColumnRef],
     equalities: Equalities,
 ) -> dict[ColumnRef, str]:
-    """For the classes that the unit's key determines, the expressions that compute them from the key `u0`, `u1`, ...
-
-    Args:
-      wanted: the classes asked for; others may be left out.
+    """For the wanted classes that the unit's key determines, the expressions that compute them from it, `u0`, `u1`,
+    ...
     """
     terms = {root: f"= {value}" for root, value in equalities.constants.items()}
     terms |= {equalities.find(column): f"u{index}" for index, column in enumerate(start)}
@@ -156,10 +137,6 @@ def groups_per_kind(
     fall into groups that share them: of a public list of groups, no more than the most that share values of these
     keys. Over several positions the numbers add up; positions that are the same function count once.
 
-    Args:
-      owners: the distinct owner positions.
-      keys: per group key, the columns that it is computed from.
-      equalities: closed.
     Returns: one per relation that owns; nothing where no relation determines any key, so that every unit may reach
       every group.
     """
@@ -193,20 +170,13 @@ def is_owned(
     equalities: Equalities,
     query: BoundQuery,
 ) -> bool:
-    """Is each value found in tuples of one unit alone, by functional dependency?
+    """Is each value, canonical SQL of what is counted, found in tuples of one unit alone, by functional dependency?
 
     The value is a column from which unique keys find the key of the owner: an order's number, its customer; a line's
-    order number, the customer of that order. Computed values, and several together, are not followed.
+    order number, the customer of that order. Computed values, and several together, are not followed. Linear.
 
     Only accuracy rests on it. What a unit then adds at tau is min(tau, its own number of values), a function of its
     own rows, whoever else has the same values: where a declared key is false they are counted once per unit.
-
-    Args:
-      value: the canonical SQL of what is counted.
-      owners: the distinct owner positions.
-      equalities: closed.
-      query: for the types of its columns.
-    Cost: linear in columns and keys.
     """
     column = value.this if isinstance(value, exp.Cast) else value
     if len(owners) != 1 or owners[0].orphan_of or not isinstance(column, exp.Column):

@@ -1,7 +1,5 @@
 """How large a join can become, from schema and policy alone, and the refusal of one that may become too large.
 
-How large a join can become, from schema and policy alone: its public size class, and a bound on its tuples.
-
 Whether a join explodes for one person is what its duration and its failure tell. So it is decided here, before
 anything is read, by which structure a join may explode:
 
@@ -13,8 +11,6 @@ anything is read, by which structure a join may explode:
 
 A condition that compares with a constant ties nothing: `a.id = 1 AND a.hiv` beside a second table decides between no
 tuple and all of its rows.
-
-The public size of a whole question's join, and the refusal of one that may become larger than a policy allows.
 """
 
 from __future__ import annotations
@@ -54,10 +50,8 @@ class _Found:
 def join_size(
     query: BoundQuery, found: Provenance, join_steps: JoinSteps, schema: Schema, policy: Policy
 ) -> JoinSize:
-    """Classify a join and bound its tuples.
+    """Classify a join, completions included, and bound its tuples.
 
-    Args:
-      query, found, join_steps: the bound query with its provenance, completions included.
     Cost: a search over the steps for each pair of entries, of which there are `planner.limits.MAX_TABLES` at most.
     """
     return _JoinSize(query, found, join_steps, schema, policy).result
@@ -228,11 +222,6 @@ def whole_size(
 
     A database finds no more matches than that join has, so it takes no longer for any person than the class says;
     what the tuples number is the question's own.
-
-    Args:
-      bound, found, connected: the question, its provenance and the steps of its join.
-      schema, policy: the catalog, and what the custodian declares.
-    Raises: as `planner.sensitivity.provenance.provenance`.
     """
     size = join_size(bound, found, connected, schema, policy)
     if not bound.semi_joins and not any(entry.optional for entry in bound.tables):
@@ -247,14 +236,7 @@ def whole_size(
 
 
 def check_join_size(size: JoinSize, bound: BoundQuery, schema: Schema, policy: Policy) -> None:
-    """Refuse a join that may become larger than the policy allows.
-
-    Args:
-      size: of the join.
-      bound: the question, for the places of its tables.
-      schema, policy: the catalog, and the policy that limits joins.
-    Raises: UnsupportedSQL.
-    """
+    """Refuse a join that may become larger than the policy allows. Raises: UnsupportedSQL."""
     settings = policy.side_channels
     if size.apart is not None and not settings.unbounded_joins:
         refusal = _apart(*size.apart, schema, policy)

@@ -1,6 +1,6 @@
 """How the rows of a join tuple are found from one another: by enforced keys, and by declared fan-outs.
 
-Are two join tuples never alike in their owners and group keys? Then there is nothing to merge.
+So it is known whether two join tuples are never alike in their owners and group keys: then there is nothing to merge.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Joins that could separate a row from its owner: optional rows, partial keys, rows of nobody.
 
-Private rows that a question has optionally, or asks for by EXISTS and IN: they must be its owners' own.
-
-Notation: p is a tuple of the rows that must be there, U(p) its owners. Beside it stand the rows that a LEFT JOIN may
-find, or that a semi-join asks for. The condition that is checked here, from keys and equal columns alone:
+Private rows that a question has optionally, or asks for by EXISTS and IN, must be its owners' own. Notation: p is a
+tuple of the rows that must be there, U(p) its owners. Beside it stand the rows that a LEFT JOIN may find, or that a
+semi-join asks for. The condition that is checked here, from keys and equal columns alone:
 
     (own)  whenever rows r pass the conditions of the LEFT JOIN or the subquery beside p, all owners of r are in U(p).
 
@@ -16,11 +15,9 @@ outcome, and NOT EXISTS and NOT IN have, too. Hence T = T' + D, and v owns every
 (own) uses equalities only where they hold: those of WHERE over rows that must be there, of the ON clause or subquery
 itself, and of the ON clauses of optional rows that it equates a column with, which are there when r is.
 
-LEFT JOINs to the owners of rows: the inner join wherever a row without its owner is in no answer.
-
-Joins on a part of a composite key: sound, but each row meets rows of several owners, which is hardly meant.
-
-Rows whose owning references are all NULL belong to nobody, and no answer counts them: say so, or refuse.
+A LEFT JOIN to the owners of rows is the inner join wherever a row without its owner is in no answer. A join on a part
+of a composite key is sound, but each row meets rows of several owners, which is hardly meant. Rows whose owning
+references are all NULL belong to nobody, and no answer counts them: say so, or refuse.
 """
 
 from __future__ import annotations
@@ -120,12 +117,11 @@ class _OwnRows:
         rows: Sequence[BoundTable],
         conditions: Sequence[exp.Expr] = (),
     ) -> str | None:
-        """Why (own) is not proved of some rows; None where it is.
+        """Why (own) is not proved of the private entries `rows`; None where it is.
 
         Args:
           base, found: what must be there, and its provenance; None where it is nobody's.
           beside: all rows that are there when `rows` are, theirs included.
-          rows: the private entries that are asked about.
           conditions: of the subquery; those of ON clauses are `beside`'s own.
         """
         graph = ownership(self.schema, self.policy)
@@ -176,12 +172,7 @@ def check_owner_joins(query: BoundQuery, found: Provenance) -> None:
 
     A tuple with one owner position has no owner where the key to it is NULL, and is in no answer. With another
     position it is that owner's: `edge LEFT JOIN node ON edge.src = node.id` keeps the edges of dst alone, which the
-    inner join leaves out.
-
-    Args:
-      query: its LEFT JOINs to owners are entered as inner joins.
-      found: the owner positions.
-    Raises: UnsupportedSQL.
+    inner join leaves out. LEFT JOINs to owners are entered as inner joins. Raises: UnsupportedSQL.
     """
     for join in query.owner_joins:
         if len(found.owners) > 1:
@@ -195,11 +186,6 @@ def partial_joins(query: BoundQuery, equalities: Equalities, policy: Policy) -> 
     """One sentence for each foreign key of several columns of which a query equates some and not all.
 
     A row that meets its whole parent elsewhere in FROM is left alone: the other join is meant.
-
-    Args:
-      query: bound.
-      equalities: of `planner.sensitivity.provenance`, closed.
-      policy: which tables have owners.
     """
     return tuple(dict.fromkeys(_found(query, equalities, policy)))
 
@@ -238,9 +224,7 @@ def _sentence(entry: BoundTable, key: ForeignKey, parent: BoundTable, parts: lis
 def rows_of_nobody(query: BoundQuery, found: Provenance) -> tuple[str, ...]:
     """One sentence where tuples of the question may belong to nobody; nothing where each has an owner.
 
-    Args:
-      query: bound.
-      found: its owners; a row that is a unit where it references nobody always has one.
+    A row that is a unit where it references nobody always has one.
     Raises: UnsupportedSQL where the conditions keep such tuples alone, whose number no answer can say.
     """
     equalities = found.equalities

@@ -26,13 +26,10 @@ from planner.sql.trees import ColumnRef, bound_column, cast_sql, column_ref, col
 
 @dataclass(frozen=True)
 class OwnerPosition:
-    """Where a join tuple holds the key of a privacy unit.
+    """Where a join tuple holds the key of a privacy unit, in the order of the policy.
 
-    Attributes:
-      relation: the privacy-unit relation.
-      columns: of the unit's key, in the order of the policy.
-      orphan_of: the unit is a row that nobody else owns: it owns the tuple only if in each of these groups, the
-        columns of an owning foreign key, one is NULL. Empty for other units.
+    `orphan_of`: the unit is a row that nobody else owns: it owns the tuple only if in each of these groups, the
+    columns of an owning foreign key, one is NULL. Empty for other units.
     """
 
     relation: str
@@ -42,13 +39,10 @@ class OwnerPosition:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Who owns a tuple.
+    """Who owns a tuple: distinct positions in the order of FROM, the parents to join for them, equalities that are
+    closed.
 
-    Attributes:
-      owners: distinct positions, in the order of FROM.
-      completions: the parents to join for them.
-      ends: foreign keys that the policy follows no further: a row that still references something is left out.
-      equalities: closed, completions included.
+    `ends`: foreign keys that the policy follows no further: a row that still references something is left out.
     """
 
     owners: tuple[OwnerPosition, ...]
@@ -58,15 +52,12 @@ class Provenance:
 
 
 def provenance(query: BoundQuery, schema: Schema, policy: Policy, taken: Collection[str] = ()) -> Provenance:
-    """Find the owners of every base row.
+    """Find the owners of every base row of a join. Linear in base rows times ownership paths.
 
-    Args:
-      query: a join.
-      schema, policy: whose foreign keys lead to owners.
-      taken: aliases of rows that are not in it and will stand beside it; no completion gets one of them.
+    `taken`: aliases of rows that are not in it and will stand beside it; no completion gets one of them.
+
     Raises: UnsupportedSQL when every table is public, and where a public view reads rows that people own;
       SensitivityUnbounded when a private table has no owner.
-    Cost: linear in base rows times ownership paths.
     """
     graph = ownership(schema, policy)
     if graph.cycles():
@@ -107,12 +98,11 @@ def _with_owners(query: BoundQuery, policy: Policy) -> list[BoundTable]:
 def owners_beside(
     query: BoundQuery, found: Provenance, more: Sequence[BoundTable], schema: Schema, policy: Policy
 ) -> Provenance:
-    """The owners of further rows that stand beside a tuple, wherever the query's conditions hold.
+    """The owners of further private rows that stand beside a tuple, wherever the query's conditions hold.
 
     Args:
       query: the tuple's own tables and the further ones, all of which are there, with the conditions of both.
       found: the provenance of the tuple alone; the parents that it adds stand beside the rows, too.
-      more: the further private entries.
     Returns: the positions of their owners; completions are those that only they need.
     """
     equalities = join_equalities(query)
@@ -365,14 +355,8 @@ def _together(parts: list[exp.Cast]) -> exp.Expr:
 
 @dataclass(frozen=True)
 class Completion:
-    """A parent to join.
-
-    Attributes:
-      alias: its new name.
-      table: what it is.
-      child: alias of the row that references it.
-      key: the foreign key.
-      nullable: the columns of `key.columns` that may be NULL in the child.
+    """A parent to join under a new alias, the row `child` that references it, and the columns of `key` that may be
+    NULL.
     """
 
     alias: str

@@ -1,8 +1,6 @@
 """Delta: how many join tuples can belong to one privacy unit, from keys, declared fan-outs and self-joins.
 
-Which entries of a self-join can change places, and how often a condition like a.x < b.x divides its tuples.
-
-Delta: how many join tuples can belong to one privacy unit, from keys and declared fan-outs.
+Where entries of a self-join can change places, a condition like a.x < b.x divides its tuples.
 """
 
 from __future__ import annotations
@@ -34,17 +32,14 @@ _MAX_GROUP = 720
 
 
 class Symmetry:
-    """The symmetries of a join that its strict comparisons break.
+    """The symmetries of a join, a group with the identity, that its strict comparisons break.
 
     Let T be the join tuples, and let every permutation of a group G map the equal columns of the join to equal
     columns, so that permuting the entries of a tuple gives a tuple that passes the same equalities. If no tuple
     passes the strict comparisons together with any of its own images, then the images of T are |G| disjoint sets.
     A unit has the same number of tuples in each, since the owners are a set; so it has in T a |G|-th of what
-    the equalities allow. `e1.src = e2.src AND e1.dst < e2.dst` counts each pair of edges once: |G| = 2.
-
-    Attributes:
-      group: G, with the identity.
-    Cost: at most 720 permutations are looked at; where there are more, the group is trivial, which is sound.
+    the equalities allow. `e1.src = e2.src AND e1.dst < e2.dst` counts each pair of edges once: |G| = 2. At most 720
+    permutations are looked at; where there are more, the group is trivial, which is sound.
     """
 
     def __init__(self, query: BoundQuery, equalities: Equalities, colour: Callable[[ColumnRef], object]) -> None:
@@ -185,7 +180,7 @@ _MAX_STATES = 2000
 def tuples_per_unit(
     query: BoundQuery, found: Provenance, join_steps: JoinSteps, schema: Schema, policy: Policy
 ) -> int | None:
-    """Delta, a public bound on the join tuples that one privacy unit owns, before compaction.
+    """Delta, a public bound on the join tuples that one privacy unit owns, before compaction (privacy.md section 3).
 
     A unit may stand in every owner position, so the positions of its relation are added up. In one position its
     key is fixed, and the other rows are found step by step: each by a key (one row) or a fan-out (so many rows), in
@@ -195,14 +190,8 @@ def tuples_per_unit(
     A fan-out is a promise of the custodian. If it is false the bound is, and what was spent is the loss without
     amplification.
 
-    Args:
-      query: the bound query.
-      found: its owner positions, and the columns that are equal in every tuple.
-      join_steps: which rows of a tuple are found from which, by keys and declared fan-outs.
-      schema, policy: the keys, and the promises of the custodian.
     Returns: the bound, at least 1; None when some row is reached neither by a key nor by a declared fan-out.
     Cost: one shortest-path search over sets of rows per owner position, at most 2,000 states each.
-    Source: privacy.md section 3.
     """
     symmetry = Symmetry(
         query, found.equalities, lambda column: join_steps.constants.get(found.equalities.find(column))
