@@ -11,10 +11,10 @@ from typing import Literal, get_args
 
 from sqlglot import exp
 
-from planner.released_expression import ReleasedExpression, SortKey
+from planner.released_expression import Output, ReleasedExpression, SortKey
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell
-from planner.sql.sql_types import ResultType, SqlType
+from planner.sql.sql_types import ResultType
 from planner.sql.trees import ColumnRef
 from privacy.ladder import Ladder, one_threshold, useful_ladder
 from privacy.registry import MECHANISMS, KeyMechanism, MechanismName, counts_values
@@ -241,20 +241,6 @@ class KindReach:
 
     relation: str
     determines: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True)
-class Output:
-    """One column of the answer. One of type int8 that is not a group key is rounded to a whole number.
-
-    `expression` is how it follows from released values and group keys: COUNT is one ReleasedValue; a SUM that crosses
-    zero is positive part - negative part; AVG is sum / count. `enum`: the type of a group key that shows labels.
-    """
-
-    name: str
-    type: ResultType
-    expression: ReleasedExpression
-    enum: SqlType | None = None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from planner.sql.sql_types import ResultType, SqlType
+
 Constant = str | int | float | bool | None
 
 Operator = Literal[
@@ -70,6 +72,20 @@ class SortKey:
     expression: ReleasedExpression
     descending: bool = False
     nulls_first: bool = False
+
+
+@dataclass(frozen=True)
+class Output:
+    """One column of the answer. One of type int8 that is not a group key is rounded to a whole number.
+
+    `expression` is how it follows from released values and group keys: COUNT is one ReleasedValue; a SUM that crosses
+    zero is positive part - negative part; AVG is sum / count. `enum`: the type of a group key that shows labels.
+    """
+
+    name: str
+    type: ResultType
+    expression: ReleasedExpression
+    enum: SqlType | None = None
 
 
 def is_never_true(condition: ReleasedExpression) -> bool:

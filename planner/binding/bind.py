@@ -22,7 +22,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from planner.binding.aggregates import Aggregates
-from planner.binding.bound_query import BoundOutput, BoundQuery
+from planner.binding.bound_query import BoundQuery
 from planner.binding.conditions import normal_form
 from planner.binding.from_clause import Flattened, bind_from, check_beside_public, check_connected, groups_persons
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
@@ -35,7 +35,7 @@ from planner.errors import NoRowAsked, RowsNotShown, StatementTooComplex, Unsupp
 from planner.expressions.predicates import unknown
 from planner.limits import MAX_OUTPUTS
 from planner.policy.policy import Policy, TablePolicy
-from planner.released_expression import KeyValue
+from planner.released_expression import KeyValue, Output
 from planner.schema import Schema
 from planner.sql.trees import children, copied, fold, holds, position_of
 from planner.sql.zones import UTC
@@ -287,7 +287,7 @@ class _Answer(ReleasedClauses):
     def _bind(self, node: exp.Expr) -> Released:
         return self._binder.bind(self._scope.bind(node))
 
-    def _check_distinct(self, outputs: list[BoundOutput]) -> None:
+    def _check_distinct(self, outputs: list[Output]) -> None:
         """SELECT DISTINCT over groups changes nothing when every key is shown, or when there is one row."""
         clause = self._select.args.get("distinct")
         if clause is None:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from planner.expressions.intervals import Bounds
 from planner.policy.policy import ColumnPolicy, TablePolicy
-from planner.released_expression import ReleasedExpression, SortKey
+from planner.released_expression import Output, ReleasedExpression, SortKey
 from planner.schema import Column, Table
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell, result_type
@@ -174,16 +174,6 @@ class BoundAggregate:
 
 
 @dataclass(frozen=True)
-class BoundOutput:
-    """One column of the select list; its ReleasedValues are indices into BoundQuery.aggregates; `enum`: of labels."""
-
-    name: str
-    type: ResultType
-    expression: ReleasedExpression
-    enum: SqlType | None = None
-
-
-@dataclass(frozen=True)
 class BoundQuery:
     """A select-project-join with aggregates, in normal form.
 
@@ -204,7 +194,7 @@ class BoundQuery:
     predicates: tuple[exp.Expr, ...]
     keys: tuple[BoundKey, ...]
     aggregates: tuple[BoundAggregate, ...]
-    outputs: tuple[BoundOutput, ...]
+    outputs: tuple[Output, ...]
     having: ReleasedExpression | None = None
     order: tuple[SortKey, ...] = ()
     limit: int | None = None

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from planner.binding.bound_query import BoundOutput, BoundQuery
+from planner.binding.bound_query import BoundQuery
 from planner.binding.group_keys import distinct_as_groups, position_in
 from planner.binding.limit_offset import output_name, row_count
 from planner.binding.released_select import Released, ReleasedArithmetic, ReleasedClauses
 from planner.errors import StatementTooComplex, UnknownColumn, UnsupportedSQL, did_you_mean
 from planner.limits import MAX_OUTPUTS
-from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, RowCount, is_never_true
+from planner.released_expression import Apply, Given, KeyValue, Output, ReleasedExpression, RowCount, is_never_true
 from planner.sql.sql_types import ResultType
 from planner.sql.trees import fold, holds, position_of
 
@@ -34,7 +34,7 @@ class AnswerColumns(ReleasedArithmetic):
     def __init__(
         self,
         name: str | None,
-        outputs: tuple[BoundOutput, ...],
+        outputs: tuple[Output, ...],
         groups: frozenset[ReleasedExpression] | None = None,
     ) -> None:
         self._name = name
@@ -235,12 +235,12 @@ class OuterSelect(ReleasedClauses):
                 predicates=self._inner.predicates,
                 keys=(),
                 aggregates=(),
-                outputs=(BoundOutput(name, "int8", Given(known or 0)),),
+                outputs=(Output(name, "int8", Given(known or 0)),),
                 limit=0 if cut else None,
             )
         return replace(
             self._inner,
-            outputs=(BoundOutput(name, "int8", RowCount()),),
+            outputs=(Output(name, "int8", RowCount()),),
             having=Apply("and", conditions) if len(conditions) > 1 else next(iter(conditions), None),
         )
 
@@ -286,7 +286,7 @@ class OuterSelect(ReleasedClauses):
     def _bind(self, node: exp.Expr) -> Released:
         return self._binder.bind(node)
 
-    def _outputs(self, item: exp.Expr) -> list[BoundOutput]:
+    def _outputs(self, item: exp.Expr) -> list[Output]:
         if isinstance(item, exp.Star) and not self._grouped:
             return list(self._inner.outputs)
         if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) and not self._grouped:

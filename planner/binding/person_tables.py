@@ -36,7 +36,7 @@ from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
 from planner.schema import Column, Table
 from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import bound_column, cast_sql, column_ref, copied, nodes, position_of
+from planner.sql.trees import bound_column, cast_sql, column_ref, copied, nodes, position_of, rebuilt
 
 MOST_ROWS = 1 << 19
 """A count per person is clamped to it where it is added up: a person's further rows count no more.
@@ -162,16 +162,7 @@ class PersonRows:
             hint = "put it into GROUP BY, or inside an aggregate"
             message = f"the column {node.name!r} is neither a group key nor inside an aggregate"
             raise UnsupportedSQL(message, hint=hint, position=position_of(node))
-        arguments: dict[str, object] = {}
-        for name, value in node.args.items():
-            if isinstance(value, list):
-                arguments[name] = [self._read(one, alias) if isinstance(one, exp.Expr) else one for one in value]
-            else:
-                arguments[name] = self._read(value, alias) if isinstance(value, exp.Expr) else value
-        read = type(node)(**arguments)
-        if node.meta:
-            read.meta.update(node.meta)
-        return read
+        return rebuilt(node, lambda part: self._read(part, alias))
 
     def _column(self, alias: str, index: int) -> exp.Column:
         column = bound_column(alias, self._columns[index].column.name)

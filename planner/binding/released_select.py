@@ -10,7 +10,7 @@ from datetime import date, datetime
 from sqlglot import exp
 
 from planner.binding.aggregates import Aggregates
-from planner.binding.bound_query import BoundOutput, BoundQuery
+from planner.binding.bound_query import BoundQuery
 from planner.binding.group_keys import GroupKeys, constant_place
 from planner.binding.limit_offset import output_name
 from planner.errors import UnknownColumn, UnreadableValue, UnsupportedSQL
@@ -20,6 +20,7 @@ from planner.released_expression import (
     Given,
     KeyValue,
     Operator,
+    Output,
     ReleasedExpression,
     ReleasedValue,
     SortKey,
@@ -358,10 +359,10 @@ class ReleasedClauses(ABC):
     def _bind(self, node: exp.Expr) -> Released:
         """An expression over what the SELECT sees."""
 
-    def output(self, item: exp.Expr) -> BoundOutput:
+    def output(self, item: exp.Expr) -> Output:
         """An item of the select list."""
         released = self._bind(item.unalias())
-        return BoundOutput(output_name(item), released.type or "text", released.expression, released.enum)
+        return Output(output_name(item), released.type or "text", released.expression, released.enum)
 
     def condition(self, part: str, words: str, over: ReleasedArithmetic | None = None) -> ReleasedExpression | None:
         """What WHERE or HAVING (`part`) keeps of what `over` binds. `words` names it in errors.
@@ -389,12 +390,12 @@ class ReleasedClauses(ABC):
         there = [column for column in columns_of(clause) if position_of(column) == position]
         return any(isinstance(column.this, exp.Identifier) and fold(column.this) in names for column in there)
 
-    def order(self, outputs: Sequence[BoundOutput]) -> tuple[SortKey, ...]:
+    def order(self, outputs: Sequence[Output]) -> tuple[SortKey, ...]:
         """The keys of ORDER BY. Raises: UnsupportedSQL, InvalidSyntax."""
         clause = self._select.args.get("order")
         return tuple(self._sort_key(item, outputs) for item in clause.expressions) if clause is not None else ()
 
-    def _sort_key(self, item: exp.Ordered, outputs: Sequence[BoundOutput]) -> SortKey:
+    def _sort_key(self, item: exp.Ordered, outputs: Sequence[Output]) -> SortKey:
         """A position or an alias of the select list, as in PostgreSQL before any column; or an expression."""
         node = item.this.unnest()
         value = None

@@ -28,7 +28,7 @@ from planner.policy.policy import ColumnPolicy, Policy, TablePolicy
 from planner.policy.table_lookup import TableReference, find_table, no_such_table
 from planner.schema import ForeignKey, Schema, Table
 from planner.sql.sql_types import SqlType
-from planner.sql.trees import LEAVES, bound_column, column_ref, copied, fold, nodes, position_of
+from planner.sql.trees import LEAVES, bound_column, column_ref, copied, fold, nodes, position_of, rebuilt
 from planner.sql.zones import UTC
 
 _MAX_DERIVED_NODES = 4096
@@ -425,16 +425,7 @@ class Scope:
             return self._counted_rows(node)
         if type(node) in LEAVES:
             return node
-        arguments: dict[str, object] = {}
-        for name, value in node.args.items():
-            if isinstance(value, list):
-                arguments[name] = [self._bind(part, among) if isinstance(part, exp.Expr) else part for part in value]
-            else:
-                arguments[name] = self._bind(value, among) if isinstance(value, exp.Expr) else value
-        bound = type(node)(**arguments)
-        if node.meta:
-            bound.meta.update(node.meta)
-        return bound
+        return rebuilt(node, lambda part: self._bind(part, among))
 
     def _bind_chain(self, node: exp.Expr, among: Sequence[Source] | None) -> exp.Expr:
         """`a AND b AND ...`, a tree as deep as it is long, without recursion along it."""

@@ -19,7 +19,7 @@ from planner.binding.bound_query import BoundQuery
 from planner.errors import InvalidSetting, RowsNotShown, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.group_domains.group_domains import check_size, group_domains
 from planner.group_domains.key_sources import keys_found
-from planner.plan import GroupDomain, JoinSize, KindReach, Output, Plan, SamplingPlan
+from planner.plan import GroupDomain, JoinSize, KindReach, Plan, SamplingPlan
 from planner.planning.answer_times import AnswerTimes, answer_times, check_row_work, least_epsilon
 from planner.planning.contribution_bounds import (
     CLIPPING,
@@ -83,7 +83,7 @@ def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
         releases=(),
         group_keys=keys,
         domains=domains,
-        outputs=tuple(Output(output.name, output.type, output.expression, output.enum) for output in bound.outputs),
+        outputs=bound.outputs,
         having=bound.having,
         order=bound.order,
         limit=bound.limit,
@@ -227,9 +227,7 @@ def _plan(
         releases=asked,
         group_keys=keys,
         domains=domains,
-        outputs=tuple(
-            Output(output.name, output.type, shown(output.expression), output.enum) for output in bound.outputs
-        ),
+        outputs=tuple(replace(output, expression=shown(output.expression)) for output in bound.outputs),
         having=None if bound.having is None else shown(bound.having),
         order=tuple(replace(key, expression=shown(key.expression)) for key in bound.order),
         limit=bound.limit,

@@ -23,6 +23,7 @@ from planner.sql.trees import (
     columns_of,
     copied,
     holds,
+    rebuilt,
     tables_by_alias,
 )
 
@@ -133,17 +134,8 @@ class _Reader:
         return made
 
     def _copy(self, node: exp.Expr, known: frozenset[ColumnRef]) -> exp.Expr:
-        arguments: dict[str, object] = {}
-        for name, value in node.args.items():
-            read = self.truth if isinstance(node, exp.Join) and name == "on" else self.value
-            if isinstance(value, list):
-                arguments[name] = [read(part, known) if isinstance(part, exp.Expr) else part for part in value]
-            else:
-                arguments[name] = read(value, known) if isinstance(value, exp.Expr) else value
-        made = type(node)(**arguments)
-        if node._meta:
-            made.meta.update(node._meta)
-        return made
+        on = node.args.get("on") if isinstance(node, exp.Join) else None
+        return rebuilt(node, lambda part: (self.truth if part is on else self.value)(part, known))
 
     def _proved(self, condition: exp.Expr) -> frozenset[ColumnRef]:
         """The columns that are not NaN where a condition is true."""

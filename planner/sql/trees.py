@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import ClassVar, TypeVar
 
@@ -116,6 +116,17 @@ def copied(tree: Tree) -> Tree:
         else:
             arguments[name] = value
     return _with_notes(copy, tree)
+
+
+def rebuilt(node: exp.Expr, part: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """The same node, with its notes, over other parts: what `part` makes of each."""
+    arguments: dict[str, object] = {}
+    for name, value in node.args.items():
+        if isinstance(value, list):
+            arguments[name] = [part(one) if isinstance(one, exp.Expr) else one for one in value]
+        else:
+            arguments[name] = part(value) if isinstance(value, exp.Expr) else value
+    return _with_notes(type(node)(**arguments), node)
 
 
 def _copied_chain(tree: exp.Expr) -> exp.Expr:

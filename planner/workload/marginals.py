@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planner.binding.bound_query import BoundKey, BoundOutput, BoundQuery
+from planner.binding.bound_query import BoundKey, BoundQuery
 from planner.plan import Plan, Release
-from planner.released_expression import KeyValue, ReleasedValue
+from planner.released_expression import KeyValue, Output, ReleasedValue
 from planner.sql.sql_types import ResultType
 
 _ONE_THRESHOLD = ("gem", "group_lp")
@@ -114,8 +114,8 @@ def finer(questions: Sequence[tuple[BoundQuery, Plan]], axes: Sequence[Axis]) ->
             keys.append(key)
             shown.append(result)
     bound, _ = questions[0]
-    named = [BoundOutput(f"key_{place}", kind, KeyValue(place)) for place, kind in enumerate(shown)]
-    values = [BoundOutput(f"value_{place}", "float8", ReleasedValue(place)) for place in range(len(bound.aggregates))]
+    named = [Output(f"key_{place}", kind, KeyValue(place)) for place, kind in enumerate(shown)]
+    values = [Output(f"value_{place}", "float8", ReleasedValue(place)) for place in range(len(bound.aggregates))]
     return replace(bound, keys=tuple(keys), outputs=(*named, *values), having=None, order=(), limit=None, offset=0)
 
 

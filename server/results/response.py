@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.limits import check_cells, most_groups
-from planner.plan import Centre, Output, Plan, Release, normalised
+from planner.plan import Centre, Plan, Release, normalised
 from planner.planning.contribution_bounds import amount_of
 from planner.planning.mechanism_choice import CENTRED
-from planner.released_expression import Apply, KeyValue, ReleasedValue, RowCount
+from planner.released_expression import Apply, KeyValue, Output, ReleasedValue, RowCount
 from planner.sql.datetimes import moment_text
 from planner.sql.sql_types import NUMBERS, ResultType
 from privacy.noisy_answer import NoisyAnswer

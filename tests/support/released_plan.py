@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from sqlglot import exp
 
-from planner.plan import GroupKey, Output, Plan, Release
-from planner.released_expression import ReleasedExpression, SortKey
+from planner.plan import GroupKey, Plan, Release
+from planner.released_expression import Output, ReleasedExpression, SortKey
 from privacy.noisy_answer import Covers, NoisyAnswer
 
 

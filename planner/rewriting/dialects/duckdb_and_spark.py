@@ -16,7 +16,7 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.schema import Schema, Table
 from planner.sql.sql_types import READ_AS, Family, SqlType, sql_type
-from planner.sql.trees import DECLARED, ROWS, InZone, cast_sql, is_type, position_of, tables_by_alias
+from planner.sql.trees import DECLARED, ROWS, InZone, cast_sql, is_type, position_of, rebuilt, tables_by_alias
 
 MOST_DIGITS = 38
 _FAST_DIGITS = 18
@@ -402,7 +402,7 @@ def count(node: exp.Expr, write: Write) -> Typed:
 
 
 def greatest(node: exp.Expr, write: Write) -> Typed:
-    """MAX(value)."""
+    """MAX(value), of the type of the value."""
     inner = write(node.this)
     return Typed(exp.Max(this=inner.sql), inner.type)
 
@@ -461,7 +461,7 @@ class Writer:
         if handler is not None:
             return handler(node, self.write)
         if isinstance(node, self.clauses):
-            return self._clause(node)
+            return Typed(rebuilt(node, lambda part: self.write(part).sql), SqlType(Family.OTHER))
         name = f"the function {node.sql_name().lower()}" if isinstance(node, exp.Func) else "what stands here"
         raise UnsupportedSQL(f"{name} is not supported on {self.name}")
 
@@ -477,13 +477,3 @@ class Writer:
         if column.type in READ_AS:
             return Typed(exp.TryCast(this=node.copy(), to=exp.DataType.build(READ_AS[column.type])), kind)
         return Typed(node.copy(), kind)
-
-    def _clause(self, node: exp.Expr) -> Typed:
-        """The same clause over rewritten parts."""
-        arguments: dict[str, object] = {}
-        for name, value in node.args.items():
-            if isinstance(value, list):
-                arguments[name] = [self.write(part).sql if isinstance(part, exp.Expr) else part for part in value]
-            else:
-                arguments[name] = self.write(value).sql if isinstance(value, exp.Expr) else value
-        return Typed(type(node)(**arguments), SqlType(Family.OTHER))
