@@ -1,14 +1,15 @@
-"""What a query or a policy can get wrong, and names that look like one that is not there; none quotes data.
+"""What a query or a policy can get wrong, and names that look like one that is not there.
 
-Names that look like one that is not there. Schema names are public to whoever may ask, so a hint may say them.
-
-What a query or a policy can get wrong. Each says what, where and what to write instead; none quotes data.
+Each error says what, where and what to write instead; none quotes data. Names of the schema are public to whoever may
+ask, so a hint may say them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+from sqlglot import exp
 
 _MOST_NAMES = 2_000
 _LONGEST = 63
@@ -46,14 +47,17 @@ class PlannerError(Exception):
     Attributes:
       message: what is wrong, naming the construct as the analyst wrote it.
       hint: what to write instead, or None.
-      position: 1-based character offset in the statement, or None.
+      position: 1-based character offset in the statement, or None; that of `at`, where a node is given.
     """
 
-    def __init__(self, message: str, *, hint: str | None = None, position: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, hint: str | None = None, position: int | None = None, at: exp.Expr | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.position = position
+        starts = [] if at is None else [part._meta["start"] for part in at.walk() if "start" in (part._meta or {})]
+        self.position = min(starts) + 1 if starts else position
 
 
 class InvalidSyntax(PlannerError):

@@ -191,10 +191,10 @@ def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
     name = function.sql_name().lower() if isinstance(function, exp.Func) else "this function"
     if not isinstance(call, exp.WithinGroup) or not isinstance(function, (exp.PercentileCont, exp.PercentileDisc)):
         hint = f"write {name}(0.5) WITHIN GROUP (ORDER BY x)"
-        raise UnsupportedSQL(f"this form of {name} is not supported", hint=hint, position=position_of(call))
+        raise UnsupportedSQL(f"this form of {name} is not supported", hint=hint, at=call)
     ordered = call.expression.expressions
     if len(ordered) != 1:
-        raise UnsupportedSQL(f"{name} of several columns is not supported", position=position_of(call))
+        raise UnsupportedSQL(f"{name} of several columns is not supported", at=call)
     q = _quantile(function, name)
     return AskedRank(1 - q if ordered[0].args.get("desc") else q), _plain(call, ordered[0].this)
 
@@ -202,10 +202,10 @@ def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
 def _plain(call: exp.Expr, argument: exp.Expr) -> exp.Expr:
     if isinstance(argument, exp.Star):
         hint = "name the column whose values are ranked: median(x)"
-        raise UnsupportedSQL("a rank of * is not supported", hint=hint, position=position_of(call))
+        raise UnsupportedSQL("a rank of * is not supported", hint=hint, at=call)
     if isinstance(argument, exp.Distinct):
         hint = "leave DISTINCT out; GROUP BY x counts how common each value is"
-        raise UnsupportedSQL("a rank among distinct values is not supported", hint=hint, position=position_of(call))
+        raise UnsupportedSQL("a rank among distinct values is not supported", hint=hint, at=call)
     return argument
 
 
@@ -219,7 +219,7 @@ def _quantile(function: exp.Expr, name: str) -> float:
         if 0 <= value <= 1:
             return value
     hint = "write a number from 0 to 1, as in percentile_cont(0.5)"
-    raise UnsupportedSQL(f"this quantile of {name} is not supported", hint=hint, position=position_of(function))
+    raise UnsupportedSQL(f"this quantile of {name} is not supported", hint=hint, at=function)
 
 
 def _beyond(call: exp.Expr) -> int | None:
@@ -234,7 +234,7 @@ def _beyond(call: exp.Expr) -> int | None:
             return k
     name = type(call).__name__.lower()
     hint = f"{name}(x, 20) is the value that about 20 people lie beyond; of two columns write greatest(x, y)"
-    raise UnsupportedSQL(f"this form of {name.upper()} is not supported", hint=hint, position=position_of(call))
+    raise UnsupportedSQL(f"this form of {name.upper()} is not supported", hint=hint, at=call)
 
 
 def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr, Grid]:
@@ -254,7 +254,7 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
         ranked = call.this if isinstance(call, exp.WithinGroup) else call
         name = ranked.sql_name().lower() if isinstance(ranked, exp.Func) else "a rank"
         hint = "ranks are of numbers, dates and timestamps with a declared range"
-        raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, position=position_of(argument))
+        raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, at=argument)
     sql, bounds = bind_measure(argument, scope)
     shown: ResultType = "int8" if bounds.integral and isinstance(call, _OF_A_ROW) else "float8"
     if isinstance(call, exp.WithinGroup) and isinstance(call.this, exp.PercentileDisc) and bounds.integral:
@@ -264,9 +264,7 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     declared = any(scope.declared(column)[1].range is not None for column in columns_of(sql))
     if step is not None and grid.step > step and not declared:  # a text's length, say: all would be at one place
         hint = "say how far it goes, as in LEAST(x, 1000)"
-        raise SensitivityUnbounded(
-            "nothing says how large the ranked values are", hint=hint, position=position_of(argument)
-        )
+        raise SensitivityUnbounded("nothing says how large the ranked values are", hint=hint, at=argument)
     return _place(sql, grid), grid
 
 
@@ -284,7 +282,7 @@ def _moment_on_grid(argument: exp.Expr, scalar: Scalar, scope: Scope) -> tuple[e
     span = scalar.span or scalar.declared
     if span is None:
         hint = "ask the custodian to declare `range = [first day, last day]` for it in the policy"
-        raise UnsupportedSQL("a rank of dates needs their declared range", hint=hint, position=position_of(argument))
+        raise UnsupportedSQL("a rank of dates needs their declared range", hint=hint, at=argument)
     first, last = (day.toordinal() - _EPOCH for day in span)
     assert scalar.type is not None, "asked before"
     if scalar.type.family is Family.DATE:
@@ -326,7 +324,7 @@ def check_typed(call: exp.Expr, argument: exp.Expr) -> None:
     written = argument.unnest()
     if isinstance(written, exp.Null) or (isinstance(written, exp.Literal) and written.is_string):
         message = f"function {call.key}(unknown) is not unique"
-        raise AmbiguousFunction(message, hint="write the type: NULL::numeric", position=position_of(written))
+        raise AmbiguousFunction(message, hint="write the type: NULL::numeric", at=written)
 
 
 _MOST_JOINTLY = 16
@@ -339,7 +337,7 @@ def nested_aggregate(node: exp.Expr) -> UnsupportedSQL:
     """The refusal of `avg(count(*))`, with the way to ask for numbers per person."""
     table = "(SELECT id, count(*) AS n FROM t GROUP BY id) p"
     hint = f"aggregate per person first, by their key: SELECT avg(n) FROM {table}"
-    return UnsupportedSQL("an aggregate inside an aggregate is not supported", hint=hint, position=position_of(node))
+    return UnsupportedSQL("an aggregate inside an aggregate is not supported", hint=hint, at=node)
 
 
 class Aggregates:
@@ -378,7 +376,7 @@ class Aggregates:
             hint = "each value is everybody's who has it; write {}(x), or GROUP BY x and add up what is common"
             hint = hint.format(type(call).__name__.lower())
             name = type(call).__name__.upper()
-            raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, position=position_of(call.this))
+            raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, at=call.this)
         check_typed(call, call.this)
         if isinstance(call, exp.Sum):
             return self._sum(call.this, where, label)
@@ -457,13 +455,13 @@ class Aggregates:
     def _count(self, call: exp.Count, condition: exp.Expr | None, label: str) -> ReleasedExpression:
         argument = call.this
         if argument is None:
-            raise InvalidSyntax("COUNT lacks its argument", hint="write COUNT(*)", position=position_of(call))
+            raise InvalidSyntax("COUNT lacks its argument", hint="write COUNT(*)", at=call)
         if isinstance(argument, exp.Star):
             return self._add(BoundAggregate("count", None, condition, label))
         if isinstance(argument, exp.Distinct):
             return self._distinct(argument, condition, label)
         if call.expressions:
-            raise UnsupportedSQL("COUNT of several columns is not supported", position=position_of(call))
+            raise UnsupportedSQL("COUNT of several columns is not supported", at=call)
         return self._known(argument, condition, label)
 
     def _known(self, argument: exp.Expr, condition: exp.Expr | None, label: str) -> ReleasedExpression:

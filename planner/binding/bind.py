@@ -224,7 +224,7 @@ def _bind(
     proved: Mapping[str, TablePolicy] = MappingProxyType({}),
 ) -> BoundQuery:
     if len(select.expressions) > MAX_OUTPUTS:
-        raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=position_of(select.expressions[-1]))
+        raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", at=select.expressions[-1])
     inner = inner_answer(select)
     if inner is not None and not groups_persons(inner, schema, policy, search_path):
         outer = OuterSelect(select, _bind(inner, schema, policy, search_path, zone, proved))
@@ -294,9 +294,7 @@ class _Answer(ReleasedClauses):
             return
         shown = {output.expression for output in outputs}
         if clause.args.get("on") is not None:
-            raise UnsupportedSQL("DISTINCT ON is not supported", position=position_of(clause))
+            raise UnsupportedSQL("DISTINCT ON is not supported", at=clause)
         if not all(KeyValue(index) in shown for index in range(len(self._groups.keys))):
             hint = "select every group key, or leave DISTINCT out"
-            raise UnsupportedSQL(
-                "DISTINCT over some of the group keys is not supported", hint=hint, position=position_of(clause)
-            )
+            raise UnsupportedSQL("DISTINCT over some of the group keys is not supported", hint=hint, at=clause)

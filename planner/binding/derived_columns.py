@@ -61,7 +61,7 @@ def within_view(node: exp.Expr) -> Iterator[None]:
     try:
         yield
     except StatementTooComplex as error:
-        raise StatementTooComplex(error.message, hint=error.hint, position=position_of(node)) from None
+        raise StatementTooComplex(error.message, hint=error.hint, at=node) from None
     except PlannerError as error:
         raise refused_view(name, error, position_of(node), answers=node.meta.get(ANSWERS, False)) from error
 
@@ -101,7 +101,7 @@ def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
         aggregate = item.find(exp.AggFunc)
         if aggregate is not None:
             reason = "an aggregate inside FROM is not supported: one person's rows would change its value for all"
-            raise UnsupportedSQL(reason, hint="aggregate once, at the top", position=position_of(aggregate))
+            raise UnsupportedSQL(reason, hint="aggregate once, at the top", at=aggregate)
     return body
 
 

@@ -76,7 +76,7 @@ def bind_from(
     """
     clause = select.args.get("from_")
     if clause is None:
-        raise UnsupportedSQL("a SELECT without FROM is not supported", position=position_of(select))
+        raise UnsupportedSQL("a SELECT without FROM is not supported", at=select)
     binder = _FromClause(Scope(flat.tables, around), flat, common_tables(select, visible))
     binder.items(clause.this, select.args.get("joins") or [])
     where = select.args.get("where")
@@ -116,7 +116,7 @@ class _FromClause:
         """The right side of `table RIGHT JOIN other ON ...`, which is `other LEFT JOIN table ON ...`."""
         if not isinstance(first, exp.Table) or first.args.get("joins") or join.args.get("on") is None:
             hint = "write other LEFT JOIN table ON ..., or use an inner JOIN"
-            raise UnsupportedSQL("this RIGHT JOIN is not supported", hint=hint, position=position_of(join))
+            raise UnsupportedSQL("this RIGHT JOIN is not supported", hint=hint, at=join)
         mirrored: exp.Expr = join.this
         return mirrored
 
@@ -153,7 +153,7 @@ class _FromClause:
             aggregate = next((node for node in nodes(part) if isinstance(node, exp.AggFunc)), None)
             if aggregate is not None:
                 message = "an aggregate in a condition over rows is not supported"
-                raise UnsupportedSQL(message, hint="write it in HAVING", position=position_of(aggregate))
+                raise UnsupportedSQL(message, hint="write it in HAVING", at=aggregate)
         return [bind_predicate(self.scope.bind(part, among), self.scope) for part in parts]
 
     def _item(self, node: exp.Expr) -> list[Source]:
@@ -280,7 +280,7 @@ class _FromClause:
             common = [name for name in dict.fromkeys(self.scope.visible(right)) if name in shared]
             using = [(name, position_of(join)) for name in common]
         elif condition is None and not using and join.kind in ("", "INNER", "OUTER"):
-            raise InvalidSyntax("JOIN lacks its ON or USING", position=position_of(join))
+            raise InvalidSyntax("JOIN lacks its ON or USING", at=join)
         found = [self._using(name, tree, right, position) for name, position in using]
         if condition is not None:
             found += self._bound(conjuncts(condition), [*tree, *right])
@@ -289,9 +289,7 @@ class _FromClause:
             self._flat.crossed.append((left_alias, right_alias))
         if join.side == "RIGHT":
             hint = "write other LEFT JOIN table ON ..., or use an inner JOIN"
-            raise UnsupportedSQL(
-                "a RIGHT JOIN after other joins is not supported", hint=hint, position=position_of(join)
-            )
+            raise UnsupportedSQL("a RIGHT JOIN after other joins is not supported", hint=hint, at=join)
         if join.side == "LEFT" and len(self._flat.semi_joins) > semi_joins:
             hint = "write it in the WHERE of the whole SELECT, or use an inner JOIN"
             label, near = self._flat.semi_joins[-1].label, self._flat.semi_joins[-1].position
@@ -308,8 +306,7 @@ class _FromClause:
         for side, sources in ("left", tree), ("right", right):
             if name not in self.scope.visible(sources):
                 reason = f"the {side} side of JOIN ... USING has no column {name!r}"
-                hint = "write ON with the two columns that are equal"
-                raise UnknownColumn(reason, hint=hint, position=position)
+                raise UnknownColumn(reason, hint="write ON with the two columns that are equal", position=position)
         left_value = self.scope.unqualified(name, tree, position)
         right_value = self.scope.unqualified(name, right, position)
         for source in right:
@@ -383,9 +380,8 @@ class _FromClause:
             reason = "LEFT JOIN to a subquery with computed columns is not supported"
             raise UnsupportedSQL(reason, hint="compute the column in the select list", position=position)
         if entries[0].sample is not None and private:
-            hint = "sample the table on its left"
             message = "TABLESAMPLE on the right of a LEFT JOIN is not supported"
-            raise UnsupportedSQL(message, hint=hint, position=entries[0].start or position)
+            raise UnsupportedSQL(message, hint="sample the table on its left", position=entries[0].start or position)
         outer = replace(entries[0], outer=tuple(conditions), optional=private, position=position)
         self._flat.tables.replace(source.first, outer)
 
@@ -479,8 +475,7 @@ def check_connected(
             hint = (
                 "add the condition that ties them; CROSS JOIN says that all pairs are meant, if the policy allows it"
             )
-            message = f"no condition connects {names}"
-            raise UnsupportedSQL(message, hint=hint, position=positions.get(other.alias))
+            raise UnsupportedSQL(f"no condition connects {names}", hint=hint, position=positions.get(other.alias))
 
 
 def groups_persons(

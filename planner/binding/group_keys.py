@@ -275,7 +275,7 @@ def position_in(count: int, item: exp.Literal, clause: str) -> int:
     """The index of the output, one of `count`, that a position names. Raises InvalidSyntax."""
     index = int(item.name) - 1 if item.name.isdigit() and len(item.name) < 4 else -1
     if not 0 <= index < count:
-        raise InvalidSyntax(f"{clause} names a position that is not there", position=position_of(item))
+        raise InvalidSyntax(f"{clause} names a position that is not there", at=item)
     return index
 
 
@@ -285,7 +285,7 @@ def constant_place(count: int, item: exp.Expr, clause: str) -> int | None:
         return position_in(count, item, clause)
     if isinstance(item, (exp.Literal, exp.Null, exp.Boolean)):
         hint = "name a column, or its position in the select list"
-        raise InvalidSyntax(f"a constant in {clause} that is no position", hint=hint, position=position_of(item))
+        raise InvalidSyntax(f"a constant in {clause} that is no position", hint=hint, at=item)
     return None
 
 

@@ -8,7 +8,7 @@ from planner.errors import UnsupportedSQL
 from planner.expressions.predicates import conjuncts
 from planner.parsing.postgres_parser import DATE_PART
 from planner.sql.literals import constant, number
-from planner.sql.trees import fold, position_of
+from planner.sql.trees import fold
 
 _MAX_ROWS = 1 << 62
 
@@ -26,8 +26,7 @@ def row_count(query: exp.Query, part: str) -> int | None:
     if isinstance(node, exp.Null) or (isinstance(node, exp.Var) and node.name.upper() == "ALL"):
         return None
     if not (isinstance(node, exp.Literal) and node.name.isascii() and node.name.isdigit()):
-        message = f"{part.upper()} takes a whole number"
-        raise UnsupportedSQL(message, hint="write the number", position=position_of(clause))
+        raise UnsupportedSQL(f"{part.upper()} takes a whole number", hint="write the number", at=clause)
     return min(int(node.name[:20]), _MAX_ROWS)
 
 

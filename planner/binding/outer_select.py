@@ -56,7 +56,7 @@ class AnswerColumns(ReleasedArithmetic):
         table = column.args.get("table")
         if table is not None and (column.args.get("db") is not None or fold(table) != self._name):
             message = f"there is no table {table.name!r} around this subquery"
-            raise UnknownColumn(message, hint="name the subquery's alias", position=position_of(column))
+            raise UnknownColumn(message, hint="name the subquery's alias", at=column)
 
     def _of_group(self, node: exp.Expr, groups: frozenset[ReleasedExpression]) -> Released | None:
         """An aggregate over the one row of a group, or what GROUP BY names; None for what is made of such."""
@@ -70,7 +70,7 @@ class AnswerColumns(ReleasedArithmetic):
             return found
         if isinstance(node, exp.Column):
             hint = "group by it, or aggregate it"
-            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, position=position_of(node))
+            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, at=node)
         return None
 
     def _column(self, column: exp.Column) -> Released:
@@ -79,10 +79,10 @@ class AnswerColumns(ReleasedArithmetic):
         found = [output for output in self._outputs if output.name == name]
         if not found:
             hint = did_you_mean(name, (output.name for output in self._outputs))
-            raise UnknownColumn(f"the subquery has no column {name!r}", hint=hint, position=position_of(column))
+            raise UnknownColumn(f"the subquery has no column {name!r}", hint=hint, at=column)
         if len({output.expression for output in found}) > 1:
             message = f"the subquery has several columns {name!r}"
-            raise UnsupportedSQL(message, hint="give each an alias of its own", position=position_of(column))
+            raise UnsupportedSQL(message, hint="give each an alias of its own", at=column)
         return Released(found[0].expression, found[0].type, found[0].enum)
 
 
@@ -95,12 +95,12 @@ def _over_one_row(call: exp.AggFunc, row: AnswerColumns) -> Released:
         return Released(Given(1), "int8")
     if not isinstance(call, (exp.Count, *_SUMS)) or not isinstance(argument, exp.Expr):
         message = f"{type(call).__name__.upper()} over an answer is not supported"
-        raise UnsupportedSQL(message, hint="aggregate once", position=position_of(call))
+        raise UnsupportedSQL(message, hint="aggregate once", at=call)
     value = row.bind(argument)
     if isinstance(call, exp.Count):
         return Released(Apply("case", (Apply("is null", (value.expression,)), Given(0), Given(1))), "int8")
     if not value.is_number:
-        raise UnsupportedSQL("a sum of something that is no number", position=position_of(call))
+        raise UnsupportedSQL("a sum of something that is no number", at=call)
     kind: ResultType | None = "float8" if isinstance(call, exp.Avg) else value.type
     return Released(value.expression, kind)
 
@@ -279,9 +279,8 @@ class OuterSelect(ReleasedClauses):
         for part in ("where", "having", "order"):
             clause = self._select.args.get(part)
             if clause is not None:
-                message = "filtering or sorting what LIMIT has cut is not supported"
                 hint = "filter and sort inside, where LIMIT stands"
-                raise UnsupportedSQL(message, hint=hint, position=position_of(clause))
+                raise UnsupportedSQL("filtering or sorting what LIMIT has cut is not supported", hint=hint, at=clause)
 
     def _bind(self, node: exp.Expr) -> Released:
         return self._binder.bind(node)

@@ -91,7 +91,7 @@ def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_
     star = next((item for item in select.expressions if item.is_star), None)
     if star is not None:
         hint = "name the group keys, and aggregates of the other columns"
-        raise UnsupportedSQL("* beside GROUP BY is not supported", hint=hint, position=position_of(star))
+        raise UnsupportedSQL("* beside GROUP BY is not supported", hint=hint, at=star)
     refuse_clauses(select, ("limit", "offset", "fetch"), position_of(select))
     for entry in entries:
         if entry.sample is not None:
@@ -159,9 +159,8 @@ class PersonRows:
         if isinstance(call, exp.AggFunc):
             return self._column(alias, self._call(node, call))
         if isinstance(node, exp.Column):
-            hint = "put it into GROUP BY, or inside an aggregate"
             message = f"the column {node.name!r} is neither a group key nor inside an aggregate"
-            raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+            raise UnsupportedSQL(message, hint="put it into GROUP BY, or inside an aggregate", at=node)
         return rebuilt(node, lambda part: self._read(part, alias))
 
     def _column(self, alias: str, index: int) -> exp.Column:
@@ -178,7 +177,7 @@ class PersonRows:
         if not isinstance(call, _CALLS):
             name = call.sql_name().lower() if isinstance(call, exp.Func) else "this"
             hint = "per person there are count, sum, avg, min and max"
-            raise UnsupportedSQL(f"{name} per person is not supported", hint=hint, position=position_of(call))
+            raise UnsupportedSQL(f"{name} per person is not supported", hint=hint, at=call)
         made = self._extreme(node, call) if isinstance(call, _EXTREMES) else self._added_up(node)
         made = replace(made, label=str(node.meta.get(LABEL, "")) or f"{type(call).__name__.lower()}(...)")
         for index, other in enumerate(self._columns):
@@ -230,8 +229,7 @@ class PersonRows:
         """MIN and MAX of numbers, dates and timestamps: of values as they are; their range is the argument's."""
         argument = call.this
         if call.expressions or isinstance(argument, exp.Distinct):
-            hint = "write min(x)"
-            raise UnsupportedSQL("this MIN or MAX is not supported", hint=hint, position=position_of(call))
+            raise UnsupportedSQL("this MIN or MAX is not supported", hint="write min(x)", at=call)
         nested = next((part for part in nodes(call)[1:] if isinstance(part, exp.AggFunc)), None)
         if nested is not None:
             raise nested_aggregate(nested)
@@ -240,7 +238,7 @@ class PersonRows:
         if kind is None or scalar.type is None or not (scalar.is_number or scalar.type.is_moment):
             name = type(call).__name__.upper()
             hint = f"{name.lower()} takes numbers, dates and timestamps"
-            raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, position=position_of(call))
+            raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, at=call)
         value = scalar.sql
         if isinstance(node, exp.Filter):
             where = bind_predicate(node.expression.this, self._scope)

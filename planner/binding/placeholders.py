@@ -45,8 +45,7 @@ def replace_clock(select: Query, now: datetime | None, grain: str, zone: str = z
     copy = copied(select)
     for node in list(copy.find_all(*_CLOCK)):
         if now is None:
-            hint = "write the date, DATE '2024-01-31'"
-            raise UnsupportedSQL("there is no clock here", hint=hint, position=position_of(node))
+            raise UnsupportedSQL("there is no clock here", hint="write the date, DATE '2024-01-31'", at=node)
         moment = snapped(now, grain, zone)
         local = moment if zone == zones.UTC else zones.local_time(moment, zone)
         literal = date_sql(local.date()) if isinstance(node, exp.CurrentDate) else timestamp_sql(local)
@@ -123,8 +122,7 @@ def substitute(select: Query, values: Sequence[Value]) -> Query:
         sent = f"{len(values)} value{' was' if len(values) == 1 else 's were'}"
         places = (_place(node) for node in placeholders_in(select) if number_of(node) > len(values))
         hint = "send them in parameters, in the order of their numbers"
-        message = f"the statement has {asked}, but {sent} sent"
-        raise InvalidSetting(message, hint=hint, position=next(places, None))
+        raise InvalidSetting(f"the statement has {asked}, but {sent} sent", hint=hint, position=next(places, None))
     if not count:
         return select
     copy = copied(select)
@@ -156,7 +154,7 @@ def number_of(node: exp.Parameter) -> int:
     text = node.this.name if isinstance(node.this, exp.Literal) else ""
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and 1 <= int(text) <= MAX_PARAMETERS):
         hint = f"number them from $1 to ${MAX_PARAMETERS}"
-        raise UnsupportedSQL("this placeholder is not supported", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("this placeholder is not supported", hint=hint, at=node)
     return int(text)
 
 

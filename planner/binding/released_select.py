@@ -113,7 +113,7 @@ class ReleasedArithmetic(ABC):
         if choice is not None:
             parts = [self.bind(part) for part in (node.this, *node.expressions)]
             if choice != "coalesce" and _enum(parts, node) is not None:
-                raise UnsupportedSQL("the greatest of labels is not supported", position=position_of(node))
+                raise UnsupportedSQL("the greatest of labels is not supported", at=node)
             chosen = Apply(choice, tuple(part.expression for part in parts))
             return Released(chosen, _common(parts, node), _enum(parts, node))
         if isinstance(node, exp.Nullif):
@@ -136,26 +136,24 @@ class ReleasedArithmetic(ABC):
     def _condition(self, node: exp.Expr) -> ReleasedExpression:
         bound = self.bind(node)
         if bound.type not in ("bool", None):
-            raise UnsupportedSQL("this is not a condition", hint="write a comparison", position=position_of(node))
+            raise UnsupportedSQL("this is not a condition", hint="write a comparison", at=node)
         return bound.expression
 
     def _arithmetic(self, operator: Operator, operands: list[Released], node: exp.Expr) -> Released:
         if not all(operand.is_number for operand in operands):
-            raise UnsupportedSQL("arithmetic over something that is no number", position=position_of(node))
+            raise UnsupportedSQL("arithmetic over something that is no number", at=node)
         types = {operand.type for operand in operands}
         whole = types <= {"int8", None}
         if operator == "/" and whole and not any(_is_released(operand.expression) for operand in operands):
             hint = "write one of them with a point, as in 1.0"
-            raise UnsupportedSQL(
-                "a quotient of whole numbers drops its fraction", hint=hint, position=position_of(node)
-            )
+            raise UnsupportedSQL("a quotient of whole numbers drops its fraction", hint=hint, at=node)
         kind: ResultType = "int8" if whole and operator != "/" else "float8"
         return Released(Apply(operator, tuple(operand.expression for operand in operands)), kind)
 
     def _number(self, operator: Operator, node: exp.Expr) -> Released:
         inner = self.bind(node.this)
         if not inner.is_number:
-            raise UnsupportedSQL("arithmetic over something that is no number", position=position_of(node))
+            raise UnsupportedSQL("arithmetic over something that is no number", at=node)
         return Released(Apply(operator, (inner.expression,)), inner.type)
 
     def _round(self, node: exp.Round) -> Released:
@@ -166,9 +164,7 @@ class ReleasedArithmetic(ABC):
             text = digits.this if sign < 0 else digits
             if not (isinstance(text, exp.Literal) and text.name.isdigit() and len(text.name) < 3):
                 hint = "write a whole number of digits"
-                raise UnsupportedSQL(
-                    "ROUND to this many digits is not supported", hint=hint, position=position_of(node)
-                )
+                raise UnsupportedSQL("ROUND to this many digits is not supported", hint=hint, at=node)
             places = sign * int(text.name)
         assert isinstance(inner.expression, Apply), "just made"
         return Released(Apply("round", (*inner.expression.arguments, Given(places))), inner.type)
@@ -177,7 +173,7 @@ class ReleasedArithmetic(ABC):
         null = isinstance(node.expression, exp.Null)
         inner = self.bind(node.this).expression if null else self._condition(node.this)
         if not null and not isinstance(node.expression, exp.Boolean):
-            raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", position=position_of(node))
+            raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", at=node)
         test: ReleasedExpression = Apply("is null", (inner,))
         if not null:  # x IS TRUE is true or false, also where x is NULL
             equal = Apply("=", (inner, Given(bool(node.expression.this))))
@@ -220,14 +216,13 @@ class ReleasedArithmetic(ABC):
         if inner.is_number and to.this in (kinds.INT, kinds.BIGINT, kinds.SMALLINT):
             return Released(Apply("round", (inner.expression, Given(0))), "int8")
         hint = "released values can be cast to double precision, numeric and bigint"
-        raise UnsupportedSQL("this cast is not supported", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("this cast is not supported", hint=hint, at=node)
 
     def _label(self, node: exp.Cast) -> Released:
         """A label that says its type, or a key that has it."""
         inner = self.bind(node.this)
         if inner.enum is None and not (isinstance(inner.expression, Given) and inner.type in ("text", None)):
-            hint = "cast a label to its enum"
-            raise UnsupportedSQL("this cast is not supported", hint=hint, position=position_of(node))
+            raise UnsupportedSQL("this cast is not supported", hint="cast a label to its enum", at=node)
         return inner
 
 
@@ -252,7 +247,7 @@ class ReleasedBinder(ReleasedArithmetic):
             return Released(aggregate, kind)
         if isinstance(node, exp.Column):
             hint = "group by it, or aggregate it"
-            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, position=position_of(node))
+            raise UnsupportedSQL(f"column {node.name!r} is not a group key", hint=hint, at=node)
         return self._operation(node)
 
 
@@ -277,11 +272,10 @@ def _literal(node: exp.Expr) -> Released:
     if moment is not None:
         return _moment(moment)
     if isinstance(node, exp.Star):
-        hint = "name group keys and aggregates"
-        raise UnsupportedSQL("* in the select list would show rows", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("* in the select list would show rows", hint="name group keys and aggregates", at=node)
     name = type(node).__name__.upper()
     hint = "apply it inside an aggregate, or to a group key in GROUP BY"
-    raise UnsupportedSQL(f"{name} is not supported over released values", hint=hint, position=position_of(node))
+    raise UnsupportedSQL(f"{name} is not supported over released values", hint=hint, at=node)
 
 
 def _moment(value: date | datetime) -> Released:
@@ -299,7 +293,7 @@ def _compare(operator: Operator, operands: list[Released], node: exp.Expr) -> Re
     comparable = left.type == right.type or None in (left.type, right.type) or (left.is_number and right.is_number)
     if not comparable:
         message = f"{left.type} and {right.type} are not compared here"
-        raise UnsupportedSQL(message, hint="compare values of one type", position=position_of(node))
+        raise UnsupportedSQL(message, hint="compare values of one type", at=node)
     return Released(Apply(operator, (left.expression, right.expression)), "bool")
 
 
@@ -309,7 +303,7 @@ def _enum(parts: Sequence[Released], node: exp.Expr) -> SqlType | None:
     for part in parts:
         text = part.expression.value if isinstance(part.expression, Given) else None
         if enum is not None and isinstance(text, str) and text not in enum.labels:
-            raise UnreadableValue("a text that is no label of the enum", position=position_of(node))
+            raise UnreadableValue("a text that is no label of the enum", at=node)
     return enum
 
 
@@ -321,9 +315,7 @@ def _check_moments(parts: Sequence[Released], node: exp.Expr) -> None:
             hint = (
                 "select it by itself; or count the rows beyond a date: count(*) FILTER (WHERE x > DATE '2024-01-01')"
             )
-            raise UnsupportedSQL(
-                "a noisy date is shown as it is, and not computed with", hint=hint, position=position_of(node)
-            )
+            raise UnsupportedSQL("a noisy date is shown as it is, and not computed with", hint=hint, at=node)
 
 
 def _aligned(value: Released, other: Released, node: exp.Expr) -> Released:
@@ -345,7 +337,7 @@ def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
         return "float8"
     if len(types) > 1:
         message = f"{' and '.join(sorted(types))} are no one type"
-        raise UnsupportedSQL(message, hint="let every branch have one type", position=position_of(node))
+        raise UnsupportedSQL(message, hint="let every branch have one type", at=node)
     return next(iter(types), None)
 
 
@@ -380,8 +372,7 @@ class ReleasedClauses(ABC):
             hint = f"{words} knows no names of the select list: write what stands behind the name, count(*) > 5"
             raise UnknownColumn(error.message, hint=hint, position=error.position) from None
         if released.type not in ("bool", None):
-            hint = "write a comparison"
-            raise UnsupportedSQL(f"{words} takes a condition", hint=hint, position=position_of(clause))
+            raise UnsupportedSQL(f"{words} takes a condition", hint="write a comparison", at=clause)
         return released.expression
 
     def _is_named(self, clause: exp.Expr, position: int | None) -> bool:
@@ -408,9 +399,7 @@ class ReleasedClauses(ABC):
             named = {output.expression: output for output in outputs if output.name == fold(node.this)}
             if len(named) > 1:
                 hint = "sort by its position"
-                raise UnsupportedSQL(
-                    "ORDER BY a name that several columns have", hint=hint, position=position_of(node)
-                )
+                raise UnsupportedSQL("ORDER BY a name that several columns have", hint=hint, at=node)
             value = next(iter(named.values()), None)
         sorted_by = self._bind(node) if value is None else Released(value.expression, value.type, value.enum)
         expression = sorted_by.ordered.expression

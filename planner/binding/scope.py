@@ -335,7 +335,7 @@ class Scope:
 
     def _resolve(self, column: exp.Column, among: Sequence[Source] | None) -> exp.Expr:
         if not isinstance(column.this, exp.Identifier):
-            raise UnsupportedSQL("* is not supported here", hint="name the columns", position=position_of(column))
+            raise UnsupportedSQL("* is not supported here", hint="name the columns", at=column)
         name, position = fold(column.this), position_of(column)
         sources = self.sources if among is None else among
         if column.args.get("table") is not None:
@@ -409,8 +409,7 @@ class Scope:
         source = self._qualified(node.this, self.sources)
         if any(entry.outer is not None for entry in self.tables[source.first : source.last]):
             hint = "count a column of it that is never NULL"
-            message = "COUNT over the rows that an outer join may miss"
-            raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+            raise UnsupportedSQL("COUNT over the rows that an outer join may miss", hint=hint, at=node)
         counted = exp.Count(this=exp.Star(), big_int=True)
         counted.meta.update(node.meta)
         return counted
@@ -447,15 +446,14 @@ class Scope:
         if namespace is not None:
             found = [source for source in found if source.namespace == namespace]
         if len(found) > 1:
-            message = f"several tables are named {qualifier!r}"
             advice = "put the schema and a dot before it, or give the tables aliases"
-            raise AmbiguousColumn(message, hint=advice, position=position_of(column))
+            raise AmbiguousColumn(f"several tables are named {qualifier!r}", hint=advice, at=column)
         if found:
             return found[0]
         hint = did_you_mean(qualifier, [source.name for source in sources if source.name is not None])
         if hint is None or any(source.namespace is None for source in sources):
             hint = "a table with an alias is known by the alias only"
-        raise UnknownTable(f"FROM has no table {qualifier!r}", hint=hint, position=position_of(column))
+        raise UnknownTable(f"FROM has no table {qualifier!r}", hint=hint, at=column)
 
     def _column(self, source: Source, name: str, position: int | None) -> exp.Expr:
         if name not in source.columns:

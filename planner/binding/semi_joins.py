@@ -89,7 +89,7 @@ def _conditions(
         return conditions
     if negated:
         hint = "write the comparison the other way round"
-        raise UnsupportedSQL("NOT before a compared subquery is not supported", hint=hint, position=position_of(test))
+        raise UnsupportedSQL("NOT before a compared subquery is not supported", hint=hint, at=test)
     _check_one_row(tables.entries[before:], conditions, select)
     return [*conditions, _comparison(test, shown, scope, inside)]
 
@@ -105,7 +105,7 @@ def _compared(test: exp.Expr) -> str | None:
 def _comparison(test: exp.Expr, shown: Sequence[tuple[str, Meaning | None]], scope: Scope, inside: Scope) -> exp.Expr:
     """The comparison with the selected value, in the subquery's place: of no row it is unknown, and so not true."""
     if len(shown) != 1:
-        raise InvalidSyntax("a subquery that is compared has one column", position=position_of(test))
+        raise InvalidSyntax("a subquery that is compared has one column", at=test)
     side, meant = _compared(test), shown[0][1]
     assert side is not None and meant is not None, "a subquery, which shows something"
     other = "expression" if side == "this" else "this"
@@ -133,8 +133,7 @@ def _check_one_row(entries: Sequence[BoundTable], conditions: Sequence[exp.Expr]
     )
     if not one:
         hint = "write IN (SELECT ...) for any of its rows, or ask for the row of a key in its WHERE"
-        message = "a compared subquery that may have several rows is not supported"
-        raise UnsupportedSQL(message, hint=hint, position=position_of(select))
+        raise UnsupportedSQL("a compared subquery that may have several rows is not supported", hint=hint, at=select)
 
 
 def joined_inside(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) -> list[exp.Expr]:
@@ -147,7 +146,7 @@ def joined_inside(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) ->
     test, negated = _denials(node)
     if negated:
         message = "NOT EXISTS or NOT IN inside another subquery of WHERE is not supported"
-        raise UnsupportedSQL(message, hint="write it beside the other one, joined by AND", position=position_of(node))
+        raise UnsupportedSQL(message, hint="write it beside the other one, joined by AND", at=node)
     return _conditions(test, _select(test, _label(test)), scope, tables, enter, negated=False)
 
 
@@ -168,7 +167,7 @@ def _select(test: exp.Expr, label: str) -> exp.Select:
         body = body.this
     if not isinstance(body, exp.Select):
         hint = "write one EXISTS for each SELECT, joined by AND"
-        raise UnsupportedSQL(f"this subquery of {label} is not supported", hint=hint, position=position_of(body))
+        raise UnsupportedSQL(f"this subquery of {label} is not supported", hint=hint, at=body)
     grouped = grouped_select(body) if isinstance(test, exp.In) and body.args.get("group") is not None else None
     if grouped is not None and len(grouped.expressions) == 1 and not body.args.get("limit"):
         return _of_groups(grouped)
@@ -176,14 +175,13 @@ def _select(test: exp.Expr, label: str) -> exp.Select:
     aggregate = next((item for item in body.expressions if holds(item, exp.AggFunc)), None)
     if aggregate is not None:
         hint = "select a column; a number that rows add up to has no sound answer here"
-        message = f"an aggregate inside {label} is not supported"
-        raise UnsupportedSQL(message, hint=hint, position=position_of(aggregate))
+        raise UnsupportedSQL(f"an aggregate inside {label} is not supported", hint=hint, at=aggregate)
     outer = next((join for join in body.find_all(exp.Join) if join.side), None)
     if outer is not None:
         hint = "use an inner JOIN inside it"
-        raise UnsupportedSQL(f"an outer join inside {label} is not supported", hint=hint, position=position_of(outer))
+        raise UnsupportedSQL(f"an outer join inside {label} is not supported", hint=hint, at=outer)
     if body.args.get("from_") is None:
-        raise UnsupportedSQL("a SELECT without FROM is not supported", position=position_of(body))
+        raise UnsupportedSQL("a SELECT without FROM is not supported", at=body)
     return body
 
 
@@ -204,7 +202,7 @@ def _check_clauses(body: exp.Select, label: str) -> None:
         found = body.args.get(part)
         if found:
             name = "WITH" if part == "with_" else "GROUP BY" if part == "group" else part.upper()
-            raise UnsupportedSQL(f"{name} inside {label} is not supported", hint=hint, position=position_of(found))
+            raise UnsupportedSQL(f"{name} inside {label} is not supported", hint=hint, at=found)
 
 
 def _check_rows(entries: list[BoundTable], label: str, position: int | None) -> None:
@@ -226,7 +224,7 @@ def _members(
 ) -> exp.Expr:
     """The condition that the selected value is the left side: true of it, or, denied, not false."""
     if len(shown) != 1:
-        raise InvalidSyntax("a subquery of IN has one column", position=position_of(test.args["query"]))
+        raise InvalidSyntax("a subquery of IN has one column", at=test.args["query"])
     value, meant = scope.bind(test.this), shown[0][1]
     assert meant is not None, "what a select list shows means something"
     found = _marked(meant) if isinstance(meant, tuple) else meant

@@ -21,7 +21,7 @@ from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged, wrap
 from planner.sql import literals
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import cast_sql, copied, position_of
+from planner.sql.trees import cast_sql, copied
 
 _MAX_DIGITS = 1000
 _DOUBLE = SqlType(Family.FLOAT)
@@ -208,7 +208,7 @@ def computed(
             exact = None
         elif exact is not None:
             hint = "compare the column itself, or move the arithmetic to the literal's side"
-            raise UnsupportedSQL("arithmetic with too many digits", hint=hint, position=position_of(node))
+            raise UnsupportedSQL("arithmetic with too many digits", hint=hint, at=node)
     if exact is None:
         return Scalar(node, _DOUBLE, None, clamped, unranged=unranged(parts))
     sql, digits = exact

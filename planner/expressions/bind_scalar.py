@@ -18,7 +18,7 @@ from planner.expressions.scalar import Digits, Measured, Scalar, unfit
 from planner.policy.policy import ColumnPolicy
 from planner.sql.literals import check_type
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import cast_sql, column_ref, copied, position_of
+from planner.sql.trees import cast_sql, column_ref, copied
 
 Bound = TypeVar("Bound")
 
@@ -121,7 +121,7 @@ class _Binder:
         if function is None:
             name = type(node).__name__.upper()
             days = "compare numbers of days: a::date - b::date < 30" if isinstance(node, exp.Interval) else None
-            raise UnsupportedSQL(f"{name} is not supported here", hint=days, position=position_of(node))
+            raise UnsupportedSQL(f"{name} is not supported here", hint=days, at=node)
         return self._seen(node, function.bind) if isinstance(node, _CONDITIONS) else function.bind(node, self)
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
@@ -142,8 +142,7 @@ class _Binder:
             return predicates.unknown()
         scalar = settle(scalar, _BOOL, self)
         if scalar.type != _BOOL:
-            hint = "write a comparison"
-            raise UnsupportedSQL("this is not a condition", hint=hint, position=position_of(node))
+            raise UnsupportedSQL("this is not a condition", hint="write a comparison", at=node)
         return scalar.sql if scalar.plain is None else scalar.plain  # nobody else has it
 
     def _column(self, node: exp.Column) -> Scalar:
@@ -179,4 +178,4 @@ def _untyped(node: exp.Expr) -> Scalar:
 
 def _no_number(node: exp.Expr, column: exp.Column, kind: SqlType) -> Measured:
     hint = AS_NUMBER if kind == _BOOL else "sum numbers, or count rows"
-    raise UnsupportedSQL(f"{column.name!r} is no number", hint=hint, position=position_of(node))
+    raise UnsupportedSQL(f"{column.name!r} is no number", hint=hint, at=node)

@@ -15,7 +15,7 @@ from planner.expressions.scalar import Binder, Digits, Measured, Scalar
 from planner.expressions.strings import MAX_TEXT, text_of, to_text
 from planner.sql.literals import OF_TYPE, is_named, type_written
 from planner.sql.sql_types import REAL, Family, SqlType, sql_type
-from planner.sql.trees import cast_sql, copied, field_of, position_of
+from planner.sql.trees import cast_sql, copied, field_of
 from planner.sql.zones import UTC
 
 _TARGETS: dict[str, Family] = {
@@ -110,7 +110,7 @@ def _target(node: exp.Expr) -> SqlType:
         hint = "write DATE '...' or TIMESTAMP '...'" if "TIME" in name else _OTHER_TYPES
         if name == "TIMETZ":
             hint = "compare the parts of a time, extract(hour FROM x), or all of it with a TIMESTAMP '...'"
-        raise UnsupportedSQL(f"the type {shown} is not supported here", hint=hint, position=position_of(node))
+        raise UnsupportedSQL(f"the type {shown} is not supported here", hint=hint, at=node)
     if name == "FLOAT":  # the parser's name of PostgreSQL's real
         return REAL
     if not written.expressions:
@@ -118,9 +118,7 @@ def _target(node: exp.Expr) -> SqlType:
     kind = sql_type(written.sql("postgres").lower())
     if kind.family is Family.NUMERIC or (kind.is_string and 0 < (kind.precision or 0) <= MAX_TEXT):
         return kind
-    raise UnsupportedSQL(
-        "a cast to a type with this length", hint="cut text by left(x, n)", position=position_of(node)
-    )
+    raise UnsupportedSQL("a cast to a type with this length", hint="cut text by left(x, n)", at=node)
 
 
 def _cut(node: exp.Expr, text: Scalar, target: SqlType) -> Scalar:
@@ -203,4 +201,4 @@ def _null(node: exp.Expr, target: SqlType) -> Scalar:
 
 def _refused(node: exp.Expr, what: str, hint: str | None = None) -> UnsupportedSQL:
     advice = hint or "compare the value as it is; a cast can fail for some row"
-    return UnsupportedSQL(f"{what} is not supported", hint=advice, position=position_of(node))
+    return UnsupportedSQL(f"{what} is not supported", hint=advice, at=node)

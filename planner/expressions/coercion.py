@@ -141,8 +141,7 @@ def _double(value: float) -> exp.Expr:
 def _constant(node: exp.Expr, value: Decimal) -> Scalar:
     near = nearest_real(value)
     if near is None:
-        hint = "write a number between 1e-45 and 3.4e38"
-        raise UnsupportedSQL("a number that is no real", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("a number that is no real", hint="write a number between 1e-45 and 3.4e38", at=node)
     exact = Decimal(repr(near))
     sql = cast_sql(number_sql(exact), "DOUBLE PRECISION")
     return Scalar(node, REAL, sql, lambda: (copied(sql), intervals.constant(near, False)), value=exact)
@@ -219,7 +218,7 @@ def wrong_type(part: Scalar, wanted: str) -> UnsupportedSQL:
     return UnsupportedSQL(
         f"{part.kind} stands where {wanted} is needed",
         hint="take its label: status::text" if enum else None,
-        position=position_of(part.node),
+        at=part.node,
     )
 
 
@@ -242,7 +241,7 @@ def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scala
                 names, hint = f"values of type {uncompared.shown}", _ONLY_COUNTED
             if Family.ENUM in (known.family, part.type.family):
                 hint = "compare an enum with its labels, or as text: status::text"
-            raise UndefinedOperator(f"{names} are not compared here", hint=hint, position=position_of(node))
+            raise UndefinedOperator(f"{names} are not compared here", hint=hint, at=node)
         aligned.append(settle(part, read_as, binder))
     return aligned if binder.zone == UTC else in_one_zone(node, aligned, binder.zone)
 
@@ -292,7 +291,7 @@ def check_ordered(node: exp.Expr, parts: Sequence[Scalar]) -> None:
     """Refuse to ask which is less, of values without an order here. Raises: UnsupportedSQL."""
     if any(part.type is not None and part.type.family is Family.ENUM for part in parts):
         hint = "write CASE WHEN status < 'done' THEN ...; as text it has another order: status::text"
-        raise UnsupportedSQL("the greatest of labels is not supported", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("the greatest of labels is not supported", hint=hint, at=node)
 
 
 def fits_float(kind: SqlType) -> bool:
@@ -314,7 +313,7 @@ def whole_literal(node: exp.Expr, lowest: int, highest: int) -> int:
         if lowest <= value <= highest:
             return value
     hint = f"write a whole number from {lowest} to {highest}"
-    raise UnsupportedSQL("this must be a whole number, written out", hint=hint, position=position_of(node))
+    raise UnsupportedSQL("this must be a whole number, written out", hint=hint, at=node)
 
 
 def text_literal(node: exp.Expr, what: str, example: str = "a") -> str:
@@ -329,9 +328,9 @@ def text_literal(node: exp.Expr, what: str, example: str = "a") -> str:
     if isinstance(node, exp.DPipe):  # '%' || $1 || '%', before its value is known
         return text_literal(node.left, what) + text_literal(node.right, what)
     if not (isinstance(node, exp.Literal) and node.is_string):
-        raise UnsupportedSQL(f"{what} that is not a literal", position=position_of(node))
+        raise UnsupportedSQL(f"{what} that is not a literal", at=node)
     if "\0" in node.name:
-        raise InvalidSyntax("a character that no database text can hold", position=position_of(node))
+        raise InvalidSyntax("a character that no database text can hold", at=node)
     return node.name
 
 
@@ -376,8 +375,7 @@ def sample(node: exp.Parameter, kind: SqlType) -> exp.Expr:
     """
     slot = node.meta.get(SLOT)
     if not isinstance(slot, Slot):
-        hint = "send the values with the statement"
-        raise UnsupportedSQL("a placeholder has no value", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("a placeholder has no value", hint="send the values with the statement", at=node)
     slot.types.append(kind)
     slot.arrays.add(BOUND_ARRAY in node.meta)
     if kind.is_number:

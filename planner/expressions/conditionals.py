@@ -18,7 +18,7 @@ from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
 from planner.expressions.strings import as_text
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import cast_sql, copied, position_of
+from planner.sql.trees import cast_sql, copied
 
 _LARGEST = 10**290
 """What a double holds with room for sums, as intervals have it."""
@@ -54,7 +54,7 @@ def _condition(subject: exp.Expr | None, written: exp.Expr) -> exp.Expr:
     repeated(subject, subject)
     if isinstance(written.unnest(), exp.Null):
         hint = "write CASE WHEN x IS NULL THEN ..."
-        raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, position=position_of(written))
+        raise UnsupportedSQL("a comparison with NULL is never true", hint=hint, at=written)
     return exp.EQ(this=copied(subject), expression=copied(written))
 
 

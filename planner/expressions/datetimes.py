@@ -70,7 +70,7 @@ def _known(node: exp.Expr, value: date | datetime) -> Scalar:
 
 def unknown_now(node: exp.Expr, binder: Binder) -> Scalar:
     """now(), which `planner.binding.placeholders` replaces: none may be left. Raises: UnsupportedSQL."""
-    raise UnsupportedSQL("there is no clock here", hint="write the date", position=position_of(node))
+    raise UnsupportedSQL("there is no clock here", hint="write the date", at=node)
 
 
 def extracted(node: exp.Expr, binder: Binder) -> Scalar:
@@ -84,7 +84,7 @@ def extracted(node: exp.Expr, binder: Binder) -> Scalar:
         return arithmetic.null(node)
     assert part.type is not None, "typed"
     if field in _TIMES_OF_DAY and part.type.family is Family.DATE:
-        raise UnsupportedSQL(f"{field} of a date, which has none", position=position_of(node))
+        raise UnsupportedSQL(f"{field} of a date, which has none", at=node)
     sql, span = moored(part) if field == "EPOCH" else local(part, binder.zone)
     if field == "EPOCH":
         return _epoch(node, sql, span)
@@ -97,7 +97,7 @@ def extracted(node: exp.Expr, binder: Binder) -> Scalar:
     else:
         known = (*_YEARS, *_SMALL_FIELDS, "SECOND", "EPOCH")
         hint = f"use {', '.join(name.lower() for name in known)}"
-        raise UnsupportedSQL(f"the field {field.lower()!r} is not supported", hint=hint, position=position_of(node))
+        raise UnsupportedSQL(f"the field {field.lower()!r} is not supported", hint=hint, at=node)
     return arithmetic.whole_numeric(node, exp.Extract(this=exp.var(field), expression=sql), low, high)
 
 
@@ -132,15 +132,13 @@ def truncated(node: exp.Expr, binder: Binder) -> Scalar:
     zone = binder.zone if written is None else read_zone(written)
     if unit not in _UNITS:
         hint = f"use {', '.join(sorted(name.lower() for name in _UNITS))}"
-        raise UnsupportedSQL(f"the unit {unit.lower()!r} is not supported", hint=hint, position=position_of(node))
+        raise UnsupportedSQL(f"the unit {unit.lower()!r} is not supported", hint=hint, at=node)
     part = moment_argument(node.this, binder)
     if part.is_null:
         return part
     if written is not None and UTC not in (zone, binder.zone) and not part.has_zone:
         hint = "leave the zone out: the time has none"
-        raise UnsupportedSQL(
-            "date_trunc() of a time without time zone in a zone", hint=hint, position=position_of(node)
-        )
+        raise UnsupportedSQL("date_trunc() of a time without time zone in a zone", hint=hint, at=node)
     sql, span = local(part, zone)
     stamp = sql if part.type == _TIMESTAMP else cast_sql(sql, "TIMESTAMP")
     sql = exp.TimestampTrunc(this=stamp, unit=exp.var(unit))
@@ -163,7 +161,7 @@ def read_zone(node: exp.Expr) -> str:
     zone = zone_named(written)
     if zone is None:
         hint = "write a name of the time zone database, such as 'Europe/Zurich'"
-        raise InvalidSetting(f"time zone {written!r} is not known", hint=hint, position=position_of(node))
+        raise InvalidSetting(f"time zone {written!r} is not known", hint=hint, at=node)
     return UTC if is_utc(zone) else zone
 
 
@@ -178,8 +176,7 @@ def at_zone(node: exp.Expr, binder: Binder) -> Scalar:
         return part
     is_text = isinstance(node.this.unnest(), exp.Literal)
     if part.type == _DATE and (zone, binder.zone) != (UTC, UTC):
-        hint = f"write x::timestamp AT TIME ZONE '{zone}'"
-        raise UnsupportedSQL("AT TIME ZONE of a date", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("AT TIME ZONE of a date", hint=f"write x::timestamp AT TIME ZONE '{zone}'", at=node)
     if zone == UTC:
         there = converted(part, _TIMESTAMP)
         return replace(there, node=node, zoned=not part.has_zone and part.type == _TIMESTAMP and not is_text)
@@ -242,7 +239,7 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
         start, interval = interval, start
     if not isinstance(interval, exp.Interval) or isinstance(start, exp.Interval):
         hint = "add an interval to a date, or subtract it from one"
-        raise UnsupportedSQL("this use of an interval is not supported", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("this use of an interval is not supported", hint=hint, at=node)
     amount, unit = _interval(interval)
     part = moment_argument(start, binder)
     if part.is_null:
@@ -269,7 +266,7 @@ def _interval(node: exp.Interval) -> tuple[int, str]:
     text = amount.name if isinstance(amount, exp.Literal) else ""
     if not re.fullmatch(r"-?[0-9]{1,9}", text) or abs(int(text)) > _MOST.get(name, -1):
         hint = "write INTERVAL '3' MONTH; one whole number and one unit"
-        raise UnsupportedSQL("this interval is not supported", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("this interval is not supported", hint=hint, at=node)
     return int(text), name
 
 
@@ -303,7 +300,7 @@ def of_days(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scal
         moved = type(node)(this=wrap(sql), expression=step)
         return _moment(node, _DATE, moved, _moved(span, step_days), calendar=calendar)
     hint = "write extract(epoch FROM a - b), its seconds, or CAST(a AS DATE) - CAST(b AS DATE), its days"
-    raise UnsupportedSQL("this arithmetic with times is not supported", hint=hint, position=position_of(node))
+    raise UnsupportedSQL("this arithmetic with times is not supported", hint=hint, at=node)
 
 
 def _is_computed(days: Scalar) -> bool:
@@ -381,7 +378,7 @@ def moment_argument(node: exp.Expr, binder: Binder) -> Scalar:
     """A date or timestamp, or the literal NULL. Raises UnsupportedSQL for anything else."""
     part = settle(binder.scalar(node), SqlType(Family.TIMESTAMPTZ), binder)
     if not part.is_null and (part.type is None or not part.type.is_moment):
-        raise UnsupportedSQL(f"{part.kind} stands where a date is needed", position=position_of(part.node))
+        raise UnsupportedSQL(f"{part.kind} stands where a date is needed", at=part.node)
     return part
 
 
@@ -413,7 +410,7 @@ def not_a_number(node: exp.Expr, kind: SqlType | None) -> tuple[exp.Expr, None]:
     """The clamped form of a date or timestamp, which has none. Raises: UnsupportedSQL."""
     name = "text" if kind is None else kind.shown
     hint = AS_NUMBER if kind is not None and kind.family is Family.BOOL else "sum numbers, or count rows"
-    raise UnsupportedSQL(f"{name} is no number", hint=hint, position=position_of(node))
+    raise UnsupportedSQL(f"{name} is no number", hint=hint, at=node)
 
 
 _DAY = 86_400
@@ -436,7 +433,7 @@ def extracted_of_difference(node: exp.Expr, binder: Binder) -> Scalar:
 def age(node: exp.Expr, binder: Binder) -> Scalar:
     """age(a, b) itself: an interval, of which months have no length. Raises: UnsupportedSQL."""
     hint = "write extract(year FROM age(a, b)), or CAST(a AS DATE) - CAST(b AS DATE), a number of days"
-    raise UnsupportedSQL("an interval of age() stands here", hint=hint, position=position_of(node))
+    raise UnsupportedSQL("an interval of age() stands here", hint=hint, at=node)
 
 
 def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
@@ -450,12 +447,11 @@ def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
     parts = parts if binder.zone == UTC else in_one_zone(node, parts, binder.zone)
     if all(part.type is not None and part.type.family is Family.DATE for part in parts):
         hint = "a difference of dates is a number of days; write (a - b) * 86400 for its seconds"
-        raise UnsupportedSQL("extract() of a number of days", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("extract() of a number of days", hint=hint, at=node)
     field = field_name(node.this)
     if field not in ("EPOCH", "DAY"):
         hint = "write extract(epoch FROM a - b) / 3600 for its hours, / 60 for its minutes"
-        message = f"the field {field.lower()!r} of a difference is not supported"
-        raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+        raise UnsupportedSQL(f"the field {field.lower()!r} of a difference is not supported", hint=hint, at=node)
     (a, x), (b, y) = (_stamp(part, UTC) for part in parts)
     between = exp.Extract(this=exp.var(field), expression=exp.Paren(this=exp.Sub(this=wrap(a), expression=wrap(b))))
     least, most = (x[0] - y[1]).days - 1, (x[1] - y[0]).days + 1
@@ -472,8 +468,7 @@ def _of_age(node: exp.Expr, operand: Age, binder: Binder) -> Scalar:
     field = field_name(node.this)
     if field not in ("YEAR", "MONTH", "DAY"):
         hint = "use year, month or day; for all of its days write CAST(a AS DATE) - CAST(b AS DATE)"
-        message = f"the field {field.lower()!r} of an age is not supported"
-        raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+        raise UnsupportedSQL(f"the field {field.lower()!r} of an age is not supported", hint=hint, at=node)
     parts = parts if binder.zone == UTC else in_one_zone(node, parts, binder.zone)
     (a, x), (b, y) = (_stamp(part, binder.zone) for part in parts)
     # Whole years may be one nearer to zero than the difference of the calendar's: December to June has none.

@@ -19,7 +19,7 @@ from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeate
 from planner.sql import literals
 from planner.sql.literals import canonical_sql, constant, number_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import cast_sql, copied, position_of
+from planner.sql.trees import cast_sql, copied
 
 _MAX_SCALE = 1000
 """Digits after the point of a quotient, at most."""
@@ -65,7 +65,7 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
 
 def _could_be_zero(node: exp.Expr) -> UnsupportedSQL:
     hint = "write x / NULLIF(y, 0), or ask for both sums and divide them"
-    return UnsupportedSQL("division by something that could be zero", hint=hint, position=position_of(node))
+    return UnsupportedSQL("division by something that could be zero", hint=hint, at=node)
 
 
 def _exact_quotient(left: arithmetic.Exact, value: Decimal, divisor: Digits) -> arithmetic.Exact:
@@ -94,10 +94,10 @@ def remainder(node: exp.Expr, binder: Binder) -> Scalar:
     exact = arithmetic.exact_form(left)
     if not right.value or right.digits is None:
         hint = "write a number other than 0 after it"
-        raise UnsupportedSQL("a remainder by something that is not a literal", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("a remainder by something that is not a literal", hint=hint, at=node)
     if exact is None:
         hint = "use a column of a whole or numeric type"
-        raise UnsupportedSQL("a remainder of a floating point number", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("a remainder of a floating point number", hint=hint, at=node)
     sql, digits = arithmetic.as_numeric(exact[0]), exact[1]
     scale = max(digits.scale, right.digits.scale)
     integral = digits.integral and right.digits.integral
@@ -200,7 +200,7 @@ def square_root(node: exp.Expr, binder: Binder) -> Scalar:
     def bounds(known: Bounds) -> Bounds:
         if known.lo < 0:
             hint = "write sqrt(abs(x)) or sqrt(greatest(x, 0)), or ask the custodian for a range above zero"
-            raise SensitivityUnbounded("the root of what could be negative", hint=hint, position=position_of(node))
+            raise SensitivityUnbounded("the root of what could be negative", hint=hint, at=node)
         return intervals.square_root(known)
 
     return arithmetic.on_double(node, inner, lambda sql: exp.Sqrt(this=sql), bounds)
@@ -217,7 +217,7 @@ def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
     def bounds(known: Bounds) -> Bounds:
         if known.lo < 0 or not known.divides:
             hint = "write ln(greatest(x, 1)), or ask the custodian for a range above zero"
-            raise SensitivityUnbounded("a logarithm of what could be zero", hint=hint, position=position_of(node))
+            raise SensitivityUnbounded("a logarithm of what could be zero", hint=hint, at=node)
         return intervals.logarithm(known, math.e if natural else 10.0)
 
     def sql(double: exp.Expr) -> exp.Expr:
@@ -264,13 +264,12 @@ def width_bucket(node: exp.Expr, binder: Binder) -> Scalar:
     ends = [node.args.get(name) for name in ("min_value", "max_value", "num_buckets")]
     if any(end is None for end in ends):
         hint = "write width_bucket(x, lowest, highest, how many)"
-        raise UnsupportedSQL("width_bucket() of a list", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("width_bucket() of a list", hint=hint, at=node)
     low = _bound(node.args["min_value"], binder, Decimal(0))
     high = _bound(node.args["max_value"], binder, low + 1)
     count = whole_literal(node.args["num_buckets"], 1, _MOST)
     if low >= high:
-        hint = "write the lower bound first"
-        raise UnsupportedSQL("width_bucket() without a width", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("width_bucket() without a width", hint="write the lower bound first", at=node)
     part = number(binder.scalar(node.this), binder)
     if part.is_null:
         return arithmetic.null(node)
@@ -301,7 +300,7 @@ def _bound(node: exp.Expr, binder: Binder, example: Decimal) -> Decimal:
     value = number(binder.scalar(inner), binder).value
     if value is None:
         hint = "write both bounds as numbers"
-        raise UnsupportedSQL("a bound of width_bucket() that is no literal", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("a bound of width_bucket() that is no literal", hint=hint, at=node)
     return value
 
 

@@ -16,7 +16,7 @@ from planner.expressions.strings import is_long, shortened
 from planner.sql import literals
 from planner.sql.literals import label_place, ordered_labels
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import cast_sql, copied, position_of
+from planner.sql.trees import cast_sql, copied
 
 _BOOL = SqlType(Family.BOOL)
 _MAX_PERCENTS = 16
@@ -202,7 +202,7 @@ def listed(node: exp.Expr, binder: Binder) -> Scalar:
     for part in node.expressions:
         if part.find(exp.Column) is not None:
             hint = "write one comparison per column, joined by OR"
-            raise UnsupportedSQL("a column in an IN list", hint=hint, position=position_of(part))
+            raise UnsupportedSQL("a column in an IN list", hint=hint, at=part)
     written = [part for part in node.expressions if not binder.scalar(part).is_null]
     together = len(node.expressions) > 1  # PostgreSQL finds one type for a list, and compares one value as by =
     aligned = _aligned(node, [node.this, *written], binder, of_one_type=together) if written else None
@@ -231,7 +231,7 @@ def tested(node: exp.Expr, binder: Binder) -> Scalar:
             same = not is_unknown(inner) and _is_constant(inner, bool(test.this))
             return truth(node, exp.Boolean(this=same is not negated))
     if inner is None:
-        raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", position=position_of(node))
+        raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", at=node)
     return truth(node, exp.Is(this=wrap(inner), expression=copied(test), negate=node.args.get("negate")))
 
 
@@ -265,7 +265,7 @@ def like(node: exp.Expr, binder: Binder) -> Scalar:
         node = node.this
     value = text(binder.scalar(node.this), binder)
     if len(escape) > 1:
-        raise InvalidSyntax("ESCAPE takes one character", position=position_of(node))
+        raise InvalidSyntax("ESCAPE takes one character", at=node)
     if value.is_null or binder.scalar(node.args["expression"]).is_null:
         return truth(node, unknown())
     pattern = _pattern(text_literal(node.args["expression"], "LIKE with a pattern"), escape, node.args["expression"])
@@ -284,10 +284,9 @@ def _pattern(written: str, escape: str, node: exp.Expr) -> str:
             escaped = True
     if escaped:
         what = "a backslash" if escape == "\\" else "its escape character"
-        raise InvalidSyntax(f"a pattern that ends in {what}", position=position_of(node))
+        raise InvalidSyntax(f"a pattern that ends in {what}", at=node)
     if len(re.findall("%+", written)) > _MAX_PERCENTS:
-        hint = f"use at most {_MAX_PERCENTS} of them"
-        raise UnsupportedSQL("a pattern with so many %", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("a pattern with so many %", hint=f"use at most {_MAX_PERCENTS} of them", at=node)
     return "".join(pattern)
 
 

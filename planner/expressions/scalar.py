@@ -180,7 +180,7 @@ class Binder(Protocol):
 def unfit(node: exp.Expr) -> SensitivityUnbounded:
     """The error for bounds that a double cannot hold."""
     hint = "declare narrower ranges, or ask for a simpler expression"
-    return SensitivityUnbounded("the sum's bounds do not fit a double", hint=hint, position=position_of(node))
+    return SensitivityUnbounded("the sum's bounds do not fit a double", hint=hint, at=node)
 
 
 def unranged(parts: Sequence[Scalar]) -> tuple[tuple[str, exp.Expr], ...]:
@@ -194,8 +194,7 @@ def repeated(sql: exp.Expr, node: exp.Expr) -> exp.Expr:
     Raises: StatementTooComplex.
     """
     if len(nodes(sql)) > _MAX_REPEATED:
-        hint = "nest fewer functions"
-        raise StatementTooComplex("an expression grows too large", hint=hint, position=position_of(node))
+        raise StatementTooComplex("an expression grows too large", hint="nest fewer functions", at=node)
     return sql
 
 

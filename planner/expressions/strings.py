@@ -16,7 +16,7 @@ from planner.expressions.datetimes import local, moment_argument, moored, not_a_
 from planner.expressions.scalar import Binder, Scalar, wrap
 from planner.sql.datetimes import patterns
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import cast_sql, copied, position_of
+from planner.sql.trees import cast_sql, copied
 from planner.sql.zones import UTC
 
 MAX_TEXT = 1 << 20
@@ -73,8 +73,7 @@ def substring(node: exp.Expr, binder: Binder) -> Scalar:
     part = text(binder.scalar(node.this), binder)
     start, count = node.args.get("start"), node.args.get("length")
     if start is not None and isinstance(start.unnest(), exp.Literal) and start.unnest().is_string:
-        hint = "write substring(x FROM 1 FOR 3)"
-        raise UnsupportedSQL("substring by a regular expression", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("substring by a regular expression", hint="write substring(x FROM 1 FOR 3)", at=node)
     first = 1 if start is None else whole_literal(start, 1, _LONGEST)
     taken = None if count is None else whole_literal(count, 0, _LONGEST)
     if part.is_null:
@@ -102,7 +101,7 @@ def joined(node: exp.Expr, binder: Binder) -> Scalar:
         return Scalar(node, None, exp.Null(), lambda: not_a_number(node, None))
     total = sum(short_length(part) for part in parts)
     if total > MAX_JOINED:
-        raise UnsupportedSQL("too much text joined by ||", hint="cut it by left(x, n)", position=position_of(node))
+        raise UnsupportedSQL("too much text joined by ||", hint="cut it by left(x, n)", at=node)
     left, right = (wrap(shortened(part)) for part in parts)
     return text_of(node, exp.DPipe(this=left, expression=right, safe=True), total)
 
@@ -136,9 +135,8 @@ def to_text(node: exp.Expr, part: Scalar, zone: str) -> Scalar | None:
         return text_of(node, cast_sql(part.sql, "TEXT"), digits + 3)
     if part.type.is_moment:
         if part.has_zone and zone != UTC:
-            hint = "write to_char(x, 'YYYY-MM-DD HH24:MI:SS')"
             message = f"the text of a timestamp with time zone is not supported in the time zone {zone}"
-            raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+            raise UnsupportedSQL(message, hint="write to_char(x, 'YYYY-MM-DD HH24:MI:SS')", at=node)
         sql, _ = moored(part)
         written = cast_sql(sql, "TEXT")
         if part.has_zone:
@@ -246,8 +244,7 @@ def _or_nothing(sql: exp.Expr) -> exp.Expr:
 
 def _joined(node: exp.Expr, pieces: list[exp.Expr], size: int) -> Scalar:
     if size > MAX_JOINED:
-        hint = "cut them by left(x, n)"
-        raise UnsupportedSQL("too much text put together", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("too much text put together", hint="cut them by left(x, n)", at=node)
     if not pieces:
         return text_of(node, exp.Literal.string(""), 0)
     return text_of(node, reduce(lambda a, b: exp.DPipe(this=a, expression=b, safe=True), pieces), size)
@@ -263,8 +260,7 @@ def replaced(node: exp.Expr, binder: Binder) -> Scalar:
     longest = short_length(part)
     size = max(longest, longest // len(sought) * len(instead) + longest % len(sought))
     if size > MAX_JOINED:
-        hint = "cut the text by left(x, n)"
-        raise UnsupportedSQL("replace() that could make too much text", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("replace() that could make too much text", hint="cut the text by left(x, n)", at=node)
     literals = {"expression": exp.Literal.string(sought), "replacement": exp.Literal.string(instead)}
     return text_of(node, exp.Replace(this=shortened(part), **literals), size)
 
@@ -276,7 +272,7 @@ def split(node: exp.Expr, binder: Binder) -> Scalar:
     count = whole_literal(node.args["part_index"], 1, 1 << 20)
     if not separator:
         hint = "write the sign between the parts: split_part(x, '-', 1)"
-        raise UnsupportedSQL("split_part() by an empty separator", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("split_part() by an empty separator", hint=hint, at=node)
     if part.is_null:
         return part
     arguments = {"delimiter": exp.Literal.string(separator), "part_index": exp.Literal.number(count)}
@@ -296,7 +292,7 @@ def padded(node: exp.Expr, binder: Binder) -> Scalar:
     filling = node.args.get("fill_pattern")
     sign = " " if filling is None else text_literal(filling, "lpad() by something")
     if not sign:
-        raise UnsupportedSQL("lpad() by an empty text", hint="write left(x, n)", position=position_of(node))
+        raise UnsupportedSQL("lpad() by an empty text", hint="write left(x, n)", at=node)
     if part.is_null:
         return part
     arguments = {"expression": exp.Literal.number(count), "fill_pattern": exp.Literal.string(sign)}
@@ -313,13 +309,13 @@ def to_char(node: exp.Expr, binder: Binder) -> Scalar:
     argument = binder.scalar(node.this)
     if argument.is_number and not argument.is_null:
         hint = "show the number itself, or round(x, 2)"
-        raise UnsupportedSQL("to_char() of a number is not supported", hint=hint, position=position_of(node.this))
+        raise UnsupportedSQL("to_char() of a number is not supported", hint=hint, at=node.this)
     part = moment_argument(node.this, binder)
     found = patterns(written)
     if isinstance(found, str):
         hint = 'use YYYY, MM, DD, Mon, Month, Q, IYYY, IW, DDD, Dy, Day, HH24, MI, SS; other letters in "quotes"'
         message = f"the pattern {found!r} of to_char() is not supported"
-        raise UnsupportedSQL(message, hint=hint, position=position_of(node.args["format"]))
+        raise UnsupportedSQL(message, hint=hint, at=node.args["format"])
     if part.is_null:
         return part
     sql, _ = local(part, binder.zone)

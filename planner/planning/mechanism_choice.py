@@ -214,8 +214,7 @@ def _check(one: Mechanism, need: Need, policy: Policy, known: Circumstances) -> 
         case Need.TUPLES_PER_UNIT:
             if known.tuples_per_unit is None:
                 message = f"{one.name} needs a bound on the joined rows of one unit, which does not follow"
-                hint = "declare the fan-outs in the policy, or use gem, which needs none"
-                raise InvalidSetting(message, hint=hint)
+                raise InvalidSetting(message, hint="declare the fan-outs in the policy, or use gem, which needs none")
         case Need.DELTA:
             if known.delta == 0:
                 ask = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA

@@ -104,9 +104,8 @@ def _rate(written: Sequence[BoundTable], asked: float | None) -> float | None:
     if written and asked is not None:
         raise InvalidSetting("the sample is given twice", hint="leave out TABLESAMPLE or the sampling rate")
     if written and written[0].outer is not None:
-        hint = "sample the table on its left"
         message = "TABLESAMPLE on the right of a LEFT JOIN is not supported"
-        raise UnsupportedSQL(message, hint=hint, position=written[0].start)
+        raise UnsupportedSQL(message, hint="sample the table on its left", position=written[0].start)
     rate = written[0].sample if written else asked
     if rate is None:
         return None

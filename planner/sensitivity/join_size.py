@@ -247,9 +247,8 @@ def check_join_size(size: JoinSize, bound: BoundQuery, schema: Schema, policy: P
         return
     if size.most_tuples is None:
         tables = ", ".join(size.undeclared)
-        hint = f"the custodian may declare the rows of {tables}"
         message = "the policy limits the rows of a join, and does not say how many those of this one may be"
-        raise UnsupportedSQL(message, hint=hint)
+        raise UnsupportedSQL(message, hint=f"the custodian may declare the rows of {tables}")
     if size.most_tuples > settings.max_join_tuples:
         message = f"the join may have {size.most_tuples:,} rows, more than the policy's {settings.max_join_tuples:,}"
         raise UnsupportedSQL(message, hint="join less, or along keys; what WHERE leaves out does not count")

@@ -35,7 +35,7 @@ from planner.policy.policy import Policy
 from planner.schema import ForeignKey, Schema
 from planner.sensitivity.column_equalities import Equalities, equal_columns
 from planner.sensitivity.provenance import OwnerPosition, Provenance, check_owned, owners_beside, provenance
-from planner.sql.trees import ColumnRef, column_ref, columns_of, position_of
+from planner.sql.trees import ColumnRef, column_ref, columns_of
 
 
 def check_own_rows(query: BoundQuery, schema: Schema, policy: Policy) -> None:
@@ -178,8 +178,7 @@ def check_owner_joins(query: BoundQuery, found: Provenance) -> None:
         if len(found.owners) > 1:
             key = ", ".join(join.columns)
             message = f"this LEFT JOIN is not supported: rows whose {key} is NULL may belong to others"
-            hint = "use an inner JOIN: it leaves these rows out"
-            raise UnsupportedSQL(message, hint=hint, position=join.position)
+            raise UnsupportedSQL(message, hint="use an inner JOIN: it leaves these rows out", position=join.position)
 
 
 def partial_joins(query: BoundQuery, equalities: Equalities, policy: Policy) -> tuple[str, ...]:
@@ -240,7 +239,7 @@ def rows_of_nobody(query: BoundQuery, found: Provenance) -> tuple[str, ...]:
     if len(asked) == len(found.owners):
         hint = "the custodian may count each as a person of its own, by rows_are_units = true in the policy's table"
         message = f"this asks for rows whose {named} is NULL: they belong to nobody, and no answer counts them"
-        raise UnsupportedSQL(message, hint=hint, position=position_of(asked[0]))
+        raise UnsupportedSQL(message, hint=hint, at=asked[0])
     return () if owned else (f"Rows whose {named} is NULL belong to nobody and are not counted.",)
 
 

@@ -83,8 +83,7 @@ def check_owned(entries: Sequence[BoundTable], graph: Ownership) -> None:
     for entry in entries:
         if not graph.is_owned(entry.table.name):
             hint = "the custodian may declare it public, or a foreign key that leads to its owner"
-            message = f"table {entry.table.name!r} is private and belongs to nobody"
-            raise SensitivityUnbounded(message, hint=hint)
+            raise SensitivityUnbounded(f"table {entry.table.name!r} is private and belongs to nobody", hint=hint)
 
 
 def _with_owners(query: BoundQuery, policy: Policy) -> list[BoundTable]:
