@@ -56,7 +56,8 @@ class PlannerError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        starts = [] if at is None else [part._meta["start"] for part in at.walk() if "start" in (part._meta or {})]
+        notes = [] if at is None else [part._meta or {} for part in at.walk()]
+        starts = [note["start"] for note in notes if "start" in note]
         self.position = min(starts) + 1 if starts else position
 
 

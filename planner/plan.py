@@ -25,6 +25,9 @@ SizeClass = Literal["linear", "equi_joined", "unbounded"]
 SIZE_CLASSES: tuple[SizeClass, ...] = get_args(SizeClass)
 """From the least to the most that a join may explode."""
 
+LONGEST_S = 512.0
+"""Beyond the longest that a question waits for a worker and is measured, twice where a connection is lost."""
+
 _GAP = 0.01
 """eta where a tuple has three owners or more. Five times as much would save a quarter of the passes over a dense
 graph's tuples (`make benchmark NAME=trust`), and cost every answer 4% more noise: not worth it at any epsilon."""
@@ -243,33 +246,6 @@ class KindReach:
     determines: tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True)
-class SamplingPlan:
-    """How the join tuples are sampled.
-
-    Attributes:
-      strategy: `pushdown`: TABLESAMPLE on the one relation whose rows determine the join tuples; `join tree`: the
-        proxy reads the tables of an acyclic join, and draws tuples that nobody makes (`Plan.tree`); `thinning`: the
-        database compacts and counts, the proxy draws how many of each row's tuples stay; `join result`: the
-        same, one row per distinct weights too; `as written`: the analyst's own TABLESAMPLE on a relation that
-        fans out.
-      rate: q in (0, 1), exactly the chance that a join tuple is kept; released values are divided by it.
-      relation: the relation whose rows are sampled, None when the proxy samples.
-      alias: its alias in the source, None when the proxy samples.
-      percent: the rate as TABLESAMPLE is told it, None when the proxy samples.
-      amplifies: does each join tuple enter the sample independently, so that amplification may be claimed?
-      reason: one sentence why this strategy, and what is charged.
-    """
-
-    strategy: SamplingStrategy
-    rate: float
-    relation: str | None
-    alias: str | None
-    percent: str | None
-    amplifies: bool
-    reason: str
-
-
 TreeColumn = tuple[int, int]
 """The place of a part of a tree, and of a column among those that are read of it; or CONSTANT and a value."""
 
@@ -310,6 +286,35 @@ class SampledTree:
 
 
 @dataclass(frozen=True)
+class SamplingPlan:
+    """How the join tuples are sampled.
+
+    Attributes:
+      strategy: `pushdown`: TABLESAMPLE on the one relation whose rows determine the join tuples; `join tree`: the
+        proxy reads the tables of an acyclic join, and draws tuples that nobody makes; `thinning`: the
+        database compacts and counts, the proxy draws how many of each row's tuples stay; `join result`: the
+        same, one row per distinct weights too; `as written`: the analyst's own TABLESAMPLE on a relation that
+        fans out.
+      rate: q in (0, 1), exactly the chance that a join tuple is kept; released values are divided by it.
+      relation: the relation whose rows are sampled, None when the proxy samples.
+      alias: its alias in the source, None when the proxy samples.
+      percent: the rate as TABLESAMPLE is told it, None when the proxy samples.
+      amplifies: does each join tuple enter the sample independently, so that amplification may be claimed?
+      reason: one sentence why this strategy, and what is charged.
+      tree: the tree, of `join tree`.
+    """
+
+    strategy: SamplingStrategy
+    rate: float
+    relation: str | None
+    alias: str | None
+    percent: str | None
+    amplifies: bool
+    reason: str
+    tree: SampledTree | None = None
+
+
+@dataclass(frozen=True)
 class JoinSize:
     """The public size of a join.
 
@@ -328,6 +333,27 @@ class JoinSize:
     undeclared: tuple[str, ...] = ()
     apart: tuple[str, str] | None = None
     explodes: bool = True
+
+
+@dataclass(frozen=True)
+class AnswerTimes:
+    """When the answer of one question may leave, in seconds after it began.
+
+    Attributes:
+      first_s: the first moment; the others are twice, four times, ... as late. 0: at any time.
+      last_s: the last one, at which it fails if it is not there. inf: none is.
+    """
+
+    first_s: float = 0.0
+    last_s: float = math.inf
+
+    @property
+    def outcomes(self) -> float:
+        """N: the moments, each with an answer or a failure; inf where the answer is not held."""
+        if not self.first_s:
+            return math.inf
+        last = LONGEST_S if math.isinf(self.last_s) else self.last_s
+        return 2 * (max(0, math.ceil(math.log2(last / self.first_s))) + 1)
 
 
 @dataclass(frozen=True)
@@ -359,12 +385,10 @@ class Plan:
       selection: which groups are shown; None shows all.
       release_delta: what of `delta` the releases may spend together; 0 where every one of them is pure.
       size: how large the join can become.
-      first_moment_s, last_moment_s: when its answer may leave first, and when it fails if it is not there, in seconds
-        after it began (`planner.planning.answer_times`); 0: at any time; inf: it does not.
+      times: when its answer may leave.
       notes: sentences for people: what of the question is hardly meant.
       nobody_adds_more_than: X, in the unit of the answer, what one person adds at most to a sum or count in one
         group, as whoever asks says; None: nothing is said. Privacy does not rest on it.
-      tree: of a sample that is drawn along a join tree, the tree; None of any other.
       lone: has no join tuple the same owners and group keys as another (`planner.sensitivity.join_steps`)?
       kinds: which group keys follow from units of each relation, where some do and the mechanism makes use of it: how
         many groups each reaches is known with the list of groups. Empty: `groups_per_unit` is for all of them.
@@ -393,11 +417,9 @@ class Plan:
     selection: GroupSelection | None = None
     release_delta: float = 0.0
     size: JoinSize = field(default_factory=JoinSize)
-    first_moment_s: float = 0.0
-    last_moment_s: float = math.inf
+    times: AnswerTimes = field(default_factory=AnswerTimes)
     notes: tuple[str, ...] = ()
     lone: bool = False
-    tree: SampledTree | None = None
     nobody_adds_more_than: float | None = None
     kinds: tuple[KindReach, ...] = ()
 

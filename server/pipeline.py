@@ -864,7 +864,7 @@ class Pipeline:
         After that every failure is the same QueryFailed to the analyst; which one it was stands in the log. Where the
         join may explode, both leave at a public moment, and the ledger says no sooner that the question has ended.
         """
-        holding = Holding(question.plan.first_moment_s, cancelled, last_s=question.plan.last_moment_s)
+        holding = Holding(question.plan.times.first_s, cancelled, last_s=question.plan.times.last_s)
         for count in range(1, _ATTEMPTS + 1):
             try:
                 source = self._source(question.mirrored, question.data_version)

@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Protocol
 
 from sqlglot import exp
 
@@ -93,28 +92,19 @@ class Centred:
         return exp.Paren(this=kind(this=exp.Paren(this=copied(self.value)), expression=taken))
 
 
-Count = Callable[[], ReleasedValue]
-
-
-class Total(Protocol):
-    """The released sum of an expression over the rows."""
-
-    def __call__(self, tree: exp.Expr, over: ReleasedValue | None = None) -> ReleasedValue:
-        """The sum; `over`: the count of rows, where the sum only serves an average."""
-        ...
-
-
-Product = Callable[[exp.Expr, tuple[ReleasedValue, ReleasedValue, ReleasedValue]], ReleasedValue]
-"""The released sum of a product, given S(x), S(y) and n, around whose quotients it may be measured."""
-
-
 @dataclass(frozen=True)
 class Moments:
-    """The released sums of one aggregate's arguments: n, S, and S of a product."""
+    """The released sums of one aggregate's arguments.
 
-    count: Count
-    total: Total
-    product: Product
+    Attributes:
+      count: n.
+      total: S of an expression; beside it n, where the sum only serves an average.
+      product: S of a product, given S(x), S(y) and n, around whose quotients it may be measured.
+    """
+
+    count: Callable[[], ReleasedValue]
+    total: Callable[[exp.Expr, ReleasedValue | None], ReleasedValue]
+    product: Callable[[exp.Expr, tuple[ReleasedValue, ReleasedValue, ReleasedValue]], ReleasedValue]
 
     def average(self, x: Centred) -> ReleasedExpression:
         """c + S(x) / n, which lies in the range of x: what noise moved out of it is moved back."""
@@ -152,7 +142,7 @@ class Moments:
 
     def _around(self, x: Centred, y: Centred) -> ReleasedExpression:
         """S_xy = S(x y) - S(x) S(y) / n, the sum of products around the means."""
-        beside = self.total(x.tree), self.total(y.tree), self.count()
+        beside = self.total(x.tree, None), self.total(y.tree, None), self.count()
         return Apply("around", (self.product(exp.Mul(this=x.tree, expression=y.tree), beside), *beside))
 
     def _divisor(self, call: exp.Expr) -> ReleasedExpression:
@@ -259,7 +249,7 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     shown: ResultType = "int8" if bounds.integral and isinstance(call, _OF_A_ROW) else "float8"
     if isinstance(call, exp.WithinGroup) and isinstance(call.this, exp.PercentileDisc) and bounds.integral:
         shown = "int8"
-    step = 1.0 if bounds.whole else _decimal_step(scalar)
+    step = 1.0 if bounds.whole else None if scalar.digits is None else float(10.0**-scalar.digits.scale)
     grid = Grid.over(bounds.lo, bounds.hi, step, shown)
     declared = any(scope.declared(column)[1].range is not None for column in columns_of(sql))
     if step is not None and grid.step > step and not declared:  # a text's length, say: all would be at one place
@@ -270,12 +260,6 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
 
 _OF_A_ROW = (exp.Max, exp.Min)
 """What PostgreSQL gives in the type of the column."""
-
-
-def _decimal_step(scalar: Scalar) -> float | None:
-    """Of numeric(p, s) the last decimal place; None for doubles."""
-    digits = scalar.digits
-    return None if digits is None else float(10.0**-digits.scale)
 
 
 def _moment_on_grid(argument: exp.Expr, scalar: Scalar, scope: Scope) -> tuple[exp.Expr, Grid]:
@@ -392,7 +376,7 @@ class Aggregates:
         for argument in arguments:
             condition = self._where_known(argument, condition)
 
-        def total(tree: exp.Expr, over: ReleasedValue | None = None) -> ReleasedValue:
+        def total(tree: exp.Expr, over: ReleasedValue | None) -> ReleasedValue:
             written = label if isinstance(call, exp.Avg) else f"{label}, sum"
             return self._sum(tree, where, written, moment=1, over=None if over is None else over.release)
 
@@ -462,10 +446,6 @@ class Aggregates:
             return self._distinct(argument, condition, label)
         if call.expressions:
             raise UnsupportedSQL("COUNT of several columns is not supported", at=call)
-        return self._known(argument, condition, label)
-
-    def _known(self, argument: exp.Expr, condition: exp.Expr | None, label: str) -> ReleasedExpression:
-        """How many tuples have a value: equal to COUNT(*) where it cannot be NULL."""
         return self._add(BoundAggregate("count", None, self._where_known(argument, condition), label))
 
     def _where_known(self, argument: exp.Expr, condition: exp.Expr | None) -> exp.Expr | None:

@@ -27,7 +27,7 @@ from planner.binding.conditions import normal_form
 from planner.binding.from_clause import Flattened, bind_from, check_beside_public, check_connected, groups_persons
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.limit_offset import keeps_no_row, output_name, row_count
-from planner.binding.outer_select import OuterSelect, inner_answer
+from planner.binding.outer_select import OuterSelect, counts_all, inner_answer
 from planner.binding.placeholders import replace_clock
 from planner.binding.released_select import Released, ReleasedBinder, ReleasedClauses, check_released_moments
 from planner.binding.scope import Scope, Tables
@@ -177,7 +177,7 @@ def _count_rows_of_values(select: exp.Select) -> None:
     if not plain or len(set(names)) < len(names) or not isinstance(name, exp.Identifier):
         return
     for call in list(_aggregates(select)):
-        if not (isinstance(call, exp.Count) and _counts_all(call)):
+        if not counts_all(call):
             continue
         columns = [exp.Column(this=exp.to_identifier(one, quoted=True), table=copied(name)) for one in names]
         for column in columns:
@@ -185,11 +185,6 @@ def _count_rows_of_values(select: exp.Select) -> None:
         values = exp.Distinct(expressions=[exp.Tuple(expressions=columns)])
         values.meta.update(call.meta)
         call.set("this", values)
-
-
-def _counts_all(call: exp.Count) -> bool:
-    """COUNT(*), or COUNT(1)."""
-    return isinstance(call.this, exp.Star) or (isinstance(call.this, exp.Literal) and not call.expressions)
 
 
 def bind(

@@ -67,13 +67,13 @@ def _key(node: exp.Expr) -> _Key:
             words += column_ref(current)
             continue
         words.append(type(current).__name__)
-        words += [str(value) for value in current.args.values() if value is not None and not _is_tree(value)]
+        words += [
+            str(value)
+            for value in current.args.values()
+            if value is not None and not isinstance(value, (exp.Expr, list))
+        ]
         stack += reversed(children(current))
     return constant, tuple(words)
-
-
-def _is_tree(value: object) -> bool:
-    return isinstance(value, (exp.Expr, list))
 
 
 _STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Cast, exp.Extract, exp.Abs, Age)

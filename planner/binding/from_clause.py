@@ -107,20 +107,17 @@ class _FromClause:
     def items(self, first: exp.Expr, joins: Sequence[exp.Join]) -> None:
         """Enter the items of FROM; USING, NATURAL and ON do not look across a comma."""
         if joins and joins[0].side == "RIGHT":
-            first, joins = self._mirrored(first, joins[0]), [self._mirror(first, joins[0]), *joins[1:]]
+            mirror = self._mirror(first, joins[0])
+            first, joins = joins[0].this, [mirror, *joins[1:]]
         tree = self._item(first)
         for join in joins:
             tree = self._item(join.this) if is_comma(join) else [*tree, *self._join(join, tree)]
 
-    def _mirrored(self, first: exp.Expr, join: exp.Join) -> exp.Expr:
-        """The right side of `table RIGHT JOIN other ON ...`, which is `other LEFT JOIN table ON ...`."""
+    def _mirror(self, first: exp.Expr, join: exp.Join) -> exp.Join:
+        """`table RIGHT JOIN other ON ...` as the join of `other LEFT JOIN table ON ...`."""
         if not isinstance(first, exp.Table) or first.args.get("joins") or join.args.get("on") is None:
             hint = "write other LEFT JOIN table ON ..., or use an inner JOIN"
             raise UnsupportedSQL("this RIGHT JOIN is not supported", hint=hint, at=join)
-        mirrored: exp.Expr = join.this
-        return mirrored
-
-    def _mirror(self, first: exp.Expr, join: exp.Join) -> exp.Join:
         mirror = exp.Join(this=first, side="LEFT", on=join.args["on"])
         mirror.meta.update(join.meta)
         return mirror
@@ -350,11 +347,6 @@ class _FromClause:
                     return entry, key
         return None
 
-    def _enter_owner(self, child: BoundTable, key: ForeignKey, join: exp.Join) -> None:
-        """Note a LEFT JOIN that finds no owner where the key is NULL."""
-        if any(self._flat.tables.nullable(bound_column(child.alias, name)) for name in key.columns):
-            self._flat.owner_joins.append(OwnerJoin(child.alias, key.columns, position_of(join)))
-
     def _make_outer(
         self, tree: list[Source], right: list[Source], conditions: list[exp.Expr], join: exp.Join
     ) -> None:
@@ -367,8 +359,10 @@ class _FromClause:
         if private:
             found = self._to_the_owner(tree, entries[0], conditions) if len(entries) == 1 else None
             if found is not None:
-                self._enter_owner(*found, join)
-                self._flat.found_by[entries[0].alias] = found[0].alias
+                child, key = found
+                if any(self._flat.tables.nullable(bound_column(child.alias, name)) for name in key.columns):
+                    self._flat.owner_joins.append(OwnerJoin(child.alias, key.columns, position))  # finds no owner
+                self._flat.found_by[entries[0].alias] = child.alias
                 self._flat.predicates.extend(conditions)
                 return
             if self._is_public(tree):

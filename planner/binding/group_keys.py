@@ -86,7 +86,7 @@ def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
     whole = bounds is not None and (bounds.whole if scalar.digits is None else scalar.digits.scale == 0)
     if bounds is None or not whole or not bounds.safe or max(abs(bounds.lo), abs(bounds.hi)) > _MOST:
         return None
-    step = _calendar_step(node)
+    step = abs(_divisor(node)) or 1
     values = range(math.ceil(bounds.lo / step) * step, math.floor(bounds.hi) + 1, step)
     few = 0 < len(values) <= MAX_GROUPS
     if of_fields(sql):  # of dates that are clamped: always there, and within the bounds
@@ -99,13 +99,11 @@ def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
     return Buckets(exp.Case().when(inside, cast_sql(copied(sql), "BIGINT"), copy=False), tuple(values))
 
 
-def _calendar_step(node: exp.Expr) -> int:
-    """A whole number that divides every value of a whole-valued expression: 10 for `10 * floor(x)`; 1 at worst."""
-    return abs(_divisor(node)) or 1
-
-
 def _divisor(node: exp.Expr) -> int:
-    """As `_step`; 0 for the number 0, which everything divides."""
+    """A whole number that divides every value of a whole-valued expression: 10 for `10 * floor(x)`; 1 at worst.
+
+    It is 0 for the number 0, which everything divides.
+    """
     node = node.unnest()
     if isinstance(node, exp.Neg):
         return _divisor(node.this)

@@ -157,11 +157,9 @@ def groups_itself(select: exp.Select) -> bool:
     return any(holds(part, exp.AggFunc) for part in [*select.expressions, *clauses])
 
 
-def _counts_all(node: exp.Expr) -> bool:
-    """COUNT(*), or COUNT(1)."""
-    if not isinstance(node, exp.Count):
-        return False
-    return isinstance(node.this, exp.Star) or (isinstance(node.this, exp.Literal) and not node.this.is_string)
+def counts_all(node: exp.Expr) -> bool:
+    """Is it COUNT(*), or COUNT(1)?"""
+    return isinstance(node, exp.Count) and isinstance(node.this, (exp.Star, exp.Literal)) and not node.expressions
 
 
 class OuterSelect(ReleasedClauses):
@@ -218,7 +216,7 @@ class OuterSelect(ReleasedClauses):
             return False
         items = self._select.expressions
         plain = not any(self._select.args.get(part) for part in ("group", "having", "distinct", "order"))
-        return plain and len(items) == 1 and _counts_all(items[0].unalias())
+        return plain and len(items) == 1 and counts_all(items[0].unalias())
 
     def count(self) -> BoundQuery:
         """The inner question, of whose answer only the number of rows is shown. Raises: as `query`."""

@@ -171,7 +171,8 @@ class PersonRows:
     def _enter_key(self, key: BoundKey) -> None:
         self._places[key.written] = len(self._columns)
         made = _key_column(key, self._scope, self._given, f"k{len(self._columns) + 1}")
-        self._columns.append(replace(made, label=_shown(key)))
+        label = key.value.name if isinstance(key.value, exp.Column) else "the group key"
+        self._columns.append(replace(made, label=label))
 
     def _call(self, node: exp.Expr, call: exp.Expr) -> int:
         if not isinstance(call, _CALLS):
@@ -252,12 +253,8 @@ class PersonRows:
         argument = argument.unnest()
         if isinstance(argument, exp.Column):
             return self._tables.written_type(argument), self._scope.declared(argument)[1]
-        return None if scalar.type is None else _written(scalar), _declared(scalar)
-
-
-def _shown(key: BoundKey) -> str:
-    """A key as people know it."""
-    return key.value.name if isinstance(key.value, exp.Column) else "the group key"
+        kind = None if scalar.zoned else scalar.type
+        return None if kind is None else _written_as(kind), _declared(scalar)
 
 
 def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: str) -> PersonColumn:
@@ -289,11 +286,6 @@ def _declared(scalar: Scalar) -> ColumnPolicy:
     calendar = scalar.calendar
     step = calendar.unit if calendar is not None and calendar == Calendar(calendar.unit) else None
     return ColumnPolicy(dates=span, step=step) if span is not None else ColumnPolicy()
-
-
-def _written(scalar: Scalar) -> str | None:
-    assert scalar.type is not None, "asked before"
-    return None if scalar.zoned else _written_as(scalar.type)
 
 
 def _written_as(kind: SqlType) -> str | None:

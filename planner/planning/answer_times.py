@@ -25,18 +25,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
 from planner.errors import StatementTooComplex
-from planner.plan import JoinSize
+from planner.plan import AnswerTimes, JoinSize
 from planner.policy.policy import SideChannels
 from planner.sql.trees import columns_of, nodes
-
-LONGEST_S = 512.0
-"""Beyond the longest that a question waits for a worker and is measured, twice where a connection is lost."""
 
 TUPLES_PER_S = 1e6
 """A slow database joins, and a slow solver cuts, so many tuples in a second."""
@@ -49,27 +45,6 @@ _FEW = 4
 
 _PER_STEP = 4.0
 _DIGITS = 3
-
-
-@dataclass(frozen=True)
-class AnswerTimes:
-    """When the answer of one question may leave, in seconds after it began.
-
-    Attributes:
-      first_s: the first moment; the others are twice, four times, ... as late. 0: at any time.
-      last_s: the last one, at which it fails if it is not there. inf: none is.
-    """
-
-    first_s: float = 0.0
-    last_s: float = math.inf
-
-    @property
-    def outcomes(self) -> float:
-        """N: the moments, each with an answer or a failure; inf where the answer is not held."""
-        if not self.first_s:
-            return math.inf
-        last = LONGEST_S if math.isinf(self.last_s) else self.last_s
-        return 2 * (max(0, math.ceil(math.log2(last / self.first_s))) + 1)
 
 
 def answer_times(size: JoinSize, settings: SideChannels, epsilon: float) -> AnswerTimes:

@@ -19,8 +19,8 @@ from planner.binding.bound_query import BoundQuery
 from planner.errors import InvalidSetting, RowsNotShown, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.group_domains.group_domains import check_size, group_domains
 from planner.group_domains.key_sources import keys_found
-from planner.plan import GroupDomain, JoinSize, KindReach, Plan, SamplingPlan
-from planner.planning.answer_times import AnswerTimes, answer_times, check_row_work, least_epsilon
+from planner.plan import AnswerTimes, GroupDomain, JoinSize, KindReach, Plan, SamplingPlan
+from planner.planning.answer_times import answer_times, check_row_work, least_epsilon
 from planner.planning.contribution_bounds import (
     CLIPPING,
     check_nobody_adds_more_than,
@@ -245,8 +245,7 @@ def _plan(
         selection=selection,
         release_delta=part if choice.approximate else 0.0,
         size=size,
-        first_moment_s=times.first_s,
-        last_moment_s=times.last_s,
+        times=times,
         notes=(
             *rows_of_nobody(bound, found),
             *partial_joins(bound, found.equalities, policy),

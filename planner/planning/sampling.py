@@ -94,7 +94,7 @@ def along_a_tree(plan: Plan, tree: SampledTree | None) -> Plan:
         "the join is a tree of tables: the database reads each by itself, the proxy numbers the tuples by how "
         f"many rows meet and makes none but those that it draws, each on its own; {_AMPLIFIES}"
     )
-    return replace(plan, tree=tree, sampling=replace(sampling, strategy="join tree", reason=reason))
+    return replace(plan, sampling=replace(sampling, strategy="join tree", reason=reason, tree=tree))
 
 
 def _rate(written: Sequence[BoundTable], asked: float | None) -> float | None:

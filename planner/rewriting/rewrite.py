@@ -52,7 +52,7 @@ def rewrite(
     summed += [release.less for release in plan.releases if release.less is not None]
     if plan.selection is not None:
         summed.append(plan.selection.weight)
-    along = plan.tree
+    along = None if plan.sampling is None else plan.sampling.tree
     counted = plan.sampling is not None and plan.sampling.alias is None and along is None
     by_loads = loads and plan.counts_loads
     known = _known(plan, write)

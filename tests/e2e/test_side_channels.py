@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 
-from planner.planning.answer_times import AnswerTimes
+from planner.plan import AnswerTimes
 from server.backends.embedded import EmbeddedPostgres
 from tests.support.proxies import asked_proxy, tpch_demonstration
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from planner.errors import InvalidSetting
-from planner.plan import JoinSize
-from planner.planning.answer_times import LONGEST_S, AnswerTimes, answer_times, least_epsilon, moment_s
+from planner.plan import LONGEST_S, AnswerTimes, JoinSize
+from planner.planning.answer_times import answer_times, least_epsilon, moment_s
 from planner.policy.policy import SideChannels
 from tests.support.planning import demo_policy, planned
 
@@ -78,11 +78,11 @@ def test_without_moments_a_join_that_may_explode_costs_the_most() -> None:
 
 
 def test_a_question_below_its_least_epsilon_is_refused() -> None:
-    assert planned(PATH, epsilon=0.694).last_moment_s == 4.0
+    assert planned(PATH, epsilon=0.694).times.last_s == 4.0
     with pytest.raises(InvalidSetting, match=r"at least 0\.694 and at most 4") as caught:
         planned(PATH, epsilon=0.69)
     assert caught.value.hint is not None and "fanout" in caught.value.hint
     with pytest.raises(InvalidSetting, match=r"at least 0\.001"):
         planned("SELECT count(*) FROM orders", epsilon=0.0009)
     allowed = replace(demo_policy(), side_channels=replace(DEFAULTS, unbounded_joins=True))
-    assert planned(CROSS, policy=allowed, epsilon=3.0).first_moment_s == 1.0
+    assert planned(CROSS, policy=allowed, epsilon=3.0).times.first_s == 1.0

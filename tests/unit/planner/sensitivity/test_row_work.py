@@ -44,4 +44,4 @@ def test_usual_searches_leave_at_once() -> None:
         f"SELECT count(*) FROM customer WHERE c_name = '{LONG}'", "SELECT count(*) FROM customer",
     ]:  # fmt: skip
         assert row_work(bound(sql)) < MOST_STEPS / 10
-        assert planned(sql).first_moment_s == 0
+        assert planned(sql).times.first_s == 0
