@@ -284,11 +284,14 @@ class Source:
 
 
 class Scope:
-    """What one SELECT sees: its FROM, and the columns that USING has merged."""
+    """What one SELECT sees: its FROM, and the columns that USING has merged. Of bound columns `Tables` tells."""
 
     def __init__(self, tables: Tables, around: Scope | None = None) -> None:
         self._tables = tables
         self._around = around
+        self.zone, self.type_of, self.written_type = tables.zone, tables.type_of, tables.written_type
+        self.declared, self.may_be_null = tables.declared, tables.may_be_null
+        self.public_primary_key = tables.public_primary_key
         self._hidden: set[tuple[int, str]] = set()
         self.sources: list[Source] = []
 
@@ -378,31 +381,6 @@ class Scope:
             for name, meaning in source.columns.items()
             if (id(source), name) not in self._hidden
         ]
-
-    def type_of(self, column: exp.Column) -> SqlType:
-        """The type of a bound column."""
-        return self._tables.type_of(column)
-
-    @property
-    def zone(self) -> str:
-        """The session's time zone."""
-        return self._tables.zone
-
-    def written_type(self, column: exp.Column) -> str:
-        """The type of a bound column, in the database's words."""
-        return self._tables.written_type(column)
-
-    def public_primary_key(self, column: exp.Column) -> tuple[str, ...] | None:
-        """The primary key of a bound column's table; None where it has none, and where the table is not public."""
-        return self._tables.public_primary_key(column)
-
-    def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
-        """A bound column as people know it, with its table, and what the policy says of it."""
-        return self._tables.declared(column)
-
-    def may_be_null(self, column: exp.Column) -> bool:
-        """May a bound column be NULL in some join tuple?"""
-        return self._tables.may_be_null(column)
 
     def _counted_rows(self, node: exp.Count) -> exp.Expr:
         """COUNT(t.*): a row is never NULL, whatever its columns are, but where an outer join finds none."""

@@ -42,9 +42,9 @@ from planner.planning.releases import Releases, beyond_notes, clamped_notes, equ
 from planner.planning.sampling import along_a_tree, sampled_tree, sampling_plan
 from planner.policy.policy import Policy
 from planner.released_expression import ReleasedExpression, as_measured, substitute
+from planner.rewriting.compact_tuples import sample_rows
 from planner.rewriting.join_tables import complete_provenance, filter_semi_joins, join_tables
 from planner.rewriting.read_nan_as_null import nan_notes
-from planner.rewriting.sample_rows import sample_rows
 from planner.schema import Schema
 from planner.sensitivity.groups_per_unit import (
     GroupsPerUnit,

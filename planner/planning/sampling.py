@@ -37,9 +37,9 @@ from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.group_domains.key_sources import keys_found
 from planner.plan import CONSTANT, Comparison, Plan, Release, SampledTree, SamplingPlan, TreeColumn, TreeShape
 from planner.policy.policy import Policy
+from planner.rewriting.compact_tuples import bernoulli_percent, is_constant
 from planner.rewriting.guard_weight import UNITS, whole_weight
 from planner.rewriting.join_tables import complete_provenance, join_tables, select_part
-from planner.rewriting.sample_rows import bernoulli_percent, is_constant
 from planner.sensitivity.join_steps import JoinSteps
 from planner.sensitivity.provenance import Provenance
 from planner.sql.sql_types import Family

@@ -19,9 +19,9 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.plan import BackendQuery
+from planner.rewriting.compact_tuples import bernoulli_percent, sample_rows
 from planner.rewriting.dialects.spark import spark_sql
 from planner.rewriting.rewrite import rewrite
-from planner.rewriting.sample_rows import bernoulli_percent, sample_rows
 from planner.schema import Schema
 from planner.sql.trees import bound_column, named_sql, table_sql
 from server.backends.postgres_catalog import read_schema

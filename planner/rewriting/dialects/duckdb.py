@@ -14,27 +14,406 @@ A construct that is not listed here has not been compared on both databases and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import groupby
 
 from sqlglot import ErrorLevel, exp
 
+from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb_and_spark import (
     CLAUSES,
     MOST_DIGITS,
+    Differences,
     Handler,
     Handlers,
     Typed,
     Write,
     Writer,
+    aligned,
     as_decimal,
+    as_double,
+    as_exact,
+    bucket_sides,
+    count,
+    exact_sum,
+    exact_type,
+    greatest,
+    is_moment,
+    moments_of_difference,
     numeric,
+    places_of,
+    rounded_type,
     truth,
+    without_reach,
 )
-from planner.rewriting.dialects.duckdb_casts import SHARED, TEXTS_AND_MOMENTS
-from planner.rewriting.dialects.duckdb_numbers import NUMBERS
 from planner.schema import Schema, Table
-from planner.sql.sql_types import Family, SqlType, sql_type
-from planner.sql.trees import is_type, tables_by_alias
+from planner.sql.datetimes import Pattern, patterns
+from planner.sql.sql_types import REAL, Family, SqlType, sql_type
+from planner.sql.trees import Age, cast_sql, has_fraction, is_type, tables_by_alias
+
+# Casts, texts and datetimes
+
+_TEXT = SqlType(Family.TEXT)
+
+_DOUBLE = SqlType(Family.FLOAT)
+
+_COUNT = SqlType(Family.INTEGER, 10)
+
+
+def _text(node: exp.Expr, write: Write) -> Typed:
+    """Functions whose parts are texts and whole literals; both databases count characters, not bytes."""
+    return Typed(_over_texts(node, write), _TEXT)
+
+
+def _count(node: exp.Expr, write: Write) -> Typed:
+    return Typed(_over_texts(node, write), _COUNT)
+
+
+def _hash(node: exp.Expr, write: Write) -> Typed:
+    """DuckDB's own is of 64 bits without a sign."""
+    hashed = exp.Anonymous(this="HASH", expressions=[write(text).sql for text in node.expressions])
+    return Typed(cast_sql(exp.Mod(this=hashed, expression=exp.Literal.number(2**31 - 1)), "BIGINT"), _COUNT)
+
+
+def _trim(node: exp.Expr, write: Write) -> Typed:
+    """Blanks, unless characters are given: DuckDB's own default is not named in its manual."""
+    trimmed = _over_texts(node, write)
+    if trimmed.args.get("expression") is None:
+        trimmed.set("expression", exp.Literal.string(" "))
+    return Typed(trimmed, _TEXT)
+
+
+def _over_texts(node: exp.Expr, write: Write) -> exp.Expr:
+    arguments = {
+        name: write(value).sql if isinstance(value, exp.Expr) and not isinstance(value, exp.Var) else value
+        for name, value in node.args.items()
+    }
+    return type(node)(**arguments)
+
+
+def _extract(node: exp.Expr, write: Write) -> Typed:
+    """Fields that both databases number alike: Sunday is DOW 0 and ISODOW 7, weeks are those of ISO 8601."""
+    assert isinstance(node, exp.Extract)
+    if has_fraction(node):
+        return _seconds(node, write)
+    between = _micros_between(node.args["expression"], write)
+    if between is not None:  # of 24 hours, without a fraction: as in PostgreSQL's difference
+        days = exp.IntDiv(this=exp.Paren(this=between), expression=exp.Literal.number(86_400_000_000))
+        return Typed(exp.Paren(this=days), SqlType(Family.INTEGER, 8))
+    sql = exp.Extract(this=node.this.copy(), expression=write(node.args["expression"]).sql)
+    if node.this.name.upper() == "EPOCH":  # a double there, of a whole second here
+        return Typed(cast_sql(sql, "BIGINT"), SqlType(Family.INTEGER, 12))
+    return Typed(sql, SqlType(Family.INTEGER, 4))
+
+
+def _seconds(node: exp.Extract, write: Write) -> Typed:
+    """With their fraction, of which DuckDB's own fields have none that is exact: from whole microseconds."""
+    operand = node.args["expression"]
+    micros = _micros_between(operand, write)
+    if micros is None:
+        moment = write(operand).sql
+        micros = exp.Extract(this=exp.var("MICROSECONDS"), expression=moment)
+        if node.this.name.upper() == "EPOCH":
+            micros = exp.func("EPOCH_US", moment)
+    whole, millionth = cast_sql(exp.Paren(this=micros), "DECIMAL(18, 0)"), exp.Literal.number("0.000001")
+    product = exp.Mul(this=whole, expression=cast_sql(millionth, "DECIMAL(7, 6)"))
+    kind = SqlType(Family.NUMERIC, 18, 6)
+    return Typed(cast_sql(product, "DECIMAL(18, 6)"), kind)
+
+
+def _micros_between(operand: exp.Expr, write: Write) -> exp.Expr | None:
+    """SQL of the microseconds of a difference of timestamps; None for anything else."""
+    sides = moments_of_difference(operand, write)
+    if sides is None:
+        return None
+    later, earlier = (exp.func("EPOCH_US", side.sql) for side in sides)
+    return exp.Sub(this=later, expression=earlier)
+
+
+def _age(node: exp.Expr, write: Write) -> Typed:
+    """Of timestamps: years, months and days are borrowed from the month of the earlier one in both databases."""
+    return Typed(Age(this=write(node.this).sql, expression=write(node.args["expression"]).sql), SqlType(Family.OTHER))
+
+
+def _formatted(node: exp.Expr, write: Write) -> Typed:
+    """to_char as strftime of the patterns that it has, joined with the others one by one."""
+    moment = write(node.this).sql
+    found = patterns(node.args["format"].name)
+    assert not isinstance(found, str), "formats are checked where they are bound"
+    pieces: list[exp.Expr] = []
+    for has_one, run in groupby(found, key=lambda pattern: pattern.strftime is not None):
+        if has_one:
+            text = "".join(pattern.strftime or "" for pattern in run)
+            pieces.append(exp.func("STRFTIME", moment.copy(), exp.Literal.string(text)))
+        else:
+            pieces += [_alone(pattern, moment) for pattern in run]
+    if not pieces:
+        pieces = [exp.func("STRFTIME", moment, exp.Literal.string(""))]
+    return Typed(reduce(lambda a, b: exp.DPipe(this=a, expression=b, safe=True), pieces), _TEXT)
+
+
+def _alone(pattern: Pattern, moment: exp.Expr) -> exp.Expr:
+    """A name in its letters' case, long ones with blanks up to nine characters; a number that strftime lacks."""
+    if pattern.field is not None:
+        return cast_sql(exp.Extract(this=exp.var(pattern.field), expression=moment.copy()), "TEXT")
+    name = pattern.written
+    spelled = {"MONTH": "%B", "MON": "%b", "DAY": "%A", "DY": "%a"}[name.upper()]
+    text = exp.func("STRFTIME", moment.copy(), exp.Literal.string(spelled))
+    if pattern.width > 3:
+        text = exp.func("RPAD", text, exp.Literal.number(pattern.width), exp.Literal.string(" "))
+    return exp.Upper(this=text) if name.isupper() else exp.Lower(this=text) if name.islower() else text
+
+
+def _truncated(node: exp.Expr, write: Write) -> Typed:
+    sql = exp.TimestampTrunc(this=write(node.this).sql, unit=node.args["unit"].copy())
+    return Typed(sql, SqlType(Family.TIMESTAMP))
+
+
+def _at_zone(node: exp.Expr, write: Write) -> Typed:
+    inner, zone = write(node.this), node.args["zone"].copy()
+    family = Family.TIMESTAMP if inner.type.family is Family.TIMESTAMPTZ else Family.TIMESTAMPTZ
+    return Typed(exp.AtTimeZone(this=inner.sql, zone=zone), SqlType(family))
+
+
+TEXTS_AND_MOMENTS: Handlers = {
+    exp.FarmFingerprint: _hash,
+    exp.Length: _count,
+    exp.StrPosition: _count,
+    exp.Lower: _text,
+    exp.Upper: _text,
+    exp.Trim: _trim,
+    exp.Substring: _text,
+    exp.Left: _text,
+    exp.Right: _text,
+    exp.DPipe: _text,
+    exp.Replace: _text,
+    exp.SplitPart: _text,
+    exp.Pad: _text,
+    exp.ToChar: _formatted,
+    Age: _age,
+    exp.Extract: _extract,
+    exp.TimestampTrunc: _truncated,
+    exp.AtTimeZone: _at_zone,
+}
+
+_SAME_TEXT = frozenset(
+    {
+        Family.INTEGER,
+        Family.TEXT,
+        Family.CHAR,
+        Family.BOOL,
+        Family.DATE,
+        Family.TIMESTAMP,
+        Family.UUID,
+        Family.ENUM,
+        Family.TIME,
+    }
+)
+"""Types whose text is the same in both databases (years 1 to 9999, which no key of a domain leaves)."""
+
+_LITERALS = {
+    "date": Family.DATE,
+    "timestamp": Family.TIMESTAMP,
+    "timestamptz": Family.TIMESTAMPTZ,
+    "uuid": Family.UUID,
+    "time": Family.TIME,
+}
+
+
+def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
+    """CAST(value AS target). Raises: UnsupportedSQL for a cast that has not been compared.
+
+    >>> column = Typed(exp.column("n"), SqlType(Family.INTEGER))
+    >>> duckdb_cast(column, exp.DataType.build("DECIMAL")).sql.sql("duckdb")
+    'CAST(n AS DECIMAL(19, 0))'
+    """
+    if is_type(target, "boolean") and isinstance(value.sql, exp.Null):  # the condition that is unknown
+        return Typed(cast_sql(value.sql, "BOOLEAN"), SqlType(Family.BOOL))
+    if is_type(target, "double"):
+        null = isinstance(value.sql, exp.Null)
+        return Typed(cast_sql(value.sql, "DOUBLE") if null else as_double(value), SqlType(Family.FLOAT))
+    if is_type(target, "float") and value.type.is_number:  # a real, which is a double of the same value from then on
+        number = value.sql if value.type.family is Family.INTEGER else as_double(value)
+        return Typed(cast_sql(exp.Cast(this=number, to=target.copy()), "DOUBLE"), REAL)
+    if is_type(target, "decimal") and value.type == REAL:  # PostgreSQL's numeric of a real has six digits
+        return Typed(cast_sql(exp.func("PRINTF", exp.Literal.string("%.6g"), value.sql), "DOUBLE"), _DOUBLE)
+    if is_type(target, "smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
+        return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
+    if is_type(target, "decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
+        kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
+        return Typed(as_decimal(value.sql, kind), kind)
+    column = value.sql.this if isinstance(value.sql, exp.TryCast) else value.sql  # of a type of DuckDB's own
+    fixed = value.type.family is Family.NUMERIC and isinstance(column, exp.Column)  # all its digits, as there
+    if is_type(target, "text", "varchar") and (fixed or value.type.has_one_text or value.type.family in _SAME_TEXT):
+        return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
+    for name, family in _LITERALS.items():
+        if is_type(target, name) and isinstance(value.sql, exp.Literal):
+            return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(family))
+    if is_type(target, "date", "timestamp") and value.type.is_moment:
+        family = Family.DATE if is_type(target, "date") else Family.TIMESTAMP
+        return Typed(exp.TryCast(this=value.sql, to=target.copy()), SqlType(family))
+    name = target.sql("postgres").lower()
+    raise UnsupportedSQL(f"this cast to {name} is not supported on DuckDB")
+
+
+def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
+    """The sides of a comparison. Raises: UnsupportedSQL where they have no common type that holds every value.
+
+    A date beside a timestamp becomes one; beyond their years it is unknown, where a plain cast would fail.
+
+    >>> day = Typed(exp.column("d"), SqlType(Family.DATE))
+    >>> moment = Typed(exp.column("t"), SqlType(Family.TIMESTAMP))
+    >>> [side.sql("duckdb") for side in compared([day, moment])]
+    ['TRY_CAST(d AS TIMESTAMP)', 't']
+    >>> huge = Typed(exp.Literal.number("1" + "0" * 50), SqlType(Family.NUMERIC, 51, 0))
+    >>> [side.sql("duckdb")[:16] for side in compared([Typed(exp.column("n"), SqlType(Family.INTEGER)), huge])]
+    ['n', "CAST('1000000000"]
+    """
+    operands = without_reach(operands)
+    if not any(is_moment(operand) for operand in operands):
+        return aligned(operands)
+    stamp = exp.DataType.build("TIMESTAMP")
+    return [
+        exp.TryCast(this=operand.sql, to=stamp.copy()) if operand.type.family is Family.DATE else operand.sql
+        for operand in operands
+    ]
+
+
+SHARED = Differences(
+    "DuckDB",
+    compared,
+    aligned,
+    duckdb_cast,
+    lambda value, unit: exp.Paren(this=exp.Mod(this=value, expression=unit)),
+)
+
+
+# Numbers
+
+
+def _double(sql: exp.Expr) -> Typed:
+    return Typed(sql, _DOUBLE)
+
+
+def _arithmetic(node: exp.Expr, write: Write) -> Typed:
+    if isinstance(node.args["expression"], exp.Interval):
+        return Typed(
+            type(node)(this=write(node.this).sql, expression=node.args["expression"].copy()),
+            SqlType(Family.TIMESTAMP),
+        )
+    left, right = write(node.this), write(node.args["expression"])
+    families = (left.type.family, right.type.family)
+    if Family.DATE in families:
+        return _days(node, left, right)
+    if Family.FLOAT in families:
+        return _double(type(node)(this=as_double(left), expression=as_double(right)))
+    kind = exact_sum(left, right, node)
+    return Typed(type(node)(this=as_exact(left, kind), expression=as_exact(right, kind)), kind)
+
+
+def _days(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+    """date - date is a number of days; date + days is a date, of which DuckDB wants an INTEGER."""
+    if left.type.family is right.type.family:
+        return Typed(exp.Sub(this=left.sql, expression=right.sql), SqlType(Family.INTEGER, 8))
+    sides = [side.sql if side.type.family is Family.DATE else cast_sql(side.sql, "INT") for side in (left, right)]
+    return Typed(type(node)(this=sides[0], expression=sides[1]), SqlType(Family.DATE))
+
+
+def _quotient(node: exp.Expr, write: Write) -> Typed:
+    left, right = write(node.this), write(node.args["expression"])
+    if Family.FLOAT not in (left.type.family, right.type.family):
+        hint = "divide by a double precision, x / 1000::double precision; of a comparison multiply the other side"
+        raise UnsupportedSQL("DuckDB does not divide decimals exactly", hint=hint)
+    return _double(exp.Div(this=as_double(left), expression=as_double(right), typed=True))
+
+
+def _whole_quotient(node: exp.Expr, write: Write) -> Typed:
+    """PostgreSQL's div() and DuckDB's // both drop the fraction; the latter takes integers only."""
+    left, right = write(node.this), write(node.args["expression"])
+    kind = exact_type(left.whole, 0)
+    sides = [cast_sql(as_exact(side), "HUGEINT") for side in (left, right)]
+    return Typed(as_decimal(exp.Paren(this=exp.IntDiv(this=sides[0], expression=sides[1])), kind), kind)
+
+
+def _remainder(node: exp.Expr, write: Write) -> Typed:
+    """Of decimals of one type: of those that have no common one DuckDB takes the remainder as doubles."""
+    left, right = write(node.this), write(node.args["expression"])
+    kind = exact_type(max(left.whole, right.whole), max(left.scale, right.scale))
+    return Typed(exp.Mod(this=as_decimal(left.sql, kind), expression=as_decimal(right.sql, kind)), kind)
+
+
+def _absolute(node: exp.Expr, write: Write) -> Typed:
+    inner = write(node.this)
+    kind = numeric(inner.whole, inner.scale) if inner.type.family is Family.INTEGER else inner.type
+    return Typed(exp.Abs(this=SHARED.computable(inner)), kind)
+
+
+def _sign(node: exp.Expr, write: Write) -> Typed:
+    inner = write(node.this)
+    if inner.type.family is Family.FLOAT:
+        return _double(cast_sql(exp.Sign(this=inner.sql), "DOUBLE"))
+    return Typed(exp.Sign(this=as_exact(inner)), SqlType(Family.INTEGER, 1))
+
+
+def _rounded(node: exp.Expr, write: Write) -> Typed:
+    """FLOOR, CEIL, TRUNC of a double; of a decimal these and ROUND, halves away from zero in both databases."""
+    buckets = bucket_sides(node, write)
+    if buckets is not None:
+        (left, right), kind = buckets
+        return Typed(as_decimal(type(node)(this=exp.Div(this=left, expression=right, typed=True)), kind), kind)
+    inner = write(node.this)
+    if inner.type.family is Family.FLOAT:
+        assert not isinstance(node, exp.Round), "halves of a double are rounded by FLOOR"
+        return _double(type(node)(this=inner.sql))
+    places = places_of(node)
+    if isinstance(node, exp.Trunc) and places:
+        return SHARED.cut(inner, places)
+    kind, given = rounded_type(inner, places), node.args.get("decimals")
+    arguments = {"decimals": given.copy()} if isinstance(node, exp.Round) and given is not None else {}
+    return Typed(as_decimal(type(node)(this=as_exact(inner), **arguments), kind), kind)
+
+
+def _of_double(node: exp.Expr, write: Write) -> Typed:
+    """SQRT, LN, EXP: the C library's in both databases."""
+    return _double(type(node)(this=as_double(write(node.this))))
+
+
+def _power(node: exp.Expr, write: Write) -> Typed:
+    base, exponent = (as_double(write(part)) for part in (node.this, node.args["expression"]))
+    return _double(exp.Pow(this=base, expression=exponent))
+
+
+def _sum(node: exp.Expr, write: Write) -> Typed:
+    inner = write(node.this)
+    assert inner.type.family is Family.INTEGER, "weights are whole numbers"
+    return Typed(exp.Sum(this=inner.sql), numeric(38, 0))
+
+
+NUMBERS: Handlers = {
+    exp.Add: _arithmetic,
+    exp.Sub: _arithmetic,
+    exp.Mul: _arithmetic,
+    exp.Div: _quotient,
+    exp.IntDiv: _whole_quotient,
+    exp.Mod: _remainder,
+    exp.Abs: _absolute,
+    exp.Sign: _sign,
+    exp.Floor: _rounded,
+    exp.Ceil: _rounded,
+    exp.Trunc: _rounded,
+    exp.Round: _rounded,
+    exp.Sqrt: _of_double,
+    exp.Ln: _of_double,
+    exp.Exp: _of_double,
+    exp.Pow: _power,
+    exp.Count: count,
+    exp.Sum: _sum,
+    exp.Max: greatest,
+}
+
+
+# Statements
 
 _ROW_DIGITS = 12
 _OTHER = SqlType(Family.OTHER)
@@ -76,16 +455,16 @@ _AGGREGATES: Handlers = dict.fromkeys(
 def duckdb_sql(tree: exp.Expr, schema: Schema, *, handlers: Handlers = HANDLERS) -> str:
     """What the rules built, for DuckDB. Raises: UnsupportedSQL where it answers otherwise or could fail for a row."""
     tables = dict(tables_by_alias(tree, schema))
-    return _text(Writer(tables, handlers, schema=schema, aggregates=_AGGREGATES).write(tree).sql)
+    return _sql(Writer(tables, handlers, schema=schema, aggregates=_AGGREGATES).write(tree).sql)
 
 
 def duckdb_public_sql(tree: exp.Expr, tables: Mapping[str, Table]) -> str:
     """A statement over public tables, for DuckDB. Raises: UnsupportedSQL where DuckDB would answer differently."""
     clauses = (*CLAUSES, exp.Having, exp.Union, exp.Intersect, exp.Except)
-    return _text(Writer(tables, {**HANDLERS, **_PUBLIC}, clauses).write(tree).sql)
+    return _sql(Writer(tables, {**HANDLERS, **_PUBLIC}, clauses).write(tree).sql)
 
 
-def _text(tree: exp.Expr) -> str:
+def _sql(tree: exp.Expr) -> str:
     return tree.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
 
 
@@ -106,7 +485,7 @@ def _subquery(node: exp.Expr, write: Write) -> Typed:
     return Typed(sql, write(inner.expressions[0].this).type if value else _OTHER)
 
 
-def _cast(node: exp.Expr, write: Write) -> Typed:
+def _public_cast(node: exp.Expr, write: Write) -> Typed:
     """A sum keeps its own digits, NULL is of any type; any other cast is as everywhere."""
     if isinstance(node.this, exp.Null):
         return Typed(node.copy(), sql_type(node.args["to"].sql("postgres").lower()))
@@ -126,5 +505,5 @@ _PUBLIC: dict[type[exp.Expr], Handler] = {
     exp.Subquery: _subquery,
     exp.Limit: _as_it_is,
     exp.Offset: _as_it_is,
-    exp.Cast: _cast,
+    exp.Cast: _public_cast,
 }

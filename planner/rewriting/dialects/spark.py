@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from sqlglot import ErrorLevel, exp
 
 from planner.errors import UnsupportedSQL
-from planner.rewriting.compact_tuples import SATURATION
+from planner.rewriting.compact_tuples import SATURATION, bernoulli_percent
 from planner.rewriting.dialects.duckdb_and_spark import (
     CLAUSES,
     Handlers,
@@ -34,7 +34,6 @@ from planner.rewriting.dialects.duckdb_and_spark import (
 )
 from planner.rewriting.dialects.spark_casts import CASTS, MOMENTS, SHARED, TEXTS, call, double
 from planner.rewriting.dialects.spark_numbers import NUMBERS
-from planner.rewriting.sample_rows import bernoulli_percent
 from planner.schema import Schema, Table
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import cast_sql, is_type, tables_by_alias

@@ -14,13 +14,15 @@ and lengths below zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb_and_spark import (
     Differences,
+    Handler,
     Handlers,
     Typed,
     Write,
@@ -222,8 +224,23 @@ def _place(node: exp.Expr | None, least: int) -> exp.Expr:
     return node.copy()
 
 
-def _length(node: exp.Expr, write: Write) -> Typed:
-    return Typed(call("CHAR_LENGTH", _text(node.this, write)), _COUNT)
+def _of_texts(
+    name: str, *parts: str, least: Mapping[str, int] = MappingProxyType({}), kind: SqlType = _TEXT
+) -> Handler:
+    """A function of parts by name, texts but for whole numbers of at least so much; a part that is absent is left
+    out.
+    """
+
+    def handler(node: exp.Expr, write: Write) -> Typed:
+        given = [(part, node.args.get(part)) for part in parts]
+        arguments = [
+            _place(value, least[part]) if part in least else _text(value, write)
+            for part, value in given
+            if value is not None
+        ]
+        return Typed(call(name, *arguments), kind)
+
+    return handler
 
 
 def _hash(node: exp.Expr, write: Write) -> Typed:
@@ -233,31 +250,21 @@ def _hash(node: exp.Expr, write: Write) -> Typed:
 def _position(node: exp.Expr, write: Write) -> Typed:
     if any(value for name, value in node.args.items() if name not in ("this", "substr")):
         raise UnsupportedSQL("this search in a text is not supported on Spark")
-    return Typed(call("LOCATE", _text(node.args["substr"], write), _text(node.this, write)), _COUNT)
+    return _of_texts("LOCATE", "substr", "this", kind=_COUNT)(node, write)
+
+
+def _letters(node: exp.Expr | None, write: Write) -> exp.Expr:
+    return exp.Literal.string(" ") if node is None else _text(node, write)
 
 
 def _trimmed(node: exp.Expr, write: Write) -> Typed:
     side = str(node.args.get("position") or "BOTH").upper()
     if side not in ("BOTH", "LEADING", "TRAILING"):
         raise UnsupportedSQL("this TRIM is not supported on Spark")
-    given = node.args.get("expression")
-    letters = exp.Literal.string(" ") if given is None else _text(given, write)
-    value = _text(node.this, write)
+    letters, value = _letters(node.args.get("expression"), write), _text(node.this, write)
     if side == "BOTH":
         return Typed(call("BTRIM", value, letters), _TEXT)
     return Typed(call("LTRIM" if side == "LEADING" else "RTRIM", letters, value), _TEXT)
-
-
-def _substring(node: exp.Expr, write: Write) -> Typed:
-    parts = [_text(node.this, write), _place(node.args.get("start"), 1)]
-    if node.args.get("length") is not None:
-        parts.append(_place(node.args["length"], 0))
-    return Typed(call("SUBSTRING", *parts), _TEXT)
-
-
-def _end(node: exp.Expr, write: Write) -> Typed:
-    name = "LEFT" if isinstance(node, exp.Left) else "RIGHT"
-    return Typed(call(name, _text(node.this, write), _place(node.args["expression"], 0)), _TEXT)
 
 
 def _joined(node: exp.Expr, write: Write) -> Typed:
@@ -265,36 +272,28 @@ def _joined(node: exp.Expr, write: Write) -> Typed:
     return Typed(exp.DPipe(this=left, expression=right, safe=True), _TEXT)
 
 
-def _replaced(node: exp.Expr, write: Write) -> Typed:
-    parts = (node.this, node.args["expression"], node.args["replacement"])
-    return Typed(call("REPLACE", *(_text(part, write) for part in parts)), _TEXT)
-
-
 def _split(node: exp.Expr, write: Write) -> Typed:
     delimiter = node.args["delimiter"]
     if not (isinstance(delimiter, exp.Literal) and delimiter.name):
         raise UnsupportedSQL("split_part by a text that is empty or not written is not supported on Spark")
-    place = _place(node.args["part_index"], 1)
-    return Typed(call("SPLIT_PART", _text(node.this, write), _text(delimiter, write), place), _TEXT)
+    return _of_texts("SPLIT_PART", "this", "delimiter", "part_index", least={"part_index": 1})(node, write)
 
 
 def _padded(node: exp.Expr, write: Write) -> Typed:
-    name = "LPAD" if node.args.get("is_left") else "RPAD"
-    fill = node.args.get("fill_pattern")
-    letters = exp.Literal.string(" ") if fill is None else _text(fill, write)
-    return Typed(call(name, _text(node.this, write), _place(node.args["expression"], 0), letters), _TEXT)
+    letters, width = _letters(node.args.get("fill_pattern"), write), _place(node.args["expression"], 0)
+    return Typed(call("LPAD" if node.args.get("is_left") else "RPAD", _text(node.this, write), width, letters), _TEXT)
 
 
 TEXTS: Handlers = {
     exp.FarmFingerprint: _hash,
-    exp.Length: _length,
+    exp.Length: _of_texts("CHAR_LENGTH", "this", kind=_COUNT),
     exp.StrPosition: _position,
     exp.Trim: _trimmed,
-    exp.Substring: _substring,
-    exp.Left: _end,
-    exp.Right: _end,
+    exp.Substring: _of_texts("SUBSTRING", "this", "start", "length", least={"start": 1, "length": 0}),
+    exp.Left: _of_texts("LEFT", "this", "expression", least={"expression": 0}),
+    exp.Right: _of_texts("RIGHT", "this", "expression", least={"expression": 0}),
     exp.DPipe: _joined,
-    exp.Replace: _replaced,
+    exp.Replace: _of_texts("REPLACE", "this", "expression", "replacement"),
     exp.SplitPart: _split,
     exp.Pad: _padded,
 }

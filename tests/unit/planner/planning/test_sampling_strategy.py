@@ -5,8 +5,8 @@ from sqlglot import exp
 
 from planner.errors import InvalidSetting, InvalidSyntax, UnsupportedSQL
 from planner.plan import Plan, SamplingPlan
+from planner.rewriting.compact_tuples import bernoulli_percent
 from planner.rewriting.rewrite import rewrite
-from planner.rewriting.sample_rows import bernoulli_percent
 from tests.support.planning import planned, unbounded
 
 

@@ -12,7 +12,6 @@ RULES = (
     "join_tables",
     "loads",
     "read_nan_as_null",
-    "sample_rows",
 )
 MODULES = [f"planner.rewriting.{name}" for name in RULES]
 

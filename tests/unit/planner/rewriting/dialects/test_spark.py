@@ -11,11 +11,11 @@ from planner.errors import UnsupportedSQL
 from planner.plan import BackendQuery
 from planner.planning.mechanism_choice import MOST_BOUND
 from planner.postprocessing.allowed_sql import check_allowed
+from planner.rewriting.compact_tuples import sample_rows
 from planner.rewriting.dialects.spark import spark_loads_sql, spark_pattern, spark_public_sql, spark_sql
 from planner.rewriting.guard_weight import guard_weight
 from planner.rewriting.loads import count_loads, scale_loads
 from planner.rewriting.rewrite import rewrite
-from planner.rewriting.sample_rows import sample_rows
 from planner.schema import Column, Schema, Table
 from planner.sql.trees import bound_column, cast_sql, named_sql, table_sql
 from tests.golden.planner.write_cases import before_files
