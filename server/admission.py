@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from server.found import Found, Kept
 from server.ledger.balance import Outlook
-from server.ledger.ledger import Budgets
+from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
 from server.query import Budget, QueryRequest, QueryResponse
 from server.scheduling.thread_pool import ThreadPool
@@ -40,7 +40,7 @@ class LedgerReads:
       threads: where reads wait otherwise.
     """
 
-    def __init__(self, ledger: Budgets, at_once: bool, threads: ThreadPool) -> None:
+    def __init__(self, ledger: Ledger, at_once: bool, threads: ThreadPool) -> None:
         self._ledger = ledger
         self.at_once = at_once
         self._threads = threads

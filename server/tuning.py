@@ -49,7 +49,8 @@ from server.backends.backend import Backend
 from server.errors import BackendUnavailable, QueryFailed
 from server.ledger.analyst import Act
 from server.ledger.currency import charged_epsilon
-from server.ledger.tuning import Histogram, TuningRecord, Tunings
+from server.ledger.ledger import Ledger
+from server.ledger.tuning import Histogram, TuningRecord
 
 ROWS = "rows"
 """The measure that is no column: how many rows of the table a person owns."""
@@ -282,7 +283,7 @@ def tune(
     policy: Policy,
     schema: Schema,
     backend: Backend,
-    ledger: Tunings,
+    ledger: Ledger,
     epsilon: float,
     act: Act,
     entropy: Entropy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from server.errors import DuplicateRequest, KeyReused
 from server.ledger.charge import Charge, KeptAnswer
 from server.ledger.currency import charged_delta, charged_epsilon
-from server.ledger.ledger import Charges
+from server.ledger.ledger import Ledger
 
 _ANEW = "nothing was charged now; ask with a new key"
 _AGAIN = {
@@ -16,7 +16,7 @@ _AGAIN = {
 }
 
 
-def first_attempt(ledger: Charges, charge: Charge) -> KeptAnswer | None:
+def first_attempt(ledger: Ledger, charge: Charge) -> KeptAnswer | None:
     """The answer that the analyst got, or should have got, for this very request.
 
     It is that answer even when the policy or the data version has changed since, or the answer is kept anew.

@@ -16,7 +16,7 @@ from server.answers.idempotency import first_attempt
 from server.answers.released import Released, alone_if_large
 from server.answers.served import Served
 from server.ledger.charge import Charge, KeptAnswer, Reservation
-from server.ledger.ledger import Charges
+from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
 from server.query import Budget
 from server.scheduling.single_flight import SingleFlight, check_waiting
@@ -72,7 +72,7 @@ class Wanted:
 class _GivenBack:
     """A context in which a reservation is given back unless it was begun."""
 
-    def __init__(self, ledger: Charges, reservation: Reservation) -> None:
+    def __init__(self, ledger: Ledger, reservation: Reservation) -> None:
         self._ledger = ledger
         self._reservation = reservation
         self._begun = False
@@ -103,7 +103,7 @@ class KeptAnswers:
       releases: releases by the number of their charge, so that a busy dashboard's are read once.
     """
 
-    ledger: Charges
+    ledger: Ledger
     flights: SingleFlight = field(default_factory=SingleFlight)
     releases: LruCache[int, Released] = field(
         default_factory=lambda: LruCache(_RECENT, _RECENT_BYTES, lambda released: released.n_bytes)

@@ -14,11 +14,10 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 import duckdb
 from duckdb import DuckDBPyConnection
@@ -221,14 +220,6 @@ class MirrorBackend(DuckdbBackend):
         return stamp.fingerprint
 
 
-class Loads(Protocol):
-    """The part of a ledger that knows which copy was made of the data."""
-
-    def mirrored_load(self) -> tuple[int, str | None]:
-        """The version of the data, and the name of its copy."""
-        ...
-
-
 @dataclass
 class _Seen:
     """What was in the file when it was last looked at, by the state that the system tells of it."""
@@ -245,14 +236,14 @@ class CurrentMirror:
       file: where the copy is.
       schema: of the database, as plans are made for it.
       tables: those that are copied.
-      ledger: knows the version of the data, and its copy.
+      load: reads the version of the data, and the name of its copy (`Ledger.mirrored_load`).
       limits: of one question.
     """
 
     file: MirrorFile
     schema: Schema
     tables: tuple[Table, ...]
-    ledger: Loads
+    load: Callable[[], tuple[int, str | None]]
     limits: DuckdbLimits = field(default_factory=DuckdbLimits)
     _seen: _Seen = field(default_factory=_Seen, compare=False, repr=False)
 
@@ -266,7 +257,7 @@ class CurrentMirror:
 
     def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend:
         """Where a question's rows are read: the copy while it is current, else the database."""
-        version, name = self.ledger.mirrored_load()
+        version, name = self.load()
         stamp = self._stamp()
         if stamp is None or stamp.id != name or version != data_version or self._lack(stamp):
             return database
@@ -277,7 +268,7 @@ class CurrentMirror:
 
     def why_not(self) -> str | None:
         """What keeps the copy from being current, for its custodian; None where it is."""
-        _, name = self.ledger.mirrored_load()
+        _, name = self.load()
         stamp = self._stamp()
         if stamp is None:
             there = self.file.path.exists()

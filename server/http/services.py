@@ -24,7 +24,7 @@ from server.explain.catalog import Catalog
 from server.http.metrics import Metrics
 from server.ledger.analyst import Act, Analyst
 from server.ledger.charge import ChargeRecord
-from server.ledger.ledger import Administration, Budgets, Records
+from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText
 from server.policy.accepted_policy import PolicyChanges
 from server.proposals.accuracy import Accuracy, Proposal
@@ -208,10 +208,6 @@ class Keys(Protocol):
         ...
 
 
-class Custody(Administration, Records, Budgets, Protocol):
-    """The part of the ledger that custodians see and change."""
-
-
 @dataclass(frozen=True)
 class Services:
     """What `create_app` was given.
@@ -233,7 +229,7 @@ class Services:
     """
 
     pipeline: Reloadable
-    ledger: Custody
+    ledger: Ledger
     admission: Admission
     reads: LedgerReads
     lookups: ThreadPool

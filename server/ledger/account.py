@@ -12,9 +12,9 @@ Which account a custodian means: its whole name, `analyst:nina`, or the name alo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from server.errors import UnknownAccount
 
@@ -140,14 +140,6 @@ class AccountBalance:
     tuning_epsilon: float = 0.0
 
 
-class Accounts(Protocol):
-    """The part of the ledger that knows accounts."""
-
-    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
-        """All accounts, or those that pay for an analyst."""
-        ...
-
-
 @dataclass(frozen=True)
 class GrantChange:
     """What a custodian says of a grant; None: it stays as it is, so that raising an epsilon ends no renewal.
@@ -190,7 +182,7 @@ class GrantChange:
         )
 
 
-def grant_before(ledger: Accounts, account: str, usual_delta: float) -> Grant:
+def grant_before(accounts: Iterable[AccountBalance], account: str, usual_delta: float) -> Grant:
     """What a new grant leaves as it is where it says nothing: all but its epsilon (`GrantChange`).
 
     Of a new account: basic composition, and of a group what the policy gives an analyst of delta, since without any
@@ -198,12 +190,12 @@ def grant_before(ledger: Accounts, account: str, usual_delta: float) -> Grant:
     learn together, and is given by nobody but who names it.
 
     Args:
-      ledger: knows the accounts.
+      accounts: all there are.
       account: its whole name.
       usual_delta: what the policy gives somebody new where no delta is named.
     """
     new = Grant(0.0, 0.0 if account == DATASET else usual_delta)
-    return next((one.grant for one in ledger.accounts() if one.name == account), new)
+    return next((one.grant for one in accounts if one.name == account), new)
 
 
 _DAY_S = 86_400
@@ -230,15 +222,6 @@ def _of_answers(account: AccountBalance) -> str:
     if grant.renew is None:
         return f"{whole} from now on, and {_past(account.periods)} before it"
     return f"{whole} per {grant.renew}; {_so_far(account.periods)}; {_most(account.periods)}"
-
-
-def total_left(account: AccountBalance) -> str | None:
-    """What to say where the total of all periods leaves the present one less than the grant."""
-    periods = account.periods
-    if periods is None or account.grant.renew is None or periods.epsilon >= account.grant.epsilon:
-        return None
-    left = _amount(periods.epsilon, periods.delta)
-    return f"all periods may come to epsilon {_text(periods.most_in_total)}, which leaves this one {left}"
 
 
 def _so_far(periods: PeriodsSoFar) -> str:
@@ -287,25 +270,17 @@ def _delta_is_low(account: AccountBalance) -> bool:
     return granted > 0 and account.delta_left <= LOW * granted
 
 
-class Named(Protocol):
-    """What knows accounts; each analyst has one, and each group."""
-
-    def accounts(self, analyst: str | None = None) -> Sequence[AccountBalance]:
-        """Every account with what it may spend, or those that pay for an analyst."""
-        ...
-
-
-def named_account(ledger: Named, name: str) -> str:
+def named_account(accounts: Iterable[AccountBalance], name: str) -> str:
     """The account's whole name.
 
     Args:
-      ledger: knows the accounts.
+      accounts: all there are.
       name: `dataset`, which is the dataset's whoever else is called so, `analyst:NAME`, `group:NAME`, or NAME.
     Raises: UnknownAccount where nobody has the name, or an analyst as well as a group.
     """
     if name == DATASET or ":" in name:
         return name
-    known = {one.name for one in ledger.accounts()}
+    known = {one.name for one in accounts}
     found = [one for one in (analyst_account(name), group_account(name)) if one in known]
     if len(found) == 1:
         return found[0]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 from privacy.accounting.event import PrivacyEvent
+from server.ledger.question_texts import Sealing
 
 SHOWN_MS = 3_600_000
 """How finely anybody but the ledger's own file says when a question was put and settled: the hour."""
@@ -21,14 +22,6 @@ def shown_ms(at_ms: int) -> int:
 
 ChargeState = Literal["reserved", "committed", "failed", "released", "crashed"]
 """All but `released` count as spent."""
-
-
-class Sealing(Protocol):
-    """The words of a question, on their way into the ledger, which never sees them."""
-
-    def seal(self, number: int) -> str:
-        """The sealed words for a charge of that number, in ASCII."""
-        ...
 
 
 @dataclass(frozen=True)

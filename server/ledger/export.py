@@ -6,10 +6,11 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, Protocol
+from typing import Literal
 
 from server.ledger.charge import ChargeRecord
 from server.ledger.entry import Entry
+from server.ledger.ledger import Ledger
 from server.ledger.tuning import TuningRecord
 
 _PAGE = 1000
@@ -31,23 +32,7 @@ _COLUMNS = (
 )
 
 
-class Pages(Protocol):
-    """The part of a ledger that is read page by page."""
-
-    def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
-        """A page of charges in the order of their numbers: up to `limit` above `after`."""
-        ...
-
-    def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:
-        """A page of entries in the order of their numbers: up to `limit` above `after`."""
-        ...
-
-    def tunings(self) -> tuple[TuningRecord, ...]:
-        """All tunings, in order."""
-        ...
-
-
-def charges_csv(ledger: Pages) -> Iterator[str]:
+def charges_csv(ledger: Ledger) -> Iterator[str]:
     """One line per charge, below a header, and behind them one per tuning, which is nobody's and has no number."""
     yield _lines([_COLUMNS])
     after = 0
@@ -58,7 +43,7 @@ def charges_csv(ledger: Pages) -> Iterator[str]:
         yield _lines(list(map(_tuning_row, found)))
 
 
-def entries_jsonl(ledger: Pages) -> Iterator[str]:
+def entries_jsonl(ledger: Ledger) -> Iterator[str]:
     """One JSON object per entry and line, with its hash in hex."""
     after = 0
     while page := ledger.entries(after=after, limit=_PAGE):
@@ -66,7 +51,7 @@ def entries_jsonl(ledger: Pages) -> Iterator[str]:
         after = page[-1].number
 
 
-EXPORTS: Mapping[Literal["csv", "json"], Callable[[Pages], Iterator[str]]] = {
+EXPORTS: Mapping[Literal["csv", "json"], Callable[[Ledger], Iterator[str]]] = {
     "csv": charges_csv,
     "json": entries_jsonl,
 }

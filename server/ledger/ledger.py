@@ -1,38 +1,75 @@
-"""The ledger: who may spend how much, and what has been spent; durable before any row is read."""
+"""The ledger: who may spend how much, and what has been spent; durable before any row is read.
+
+Each method is one read or one write of a store; the rules are in the files that it calls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar
 
-from server.errors import BudgetExhausted, QueryTooExpensive
-from server.ledger.account import AccountBalance, Grant
+from server.errors import (
+    BudgetExhausted,
+    ChargeUnsettled,
+    LedgerUnavailable,
+    LedgerUncertain,
+    QueryTooExpensive,
+    TooManyQueries,
+)
+from server.ledger import tuning
+from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
-from server.ledger.balance import Outlook
+from server.ledger.balance import OUTLOOK_CHARGES, Balance, Outlook, outlook
 from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
-from server.ledger.entry import Entry, PeriodsNoted, Verification
-from server.ledger.tuning import TuningRecord, Tunings
-from server.ledger.writes.journal import Vitals
+from server.ledger.entry import (
+    Committed,
+    DataBumped,
+    Entry,
+    Failed,
+    KeysChecked,
+    PeriodsNoted,
+    PolicyAccepted,
+    Released,
+    Verification,
+)
+from server.ledger.store import ACTS_OF_KIND, Reading, Store, Writing
+from server.ledger.terms import Terms
+from server.ledger.tuning import Histogram, TuningRecord, reserve_tuning, settle_tuning
+from server.ledger.verify import verify
+from server.ledger.writes import account_rows, administer, charge_rows
+from server.ledger.writes.administer import data_version, noted_periods
+from server.ledger.writes.clock import ClockBehind, RenewalDue, check_clock, note_clock, note_renewals
+from server.ledger.writes.journal import Journal, Vitals, ledger_time, read_entries, vitals
+from server.ledger.writes.refusal import exhausted
+from server.ledger.writes.reserve import (
+    NotAllClaimed,
+    Settled,
+    Short,
+    claim,
+    claim_all,
+    foreseen,
+    paying_accounts,
+    recover,
+    reserve,
+    settle,
+)
 from server.query import Budget
 
+_NOTED_FIRST = 2
+"""So many things may have to be noted before a write: the clock, and that periods are over."""
 
-class Budgets(Protocol):
-    """What analysts have left."""
+_NEWEST = f"SELECT content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1"
 
-    def budget(self, analyst: str) -> Budget:
-        """What the analyst's own account was granted and has left, rounded down. Raises UnknownAnalyst."""
-        ...
-
-    def outlook(self, analyst: str) -> Outlook:
-        """The accounts that pay for an analyst's queries, and how many more like the last ten they pay for.
-
-        One read. Raises UnknownAnalyst.
-        """
-        ...
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class Charges(Budgets, Protocol):
-    """What the way of a query needs; every method may be called from any thread.
+class Ledger:
+    """Append-only accounts of privacy budgets over any store. Usable from any thread, not across a fork.
 
     A charge is *reserved*, then settled once: *committed* (answered), *failed* (not answered, though private rows
     could have been read), *released* (given back: no private row was read) or *crashed* (the process ended in
@@ -40,8 +77,27 @@ class Charges(Budgets, Protocol):
 
     Every method raises LedgerUnavailable when the store fails and TooManyQueries when it stays busy; the ones that
     settle raise ChargeUnsettled for both, since the charge stands then. Where it is not known whether a charge was
-    reserved or given back, `reserve`, `claim` and `release` raise LedgerUncertain.
+    reserved or given back, `reserve`, `claim` and `release` raise LedgerUncertain. Reads are never behind a writer.
+
+    Each act of a custodian is one entry with who did it and why, and raises UnknownAnalyst where it names one.
+
+    Args:
+      store: holds the tables; closed with the ledger.
     """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._operations = itertools.count(1)  # next() of it is atomic
+
+    @property
+    def id(self) -> str:
+        """Which ledger this is; never changes."""
+        return self._store.id
+
+    @property
+    def local(self) -> bool:
+        """Is it a file of this machine, which is read in microseconds?"""
+        return self._store.local
 
     def reserve(self, charge: Charge) -> Reservation:
         """Take the charge from the analyst's account, the group's and the dataset's, or from none; durable on return.
@@ -51,7 +107,10 @@ class Charges(Budgets, Protocol):
           DuplicateRequest (the idempotency key was used), LedgerInvalid (`repeats` names no kept answer of that key
           and price).
         """
-        ...
+        reserved = self._write(reserve, charge)
+        if isinstance(reserved, Short):
+            raise exhausted(charge, reserved.accounts, reserved.paying)
+        return reserved
 
     def claim(self, charge: Charge) -> Reservation | None:
         """As `reserve`, but None where the answer is kept, or another proxy that lives is measuring it.
@@ -62,11 +121,20 @@ class Charges(Budgets, Protocol):
         For a charge that `repeats`: where the analyst has paid for it, or is about to. Nothing is written then; look
         for the kept answer a little later.
         """
-        ...
+        claimed = self._write(claim, self._store, charge)
+        if isinstance(claimed, Short):
+            raise exhausted(charge, claimed.accounts, claimed.paying)
+        return claimed
 
     def claim_all(self, charges: Sequence[Charge]) -> tuple[Reservation, ...] | None:
         """As `claim` for each of several charges, in one write: where one cannot be taken, none is."""
-        ...
+        try:
+            return self._write(claim_all, self._store, charges)
+        except NotAllClaimed as refused:
+            if refused.short is None:
+                return None
+            charge, short = refused.short
+            raise exhausted(charge, short.accounts, short.paying) from None
 
     def foreseen(self, charges: Sequence[Charge]) -> BudgetExhausted | QueryTooExpensive | None:
         """How the charges would be refused if they were reserved together now; None where they all fit.
@@ -74,7 +142,11 @@ class Charges(Budgets, Protocol):
         One read, never behind a writer; nothing is promised: another question may be charged in between.
         Raises: UnknownAnalyst.
         """
-        ...
+        found = self._store.read(lambda reading: foreseen(charges, _now(reading), reading))
+        if isinstance(found, QueryTooExpensive) or found is None:
+            return found
+        charge, short = found
+        return exhausted(charge, short.accounts, short.paying)
 
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
         """The query was answered; the answer is kept, in the same write, under the charge's answer key.
@@ -83,7 +155,7 @@ class Charges(Budgets, Protocol):
         Raises: LedgerInvalid when the charge was settled before (also: as crashed, by a proxy that took this one for
           dead). The charge stands then, and the answer must not leave.
         """
-        ...
+        return _budget(self._settled(reservation, Committed, answer))
 
     def fail(self, reservation: Reservation, *, cancelled: bool = False) -> None:
         """The query was not answered, but private rows could have been read: the charge stands.
@@ -91,43 +163,51 @@ class Charges(Budgets, Protocol):
         Args:
           cancelled: by the client, so that it does not count as a failure.
         """
-        ...
+        self._settled(reservation, Failed, counts=not cancelled)
 
     def release(self, reservation: Reservation) -> None:
         """Give the charge back. Only if no private row was read under it."""
-        ...
+        self._settled(reservation, Released)
 
-    def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer | None:
-        """The kept answer for which the analyst was charged, else the first one that was kept under the key.
+    def reserve_tuning(self, epsilon: float, policy_hash: str, measures: Sequence[tuple[str, str]], act: Act) -> int:
+        """Take an epsilon for a tuning, durably, before a row is read; returns its number.
 
-        One indexed read, never behind a writer.
-        """
-        ...
-
-    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
-        """The keys under which the analyst was charged for answers.
+        The dataset's account pays where there is one. It is added to what every other account's guarantee says.
 
         Args:
-          answer_keys: those that are looked for.
-          analyst: whose.
-        Cost: one read of all charges of the analyst.
+          epsilon: for all measures together; rounded up to whole nano-epsilon.
+          policy_hash: of the policy that says whose rows are counted.
+          measures: what will be counted.
+          act: who does it, and why.
+        Raises: BudgetExhausted for more than the dataset's account has left; InvalidSetting.
         """
-        ...
+        charge = Charge("", epsilon, 0.0, "", policy_hash, "", "tune")
+        reserved = self._write(reserve_tuning, charge, measures, act)
+        if isinstance(reserved, Short):
+            raise exhausted(charge, reserved.accounts, reserved.paying)
+        return reserved
 
-    def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
-        """The analyst's charge that was made under an idempotency key. One indexed read."""
-        ...
+    def settle_tuning(self, number: int, histograms: Sequence[Histogram] | None, act: Act) -> None:
+        """Keep what a tuning released, by measure; None gives its epsilon back, as no private row was read.
+
+        Args:
+          number: of the tuning.
+          histograms: what was released.
+          act: who does it, and why.
+        Raises: LedgerInvalid for one that is not reserved.
+        """
+        self._write(settle_tuning, number, histograms, act)
+
+    def tunings(self) -> tuple[TuningRecord, ...]:
+        """All of them, in order. One indexed read."""
+        return self._store.read(tuning.tunings)
 
     def recover(self) -> tuple[Reservation, ...]:
         """Mark as crashed what dead processes left reserved, and return it; all of it stays charged.
 
         To be called at start. What belongs to a proxy that still lives is left alone.
         """
-        ...
-
-
-class Administration(Protocol):
-    """What custodians do. Each change is one entry with who did it and why; changes raise UnknownAnalyst."""
+        return self._write(recover, self._store)
 
     def add_analyst(
         self,
@@ -152,23 +232,25 @@ class Administration(Protocol):
           grant: the whole grant, instead of epsilon and delta: the accounting is fixed by it.
         Raises: AnalystExists, InvalidRequest (the name), InvalidSetting (the budget).
         """
-        ...
+        credentials = Credentials(key) if isinstance(key, str) else key
+        new = Analyst(name, role, group, enabled=True)
+        self._write(administer.add_analyst, new, credentials, grant or Grant(epsilon, delta), act)
 
     def set_credentials(self, name: str, credentials: Credentials, act: Act) -> None:
         """Rotate the key: the old one opens nothing from now on. Raises AnalystExists for a key that is in use."""
-        ...
+        self._write(administer.set_credentials, name, credentials, act)
 
     def set_role(self, name: str, role: Role, act: Act) -> None:
         """Change what the analyst's key opens."""
-        ...
+        self._write(administer.set_role, name, role, act)
 
     def set_enabled(self, name: str, enabled: bool, act: Act) -> None:
         """Disable (the key opens nothing, nothing can be charged) or enable again. Spending stays."""
-        ...
+        self._write(administer.set_enabled, name, enabled, act)
 
     def set_group(self, name: str, group: str | None, act: Act) -> None:
         """Move to a group, or to none. What was spent so far stays where it was charged."""
-        ...
+        self._write(administer.set_group, name, group, act)
 
     def grant(self, account: str, grant: Grant, act: Act) -> None:
         """Set what an account may spend: `analyst:NAME`, `group:NAME` or `dataset` (the last two are made by it).
@@ -176,7 +258,7 @@ class Administration(Protocol):
         What was spent stays. A grant below what is spent leaves nothing.
         Raises: InvalidSetting (also: another accounting than the account began with).
         """
-        ...
+        self._write(administer.set_grant, account, Terms.of(grant), act)
 
     def top_up(self, account: str, epsilon: float, delta: float, act: Act) -> None:
         """Add to what an account may spend; rounded down.
@@ -187,7 +269,7 @@ class Administration(Protocol):
           act: who does it, and why.
         Raises: InvalidSetting, UnknownAccount.
         """
-        ...
+        self._write(administer.top_up, account, epsilon, delta, act)
 
     def accept_policy(
         self,
@@ -206,7 +288,7 @@ class Administration(Protocol):
           act: who does it, and why.
           acknowledged: which rows the custodian knows to be counted less than others, a sentence each.
         """
-        ...
+        self._write(administer.accept_policy, policy_hash, ownership, weakens, act, acknowledged)
 
     def note_checked(self, version: int, fingerprint: str, keys: Sequence[str], act: Act) -> None:
         """Say that no row of a version of the data shares one of these keys with another.
@@ -217,14 +299,18 @@ class Administration(Protocol):
           keys: by their names in findings.
           act: who does it, and why.
         """
-        ...
+        self._write(administer.note_checked, version, fingerprint, keys, act)
 
     def note_periods(self, noted: PeriodsNoted) -> bool:
         """Say which periods of append-only tables are closed in a version of the data, and since when they are so.
 
         Returns: is it noted? Not where the data is of another version by now, or it was noted of this one before.
         """
-        ...
+        return self._write(administer.note_periods, noted)
+
+    def note_restored(self, missing: int | None, act: Act) -> None:
+        """Say that the ledger was restored from a copy, which lacks so many entries that were known."""
+        self._write(administer.note_restored, missing, act)
 
     def bump_data(self, act: Act, mirror: str | None = None) -> int:
         """Say that the data is a new load: returns its version, one more than before. Resets no spending.
@@ -233,51 +319,28 @@ class Administration(Protocol):
           act: who does it, and why.
           mirror: the name of the copy that has been made of this load; None where there is none.
         """
-        ...
+        return self._write(administer.bump_data, act, mirror)
 
+    def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer | None:
+        """The kept answer for which the analyst was charged, else the first one that was kept under the key.
 
-class Records(Protocol):
-    """What can be read, never behind a writer."""
-
-    @property
-    def local(self) -> bool:
-        """Is it a file of this machine, which is read in microseconds?"""
-        ...
-
-    def analyst_by_key(self, key_hash: str) -> str | None:
-        """The name of the enabled analyst who holds the key, or None. One indexed look-up."""
-        ...
-
-    def is_disabled(self, key_hash: str) -> bool:
-        """Whether the key is that of a disabled analyst, who may be told so. One indexed look-up."""
-        ...
-
-    def scram_verifier(self, analyst: str, *, enabled: bool = True) -> str | None:
-        """The verifier for the wire protocol of an analyst who is enabled, or who is not; or None.
-
-        One indexed look-up.
+        One indexed read, never behind a writer.
         """
-        ...
+        return self._store.read(lambda reading: charge_rows.kept(reading, answer_key, analyst))
 
-    def analyst(self, name: str) -> Analyst:
-        """An analyst by name: role, group, enabled or not. Raises UnknownAnalyst."""
-        ...
+    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
+        """The keys under which the analyst was charged for answers.
 
-    def analysts(self) -> tuple[Analyst, ...]:
-        """All, by name, the disabled included."""
-        ...
+        Args:
+          answer_keys: those that are looked for.
+          analyst: whose.
+        Cost: one read of all charges of the analyst.
+        """
+        return self._store.read(lambda reading: charge_rows.paid_among(reading, answer_keys, analyst))
 
-    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
-        """The accounts that pay for an analyst's queries (all accounts for None), by name. Raises UnknownAnalyst."""
-        ...
-
-    def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
-        """Up to `limit` charges with numbers above `after`, in order; of one analyst, or of all."""
-        ...
-
-    def newest_charges(self, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
-        """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
-        ...
+    def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
+        """The analyst's charge that was made under an idempotency key. One indexed read."""
+        return self._store.read(lambda reading: charge_rows.by_idempotency_key(reading, analyst, idempotency_key))
 
     def answers_to(self, analyst: str, plan_hash: str, *, limit: int = 1) -> tuple[ChargeRecord, ...]:
         """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
@@ -288,69 +351,200 @@ class Records(Protocol):
           limit: the most charges.
         Cost: one indexed read of the analyst's answers to the plan.
         """
-        ...
+        return self._store.read(lambda reading: charge_rows.answered(reading, analyst, plan_hash, limit=limit))
+
+    def budget(self, analyst: str) -> Budget:
+        """What the analyst's own account was granted and has left, rounded down. Raises UnknownAnalyst."""
+        return _budget(self._store.read(partial(_own_balance, analyst)))
+
+    def outlook(self, analyst: str) -> Outlook:
+        """The accounts that pay for an analyst's queries, and how many more like the last ten they pay for.
+
+        One read. Raises UnknownAnalyst.
+        """
+        return self._store.read(partial(_outlook, analyst))
+
+    def analyst_by_key(self, key_hash: str) -> str | None:
+        """The name of the enabled analyst who holds the key, or None. One indexed look-up."""
+        return self._store.read(lambda reading: account_rows.by_key(reading, key_hash))
+
+    def is_disabled(self, key_hash: str) -> bool:
+        """Whether the key is that of a disabled analyst, who may be told so. One indexed look-up."""
+        return self._store.read(lambda reading: account_rows.is_disabled(reading, key_hash))
+
+    def scram_verifier(self, analyst: str, *, enabled: bool = True) -> str | None:
+        """The verifier for the wire protocol of an analyst who is enabled, or who is not; or None.
+
+        One indexed look-up.
+        """
+        return self._store.read(lambda reading: account_rows.scram_verifier(reading, analyst, enabled))
+
+    def analyst(self, name: str) -> Analyst:
+        """An analyst by name: role, group, enabled or not. Raises UnknownAnalyst."""
+        return self._store.read(lambda reading: account_rows.analyst(reading, name))
+
+    def analysts(self) -> tuple[Analyst, ...]:
+        """All, by name, the disabled included."""
+        return self._store.read(account_rows.analysts)
+
+    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
+        """The accounts that pay for an analyst's queries (all accounts for None), by name. Raises UnknownAnalyst."""
+        return self._store.read(partial(_accounts, analyst))
+
+    def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
+        """Up to `limit` charges with numbers above `after`, in order; of one analyst, or of all."""
+        return self._store.read(lambda reading: charge_rows.records(reading, analyst, after, limit))
+
+    def newest_charges(self, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
+        """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
+        return self._store.read(lambda reading: charge_rows.newest(reading, analyst, before, limit))
 
     def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:
         """Up to `limit` entries with numbers above `after`, in order; `acts_only` leaves the charges out."""
-        ...
+        return self._store.read(lambda reading: read_entries(reading, after, limit, acts_only))
 
     def accepted_policy(self) -> str | None:
         """The hash of the policy that was last accepted, or None."""
-        ...
+        accepted = self._store.read(_accepted_policy)
+        return None if accepted is None else accepted.policy_hash
 
     def accepted_ownership(self) -> tuple[str, ...] | None:
         """What made rows people's own then; None where that was not noted."""
-        ...
+        accepted = self._store.read(_accepted_policy)
+        return None if accepted is None or accepted.ownership is None else tuple(accepted.ownership)
 
     def data_version(self) -> int:
         """The version of the data, from 1."""
-        ...
+        return self._store.read(data_version)
 
     def mirrored_load(self) -> tuple[int, str | None]:
         """The version of the data, and the name of the copy that was made of it; None where none was. Two indexed
         reads of one state."""
-        ...
+        return self._store.read(_mirrored_load)
 
     def noted_periods(self) -> PeriodsNoted | None:
         """What was last noted of closed periods, of whatever version of the data. One indexed read."""
-        ...
+        return self._store.read(noted_periods)
 
     def checked_keys(self, fingerprint: str) -> frozenset[str]:
         """The keys that the newest check found to be held once, if it was of the data's version as it is now and of
         this structure; none otherwise. Two indexed reads."""
-        ...
-
-    def tunings(self) -> tuple[TuningRecord, ...]:
-        """All of them, in order; see `Tunings`."""
-        ...
+        return self._store.read(partial(_checked_keys, fingerprint))
 
     def vitals(self) -> Vitals:
         """Counts for whoever watches the proxy."""
-        ...
+        return self._store.read(vitals)
 
     def check_writable(self) -> None:
         """Whether a charge could be written now; writes none.
 
         Raises: LedgerFull, LedgerReadOnly or another LedgerUnavailable; TooManyQueries.
         """
-        ...
+        self._store.check_writable()
 
     def verify(self) -> Verification:
         """Walk all entries: numbers, hashes, times, and whether every total and state follows from them.
 
         Cost: about a tenth of a millisecond per entry; writers are not held up.
         """
-        ...
-
-
-class Ledger(Charges, Administration, Tunings, Records, Protocol):
-    """Append-only accounts of privacy budgets; see the four parts."""
-
-    @property
-    def id(self) -> str:
-        """Which ledger this is; never changes."""
-        ...
+        return self._store.walk(verify)
 
     def close(self) -> None:
         """Release files, connections and locks; twice is once."""
-        ...
+        self._store.close()
+
+    def _settled(
+        self, reservation: Reservation, settled: Settled, answer: bytes | None = None, **how: bool
+    ) -> Balance:
+        """Settle. Where that cannot be written the charge stands, which the error says."""
+        try:
+            return self._write(settle, reservation, settled, answer, **how)
+        except (LedgerUnavailable, TooManyQueries) as error:
+            if settled is Released and isinstance(error, LedgerUncertain):
+                raise  # it may have been given back; in every other state it stands, written or not
+            raise ChargeUnsettled("The charge could not be settled; it stands.") from error
+
+    def _write(self, work: Callable[Concatenate[Journal, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """One write under one operation, however often it is tried."""
+        operation = next(self._operations)
+
+        def attempt(writing: Writing) -> T:
+            journal = Journal(writing, self._store.instance, operation)
+            if not journal.all_done_before():  # a clock set back meanwhile would have it begun anew, and done twice
+                check_clock(writing)
+            return work(journal, *args, **kwargs)
+
+        for _ in range(_NOTED_FIRST):  # rolled back: nothing of the work was written
+            try:
+                return self._store.write(attempt)
+            except ClockBehind:
+                self._note(note_clock)
+            except RenewalDue:
+                self._note(note_renewals)
+        return self._store.write(attempt)
+
+    def _note(self, work: Callable[[Journal], None]) -> None:
+        """A write of its own, before the one that needs it."""
+        noted = next(self._operations)
+        self._store.write(lambda writing: work(Journal(writing, self._store.instance, noted)))
+
+
+def _own_balance(analyst: str, reading: Reading) -> Balance:
+    account_rows.analyst(reading, analyst)  # an unknown one is refused by that name
+    return account_rows.balance(reading, analyst_account(analyst)).as_of(*_now(reading))
+
+
+def _balances(analyst: str | None, reading: Reading) -> tuple[Balance, ...]:
+    if analyst is None:
+        found = account_rows.all_balances(reading)
+    else:
+        found = account_rows.balances(reading, paying_accounts(account_rows.analyst(reading, analyst)))
+    now = _now(reading)
+    return tuple(one.as_of(*now) for one in found)
+
+
+def _now(reading: Reading) -> tuple[int, int]:
+    """The ledger's time and the clock's, in milliseconds since the epoch."""
+    at_ms = ledger_time(reading)
+    return at_ms, at_ms - reading.offset_ms
+
+
+def _accounts(analyst: str | None, reading: Reading) -> tuple[AccountBalance, ...]:
+    return _with_tuning(tuple(one.shown for one in _balances(analyst, reading)), reading)
+
+
+def _with_tuning(shown: tuple[AccountBalance, ...], reading: Reading) -> tuple[AccountBalance, ...]:
+    """With what tunings add to what each account says of the guarantee."""
+    found = tuning.tunings(reading)
+    return tuple(replace(one, tuning_epsilon=tuning.tuned_epsilon(found, one.name)) for one in shown)
+
+
+def _outlook(analyst: str, reading: Reading) -> Outlook:
+    spent = charge_rows.newest_spent(reading, analyst, OUTLOOK_CHARGES)
+    found = outlook(_balances(analyst, reading), spent)
+    return replace(found, accounts=_with_tuning(found.accounts, reading))
+
+
+def _checked_keys(fingerprint: str, reading: Reading) -> frozenset[str]:
+    row = reading.row(_NEWEST, KeysChecked.kind.value)
+    if row is None:
+        return frozenset()
+    checked = KeysChecked(**KeysChecked.arguments(json.loads(row[0])))
+    now = checked.version == data_version(reading) and checked.fingerprint == fingerprint
+    return frozenset(checked.keys) if now else frozenset()
+
+
+def _mirrored_load(reading: Reading) -> tuple[int, str | None]:
+    row = reading.row(_NEWEST, DataBumped.kind.value)
+    bumped = None if row is None else DataBumped(**DataBumped.arguments(json.loads(row[0])))
+    return data_version(reading), None if bumped is None else bumped.mirror
+
+
+def _accepted_policy(reading: Reading) -> PolicyAccepted | None:
+    row = reading.row(_NEWEST, PolicyAccepted.kind.value)
+    return None if row is None else PolicyAccepted(**PolicyAccepted.arguments(json.loads(row[0])))
+
+
+def _budget(own: Balance) -> Budget:
+    grant = own.terms.grant
+    return Budget(grant.epsilon, grant.delta, own.epsilon_left(), own.delta_left)

@@ -35,6 +35,7 @@ from server.errors import (
 )
 from server.ledger.entry import Opened
 from server.ledger.high_water_mark import HighWaterMark, read_marker, sync_marker, write_marker
+from server.ledger.ledger import Ledger
 from server.ledger.store import (
     CHARGE_KEEPS,
     CLOCK,
@@ -48,7 +49,6 @@ from server.ledger.store import (
     T,
     Writing,
 )
-from server.ledger.store_ledger import StoreLedger
 from server.ledger.verify import absent, check_entries, check_marker, count_basic, gone
 from server.ledger.writes.clock import Steady, offset_in
 from server.ledger.writes.journal import Journal, hash_of
@@ -493,7 +493,7 @@ def _lease(instance: str) -> int:
 _NAME = "in PostgreSQL"
 
 
-def create_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> StoreLedger:
+def create_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> Ledger:
     """Make a new ledger in the schema `noisegate_ledger` of a database, and its marker, then open it.
 
     Raises: LedgerInvalid (there is one already), LedgerMissing (the marker knows one that is gone),
@@ -512,7 +512,7 @@ def create_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -
     return open_postgres_ledger(url, marker, clock)
 
 
-def open_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> StoreLedger:
+def open_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> Ledger:
     """Open the ledger that the marker knows; without a marker, adopt the ledger and mark it.
 
     Raises: LedgerMissing (there is none), LedgerInvalid (another one, an older one, an edited one, or one of
@@ -527,7 +527,7 @@ def open_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> 
                 view.run(FAILURES_INDEX)
             check_marker(view, view.rows("SELECT id FROM identity")[0][0], marker, f"The ledger {_NAME}")
             check_entries(view)
-    return StoreLedger(PostgresStore(url, marker, clock))
+    return Ledger(PostgresStore(url, marker, clock))
 
 
 def _migrate(view: PostgresView) -> None:

@@ -45,6 +45,7 @@ from server.ledger.high_water_mark import (
     sync_marker,
     write_marker,
 )
+from server.ledger.ledger import Ledger
 from server.ledger.store import (
     CHARGE_KEEPS,
     CLOCK,
@@ -58,7 +59,6 @@ from server.ledger.store import (
     T,
     Writing,
 )
-from server.ledger.store_ledger import StoreLedger
 from server.ledger.terms import Terms
 from server.ledger.verify import absent, check_entries, check_marker, count_basic, gone
 from server.ledger.writes import account_rows, charge_rows
@@ -585,7 +585,7 @@ def _journal(connection: sqlite3.Connection, at_ms: int) -> Journal:
     return Journal(SqliteView(connection, lambda: at_ms / 1000), _OLD_INSTANCE, 0)
 
 
-def create_ledger(path: Path, marker: Path, clock: Clock = time.time) -> StoreLedger:
+def create_ledger(path: Path, marker: Path, clock: Clock = time.time) -> Ledger:
     """Make a new ledger and its marker, then open it. The folders are made too; only the owner may read the files.
 
     Raises: LedgerInvalid (there is one already), LedgerMissing (the marker knows one that is gone),
@@ -604,7 +604,7 @@ def create_ledger(path: Path, marker: Path, clock: Clock = time.time) -> StoreLe
     return open_ledger(path, marker, clock)
 
 
-def open_ledger(path: Path, marker: Path, clock: Clock = time.time) -> StoreLedger:
+def open_ledger(path: Path, marker: Path, clock: Clock = time.time) -> Ledger:
     """Open the ledger that the marker knows; without a marker, adopt the ledger and mark it.
 
     A ledger of an older version is brought to this one first.
@@ -621,7 +621,7 @@ def open_ledger(path: Path, marker: Path, clock: Clock = time.time) -> StoreLedg
         (identity,) = connection.execute("SELECT id FROM identity").fetchone()
         check_marker(view, identity, marker, path.name)
         check_entries(view)
-    return StoreLedger(SqliteStore(path, marker, clock))
+    return Ledger(SqliteStore(path, marker, clock))
 
 
 def _create_file(path: Path, clock: Clock) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from privacy.accounting.amounts import Charge as Amount
 from privacy.accounting.amounts import save
@@ -63,39 +63,6 @@ class TuningRecord:
     reserved_at_ms: int
 
 
-class Tunings(Protocol):
-    """The part of a ledger that knows tunings."""
-
-    def reserve_tuning(self, epsilon: float, policy_hash: str, measures: Sequence[tuple[str, str]], act: Act) -> int:
-        """Take an epsilon for a tuning, durably, before a row is read; returns its number.
-
-        The dataset's account pays where there is one. It is added to what every other account's guarantee says.
-
-        Args:
-          epsilon: for all measures together; rounded up to whole nano-epsilon.
-          policy_hash: of the policy that says whose rows are counted.
-          measures: what will be counted.
-          act: who does it, and why.
-        Raises: BudgetExhausted for more than the dataset's account has left; InvalidSetting.
-        """
-        ...
-
-    def settle_tuning(self, number: int, histograms: Sequence[Histogram] | None, act: Act) -> None:
-        """Keep what a tuning released, by measure; None gives its epsilon back, as no private row was read.
-
-        Args:
-          number: of the tuning.
-          histograms: what was released.
-          act: who does it, and why.
-        Raises: LedgerInvalid for one that is not reserved.
-        """
-        ...
-
-    def tunings(self) -> tuple[TuningRecord, ...]:
-        """All of them, in order. One indexed read."""
-        ...
-
-
 _ENTRIES = f"SELECT content, at_ms FROM entries WHERE kind = ? AND kind NOT IN {CHARGE_KINDS} ORDER BY number"
 
 
@@ -142,7 +109,7 @@ def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[st
     Args:
       journal: the writing transaction.
       charge: the epsilon, and the policy's hash; nobody's.
-      measures, act: as of `Tunings.reserve_tuning`.
+      measures, act: as of `Ledger.reserve_tuning`.
     Returns: its number, or what it does not fit.
     """
     if (done := journal.done_before()) is not None:
@@ -178,7 +145,7 @@ def settle_tuning(journal: Journal, number: int, histograms: Sequence[Histogram]
 
     Args:
       journal: the writing transaction.
-      number, histograms, act: as of `Tunings.settle_tuning`.
+      number, histograms, act: as of `Ledger.settle_tuning`.
     Raises: LedgerInvalid for one that is not reserved.
     """
     if journal.done_before() is not None:

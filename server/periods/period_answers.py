@@ -26,8 +26,9 @@ from server.answers.released import Released
 from server.answers.served import Served
 from server.backends.columns import Domain, has_no_group
 from server.found import ToMeasure
-from server.ledger.charge import Charge, Sealing
+from server.ledger.charge import Charge
 from server.ledger.ledger import Ledger
+from server.ledger.question_texts import Sealing
 from server.periods.joined_answer import joined
 from server.periods.kept_parts import Split, open_part_key, split, values_at
 from server.periods.kept_words import ALL_KEPT, CUT_TOGETHER, REST, SOME_KEPT, reopened_notes

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import unified_diff
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
 
 from planner.errors import PolicyInvalid
 from planner.policy.ownership import ownership
@@ -27,6 +26,7 @@ from planner.policy.weakening import weakenings
 from planner.schema import Schema
 from server.errors import ConfigurationInvalid, PolicyWeakened
 from server.ledger.analyst import Act
+from server.ledger.ledger import Ledger
 
 _SETTING = re.compile(r"""^(.*?(?:url|password|key_file|secret|\\u)[\w-]*["']?\s*=).*$""", re.IGNORECASE)
 """A line that says where something lies which a proxy alone opens; or whose name is written by escapes."""
@@ -105,33 +105,6 @@ def _differences(before: list[str] | None, after: list[str] | None) -> Iterator[
 _UNKNOWN = "the policy before is not known any more, so anything may be weaker"
 
 
-class Acceptances(Protocol):
-    """The part of a ledger that remembers policies."""
-
-    def accepted_policy(self) -> str | None:
-        """The hash of the policy that was last accepted, or None."""
-        ...
-
-    def accepted_ownership(self) -> tuple[str, ...] | None:
-        """What made rows people's own then; None where that was not noted."""
-        ...
-
-    def accept_policy(
-        self,
-        policy_hash: str,
-        ownership: Sequence[str],
-        weakens: Sequence[str],
-        act: Act,
-        acknowledged: Sequence[str] = (),
-    ) -> None:
-        """Record that a policy is in force from now on, with the rows that are known to be counted less.
-
-        Args:
-          policy_hash, ownership, weakens, act, acknowledged: as of `Ledger.accept_policy`.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class PolicyFile:
     """A policy and the text it was read from."""
@@ -186,7 +159,7 @@ class Change:
     is_new: bool
 
     @classmethod
-    def to(cls, file: PolicyFile, schema: Schema, ledger: Acceptances) -> Change:
+    def to(cls, file: PolicyFile, schema: Schema, ledger: Ledger) -> Change:
         """To this policy, in a database of this schema."""
         accepted, before, now = ledger.accepted_policy(), ledger.accepted_ownership(), file.ownership(schema)
         lost = tuple(f"{path}, no longer" for path in before or () if path not in now)
@@ -200,7 +173,7 @@ class Change:
         return sha256("\n".join(words).encode()).hexdigest() if self.lost else self.file.policy.hash
 
 
-def accept(change: Change, ledger: Acceptances, act: Act, confirmed: str | None = None) -> tuple[str, ...]:
+def accept(change: Change, ledger: Ledger, act: Act, confirmed: str | None = None) -> tuple[str, ...]:
     """Put a policy in force, if it is no weaker or its hash has been confirmed.
 
     Args:

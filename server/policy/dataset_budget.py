@@ -7,8 +7,7 @@ A budget of the dataset that is not its account's: what a policy says counts whe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator
 
 from planner.policy.policy import Policy
 from planner.policy.validate import delta_uses, discovered_columns
@@ -19,22 +18,12 @@ from server.policy.open_ledger_of_policy import grant_of
 from server.policy.verified_keys import Finding
 
 
-class Payers(Protocol):
-    """The part of the ledger that knows who pays."""
-
-    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
-        """The accounts that pay for an analyst's questions; all accounts for None."""
-        ...
-
-    def analysts(self) -> tuple[Analyst, ...]:
-        """All who hold or held keys."""
-        ...
-
-
-def missing_deltas(policy: Policy, ledger: Payers) -> Iterator[Finding]:
+def missing_deltas(
+    policy: Policy, accounts: Iterable[AccountBalance], analysts: Iterable[Analyst]
+) -> Iterator[Finding]:
     """A warning for each account that pays for questions and was granted less delta than one may take."""
-    idle = {analyst_account(one.name) for one in ledger.analysts() if one.role != "analyst" or not one.enabled}
-    for account in ledger.accounts():
+    idle = {analyst_account(one.name) for one in analysts if one.role != "analyst" or not one.enabled}
+    for account in accounts:
         if account.name not in idle and account.grant.delta < policy.delta:
             granted = f"was granted a delta of {account.grant.delta:g}, and one query may take {policy.delta:g}"
             refused = f"questions that ask for it are refused, {delta_uses(discovered_columns(policy))}"
@@ -43,20 +32,12 @@ def missing_deltas(policy: Policy, ledger: Payers) -> Iterator[Finding]:
             )
 
 
-class Accounts(Protocol):
-    """The part of the ledger that knows accounts."""
-
-    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
-        """The accounts that pay for an analyst's questions; all accounts for None."""
-        ...
-
-
-def dataset_budget(policy: Policy, ledger: Accounts) -> Finding | None:
+def dataset_budget(policy: Policy, accounts: Iterable[AccountBalance]) -> Finding | None:
     """A warning where `[budgets.dataset]` says another budget than the account has, or there is no account of it."""
     if policy.budgets.dataset is None:
         return None
     said = grant_of(policy.budgets.dataset)
-    there = next((one.grant for one in ledger.accounts() if one.name == DATASET), None)
+    there = next((one.grant for one in accounts if one.name == DATASET), None)
     if there is not None and Terms.of(there) == Terms.of(said):
         return None
     stands = (

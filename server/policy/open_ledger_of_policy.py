@@ -11,8 +11,8 @@ from server.errors import LedgerMissing
 from server.ledger.account import DATASET, Accounting, Grant, Renewal
 from server.ledger.analyst import Act
 from server.ledger.high_water_mark import read_marker
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger, open_ledger
-from server.ledger.store_ledger import StoreLedger
 from server.policy.secrets import resolve
 
 
@@ -33,7 +33,7 @@ def ledger_name(policy: Policy, policy_path: Path) -> str:
     return str(policy_path.parent / policy.ledger_path)
 
 
-def open_policy_ledger(policy: Policy, policy_path: Path) -> StoreLedger:
+def open_policy_ledger(policy: Policy, policy_path: Path) -> Ledger:
     """Open the ledger of a policy.
 
     Raises: LedgerMissing, LedgerInvalid, LedgerUnavailable, TooManyQueries; ConfigurationInvalid for a secret that is
@@ -46,7 +46,7 @@ def open_policy_ledger(policy: Policy, policy_path: Path) -> StoreLedger:
     return open_postgres_ledger(resolve(policy.ledger_path, policy_path.parent), marker_of(policy_path))
 
 
-def open_or_create(policy: Policy, policy_path: Path) -> tuple[StoreLedger, bool]:
+def open_or_create(policy: Policy, policy_path: Path) -> tuple[Ledger, bool]:
     """Open the ledger of a policy, or make it where there has never been one; was it made?
 
     Raises: as `open_policy_ledger`; LedgerMissing only for one that is gone.
@@ -77,7 +77,7 @@ def grant_of(budget: BudgetPolicy) -> Grant:
     )
 
 
-def _created(policy: Policy, policy_path: Path) -> StoreLedger:
+def _created(policy: Policy, policy_path: Path) -> Ledger:
     if not policy.ledger_is_shared:
         return create_ledger(*ledger_paths(policy, policy_path))
     from server.ledger.postgres import create_postgres_ledger

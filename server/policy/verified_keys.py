@@ -13,9 +13,9 @@ noticed by the next check only. Where that is not good enough, let the database 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 from psycopg import sql
 
@@ -24,6 +24,7 @@ from planner.schema import Schema, Table
 from server.backends.custody import Custody
 from server.errors import DataUnchecked
 from server.ledger.analyst import Act
+from server.ledger.ledger import Ledger
 
 Severity = Literal["error", "warning", "accepted"]
 
@@ -84,27 +85,7 @@ _OF_FILES = (
 """`policy check` counts the files that are there now; until it is told the proxy goes on with the state it knows."""
 
 
-class Checks(Protocol):
-    """The part of a ledger that remembers which keys have been counted."""
-
-    def data_version(self) -> int:
-        """The custodian's number of the load, from 1."""
-        ...
-
-    def checked_keys(self, fingerprint: str) -> frozenset[str]:
-        """The keys that this version of the data has been checked for, in a database of this structure."""
-        ...
-
-    def note_checked(self, version: int, fingerprint: str, keys: Sequence[str], act: Act) -> None:
-        """Record that keys have been counted.
-
-        Args:
-          version, fingerprint, keys, act: as of `Ledger.note_checked`.
-        """
-        ...
-
-
-def refuse_unchecked(schema: Schema, ledger: Checks) -> None:
+def refuse_unchecked(schema: Schema, ledger: Ledger) -> None:
     """Let nothing rest on a key that has not been counted in this version of the data; one read where there is one.
 
     Args:
@@ -119,7 +100,7 @@ def refuse_unchecked(schema: Schema, ledger: Checks) -> None:
         )
 
 
-def verify_keys(custody: Custody, schema: Schema, ledger: Checks, act: Act) -> tuple[str, ...]:
+def verify_keys(custody: Custody, schema: Schema, ledger: Ledger, act: Act) -> tuple[str, ...]:
     """Count every declared key that is not known to be held once, and record those that are.
 
     Args:

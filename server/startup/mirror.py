@@ -20,7 +20,7 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -54,18 +54,6 @@ def refreshing(policy_path: Path) -> list[str]:
     return [sys.executable, "-m", "server.cli.main", *command]
 
 
-class Copied(Protocol):
-    """What the schedule asks of a mirror."""
-
-    def why_not(self) -> str | None:
-        """What keeps it from being current; None where it is."""
-        ...
-
-    def copied_at(self) -> float | None:
-        """When it was copied, in seconds since 1970; None where there is none."""
-        ...
-
-
 class MirrorSchedule:
     """One thread that looks every half minute whether the mirror is due.
 
@@ -78,7 +66,7 @@ class MirrorSchedule:
       command: what copies it.
     """
 
-    def __init__(self, policy: Callable[[], Policy], mirror: Copied, command: list[str]) -> None:
+    def __init__(self, policy: Callable[[], Policy], mirror: CurrentMirror, command: list[str]) -> None:
         self._policy = policy
         self._mirror = mirror
         self._command = command
@@ -157,7 +145,9 @@ def open_mirror(policy: Policy, schema: Schema, url: str, folder: Path, ledger: 
     except ModuleNotFoundError:
         raise ConfigurationInvalid("a mirror is a file of DuckDB, which is not installed", hint=_EXTRA) from None
     limits = DuckdbLimits.of_policy(policy.database_limits)
-    return CurrentMirror(_file(policy.mirror, folder), schema, copied_tables(schema, policy), ledger, limits)
+    return CurrentMirror(
+        _file(policy.mirror, folder), schema, copied_tables(schema, policy), ledger.mirrored_load, limits
+    )
 
 
 def refresh_mirror(

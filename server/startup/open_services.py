@@ -100,7 +100,7 @@ def open_services(
         if crashed:
             announce(f"{len(crashed)} queries were cut off by a crash; their charges stand")
         file = prepared.file
-        other_budget = dataset_budget(file.policy, ledger)
+        other_budget = dataset_budget(file.policy, ledger.accounts())
         if other_budget is not None:
             announce(f"warning: {DATASET}: {other_budget.message}. Next: {other_budget.next_step}")
         mirror = open_mirror(file.policy, prepared.schema, prepared.url, policy_path.parent, ledger)

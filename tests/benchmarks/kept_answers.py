@@ -23,8 +23,8 @@ from typing import cast
 from server.http.app import create_app
 from server.http.services import Rate
 from server.ledger.analyst import Act, key_hash, new_key
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger, open_ledger
-from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.reloadable_pipeline import ReloadablePipeline
@@ -122,7 +122,7 @@ def _request(sql: str) -> QueryRequest:
     return QueryRequest("ada", sql, request_id="benchmark")
 
 
-def _pipeline(folder: Path, ledger: StoreLedger, workers: WorkerPool | None) -> Pipeline:
+def _pipeline(folder: Path, ledger: Ledger, workers: WorkerPool | None) -> Pipeline:
     backend = FailingBackend(folder / "reads", ())
     return Pipeline(demo_policy(), tpch_schema(), backend, ledger, cast("WorkerPool", workers))
 

@@ -20,10 +20,10 @@ import psycopg
 
 from server.backends import embedded
 from server.backends.embedded import EmbeddedPostgres
+from server.ledger.ledger import Ledger
 from server.ledger.postgres import SCHEMA, create_postgres_ledger, open_postgres_ledger
 from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.store import TABLES
-from server.ledger.store_ledger import StoreLedger
 from tests.benchmarks.rows import Row
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.ledger_race import prepare_race, race
@@ -38,7 +38,7 @@ _BARS_MS = {"reserve + commit": 2.0, "budget": 1.0}
 
 T = TypeVar("T")
 
-Open = Callable[[], StoreLedger]
+Open = Callable[[], Ledger]
 
 
 def run(quick: bool) -> list[Row]:
@@ -87,12 +87,12 @@ def _distribution(case: str, metric: str, samples: list[float]) -> list[Row]:
     ]
 
 
-def _spend(ledger: StoreLedger, number: int) -> float:
+def _spend(ledger: Ledger, number: int) -> float:
     charge = replace(charge_of(number), answer_key=uuid.uuid4().hex, plan_hash=uuid.uuid4().hex)
     return _timed(lambda: ledger.commit(ledger.reserve(charge), b"x" * 200))[0]
 
 
-def _kept(ledger: StoreLedger, number: int) -> float:
+def _kept(ledger: Ledger, number: int) -> float:
     seconds, kept = _timed(partial(ledger.kept_answer, f"{number:064x}", name_of(number)))
     assert kept is not None
     assert kept.paid
@@ -109,7 +109,7 @@ def _races(server: EmbeddedPostgres, scratch: Path, quick: bool) -> list[Row]:
     )
 
 
-def _raced(store: str, ledger: StoreLedger, reopen: Open, quick: bool) -> list[Row]:
+def _raced(store: str, ledger: Ledger, reopen: Open, quick: bool) -> list[Row]:
     size = _QUICK_RACE if quick else _RACE
     with closing(ledger):
         prepare_race(ledger, size["allowed"])

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from server.backends.duckdb import DuckdbBackend
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
-from server.ledger.store_ledger import StoreLedger
 from server.workers.pool import WorkerLimits, WorkerPool
 from tests.support.seeded_noise import DRAWN_FROM, seed_noise
 from tests.support.visits import visits
@@ -47,7 +47,7 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> DuckdbBackend:
 
 
 @pytest.fixture
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreLedger]:
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
     """A new ledger of the analysts in the module's ANALYSTS, with the epsilon and the delta of each."""
     with closing(create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")) as made:
         for number, (name, (epsilon, delta)) in enumerate(request.module.ANALYSTS.items()):

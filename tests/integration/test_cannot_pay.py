@@ -12,8 +12,8 @@ from server.backends.duckdb import DuckdbBackend
 from server.errors import BudgetExhausted, QueryTooExpensive
 from server.ledger.account import Grant
 from server.ledger.analyst import Act
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
-from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.workers.pool import WorkerPool
@@ -29,7 +29,7 @@ AGES = "SELECT count(*) AS n FROM person WHERE age > 50"
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[StoreLedger]:
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
     """Ada has delta enough, and a group that has none."""
     made = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
     made.grant("group:lab", Grant(3.0), ACT)
@@ -40,7 +40,7 @@ def ledger(tmp_path: Path) -> Iterator[StoreLedger]:
 
 
 @pytest.fixture
-def pipeline(backend: DuckdbBackend, ledger: StoreLedger, workers: WorkerPool) -> Pipeline:
+def pipeline(backend: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> Pipeline:
     return Pipeline(visits_policy(), backend.schema(), backend, ledger, workers)
 
 
@@ -49,7 +49,7 @@ def asked(sql: str, analyst: str = "ada", **settings: Any) -> QueryRequest:
 
 
 def test_a_group_without_delta_is_told_before_with_the_words_of_the_refusal(
-    pipeline: Pipeline, ledger: StoreLedger
+    pipeline: Pipeline, ledger: Ledger
 ) -> None:
     told = pipeline.explain(asked(FOUND)).cannot_pay
     with pytest.raises(BudgetExhausted) as refused:
@@ -64,7 +64,7 @@ def test_a_group_without_delta_is_told_before_with_the_words_of_the_refusal(
     assert len(ledger.charges()) == 0
 
 
-def test_what_can_do_without_a_delta_says_so_and_is_answered_so(pipeline: Pipeline, ledger: StoreLedger) -> None:
+def test_what_can_do_without_a_delta_says_so_and_is_answered_so(pipeline: Pipeline, ledger: Ledger) -> None:
     told = pipeline.explain(asked(PER_PLACE)).cannot_pay
     assert told is not None and told.without_delta and told.hint.startswith("Asked without a delta it fits")
     assert pipeline.explain(asked(PER_PLACE, delta=0.0)).cannot_pay is None
@@ -74,9 +74,7 @@ def test_what_can_do_without_a_delta_says_so_and_is_answered_so(pipeline: Pipeli
     assert told is not None and not told.without_delta, "that mechanism needs one"
 
 
-def test_who_can_pay_is_told_nothing_and_what_is_paid_for_costs_nothing(
-    pipeline: Pipeline, ledger: StoreLedger
-) -> None:
+def test_who_can_pay_is_told_nothing_and_what_is_paid_for_costs_nothing(pipeline: Pipeline, ledger: Ledger) -> None:
     assert pipeline.explain(asked(FOUND, "grace")).cannot_pay is None
     ask(pipeline, asked(AGES, epsilon=2.0))
     assert pipeline.explain(asked(f"{AGES} AND age < 90", epsilon=2.0)).cannot_pay is not None, "the group has 1 left"
@@ -84,7 +82,7 @@ def test_who_can_pay_is_told_nothing_and_what_is_paid_for_costs_nothing(
 
 
 def test_whether_another_analyst_has_an_answer_is_told_to_nobody_for_nothing(
-    pipeline: Pipeline, ledger: StoreLedger
+    pipeline: Pipeline, ledger: Ledger
 ) -> None:
     """Grace has bought the first of two questions; the dataset could pay for neither now."""
     ledger.grant("dataset", Grant(2.5), ACT)
@@ -104,7 +102,7 @@ def test_whether_another_analyst_has_an_answer_is_told_to_nobody_for_nothing(
     assert ask(pipeline, asked(AGES, epsilon=2.0)).epsilon == 2.0, "the dataset does not pay again"
 
 
-def test_a_cap_and_the_parts_of_a_statement_are_foreseen(pipeline: Pipeline, ledger: StoreLedger) -> None:
+def test_a_cap_and_the_parts_of_a_statement_are_foreseen(pipeline: Pipeline, ledger: Ledger) -> None:
     ledger.grant("analyst:grace", Grant(2.5, 1e-5, per_query_epsilon=1.0), ACT)
     told = pipeline.explain(asked(AGES, "grace", epsilon=2.0)).cannot_pay
     with pytest.raises(QueryTooExpensive) as refused:
@@ -128,7 +126,7 @@ def test_a_workload_is_foreseen_as_a_whole(pipeline: Pipeline) -> None:
 
 
 def test_what_was_asked_alone_is_free_in_a_workload_whatever_its_share_of_delta(
-    pipeline: Pipeline, ledger: StoreLedger
+    pipeline: Pipeline, ledger: Ledger
 ) -> None:
     """Alone it had all of the policy's delta; with others it would have a part."""
     known = ask(pipeline, asked(FOUND, "grace"))

@@ -14,9 +14,9 @@ from server.ledger import sqlite_backup
 from server.ledger.account import Grant
 from server.ledger.analyst import Act, Credentials, key_hash
 from server.ledger.charge import Charge
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.sqlite_backup import Place, back_up, restore, undone_by
-from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.cli.commands.test_open_ledger import POLICY
 
 WHY = Act("a test", "the disk was lost")
@@ -30,7 +30,7 @@ def place(tmp_path: Path) -> Place:
     return made
 
 
-def _spend(ledger: StoreLedger, times: int = 1) -> None:
+def _spend(ledger: Ledger, times: int = 1) -> None:
     for number in range(times):
         charge = Charge("ada", 0.5, 0.0, "r", "p", f"q{number}", "gem", answer_key="k")
         ledger.commit(ledger.reserve(charge), b"noisy")
@@ -233,7 +233,7 @@ def test_what_is_spent_while_a_copy_is_verified_is_not_given_back(
     """A proxy starts once it is known that the copy lacks nothing, and charges before the copy is in place."""
     copy = Place(tmp_path / "copy" / "ledger.sqlite", tmp_path / "copy" / "policy.ledger.json")
     back_up(place, copy)
-    proxies: list[StoreLedger] = []
+    proxies: list[Ledger] = []
     as_ever = sqlite_backup._missing
 
     def interrupted(copied: Path, identity: str, there: Place) -> int | None:

@@ -19,14 +19,14 @@ from server.ledger.account import UNLIMITED, Grant
 from server.ledger.analyst import Act, key_hash
 from server.ledger.charge import Charge
 from server.ledger.entry import EntryKind
+from server.ledger.ledger import Ledger
 from server.ledger.postgres import create_postgres_ledger, open_postgres_ledger
 from server.ledger.sqlite import create_ledger, open_ledger
-from server.ledger.store_ledger import StoreLedger
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.ledger_victim import EPSILON
 from tests.support.seeds import examples
 
-Open = Callable[[], StoreLedger]
+Open = Callable[[], Ledger]
 Kill = Callable[[int], dict[str, object]]
 
 N_POINTS = 260
@@ -88,7 +88,7 @@ def kill_often(kill: Kill, reopen: Open, rounds: int) -> None:
         assert ledger.verify().fault is None
 
 
-def check(ledger: StoreLedger, told: object, before: int, crashed: list[int]) -> int:
+def check(ledger: Ledger, told: object, before: int, crashed: list[int]) -> int:
     """Whether the ledger holds what its victim was promised; returns how many charges there are."""
     assert isinstance(told, list)
     records = ledger.charges(after=before)
@@ -151,7 +151,7 @@ def test_who_dies_while_a_budget_is_renewed_gives_it_once(
     where = empty_ledger_database(embedded_postgres) if how == "postgres" else str(tmp_path / "ledger.sqlite")
     lately = time.time()
 
-    def book(clock: Callable[[], float] | None = None) -> StoreLedger:
+    def book(clock: Callable[[], float] | None = None) -> Ledger:
         if how == "postgres":
             return open_postgres_ledger(where, marker, clock)
         return open_ledger(Path(where), marker, *(() if clock is None else (clock,)))

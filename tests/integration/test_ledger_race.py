@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from server.backends.embedded import EmbeddedPostgres
+from server.ledger.ledger import Ledger
 from server.ledger.postgres import create_postgres_ledger, open_postgres_ledger
 from server.ledger.sqlite import create_ledger, open_ledger
-from server.ledger.store_ledger import StoreLedger
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.ledger_race import Outcome, prepare_race, race
 
@@ -44,7 +44,7 @@ def test_postgres_releases_what_the_budget_allows(
         check(ledger, outcome, queries, allowed)
 
 
-def check(ledger: StoreLedger, outcome: Outcome, queries: int, allowed: int) -> None:
+def check(ledger: Ledger, outcome: Outcome, queries: int, allowed: int) -> None:
     asked = queries // 64 * 64 if queries > 640 else queries
     released = [number for part in outcome.released for number in part]
     assert sorted(released) == list(range(1, allowed + 1))

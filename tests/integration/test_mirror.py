@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import psycopg
@@ -403,7 +404,7 @@ def test_a_schedule_copies_at_the_start_and_when_the_copy_is_old(tmp_path: Path)
     policy = parse_policy(POLICY.replace("max_mb = 100", 'refresh = "1h"'))
     marked = tmp_path / "marked"
     command = [sys.executable, "-c", f"open({str(marked)!r}, 'w')"]
-    schedule = MirrorSchedule(lambda: policy, _Copied(marked), command)
+    schedule = MirrorSchedule(lambda: policy, cast(CurrentMirror, _Copied(marked)), command)
     assert schedule.due(time.time())
     schedule.start()
     deadline = time.monotonic() + 120
@@ -412,7 +413,7 @@ def test_a_schedule_copies_at_the_start_and_when_the_copy_is_old(tmp_path: Path)
         time.sleep(0.05)
     schedule.stop()
     assert not schedule.due(time.time()) and schedule.due(time.time() + 3_700)
-    manual = MirrorSchedule(lambda: parse_policy(POLICY), _Copied(tmp_path / "none"), command)
+    manual = MirrorSchedule(lambda: parse_policy(POLICY), cast(CurrentMirror, _Copied(tmp_path / "none")), command)
     assert not manual.due(time.time())
 
 
@@ -420,7 +421,7 @@ def test_a_schedule_copies_at_the_start_and_when_the_copy_is_old(tmp_path: Path)
 def test_a_schedule_that_stops_ends_the_copying(tmp_path: Path) -> None:
     policy = parse_policy(POLICY.replace("max_mb = 100", 'refresh = "1h"'))
     sleeping = [sys.executable, "-c", "import time; time.sleep(600)"]
-    schedule = MirrorSchedule(lambda: policy, _Copied(tmp_path / "none"), sleeping)
+    schedule = MirrorSchedule(lambda: policy, cast(CurrentMirror, _Copied(tmp_path / "none")), sleeping)
     schedule.start()
     time.sleep(0.2)
     schedule.stop()  # which waits for what it ends, and else for ten minutes

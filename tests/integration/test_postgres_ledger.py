@@ -21,9 +21,9 @@ from server.errors import (
     LedgerUncertain,
 )
 from server.ledger.analyst import key_hash
+from server.ledger.ledger import Ledger
 from server.ledger.postgres import SCHEMA, create_postgres_ledger, open_postgres_ledger
 from server.ledger.store import Writing
-from server.ledger.store_ledger import StoreLedger
 from server.policy.open_ledger_of_policy import open_or_create
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.planning import DEMO_POLICY
@@ -52,7 +52,7 @@ def ledger_url(embedded_postgres: EmbeddedPostgres) -> str:
 
 
 @pytest.fixture
-def ledger(ledger_url: str, marker: Path, clock: Clock) -> Iterator[StoreLedger]:
+def ledger(ledger_url: str, marker: Path, clock: Clock) -> Iterator[Ledger]:
     made = create_postgres_ledger(ledger_url, marker, clock)
     made.add_analyst("ada", key_hash("ng_ada"), 1.0, 1e-6)
     yield made
@@ -60,10 +60,10 @@ def ledger(ledger_url: str, marker: Path, clock: Clock) -> Iterator[StoreLedger]
 
 
 @pytest.fixture
-def reopen(ledger: StoreLedger, ledger_url: str, marker: Path, clock: Clock) -> Iterator[Reopen]:
-    opened: list[StoreLedger] = []
+def reopen(ledger: Ledger, ledger_url: str, marker: Path, clock: Clock) -> Iterator[Reopen]:
+    opened: list[Ledger] = []
 
-    def once_more() -> StoreLedger:
+    def once_more() -> Ledger:
         opened.append(open_postgres_ledger(ledger_url, marker, clock))
         return opened[-1]
 
@@ -98,7 +98,7 @@ def cut(ledger_url: str) -> Cut:
     return cut_all
 
 
-def test_lost_connections_are_made_anew(ledger: StoreLedger, cut: Cut) -> None:
+def test_lost_connections_are_made_anew(ledger: Ledger, cut: Cut) -> None:
     reservation = ledger.reserve(charge(0.25))
     cut()
     assert ledger.budget("ada").epsilon_left == 0.75
@@ -106,7 +106,7 @@ def test_lost_connections_are_made_anew(ledger: StoreLedger, cut: Cut) -> None:
     assert ledger.commit(reservation, b"noisy").epsilon_left == 0.75
 
 
-def test_a_lost_connection_charges_once(ledger: StoreLedger, cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_connection_charges_once(ledger: Ledger, cut: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server is lost when it is told to commit; whether it had done so, the client cannot know."""
     execute: Callable[..., object] = psycopg.Connection.execute
     cuts: list[str] = []
@@ -154,7 +154,7 @@ def _lost_after_its_commit(monkeypatch: pytest.MonkeyPatch, cut: Cut, then: Call
 
 
 def test_a_clock_that_is_set_back_after_a_lost_commit_charges_once(
-    ledger: StoreLedger, cut: Cut, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, cut: Cut, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Found by a simulated history: that the clock is behind is noted first, and what was done was done again."""
     before = clock.seconds
@@ -172,7 +172,7 @@ def _full(statement: str) -> None:
 
 
 def test_a_disk_that_fills_up_after_a_lost_commit_does_not_say_that_nothing_was_charged(
-    ledger: StoreLedger, cut: Cut, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, cut: Cut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Found by a simulated history: the second attempt was told of the disk, and the first one had been done."""
     with monkeypatch.context() as during:
@@ -185,7 +185,7 @@ def test_a_disk_that_fills_up_after_a_lost_commit_does_not_say_that_nothing_was_
 
 
 def test_what_may_have_been_given_back_is_not_said_to_stand(
-    ledger: StoreLedger, cut: Cut, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, cut: Cut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Found by two simulated histories: what cannot be settled stands, but here nobody knows, and it does not."""
     given_back, answered = ledger.reserve(charge(0.25)), ledger.reserve(charge(0.5))
@@ -201,7 +201,7 @@ def test_what_may_have_been_given_back_is_not_said_to_stand(
     assert ledger.budget("ada").epsilon_left == 0.5
 
 
-def test_a_writer_that_is_cut_off_while_it_waits_charges_once(ledger: StoreLedger, ledger_url: str) -> None:
+def test_a_writer_that_is_cut_off_while_it_waits_charges_once(ledger: Ledger, ledger_url: str) -> None:
     with psycopg.connect(ledger_url) as holder, ThreadPoolExecutor(1) as proxy:
         holder.execute(f"LOCK TABLE {SCHEMA}.identity IN EXCLUSIVE MODE".encode())
         reserving = proxy.submit(ledger.reserve, charge(0.25))
@@ -214,7 +214,7 @@ def test_a_writer_that_is_cut_off_while_it_waits_charges_once(ledger: StoreLedge
 
 
 def test_a_view_that_waits_for_the_lock_does_not_keep_the_one_that_holds_it(
-    ledger: StoreLedger, reopen: Reopen, ledger_url: str
+    ledger: Ledger, reopen: Reopen, ledger_url: str
 ) -> None:
     """Two ledgers of one process: what the waiting one computes may take no lock that the writing one needs."""
     writes, other = ledger._store.write, reopen()._store.write
@@ -240,7 +240,7 @@ def _holds_the_lock(url: str) -> bool:
         return bool(connection.execute(held).fetchall()[0][0])
 
 
-def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: StoreLedger, reopen: Reopen, cut: Cut) -> None:
+def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: Ledger, reopen: Reopen, cut: Cut) -> None:
     reservation = ledger.reserve(charge(0.25, answer_key="question"))
     second = reopen()
     assert second.recover() == ()
@@ -255,7 +255,7 @@ def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: StoreLedger, reope
     assert ledger.commit(ledger.reserve(charge(0.25))).epsilon_left == 0.5  # it goes on with a new lease
 
 
-def test_one_that_was_cut_off_and_came_back_is_alive(ledger: StoreLedger, reopen: Reopen, cut: Cut) -> None:
+def test_one_that_was_cut_off_and_came_back_is_alive(ledger: Ledger, reopen: Reopen, cut: Cut) -> None:
     reservation = ledger.reserve(charge(0.25))
     cut()
     ledger.budget("ada")
@@ -268,13 +268,13 @@ def test_a_server_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
         open_postgres_ledger(f"postgresql://nobody@/none?host={tmp_path}", tmp_path / "marker.json")
 
 
-def test_a_ledger_is_created_once(ledger: StoreLedger, ledger_url: str, marker: Path) -> None:
+def test_a_ledger_is_created_once(ledger: Ledger, ledger_url: str, marker: Path) -> None:
     with pytest.raises(LedgerInvalid, match="already"):
         create_postgres_ledger(ledger_url, marker)
     assert ledger.budget("ada").epsilon == 1.0
 
 
-def test_a_dropped_ledger_is_missed(ledger: StoreLedger, ledger_url: str, marker: Path, tmp_path: Path) -> None:
+def test_a_dropped_ledger_is_missed(ledger: Ledger, ledger_url: str, marker: Path, tmp_path: Path) -> None:
     ledger.close()
     with psycopg.connect(ledger_url, autocommit=True) as connection:
         connection.execute(f"DROP SCHEMA {SCHEMA} CASCADE".encode())
@@ -285,7 +285,7 @@ def test_a_dropped_ledger_is_missed(ledger: StoreLedger, ledger_url: str, marker
         open_postgres_ledger(ledger_url, tmp_path / "other.json")
 
 
-def test_a_server_that_forgot_is_refused(ledger: StoreLedger, ledger_url: str, marker: Path, cut: Cut) -> None:
+def test_a_server_that_forgot_is_refused(ledger: Ledger, ledger_url: str, marker: Path, cut: Cut) -> None:
     """A standby that had not received the last charge takes over."""
     ledger.reserve(charge(0.25))
     ledger.reserve(charge(0.25))
@@ -301,7 +301,7 @@ def test_a_server_that_forgot_is_refused(ledger: StoreLedger, ledger_url: str, m
         open_postgres_ledger(ledger_url, marker)
 
 
-def test_another_version_is_refused(ledger: StoreLedger, ledger_url: str, marker: Path) -> None:
+def test_another_version_is_refused(ledger: Ledger, ledger_url: str, marker: Path) -> None:
     with psycopg.connect(ledger_url, autocommit=True) as connection:
         connection.execute(f"UPDATE {SCHEMA}.version SET number = 4".encode())
     with pytest.raises(LedgerInvalid, match="version 4"):
@@ -317,7 +317,7 @@ def test_the_servers_clock_is_everyones(ledger_url: str, marker: Path) -> None:
     ledger.close()
 
 
-def test_tampering_is_found(ledger: StoreLedger, ledger_url: str) -> None:
+def test_tampering_is_found(ledger: Ledger, ledger_url: str) -> None:
     fill(ledger)
     with psycopg.connect(ledger_url, autocommit=True) as foreign:
         foreign.execute(f"SET search_path = {SCHEMA}".encode())
@@ -336,7 +336,7 @@ def test_tampering_is_found(ledger: StoreLedger, ledger_url: str) -> None:
                 foreign.execute(f"DELETE FROM {table}; INSERT INTO {table} TABLE saved_{table}".encode())
 
 
-def test_the_server_refuses_what_the_ledger_never_does(ledger: StoreLedger, ledger_url: str) -> None:
+def test_the_server_refuses_what_the_ledger_never_does(ledger: Ledger, ledger_url: str) -> None:
     fill(ledger)
     added = "INSERT INTO charges SELECT"
     with psycopg.connect(ledger_url, autocommit=True) as foreign:

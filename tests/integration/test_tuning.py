@@ -25,8 +25,8 @@ from server.backends.postgres_catalog import read_schema
 from server.errors import BackendConnectionLost, BackendUnavailable, QueryFailed
 from server.ledger.account import Grant
 from server.ledger.analyst import Act, key_hash
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
-from server.ledger.store_ledger import StoreLedger
 from server.ledger.tuning import TuningRecord
 from server.tuning import TableMeasures, histograms, measures, tune
 from tests.support.replay_entropy import ConstantEntropy
@@ -107,7 +107,7 @@ class Clinic:
     def chosen(self, table: str | None = None, measure: str | None = None) -> tuple[TableMeasures, ...]:
         return measures(self.policy, self.schema, self.backend.dialect, table, measure)
 
-    def tuned(self, ledger: StoreLedger, epsilon: float = 1.0, table: str | None = None) -> TuningRecord:
+    def tuned(self, ledger: Ledger, epsilon: float = 1.0, table: str | None = None) -> TuningRecord:
         chosen = self.chosen(table)
         return tune(chosen, self.policy, self.schema, self.backend, ledger, epsilon, ACT, ConstantEntropy())
 
@@ -139,14 +139,14 @@ def clinic(request: pytest.FixtureRequest, tmp_path: Path) -> Clinic:
 
 
 @contextmanager
-def new_ledger(folder: Path) -> Iterator[StoreLedger]:
+def new_ledger(folder: Path) -> Iterator[Ledger]:
     with closing(create_ledger(folder / "ledger.sqlite", folder / "marker.json")) as made:
         made.add_analyst("ada", key_hash("ng_ada"), 10.0, 0.0)
         yield made
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[StoreLedger]:
+def book(tmp_path: Path) -> Iterator[Ledger]:
     with new_ledger(tmp_path) as made:
         yield made
 
@@ -161,7 +161,7 @@ def bucketed(loads: Counter[int], unit: float, first: int) -> tuple[int, list[in
     return PEOPLE - sum(counts), counts
 
 
-def test_people_are_counted_by_what_they_have(clinic: Clinic, book: StoreLedger) -> None:
+def test_people_are_counted_by_what_they_have(clinic: Clinic, book: Ledger) -> None:
     record = clinic.tuned(book)
     _, visits, drugs = rows()
     owner = {visit[0]: visit[1] for visit in visits}
@@ -222,7 +222,7 @@ def test_one_person_moves_one_number_by_one(tmp_path: Path) -> None:
         assert moved == [1] * len(whole)
 
 
-def test_of_rows_that_are_people_of_their_own_nobody_has_nothing(tmp_path: Path, book: StoreLedger) -> None:
+def test_of_rows_that_are_people_of_their_own_nobody_has_nothing(tmp_path: Path, book: Ledger) -> None:
     own = "rows_are_units = true\n    [tables.ward.columns]\n    beds = { range = [0, 9] }"
     policy = POLICY.replace("[tables.ward]\n    public = true", f"[tables.ward]\n    {own}")
     found = histograms(on_duckdb(tmp_path / "own.duckdb", policy).tuned(book, table="ward"))
@@ -256,7 +256,7 @@ def test_what_cannot_be_tuned_is_refused_with_what_can(
     assert refused.value.hint
 
 
-def test_a_table_and_a_measure_alone_get_the_whole_epsilon(tmp_path: Path, book: StoreLedger) -> None:
+def test_a_table_and_a_measure_alone_get_the_whole_epsilon(tmp_path: Path, book: Ledger) -> None:
     clinic = on_duckdb(tmp_path / "clinic.duckdb")
     (table,) = clinic.chosen("visit", "rows")
     assert [(one.table, one.name) for one in table.measures] == [("visit", "rows")]
@@ -294,7 +294,7 @@ def failing(*faults: Exception | None) -> Callable[[], None]:
     return raised
 
 
-def test_the_charge_stands_before_a_row_is_read(clinic: Clinic, book: StoreLedger) -> None:
+def test_the_charge_stands_before_a_row_is_read(clinic: Clinic, book: Ledger) -> None:
     seen: list[str] = []
     watched = Watched(clinic.backend, lambda: seen.append(book.tunings()[0].state))
     assert replace(clinic, backend=watched).tuned(book).state == "committed"  # type: ignore[arg-type]
@@ -302,9 +302,7 @@ def test_the_charge_stands_before_a_row_is_read(clinic: Clinic, book: StoreLedge
 
 
 @pytest.mark.parametrize("fault", [BackendUnavailable("away"), SchemaChanged("other")])
-def test_where_nothing_was_read_the_epsilon_is_given_back(
-    tmp_path: Path, book: StoreLedger, fault: Exception
-) -> None:
+def test_where_nothing_was_read_the_epsilon_is_given_back(tmp_path: Path, book: Ledger, fault: Exception) -> None:
     book.grant("dataset", Grant(2.0), ACT)
     clinic = on_duckdb(tmp_path / "clinic.duckdb")
     with pytest.raises(type(fault)):
@@ -319,7 +317,7 @@ def test_where_nothing_was_read_the_epsilon_is_given_back(
     "faults", [(BackendConnectionLost("cut off"),), (None, BackendUnavailable("away")), (RuntimeError("17 rows"),)]
 )
 def test_after_a_row_could_have_been_read_it_stands(
-    tmp_path: Path, book: StoreLedger, faults: tuple[Exception | None, ...]
+    tmp_path: Path, book: Ledger, faults: tuple[Exception | None, ...]
 ) -> None:
     clinic = on_duckdb(tmp_path / "clinic.duckdb")
     with pytest.raises(QueryFailed) as failed:
@@ -329,7 +327,7 @@ def test_after_a_row_could_have_been_read_it_stands(
     assert book.accounts()[0].tuning_epsilon == 1.0
 
 
-def test_a_crash_between_reserving_and_keeping_costs_all_of_it(tmp_path: Path, book: StoreLedger) -> None:
+def test_a_crash_between_reserving_and_keeping_costs_all_of_it(tmp_path: Path, book: Ledger) -> None:
     class Killed(BaseException):
         """As a process that ends: nothing handles it."""
 

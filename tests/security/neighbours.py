@@ -25,7 +25,7 @@ import httpx
 
 from server.demo.workplace import free_port
 from server.ledger.analyst import Act, Role, credentials_of, new_key
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from server.policy.accepted_policy import read_policy
 from server.policy.open_ledger_of_policy import open_or_create
 from tests.security.game import MARKER, TARGET, Desk, Opens
@@ -126,7 +126,7 @@ class Proxy:
     address: str
     wire: int
     process: int
-    ledger: StoreLedger
+    ledger: Ledger
     auditor: str
 
     @property

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from server.ledger.charge import Charge
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
-from server.ledger.store_ledger import StoreLedger
 from tests.security.soak.__main__ import soak
 from tests.security.soak.clients import Analyst
 from tests.security.soak.faults import FAULTS, schedule
@@ -44,7 +44,7 @@ def test_a_run_meets_every_kind_of_fault_before_any_again() -> None:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[StoreLedger]:
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
     """One that has answered two questions and failed one."""
     made = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
     made.add_analyst("ada", "0" * 64, GRANTED, 0.0)
@@ -92,7 +92,7 @@ CHANGES: dict[str, Callable[[Analyst], object]] = {
 }
 
 
-def test_one_thing_that_was_told_otherwise_is_one_mismatch(ledger: StoreLedger, log: Path) -> None:
+def test_one_thing_that_was_told_otherwise_is_one_mismatch(ledger: Ledger, log: Path) -> None:
     assert list(mismatches(ledger, [_agreed()], log)) == []
     for name, change in CHANGES.items():
         analyst = _agreed()
@@ -102,14 +102,14 @@ def test_one_thing_that_was_told_otherwise_is_one_mismatch(ledger: StoreLedger, 
     assert len(list(mismatches(ledger, [_agreed()], log))) == 1, "the log says otherwise"
 
 
-def test_what_was_not_heard_may_have_been_charged(ledger: StoreLedger, log: Path) -> None:
+def test_what_was_not_heard_may_have_been_charged(ledger: Ledger, log: Path) -> None:
     analyst = _agreed()
     analyst.told.unknown = {"key-1", "never sent"}
     del analyst.told.answers["key-1"]
     assert list(mismatches(ledger, [analyst], log)) == []
 
 
-def test_a_charge_that_was_never_settled_is_a_mismatch(ledger: StoreLedger, log: Path) -> None:
+def test_a_charge_that_was_never_settled_is_a_mismatch(ledger: Ledger, log: Path) -> None:
     analyst = _agreed()
     ledger.reserve(_charge("key-4"))
     analyst.told.unknown = {"key-4"}

@@ -9,7 +9,7 @@ import duckdb
 from server.backends.embedded import EmbeddedPostgres
 from server.demo.workplace import Demonstration
 from server.ledger.analyst import Act
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from server.policy.accepted_policy import read_policy
 from server.policy.open_ledger_of_policy import open_or_create
 
@@ -69,6 +69,6 @@ def clinic_demonstration(folder: Path) -> Demonstration:
     return place
 
 
-def ledger_of(place: Demonstration) -> StoreLedger:
+def ledger_of(place: Demonstration) -> Ledger:
     """Its ledger, made where there is none; to be closed."""
     return open_or_create(read_policy(place.policy), place.policy)[0]

@@ -14,11 +14,11 @@ from server.errors import BudgetExhausted
 from server.ledger.account import Grant
 from server.ledger.analyst import Act, key_hash
 from server.ledger.charge import Charge
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 
 N_ANALYSTS = 8
 
-Open = Callable[[], StoreLedger]
+Open = Callable[[], Ledger]
 """Opens the ledger of the race; can be pickled."""
 
 _all_ready: Barrier
@@ -40,7 +40,7 @@ class Outcome:
     seconds: float
 
 
-def prepare_race(ledger: StoreLedger, allowed: int) -> None:
+def prepare_race(ledger: Ledger, allowed: int) -> None:
     """Analysts with more than enough, and a dataset whose budget is for so many queries."""
     ledger.grant("dataset", Grant(allowed / 1000), Act())
     for number in range(N_ANALYSTS):
@@ -72,7 +72,7 @@ def _proxy(open_book: Open, threads: int, queries: int) -> tuple[tuple[int, ...]
     return tuple(number for part in parts for number in part), threads * queries - sum(map(len, parts))
 
 
-def _client(ledger: StoreLedger, number: int, queries: int) -> list[int]:
+def _client(ledger: Ledger, number: int, queries: int) -> list[int]:
     analyst = f"analyst-{number % N_ANALYSTS}"
     released = []
     _all_ready.wait()

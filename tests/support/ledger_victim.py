@@ -22,9 +22,9 @@ from server.ledger import postgres as postgres_store
 from server.ledger import sqlite
 from server.ledger import sqlite as sqlite_store
 from server.ledger.charge import Charge
+from server.ledger.ledger import Ledger
 from server.ledger.postgres import open_postgres_ledger
 from server.ledger.sqlite import open_ledger
-from server.ledger.store_ledger import StoreLedger
 
 QUERIES = 4
 """How many a child would answer; a number beyond their fault points kills it between them and its end."""
@@ -93,7 +93,7 @@ def _die(how: str, where: str, marker: str, points: FaultPoints, out: Any) -> No
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _answer(ledger: StoreLedger, key: str, points: FaultPoints, tell: Callable[..., None]) -> None:
+def _answer(ledger: Ledger, key: str, points: FaultPoints, tell: Callable[..., None]) -> None:
     """The way of a query: reserve, read, commit, answer."""
     charge = Charge("ada", EPSILON, 0.0, "request", "policy", "plan", "gem", answer_key=key)
     reservation = ledger.reserve(charge)

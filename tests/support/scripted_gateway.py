@@ -15,6 +15,7 @@ from server.found import Found, Kept, ToExplain
 from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.balance import Outlook
 from server.ledger.charge import Charge, KeptAnswer
+from server.ledger.ledger import Ledger
 from server.pgwire.gateway import CatalogShape, Described, SearchPath
 from server.pgwire.result_rows import CatalogResult
 from server.pgwire.wire_values import Field
@@ -51,7 +52,7 @@ class ScriptedGateway:
         self.types: tuple[Field, ...] = ()
         self.outgoing = Outgoing()
         threads = ThreadPool(4, 64)
-        self.reads = LedgerReads(self, at_once=True, threads=threads)
+        self.reads = LedgerReads(cast(Ledger, self), at_once=True, threads=threads)
         self.admission = Admission(lambda: self, self.reads, threads, threads)
         self.made: Callable[[], QueryResponse] | None = None  # instead of three rows
 

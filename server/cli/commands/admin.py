@@ -164,8 +164,8 @@ def grant(
     )
     usual = read_policy(policy).delta_of_analyst
     with opened(policy) as ledger:
-        account = named_account(ledger, account)
-        made = change.of(grant_before(ledger, account, usual))
+        account = named_account(ledger.accounts(), account)
+        made = change.of(grant_before(ledger.accounts(), account, usual))
         ledger.grant(account, made, act(reason))
         (now,) = (one for one in ledger.accounts() if one.name == account)
     left = privacy_text(now.epsilon_left, now.delta_left)
@@ -200,7 +200,7 @@ def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilo
     from server.ledger.account import guarantee, named_account
 
     with opened(policy) as ledger:
-        account = named_account(ledger, account)
+        account = named_account(ledger.accounts(), account)
         ledger.top_up(account, epsilon, delta, act(reason))
         (now,) = (one for one in ledger.accounts() if one.name == account)
     left = privacy_text(now.epsilon_left, now.delta_left)

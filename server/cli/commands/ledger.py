@@ -21,7 +21,7 @@ from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, Output, Value, show_rows, tell, write
 
 if TYPE_CHECKING:
-    from server.ledger.ledger import Records
+    from server.ledger.ledger import Ledger
     from server.ledger.sqlite_backup import Place
 
 
@@ -97,7 +97,7 @@ def export(
             write(part)
 
 
-def _holds(ledger: Records, head: str) -> bool:
+def _holds(ledger: Ledger, head: str) -> bool:
     """Is it the hash of some entry?"""
     after = 0
     while page := ledger.entries(after=after):

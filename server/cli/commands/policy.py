@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from planner.policy.policy import Policy
     from planner.schema import Schema
     from server.backends.custody import Custody
-    from server.ledger.store_ledger import StoreLedger
+    from server.ledger.ledger import Ledger
     from server.policy.verified_keys import Finding
 
 
@@ -166,8 +166,8 @@ def check(
             *check_policy(custody, contract, schema, _progress(status)),
         ]
         if ledger is not None and version is not None:
-            findings += missing_deltas(contract, ledger)
-            findings += [one for one in (dataset_budget(contract, ledger),) if one is not None]
+            findings += missing_deltas(contract, ledger.accounts(), ledger.analysts())
+            findings += [one for one in (dataset_budget(contract, ledger.accounts()),) if one is not None]
             _record_keys(findings, with_declared_keys(schema, contract), ledger, version)
             if not any(finding.severity == "error" for finding in findings):
                 findings += _periods(contract, policy, custody, ledger)
@@ -203,7 +203,7 @@ def _question_keys(contract: Policy, path: Path) -> list[Finding]:
     return []
 
 
-def _ledger_at_hand(contract: Policy, path: Path) -> StoreLedger | None:
+def _ledger_at_hand(contract: Policy, path: Path) -> Ledger | None:
     """The ledger of a policy; None where there is none yet, or none that can be reached."""
     from server.errors import ConfigurationInvalid, LedgerMissing, LedgerUnavailable
     from server.policy.open_ledger_of_policy import open_policy_ledger
@@ -214,7 +214,7 @@ def _ledger_at_hand(contract: Policy, path: Path) -> StoreLedger | None:
         return None
 
 
-def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: StoreLedger, version: int) -> None:
+def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: Ledger, version: int) -> None:
     """Note in the ledger that the declared keys are held once each, if they are: the proxy answers only then."""
     from planner.policy.declared import believed_keys
     from server.policy.verified_keys import key_probes
@@ -226,7 +226,7 @@ def _record_keys(findings: Sequence[Finding], schema: Schema, ledger: StoreLedge
     tell(f"Noted in the ledger for version {version} of the data: {', '.join(map(printable, believed))} held once.")
 
 
-def _periods(contract: Policy, path: Path, custody: Custody, ledger: StoreLedger) -> list[Finding]:
+def _periods(contract: Policy, path: Path, custody: Custody, ledger: Ledger) -> list[Finding]:
     """Closed rows that have changed since the last load; where nothing was noted of it, that is done now."""
     from server.policy.loads import compare_load, note_first
     from server.policy.verified_keys import Finding

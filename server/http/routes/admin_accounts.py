@@ -28,7 +28,6 @@ from server.http.authentication import (
 )
 from server.http.budget_body import Protection, protection
 from server.http.openapi import problems
-from server.http.services import Custody
 from server.ledger.account import (
     AccountBalance,
     Accounting,
@@ -40,6 +39,7 @@ from server.ledger.account import (
     named_account,
 )
 from server.ledger.analyst import Act, Analyst, Role, credentials_of, new_key
+from server.ledger.ledger import Ledger
 
 router = admin_router()
 
@@ -159,19 +159,19 @@ async def top_up(request: Request, admin: Admin, account: AccountName, body: Top
     return AccountBody.of(await services.lookups.call(_topped_up, services.ledger, account, body, body.act(admin)))
 
 
-def _granted(ledger: Custody, named: str, body: GrantBody, usual_delta: float, act: Act) -> AccountBalance:
-    account = named_account(ledger, named)
-    ledger.grant(account, body.change.of(grant_before(ledger, account, usual_delta)), act)
+def _granted(ledger: Ledger, named: str, body: GrantBody, usual_delta: float, act: Act) -> AccountBalance:
+    account = named_account(ledger.accounts(), named)
+    ledger.grant(account, body.change.of(grant_before(ledger.accounts(), account, usual_delta)), act)
     return _balance(ledger, account)
 
 
-def _topped_up(ledger: Custody, named: str, body: TopUpBody, act: Act) -> AccountBalance:
-    account = named_account(ledger, named)
+def _topped_up(ledger: Ledger, named: str, body: TopUpBody, act: Act) -> AccountBalance:
+    account = named_account(ledger.accounts(), named)
     ledger.top_up(account, body.epsilon, body.delta, act)
     return _balance(ledger, account)
 
 
-def _balance(ledger: Custody, account: str) -> AccountBalance:
+def _balance(ledger: Ledger, account: str) -> AccountBalance:
     return next(balance for balance in ledger.accounts() if balance.name == account)
 
 
@@ -285,7 +285,7 @@ async def change(request: Request, admin: Admin, name: AnalystName, body: Change
     return AnalystBody.of(await services.lookups.call(_changed, services.ledger, name, body, body.act(admin)))
 
 
-def _added(ledger: Custody, body: NewAnalystBody, delta: float, act: Act) -> str:
+def _added(ledger: Ledger, body: NewAnalystBody, delta: float, act: Act) -> str:
     key = new_key()
     credentials = credentials_of(key)
     grant = Grant(
@@ -302,13 +302,13 @@ def _added(ledger: Custody, body: NewAnalystBody, delta: float, act: Act) -> str
     return key
 
 
-def _rotated(ledger: Custody, name: str, act: Act) -> str:
+def _rotated(ledger: Ledger, name: str, act: Act) -> str:
     key = new_key()
     ledger.set_credentials(name, credentials_of(key), act)
     return key
 
 
-def _changed(ledger: Custody, name: str, body: ChangedAnalystBody, act: Act) -> Analyst:
+def _changed(ledger: Ledger, name: str, body: ChangedAnalystBody, act: Act) -> Analyst:
     if body.role is not None:
         ledger.set_role(name, body.role, act)
     if "group" in body.model_fields_set:

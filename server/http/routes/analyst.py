@@ -24,10 +24,10 @@ from server.http.openapi import MAX_NUMBER, problems
 from server.http.query_body import ParameterValue
 from server.http.representations import JSON
 from server.http.schema_body import SchemaBody
-from server.http.services import Custody
 from server.ledger.analyst import Analyst as Holder
 from server.ledger.analyst import Role
 from server.ledger.charge import ChargeRecord, ChargeState
+from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText
 
 router = APIRouter()
@@ -139,7 +139,7 @@ async def history(
     return Response(page, media_type=JSON)
 
 
-def _newest(ledger: Custody, analyst: str, before: int | None, limit: int) -> Iterator[ChargeRecord]:
+def _newest(ledger: Ledger, analyst: str, before: int | None, limit: int) -> Iterator[ChargeRecord]:
     for left in range(limit, 0, -_AT_ONCE):
         most = min(left, _AT_ONCE)
         found = ledger.newest_charges(analyst, before=before, limit=most)

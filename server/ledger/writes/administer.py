@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Concatenate, ParamSpec, TypeVar
+from collections.abc import Sequence
+from typing import ParamSpec, TypeVar
 
 from server.errors import AnalystExists, InvalidRequest, UnknownAccount
 from server.ledger.account import DATASET, Grant, analyst_account, group_account
-from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
+from server.ledger.analyst import Act, Analyst, Credentials
 from server.ledger.balance import Balance
 from server.ledger.entry import (
     AnalystAdded,
@@ -51,7 +50,7 @@ def add_analyst(journal: Journal, new: Analyst, credentials: Credentials, grant:
       credentials: of the key.
       grant: the budget, and how it composes.
       act: who does it, and why.
-    Raises: as `Administration.add_analyst`.
+    Raises: as `Ledger.add_analyst`.
     """
     terms = Terms.of(grant)
     check_name(new.name)
@@ -161,7 +160,7 @@ def top_up(journal: Journal, account: str, epsilon: float, delta: float, act: Ac
 
     Args:
       journal: the writing transaction of one act.
-      account, epsilon, delta, act: as of `Administration.top_up`.
+      account, epsilon, delta, act: as of `Ledger.top_up`.
     """
     if journal.done_before() is None:
         there = account_rows.balance(journal.writing, account)
@@ -180,7 +179,7 @@ def accept_policy(
 
     Args:
       journal: the writing transaction of one act.
-      policy_hash, ownership, weakens, act, acknowledged: as of `Administration.accept_policy`.
+      policy_hash, ownership, weakens, act, acknowledged: as of `Ledger.accept_policy`.
     """
     if journal.done_before() is None:
         journal.append(
@@ -311,95 +310,3 @@ def _regrant(journal: Journal, there: Balance, terms: Terms, act: Act) -> None:
     regranted = there.regranted(terms, journal.at_ms, journal.utc_ms)
     journal.append(Granted(account=there.name, terms=terms, **signed(act)))
     account_rows.update(journal.writing, regranted)
-
-
-class Administering(ABC):
-    """The part of a ledger that writes these acts, each method in one write; see the Protocol `Administration`."""
-
-    @abstractmethod
-    def _write(self, work: Callable[Concatenate[Journal, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """One write under one operation, however often it is tried."""
-
-    def add_analyst(
-        self,
-        name: str,
-        key: str | Credentials,
-        epsilon: float,
-        delta: float,
-        *,
-        role: Role = "analyst",
-        group: str | None = None,
-        act: Act = CUSTODIAN,
-        grant: Grant | None = None,
-    ) -> None:
-        """Make an analyst with a budget by basic composition, or with another grant.
-
-        Args:
-          name, key, epsilon, delta, role, group, act, grant: as of `Administration.add_analyst`.
-        """
-        credentials = Credentials(key) if isinstance(key, str) else key
-        new = Analyst(name, role, group, enabled=True)
-        self._write(add_analyst, new, credentials, grant or Grant(epsilon, delta), act)
-
-    def set_credentials(self, name: str, credentials: Credentials, act: Act) -> None:
-        """Rotate the key: the old one opens nothing from now on."""
-        self._write(set_credentials, name, credentials, act)
-
-    def set_role(self, name: str, role: Role, act: Act) -> None:
-        """Change what the analyst's key opens."""
-        self._write(set_role, name, role, act)
-
-    def set_enabled(self, name: str, enabled: bool, act: Act) -> None:
-        """Disable an analyst, who can then ask nothing, or enable again; spending stays."""
-        self._write(set_enabled, name, enabled, act)
-
-    def set_group(self, name: str, group: str | None, act: Act) -> None:
-        """Move to a group, or to none."""
-        self._write(set_group, name, group, act)
-
-    def grant(self, account: str, grant: Grant, act: Act) -> None:
-        """Set what an account may spend."""
-        self._write(set_grant, account, Terms.of(grant), act)
-
-    def top_up(self, account: str, epsilon: float, delta: float, act: Act) -> None:
-        """Add to what an account may spend.
-
-        Args:
-          account, epsilon, delta, act: as of `Administration.top_up`.
-        """
-        self._write(top_up, account, epsilon, delta, act)
-
-    def accept_policy(
-        self,
-        policy_hash: str,
-        ownership: Sequence[str],
-        weakens: Sequence[str],
-        act: Act,
-        acknowledged: Sequence[str] = (),
-    ) -> None:
-        """Record that a policy is in force from now on.
-
-        Args:
-          policy_hash, ownership, weakens, act, acknowledged: as of `Ledger.accept_policy`.
-        """
-        self._write(accept_policy, policy_hash, ownership, weakens, act, acknowledged)
-
-    def note_checked(self, version: int, fingerprint: str, keys: Sequence[str], act: Act) -> None:
-        """Say that keys have been counted over all rows of a version of the data.
-
-        Args:
-          version, fingerprint, keys, act: as of `Ledger.note_checked`.
-        """
-        self._write(note_checked, version, fingerprint, keys, act)
-
-    def note_periods(self, noted: PeriodsNoted) -> bool:
-        """Say which periods of append-only tables are closed in a version of the data."""
-        return self._write(note_periods, noted)
-
-    def note_restored(self, missing: int | None, act: Act) -> None:
-        """Say that the ledger was restored from a copy, which lacks so many entries that were known."""
-        self._write(note_restored, missing, act)
-
-    def bump_data(self, act: Act, mirror: str | None = None) -> int:
-        """Say that the data is a new load."""
-        return self._write(bump_data, act, mirror)

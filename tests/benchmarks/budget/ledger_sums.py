@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from server.ledger.account import Grant
 from server.ledger.currency import charged_epsilon, granted_epsilon
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 
 _PAGE = 1000
 
@@ -26,7 +26,7 @@ class Charged:
     n_charges: int
 
 
-def charged(ledger: StoreLedger) -> Charged:
+def charged(ledger: Ledger) -> Charged:
     """Add up every charge that was not given back."""
     releases, analysts, count, after = 0, dict[str, int](), 0, 0
     while page := ledger.charges(after=after, limit=_PAGE):
@@ -41,7 +41,7 @@ def charged(ledger: StoreLedger) -> Charged:
     return Charged(releases, analysts, count)
 
 
-def spent(ledger: StoreLedger, account: str) -> int:
+def spent(ledger: Ledger, account: str) -> int:
     """What an account has spent by basic composition, in nano-epsilon."""
     (balance,) = (one for one in ledger.accounts() if one.name == account)
     grant: Grant = balance.grant

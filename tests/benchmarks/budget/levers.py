@@ -14,7 +14,8 @@ from typing import Any, cast
 from planner.errors import PolicyInvalid
 from planner.policy.policy import parse_policy
 from server.http.app import create_app
-from server.http.services import Custody, Reloadable
+from server.http.services import Reloadable
+from server.ledger.ledger import Ledger
 from server.query import QueryRequest
 from tests.benchmarks.budget.growing_data import GrowingData
 
@@ -89,5 +90,5 @@ def _known() -> set[str]:
 
 @cache
 def _paths() -> frozenset[str]:
-    app = create_app(cast("Reloadable", None), cast("Custody", SimpleNamespace(local=True)))  # nothing is asked of it
+    app = create_app(cast("Reloadable", None), cast("Ledger", SimpleNamespace(local=True)))  # nothing is asked of it
     return frozenset(app.openapi()["paths"])

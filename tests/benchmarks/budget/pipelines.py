@@ -10,7 +10,7 @@ from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from server.backends.open_custody import open_policy_custody
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.workers.pool import WorkerPool
 
@@ -20,7 +20,7 @@ _NO_TIMEOUT_MS = 0
 def pipeline_over(
     file: Path,
     policy_text: str,
-    ledger: StoreLedger,
+    ledger: Ledger,
     workers: WorkerPool,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Pipeline:

@@ -19,8 +19,8 @@ from planner.policy.policy import parse_policy
 from privacy.errors import PrivacyError
 from server.errors import ServerError
 from server.ledger.analyst import Act, key_hash, new_key
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
-from server.ledger.store_ledger import StoreLedger
 from server.pipeline import Pipeline
 from server.policy.loads import bump_load, note_first
 from server.query import QueryRequest, QueryResponse
@@ -203,7 +203,7 @@ class _Growing:
         """The rows, where the policy says."""
         return self.folder / "data.duckdb"
 
-    def grown(self, load: int, ledger: StoreLedger) -> date:
+    def grown(self, load: int, ledger: Ledger) -> date:
         """Append the day of a load, and say so; the first is begun. What is closed is compared with what it was."""
         day = self.data.day(load)
         text = self.levers.policy_text(self.data)
@@ -218,7 +218,7 @@ class _Growing:
             assert bumped.version == load + 1, "rows are only appended"
         return day
 
-    def pipeline(self, ledger: StoreLedger, workers: WorkerPool, day: date) -> Pipeline:
+    def pipeline(self, ledger: Ledger, workers: WorkerPool, day: date) -> Pipeline:
         """The proxy on a day."""
         text = self.levers.policy_text(self.data)
         return pipeline_over(self.file, text, ledger, workers, lambda: _evening(day))
@@ -232,7 +232,7 @@ class _Passing:
     """The replay of one dashboard on its way."""
 
     def __init__(
-        self, dashboard: Dashboard, levers: Levers, ledger: StoreLedger, file: Path, skipped: frozenset[str] | None
+        self, dashboard: Dashboard, levers: Levers, ledger: Ledger, file: Path, skipped: frozenset[str] | None
     ) -> None:
         self._dashboard, self._levers, self._ledger, self._file = dashboard, levers, ledger, file
         self._skipped = skipped

@@ -13,7 +13,8 @@ from privacy.errors import PrivacyError
 from server.errors import InvalidRequest, ServerError
 from server.http.answer_body import AnswerBody
 from server.http.app import create_app
-from server.http.services import Custody, Rate
+from server.http.services import Rate
+from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.query import QueryResponse
 from server.reloadable_pipeline import ReloadablePipeline
@@ -61,7 +62,7 @@ def _weight(wish: float, epsilon: float) -> float:
 
 async def _post(pipeline: Pipeline, key: str, body: Mapping[str, Any]) -> tuple[int, Any]:
     reloadable = ReloadablePipeline(pipeline, _no_reload)
-    app = create_app(reloadable, cast("Custody", pipeline.ledger), rate=_UNLIMITED)
+    app = create_app(reloadable, cast("Ledger", pipeline.ledger), rate=_UNLIMITED)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://noisegate.test", timeout=600) as client:
         answer = await client.post(WORKLOAD, json=dict(body), headers={"Authorization": f"Bearer {key}"})

@@ -90,7 +90,7 @@ def against_plain(engine: Engine, pool: WorkerPool, scale: float, quick: bool) -
     schema = with_declared_keys(schema, policy)
     if schema.version:
         with open_custody(f"parquet:///{found.path.resolve()}", (), 0) as custody:  # type: ignore[attr-defined]
-            assert not verify_keys(custody, schema, ledger, Act("benchmark", "declared keys"))
+            assert not verify_keys(custody, schema, cast("Ledger", ledger), Act("benchmark", "declared keys"))
     runs = _QUICK_RUNS if quick else _LARGE_RUNS if scale > _LARGE else _RUNS
     pipeline = Pipeline(policy, schema, found, cast("Ledger", ledger), pool)
     for name, sql in QUESTIONS.items():

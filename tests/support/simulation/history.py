@@ -18,9 +18,9 @@ from server.errors import LedgerInvalid, ServerError
 from server.ledger.analyst import Act
 from server.ledger.charge import ChargeRecord
 from server.ledger.entry import Verification
+from server.ledger.ledger import Ledger
 from server.ledger.postgres import PostgresStore
 from server.ledger.store import Writing
-from server.ledger.store_ledger import StoreLedger
 from server.ledger.verify import check_entries, check_marker
 from server.ledger.writes.account_rows import all_balances
 from server.pipeline import Pipeline
@@ -99,7 +99,7 @@ class Proxy:
 
     number: int
     pipeline: Pipeline
-    ledger: StoreLedger
+    ledger: Ledger
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class Simulation:
             patched(self.scheduler, self.database, self._process),
         ):
             self._markers = [Path(folder) / f"marker{place}.json" for place in range(_PROXIES)]
-            self._custodian = StoreLedger(PostgresStore("simulated", Path(folder) / "custodian.json"))
+            self._custodian = Ledger(PostgresStore("simulated", Path(folder) / "custodian.json"))
             self.database.committed = self._note_left
             self.database.harmed = lambda kind, process: self._note(kind, process, self.scheduler.now_s)
             self._note_left()
@@ -212,7 +212,7 @@ class Simulation:
     def _start(self, place: int) -> None:
         """As `noisegate serve` does: open the ledger, check it, and call what the dead have left crashed."""
         self._numbers += 1
-        proxy = Proxy(self._numbers, cast(Pipeline, None), cast(StoreLedger, None))
+        proxy = Proxy(self._numbers, cast(Pipeline, None), cast(Ledger, None))
         task = self.scheduler.task
         task.process = proxy
         try:
@@ -371,7 +371,7 @@ class Simulation:
         self.world.database_away_until_s = self.world.schema_changed_until_s = 0.0
         self.world.next_worker_fault = ""
         self.database.ends.clear()
-        last = Proxy(0, cast(Pipeline, None), cast(StoreLedger, None))
+        last = Proxy(0, cast(Pipeline, None), cast(Ledger, None))
         self.open(last, self._markers[0])
         charges = last.ledger.charges(limit=10**6)
         kept = {}
@@ -401,7 +401,7 @@ class Simulation:
             return None
         self.database.restore(saved)
         try:
-            self.open(Proxy(0, cast(Pipeline, None), cast(StoreLedger, None)), self._markers[0])
+            self.open(Proxy(0, cast(Pipeline, None), cast(Ledger, None)), self._markers[0])
         except LedgerInvalid:
             return True
         finally:

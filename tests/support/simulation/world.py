@@ -30,7 +30,7 @@ from server.errors import (
 )
 from server.ledger import postgres as postgres_store
 from server.ledger.charge import Charge, Reservation
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
 from server.question import Asked, Question
 from server.scheduling import single_flight
@@ -95,7 +95,7 @@ class World:
             raise SchemaChanged("the tables have changed")
 
 
-class WatchedLedger(StoreLedger):
+class WatchedLedger(Ledger):
     """The product's ledger, of which each task's last reservation is remembered."""
 
     def __init__(self, store: postgres_store.PostgresStore, world: World) -> None:

@@ -16,6 +16,7 @@ from server.errors import TooManyQueries
 from server.found import Found, Kept, ToMeasure
 from server.ledger.analyst import Act
 from server.ledger.charge import Charge
+from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
 from server.question import Question
@@ -68,7 +69,7 @@ def found(request: QueryRequest) -> Found:
 def asked(busy: Busy, ask: Callable[[Admission], Coroutine[Any, Any, None]], *, local: bool = True) -> None:
     """Run with two threads for measuring, and a queue of two."""
     lookups = ThreadPool(2, 2)
-    reads = LedgerReads(MemoryLedger({}), local, lookups)
+    reads = LedgerReads(cast(Ledger, MemoryLedger({})), local, lookups)
     asyncio.run(ask(Admission(lambda: busy, reads, lookups, ThreadPool(2, 2))))
 
 
@@ -159,7 +160,7 @@ def _a_reload_in_the_middle_of_a_request_is_for_the_next_one(request_: QueryRequ
 
     async def ask() -> None:
         lookups = ThreadPool(2, 2)
-        reads = LedgerReads(MemoryLedger({}), True, lookups)
+        reads = LedgerReads(cast(Ledger, MemoryLedger({})), True, lookups)
         await Admission(lambda: pipeline.current, reads, lookups, ThreadPool(2, 2)).answer(request_)
 
     asyncio.run(ask())
@@ -179,7 +180,7 @@ def _a_read_returns_and_raises_what_the_ledger_does(local: bool) -> None:
         return number, threading.current_thread() is threading.main_thread()
 
     async def both() -> Any:
-        reads = LedgerReads(MemoryLedger({}), local, ThreadPool(1, 1))
+        reads = LedgerReads(cast(Ledger, MemoryLedger({})), local, ThreadPool(1, 1))
         with pytest.raises(KeyError):
             await reads.call(read, 2, fail=True)
         return await reads.call(read, 1)
@@ -198,7 +199,7 @@ def test_guesses_of_strangers_delay_nobody_whose_key_was_found_before() -> None:
         return None
 
     async def asked() -> None:
-        reads = LedgerReads(MemoryLedger({}), False, ThreadPool(2, 2))
+        reads = LedgerReads(cast(Ledger, MemoryLedger({})), False, ThreadPool(2, 2))
         assert await reads.look_up("hash of ada's", lambda: "ada") == "ada"
         assert await reads.look_up("a guess", nobody) is None
         guesses = [asyncio.ensure_future(reads.look_up(f"guess {place}", guess)) for place in range(100)]

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import pytest
 
@@ -18,6 +19,7 @@ from server.answers.served import Served
 from server.backends.columns import Domain
 from server.errors import BudgetExhausted, DuplicateRequest, KeyReused, QueryFailed
 from server.ledger.charge import Charge, KeptAnswer
+from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
 from server.query import Budget
 from tests.support.memory_ledger import MemoryLedger
@@ -33,7 +35,7 @@ class Service:
     before_commit: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
-        self.kept = KeptAnswers(self.ledger)
+        self.kept = KeptAnswers(cast(Ledger, self.ledger))
 
     def ask(
         self,

@@ -14,11 +14,11 @@ from fastapi import FastAPI
 from server.explain.catalog import Catalog
 from server.found import Found, ToExplain
 from server.http.app import create_app
-from server.http.services import Custody
 from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import Act, Analyst, Role, key_hash
 from server.ledger.balance import Outlook
 from server.ledger.charge import ChargeRecord
+from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText
 from server.ledger.writes.journal import Vitals
 from server.policy.accepted_policy import PolicyChanges
@@ -193,9 +193,9 @@ class FakeKeys:
     def data_version(self) -> int:
         return 3
 
-    def custody(self) -> Custody:
+    def custody(self) -> Ledger:
         """As an app takes it; no test of these calls anything else."""
-        return cast("Custody", self)
+        return cast("Ledger", self)
 
 
 def raising(error: BaseException) -> FakePipeline:
@@ -214,7 +214,7 @@ def send(
     path: str,
     *,
     pipeline: FakePipeline | None = None,
-    ledger: Custody | None = None,
+    ledger: Ledger | None = None,
     role: Role = "analyst",
     authorized: bool = True,
     **request: Any,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from server.ledger.analyst import key_hash
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
-from server.ledger.store_ledger import StoreLedger
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def marker(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ledger(path: Path, marker: Path) -> Iterator[StoreLedger]:
+def ledger(path: Path, marker: Path) -> Iterator[Ledger]:
     """A ledger in SQLite in which ada may spend epsilon 1 and delta 1e-6."""
     made = create_ledger(path, marker)
     made.add_analyst("ada", key_hash("ng_ada"), 1.0, 1e-6)

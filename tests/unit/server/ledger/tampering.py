@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from server.ledger.account import Grant
 from server.ledger.analyst import key_hash
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from tests.unit.server.ledger.charges import ACT, charge
 
 SPENT_NOTHING = '{"version":1,"atto_delta":0,"currency":"basic","nano_epsilon":0}'
@@ -63,7 +63,7 @@ EDITS = {
 """What is edited, with the statements that do it; the rules of the store are out of force."""
 
 
-def fill(ledger: StoreLedger) -> None:
+def fill(ledger: Ledger) -> None:
     """Some of everything: entries 4 to 12."""
     ledger.add_analyst("eve", key_hash("ng_other"), 1.0, 0.0)
     ledger.grant("dataset", Grant(5.0), ACT)

@@ -14,15 +14,15 @@ import pytest
 
 from server.ledger import sqlite
 from server.ledger.analyst import key_hash
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import connect, open_ledger
-from server.ledger.store_ledger import StoreLedger
 from tests.support.long_ledger import charge_of, long_ledger, name_of
 from tests.unit.server.ledger.charges import ACT, charge
 
 _SHORT, _LONG = 400, 3_000
 _MORE = 1.5  # a deeper tree takes a little more
 
-READS: dict[str, Callable[[StoreLedger], object]] = {
+READS: dict[str, Callable[[Ledger], object]] = {
     "key": lambda ledger: ledger.analyst_by_key(key_hash("ng_1")),
     "analyst": lambda ledger: ledger.analyst(name_of(1)),
     "data version": lambda ledger: ledger.data_version(),
@@ -55,7 +55,7 @@ def ledgers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folders
 
 
-def _instructions(folder: Path, read: Callable[[StoreLedger], object], monkeypatch: pytest.MonkeyPatch) -> int:
+def _instructions(folder: Path, read: Callable[[Ledger], object], monkeypatch: pytest.MonkeyPatch) -> int:
     """How many instructions SQLite runs for it."""
     run = 0
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from server.errors import BudgetExhausted
 from server.ledger.analyst import key_hash
 from server.ledger.charge import Reservation
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
-from server.ledger.store_ledger import StoreLedger
 from tests.support.seeds import examples
 from tests.unit.server.ledger.charges import charge
 
@@ -36,7 +36,7 @@ def test_the_filter_never_overspends(
 
 
 def _spend(
-    ledger: StoreLedger, budget_epsilon: Fraction, budget_delta: Fraction, asked: list[tuple[float, float, str]]
+    ledger: Ledger, budget_epsilon: Fraction, budget_delta: Fraction, asked: list[tuple[float, float, str]]
 ) -> None:
     """An independent account in exact fractions, which forgives one unit of rounding per charge and no more."""
     spent_epsilon = spent_delta = Fraction(0)
@@ -62,7 +62,7 @@ def _spend(
         assert Fraction(repr(ledger.budget("ada").delta_left)) <= budget_delta - spent_delta
 
 
-def _settle(ledger: StoreLedger, reservation: Reservation, fate: str) -> None:
+def _settle(ledger: Ledger, reservation: Reservation, fate: str) -> None:
     if fate == "commit":
         ledger.commit(reservation)
     elif fate == "fail":

@@ -10,6 +10,7 @@ from typing import cast
 from server.admission import Admission, LedgerReads
 from server.connections import Outgoing
 from server.ledger.balance import Outlook
+from server.ledger.ledger import Ledger
 from server.pgwire.gateway import CatalogShape, SearchPath
 from server.pgwire.pipeline_gateway import PipelineGateway
 from server.pgwire.shadow import ShadowDatabase
@@ -75,7 +76,7 @@ def _nobody_waits_behind_one_analysts_many_questions(many: Ask, others: Ask) -> 
     async def asked() -> object:
         busy = Busy()
         pipeline, shadow = cast(ReloadablePipeline, busy), cast(ShadowDatabase, busy)
-        reads = LedgerReads(busy, at_once=False, threads=ThreadPool(2, 8))
+        reads = LedgerReads(cast(Ledger, busy), at_once=False, threads=ThreadPool(2, 8))
         gateway = PipelineGateway(
             pipeline, shadow, cast(Admission, None), reads, ThreadPool(2, 8), ThreadPool(2, 8), Outgoing()
         )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from planner.schema import Schema
 from server.errors import ConfigurationInvalid, PolicyWeakened
 from server.ledger.analyst import Act
+from server.ledger.ledger import Ledger
 from server.policy.accepted_policy import (
     Change,
     PolicyChanges,
@@ -65,7 +67,9 @@ def taken(
     path: Path, text: str, ledger: Acceptances, confirmed: str | None = None, schema: Schema = SCHEMA
 ) -> tuple[str, ...]:
     path.write_text(text)
-    return accept(Change.to(PolicyFile.read(path), schema, ledger), ledger, Act("ada"), confirmed)
+    return accept(
+        Change.to(PolicyFile.read(path), schema, cast(Ledger, ledger)), cast(Ledger, ledger), Act("ada"), confirmed
+    )
 
 
 def test_the_first_policy_is_accepted_and_kept(path: Path) -> None:
@@ -129,7 +133,7 @@ def test_the_policy_in_force_is_no_weaker_than_itself(path: Path) -> None:
     path.write_text(TEXT)
     file = PolicyFile.read(path)
     ledger = Acceptances([(file.policy.hash, ())], file.ownership(SCHEMA))
-    change = Change.to(file, SCHEMA, ledger)
+    change = Change.to(file, SCHEMA, cast(Ledger, ledger))
     assert (change.weaker, change.is_new, change.hash) == ((), False, file.policy.hash)
 
 

@@ -10,16 +10,9 @@ from server.policy.dataset_budget import dataset_budget
 from tests.support.planning import demo_policy
 
 
-class Accounts:
-    def __init__(self, *grants: Grant) -> None:
-        self.grants = grants
-
-    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
-        return tuple(AccountBalance("dataset", grant, grant.epsilon, grant.delta, None) for grant in self.grants)
-
-
 def said(budget: BudgetPolicy | None, *grants: Grant) -> tuple[str, str] | None:
-    found = dataset_budget(replace(demo_policy(), budgets=Budgets(dataset=budget)), Accounts(*grants))
+    accounts = [AccountBalance("dataset", grant, grant.epsilon, grant.delta, None) for grant in grants]
+    found = dataset_budget(replace(demo_policy(), budgets=Budgets(dataset=budget)), accounts)
     return None if found is None else (found.message, (found.next_step or "").split(" --policy")[0])
 
 

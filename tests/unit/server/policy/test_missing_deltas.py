@@ -16,19 +16,11 @@ ANALYSTS = (
     Analyst("grace", "admin", None, True),
 )
 DELTAS = {"dataset": 0.0, "analyst:ada": 0.0, "analyst:max": 1e-6, "analyst:gone": 0.0, "analyst:grace": 0.0}
-
-
-class Payers:
-    def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
-        assert analyst is None
-        return tuple(AccountBalance(name, Grant(1.0, delta), 1.0, delta, None) for name, delta in DELTAS.items())
-
-    def analysts(self) -> tuple[Analyst, ...]:
-        return ANALYSTS
+ACCOUNTS = tuple(AccountBalance(name, Grant(1.0, delta), 1.0, delta, None) for name, delta in DELTAS.items())
 
 
 def test_only_who_asks_is_told_of_and_only_where_a_query_takes_one() -> None:
-    found = tuple(missing_deltas(replace(demo_policy(), delta=1e-6), Payers()))
+    found = tuple(missing_deltas(replace(demo_policy(), delta=1e-6), ACCOUNTS, ANALYSTS))
     assert [(one.severity, one.subject) for one in found] == [("warning", "dataset"), ("warning", "analyst:ada")]
     assert "noisegate admin top-up" in found[0].message
-    assert tuple(missing_deltas(demo_policy(), Payers())) == ()
+    assert tuple(missing_deltas(demo_policy(), ACCOUNTS, ANALYSTS)) == ()

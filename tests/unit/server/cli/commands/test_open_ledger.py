@@ -21,9 +21,9 @@ from privacy.accounting.event import ZCDP
 from server.ledger.account import Grant
 from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge
+from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText, QuestionKeys
 from server.ledger.sqlite import open_ledger
-from server.ledger.store_ledger import StoreLedger
 from server.policy.accepted_policy import PolicyFile
 
 Capture = pytest.CaptureFixture[str]
@@ -60,7 +60,7 @@ class Shell:
         found: list[dict[str, Any]] = json.loads(self(*arguments, "--format", "json"))
         return found
 
-    def ledger(self) -> StoreLedger:
+    def ledger(self) -> Ledger:
         return open_ledger(self.policy.parent / "ledger.sqlite", self.policy.with_suffix(".ledger.json"))
 
 

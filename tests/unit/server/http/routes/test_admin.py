@@ -16,8 +16,8 @@ import pytest
 from server.errors import InvalidRequest
 from server.ledger.analyst import PREFIX, Act, key_hash
 from server.ledger.charge import Charge
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
-from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.http.fakes import FakePipeline, assert_problem, send
 
 Send = Callable[..., httpx.Response]
@@ -38,7 +38,7 @@ READS = [
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[StoreLedger]:
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
     made = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
     for role in ("analyst", "auditor", "admin"):
         made.add_analyst(role, key_hash(f"ng_{role}"), 1.0, 0.0, role=role)
@@ -48,7 +48,7 @@ def ledger(tmp_path: Path) -> Iterator[StoreLedger]:
 
 
 @pytest.fixture
-def ask(ledger: StoreLedger) -> Send:
+def ask(ledger: Ledger) -> Send:
     def sent(method: str, path: str, role: str = "admin", **request: Any) -> httpx.Response:
         headers = {"Authorization": f"Bearer ng_{role}"}
         return send(method, f"/v1/admin{path}", ledger=ledger, headers=headers, **request)
@@ -90,11 +90,11 @@ def test_a_new_groups_delta_is_the_policys_and_the_datasets_is_named_or_none(ask
     assert ask("PUT", "/accounts/dataset", json={"epsilon": 9.0, **WHY}).json()["delta"] == 0.0
 
 
-def spend(ledger: StoreLedger, analyst: str = "ada", epsilon: float = 0.5) -> None:
+def spend(ledger: Ledger, analyst: str = "ada", epsilon: float = 0.5) -> None:
     ledger.commit(ledger.reserve(Charge(analyst, epsilon, 0.0, "request-1", "policy", "plan", "gem")))
 
 
-def test_only_admins_change_anything(ask: Send, ledger: StoreLedger) -> None:
+def test_only_admins_change_anything(ask: Send, ledger: Ledger) -> None:
     for method, path, body in CHANGES:
         for role in ["analyst", "auditor"]:
             before = len(ledger.entries())
@@ -108,7 +108,7 @@ def test_auditors_and_admins_read_and_analysts_do_not(ask: Send) -> None:
         assert_problem(ask("GET", path, "analyst"), 403, "42501")
 
 
-def test_every_change_says_who_and_why(ask: Send, ledger: StoreLedger) -> None:
+def test_every_change_says_who_and_why(ask: Send, ledger: Ledger) -> None:
     for method, path, body in CHANGES:
         refused = assert_problem(ask(method, path, json={**body, "reason": ""}), 422, "08P01")
         assert "reason" in refused["message"], method
@@ -118,7 +118,7 @@ def test_every_change_says_who_and_why(ask: Send, ledger: StoreLedger) -> None:
             assert "the study begins" in said and '"admin"' in said, method
 
 
-def test_a_new_analysts_key_is_shown_once_and_opens_the_door(ask: Send, ledger: StoreLedger) -> None:
+def test_a_new_analysts_key_is_shown_once_and_opens_the_door(ask: Send, ledger: Ledger) -> None:
     reply = ask("POST", "/analysts", json={"name": "grace", "epsilon": 3.0, "group": None, **WHY})
     assert reply.status_code == 201
     key = reply.json()["key"]
@@ -130,13 +130,13 @@ def test_a_new_analysts_key_is_shown_once_and_opens_the_door(ask: Send, ledger: 
     assert_problem(ask("POST", "/analysts", json={"name": "grace", "epsilon": 3.0, **WHY}), 409, "42710")
 
 
-def test_a_rotated_key_replaces_the_old_one(ask: Send, ledger: StoreLedger) -> None:
+def test_a_rotated_key_replaces_the_old_one(ask: Send, ledger: Ledger) -> None:
     key = ask("POST", "/analysts/ada/key", json=WHY).json()["key"]
     assert ledger.analyst_by_key(key_hash("ng_nobody")) is None
     assert ledger.analyst_by_key(key_hash(key)) == "ada"
 
 
-def test_an_analyst_is_disabled_and_moved(ask: Send, ledger: StoreLedger) -> None:
+def test_an_analyst_is_disabled_and_moved(ask: Send, ledger: Ledger) -> None:
     ask("PUT", "/accounts/group:lab", json={"epsilon": 2.0, **WHY})
     changed = ask("PATCH", "/analysts/ada", json={"enabled": False, "group": "lab", "role": "auditor", **WHY}).json()
     assert changed == {"name": "ada", "role": "auditor", "group": "lab", "enabled": False}
@@ -146,7 +146,7 @@ def test_an_analyst_is_disabled_and_moved(ask: Send, ledger: StoreLedger) -> Non
     assert_problem(ask("PATCH", "/analysts/nobody", json={"enabled": True, **WHY}), 404, "42704")
 
 
-def test_budgets_are_set_and_topped_up(ask: Send, ledger: StoreLedger) -> None:
+def test_budgets_are_set_and_topped_up(ask: Send, ledger: Ledger) -> None:
     spend(ledger)
     body = ask("POST", "/accounts/analyst:ada/top-up", json={"epsilon": 0.25, **WHY}).json()
     assert (body["account"], body["epsilon"], body["epsilon_left"]) == ("analyst:ada", 2.25, 1.75)
@@ -214,7 +214,7 @@ def test_what_is_no_grant_is_refused(ask: Send) -> None:
         assert_problem(ask("PUT", path, json={**body, **WHY}), 422, "08P01")
 
 
-def test_charges_are_listed_page_by_page(ask: Send, ledger: StoreLedger) -> None:
+def test_charges_are_listed_page_by_page(ask: Send, ledger: Ledger) -> None:
     for _ in range(3):
         spend(ledger)
     spend(ledger, "analyst")
@@ -228,13 +228,13 @@ def test_charges_are_listed_page_by_page(ask: Send, ledger: StoreLedger) -> None
     assert_problem(ask("GET", "/charges", params={"limit": 5000}), 422, "08P01")
 
 
-def test_the_audit_log_leaves_the_charges_out(ask: Send, ledger: StoreLedger) -> None:
+def test_the_audit_log_leaves_the_charges_out(ask: Send, ledger: Ledger) -> None:
     spend(ledger)
     kinds = {one["kind"] for one in ask("GET", "/entries", params={"acts_only": True}).json()}
     assert "analyst" in kinds and not kinds & {"reserved", "committed"}
 
 
-def test_the_ledger_is_verified_and_exported(ask: Send, ledger: StoreLedger) -> None:
+def test_the_ledger_is_verified_and_exported(ask: Send, ledger: Ledger) -> None:
     spend(ledger)
     found = ask("POST", "/ledger/verify", "auditor").json()
     lines = ask("GET", "/ledger/export").text.splitlines()
@@ -245,7 +245,7 @@ def test_the_ledger_is_verified_and_exported(ask: Send, ledger: StoreLedger) -> 
     ]
 
 
-def test_a_bump_of_the_data_is_a_decision_and_gives_nothing_back(ask: Send, ledger: StoreLedger) -> None:
+def test_a_bump_of_the_data_is_a_decision_and_gives_nothing_back(ask: Send, ledger: Ledger) -> None:
     spend(ledger)
     assert ask("POST", "/data/bump", json=WHY).json()["data_version"] == 2
     assert ask("GET", "/dataset").json() == {
@@ -262,7 +262,7 @@ def test_an_auditor_reads_what_the_policy_lets_analysts_ask(ask: Send) -> None:
     assert (body["dataset"], body["epsilon"], body["max_epsilon"]) == ("demo", 1.0, 5.0)
 
 
-def test_a_reload_names_the_admin_and_the_hash_that_was_confirmed(ledger: StoreLedger) -> None:
+def test_a_reload_names_the_admin_and_the_hash_that_was_confirmed(ledger: Ledger) -> None:
     pipeline = FakePipeline()
     headers = {"Authorization": "Bearer ng_admin"}
     body = send(
@@ -290,7 +290,7 @@ def test_who_looks_is_told_which_role_it_is(ask: Send) -> None:
         assert ask("GET", "/holder", role).json() == {"name": role, "role": role}, role
 
 
-def test_the_disabled_are_told_so_once_the_key_is_right(ask: Send, ledger: StoreLedger) -> None:
+def test_the_disabled_are_told_so_once_the_key_is_right(ask: Send, ledger: Ledger) -> None:
     ledger.set_enabled("auditor", False, Act("admin", "a test"))
     refused = ask("GET", "/holder", "auditor")
     assert (refused.status_code, refused.json()["code"]) == (401, "28000")
@@ -302,7 +302,7 @@ def test_the_disabled_are_told_so_once_the_key_is_right(ask: Send, ledger: Store
     assert ledger.entries()[-1].kind == "enabled"
 
 
-def test_a_name_is_a_plain_segment_of_a_path(ask: Send, ledger: StoreLedger) -> None:
+def test_a_name_is_a_plain_segment_of_a_path(ask: Send, ledger: Ledger) -> None:
     for name in [".", "..", "...", ".ada", "-ada", "@ada", "", "a da", "ada\n", "a/b", "\u0430da", "a" * 65]:
         assert ask("POST", "/analysts", json={"name": name, "epsilon": 1.0, **WHY}).status_code == 422, name
         with pytest.raises(InvalidRequest):
@@ -313,7 +313,7 @@ def test_a_name_is_a_plain_segment_of_a_path(ask: Send, ledger: StoreLedger) -> 
         assert len(ledger.analysts()) == 4, name
 
 
-def test_when_questions_are_put_and_settled_is_shown_to_the_hour(ledger: StoreLedger, ask: Send) -> None:
+def test_when_questions_are_put_and_settled_is_shown_to_the_hour(ledger: Ledger, ask: Send) -> None:
     """An auditor who subtracts the two would read how long each took, which depends on the data."""
     charge = Charge("ada", epsilon=0.1, delta=0.0, request_id="1", policy_hash="p", plan_hash="q", mechanism="gem")
     ledger.commit(ledger.reserve(charge))
@@ -334,7 +334,7 @@ def test_when_questions_are_put_and_settled_is_shown_to_the_hour(ledger: StoreLe
         assert any(entry["at_ms"] % hour for entry in entries if entry["kind"] == "analyst")
 
 
-def test_a_new_analyst_has_the_policys_delta_unless_one_is_named(ask: Send, ledger: StoreLedger) -> None:
+def test_a_new_analyst_has_the_policys_delta_unless_one_is_named(ask: Send, ledger: Ledger) -> None:
     cases: list[tuple[dict[str, Any], float]] = [
         ({}, 1e-7),
         ({"delta": 0.0}, 0.0),

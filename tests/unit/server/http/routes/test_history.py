@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from server.http.services import Custody
 from server.ledger.charge import Charge, ChargeRecord
+from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText
 from tests.unit.server.http.fakes import FakeKeys, FakePipeline, assert_problem, send
 
@@ -26,8 +26,8 @@ class Past(FakeKeys):
         self.asked.append((analyst, before, limit))
         return [record(9), record(8)]
 
-    def custody(self) -> Custody:
-        return cast("Custody", self)
+    def custody(self) -> Ledger:
+        return cast("Ledger", self)
 
 
 def test_only_ones_own_charges_are_listed() -> None:

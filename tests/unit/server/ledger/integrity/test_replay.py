@@ -11,9 +11,9 @@ import pytest
 from server.errors import LedgerInvalid
 from server.ledger.analyst import key_hash
 from server.ledger.entry import EntryKind, Restored
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import open_ledger
 from server.ledger.store import ORIGIN
-from server.ledger.store_ledger import StoreLedger
 from server.ledger.writes.journal import canonical, chained
 
 LEDGER = "fbbe5d29-75aa-41ea-969d-6f6ee07135f7"
@@ -24,7 +24,7 @@ HEAD = "0b22dc436cb3c196fc19a789556ff02cc200b5359c6b54d8421f7d915bd65435"
 
 
 @pytest.fixture
-def recorded(path: Path, marker: Path) -> Iterator[StoreLedger]:
+def recorded(path: Path, marker: Path) -> Iterator[Ledger]:
     """A ledger that an earlier version wrote, with an entry of every kind that it knew."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(Path(__file__).with_name("recorded_ledger.sql").read_text())
@@ -34,7 +34,7 @@ def recorded(path: Path, marker: Path) -> Iterator[StoreLedger]:
     ledger.close()
 
 
-def test_a_recorded_ledger_of_every_kind_holds(recorded: StoreLedger) -> None:
+def test_a_recorded_ledger_of_every_kind_holds(recorded: Ledger) -> None:
     found = recorded.verify()
     assert (found.entries, found.head, found.fault) == (33, HEAD, None)
     assert {entry.kind for entry in recorded.entries()} == set(EntryKind) - LATER
@@ -44,7 +44,7 @@ def test_a_recorded_ledger_of_every_kind_holds(recorded: StoreLedger) -> None:
     assert [record.charge.request_hash for record in recorded.charges()][:2] == ["", "h"]
 
 
-def test_every_stored_content_is_read_and_written_back_byte_by_byte(recorded: StoreLedger, path: Path) -> None:
+def test_every_stored_content_is_read_and_written_back_byte_by_byte(recorded: Ledger, path: Path) -> None:
     from server.ledger.writes.journal import StoredEntry
 
     with closing(sqlite3.connect(path)) as connection:
@@ -68,7 +68,7 @@ def test_a_field_of_a_later_version_is_left_aside() -> None:
     assert Restored(**Restored.arguments(json_form)) == Restored(missing=1, by="grace", reason="")
 
 
-def test_an_entry_of_a_foreign_kind_is_refused_and_found(recorded: StoreLedger, path: Path) -> None:
+def test_an_entry_of_a_foreign_kind_is_refused_and_found(recorded: Ledger, path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         number, at_ms, link = connection.execute(
             "SELECT number, at_ms, hash FROM entries ORDER BY number DESC LIMIT 1"

@@ -3,12 +3,12 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import open_ledger
-from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.tampering import EDITS, fill
 
 
-def test_tampering_is_found(ledger: StoreLedger, path: Path, marker: Path) -> None:
+def test_tampering_is_found(ledger: Ledger, path: Path, marker: Path) -> None:
     """Each edit in a copy of its own, behind the back of who has it open."""
     fill(ledger)
     assert ledger.verify().fault is None

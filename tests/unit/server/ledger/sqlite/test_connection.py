@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from server.errors import LedgerUnavailable, TooManyQueries
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import connect, transaction
-from server.ledger.store_ledger import StoreLedger
 
 
-def test_commits_are_synced(ledger: StoreLedger, path: Path) -> None:
+def test_commits_are_synced(ledger: Ledger, path: Path) -> None:
     with closing(connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
@@ -24,7 +24,7 @@ def test_a_missing_file_is_not_made(path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_writer_that_stays_is_waited_for_only_so_long(ledger: StoreLedger, path: Path) -> None:
+def test_a_writer_that_stays_is_waited_for_only_so_long(ledger: Ledger, path: Path) -> None:
     with closing(connect(path)) as holder, closing(connect(path, busy_timeout_s=0.05)) as waiter:
         with transaction(holder), pytest.raises(TooManyQueries), transaction(waiter):
             raise AssertionError("two writers at once")
@@ -32,14 +32,14 @@ def test_a_writer_that_stays_is_waited_for_only_so_long(ledger: StoreLedger, pat
             pass
 
 
-def test_a_reader_never_waits_for_a_writer(ledger: StoreLedger, path: Path) -> None:
+def test_a_reader_never_waits_for_a_writer(ledger: Ledger, path: Path) -> None:
     with closing(connect(path)) as holder, transaction(holder):
         holder.execute("UPDATE analysts SET role = 'admin'")
         assert ledger.analyst_by_key("0" * 64) is None
         assert ledger.budget("ada").epsilon_left == 1.0
 
 
-def test_what_failed_is_undone(ledger: StoreLedger, path: Path) -> None:
+def test_what_failed_is_undone(ledger: Ledger, path: Path) -> None:
     with closing(connect(path)) as connection:
         with pytest.raises(KeyError), transaction(connection):
             connection.execute("UPDATE analysts SET role = 'admin'")
@@ -48,7 +48,7 @@ def test_what_failed_is_undone(ledger: StoreLedger, path: Path) -> None:
         assert connection.execute("SELECT role FROM analysts").fetchone() == ("analyst",)
 
 
-def test_sqlites_words_are_not_ours(ledger: StoreLedger, path: Path) -> None:
+def test_sqlites_words_are_not_ours(ledger: Ledger, path: Path) -> None:
     with closing(connect(path)) as connection:
         with pytest.raises(LedgerUnavailable) as raised, transaction(connection):
             connection.execute("SELECT secret FROM nowhere")

@@ -10,9 +10,9 @@ import pytest
 
 from server.errors import LedgerInvalid, LedgerMissing
 from server.ledger.analyst import key_hash
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.store import SCHEMA_VERSION
-from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import charge
 
 
@@ -23,7 +23,7 @@ def edit(path: Path, *statements: str) -> None:
     connection.close()
 
 
-def test_spending_and_the_ledgers_id_survive_reopening(ledger: StoreLedger, path: Path, marker: Path) -> None:
+def test_spending_and_the_ledgers_id_survive_reopening(ledger: Ledger, path: Path, marker: Path) -> None:
     ledger.commit(ledger.reserve(charge(0.25)))
     ledger.close()
     reopened = open_ledger(path, marker)
@@ -41,7 +41,7 @@ def test_without_ledger_and_marker_an_analyst_is_needed_first(path: Path, marker
     assert not marker.exists()
 
 
-def test_a_deleted_ledger_is_missed(ledger: StoreLedger, path: Path, marker: Path) -> None:
+def test_a_deleted_ledger_is_missed(ledger: Ledger, path: Path, marker: Path) -> None:
     ledger.close()
     path.unlink()
     with pytest.raises(LedgerMissing, match="gone"):
@@ -51,7 +51,7 @@ def test_a_deleted_ledger_is_missed(ledger: StoreLedger, path: Path, marker: Pat
     assert not path.exists()
 
 
-def test_another_ledger_is_refused(ledger: StoreLedger, path: Path, marker: Path, tmp_path: Path) -> None:
+def test_another_ledger_is_refused(ledger: Ledger, path: Path, marker: Path, tmp_path: Path) -> None:
     ledger.close()
     other = tmp_path / "other.sqlite"
     create_ledger(other, tmp_path / "other.json").close()
@@ -60,7 +60,7 @@ def test_another_ledger_is_refused(ledger: StoreLedger, path: Path, marker: Path
         open_ledger(path, marker)
 
 
-def test_an_older_copy_is_refused(ledger: StoreLedger, path: Path, marker: Path, tmp_path: Path) -> None:
+def test_an_older_copy_is_refused(ledger: Ledger, path: Path, marker: Path, tmp_path: Path) -> None:
     ledger.close()
     shutil.copy(path, tmp_path / "old.sqlite")
     spending = open_ledger(path, marker)
@@ -71,7 +71,7 @@ def test_an_older_copy_is_refused(ledger: StoreLedger, path: Path, marker: Path,
         open_ledger(path, marker)
 
 
-def test_the_marker_lags_by_the_last_change_at_most(ledger: StoreLedger, marker: Path) -> None:
+def test_the_marker_lags_by_the_last_change_at_most(ledger: Ledger, marker: Path) -> None:
     for _ in range(3):
         ledger.reserve(charge(1e-6))
         known = json.loads(marker.read_text())
@@ -81,7 +81,7 @@ def test_the_marker_lags_by_the_last_change_at_most(ledger: StoreLedger, marker:
 
 
 def test_a_copy_that_went_on_in_another_way_is_refused(
-    ledger: StoreLedger, path: Path, marker: Path, tmp_path: Path
+    ledger: Ledger, path: Path, marker: Path, tmp_path: Path
 ) -> None:
     ledger.close()
     other, other_marker = tmp_path / "other.sqlite", tmp_path / "other.json"
@@ -95,7 +95,7 @@ def test_a_copy_that_went_on_in_another_way_is_refused(
         open_ledger(path, marker)
 
 
-def test_a_lost_marker_is_written_again_and_spending_stays(ledger: StoreLedger, path: Path, marker: Path) -> None:
+def test_a_lost_marker_is_written_again_and_spending_stays(ledger: Ledger, path: Path, marker: Path) -> None:
     ledger.reserve(charge(0.25))
     ledger.close()
     marker.unlink()
@@ -107,7 +107,7 @@ def test_a_lost_marker_is_written_again_and_spending_stays(ledger: StoreLedger, 
     adopted.close()
 
 
-def test_an_unreadable_marker_is_refused(ledger: StoreLedger, path: Path, marker: Path) -> None:
+def test_an_unreadable_marker_is_refused(ledger: Ledger, path: Path, marker: Path) -> None:
     for text in [
         *("", "{", "[]", "null", "\ufeff{}", "{}"),
         '{"ledger": 1, "charges": 0}',
@@ -121,14 +121,14 @@ def test_an_unreadable_marker_is_refused(ledger: StoreLedger, path: Path, marker
             open_ledger(path, marker)
 
 
-def test_a_ledger_is_created_once(ledger: StoreLedger, path: Path, marker: Path) -> None:
+def test_a_ledger_is_created_once(ledger: Ledger, path: Path, marker: Path) -> None:
     with pytest.raises(LedgerInvalid, match="already"):
         create_ledger(path, marker)
     assert ledger.analyst_by_key(key_hash("ng_ada")) == "ada"
     assert sorted(file.name for file in path.parent.glob(".*")) == []
 
 
-def test_only_the_owner_may_read_it(ledger: StoreLedger, path: Path) -> None:
+def test_only_the_owner_may_read_it(ledger: Ledger, path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -145,14 +145,14 @@ def test_another_sqlite_file_is_not_a_ledger(path: Path, marker: Path) -> None:
     assert not marker.exists()
 
 
-def test_another_version_is_refused(ledger: StoreLedger, path: Path, marker: Path) -> None:
+def test_another_version_is_refused(ledger: Ledger, path: Path, marker: Path) -> None:
     ledger.close()
     edit(path, f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     with pytest.raises(LedgerInvalid, match=f"version {SCHEMA_VERSION + 1}"):
         open_ledger(path, marker)
 
 
-def test_an_edited_ledger_is_refused(ledger: StoreLedger, path: Path, marker: Path) -> None:
+def test_an_edited_ledger_is_refused(ledger: Ledger, path: Path, marker: Path) -> None:
     ledger.reserve(charge(0.25))
     ledger.close()
     edit(path, """UPDATE accounts SET spent = '{"version":1,"atto_delta":0,"currency":"basic","nano_epsilon":0}'""")
@@ -160,7 +160,7 @@ def test_an_edited_ledger_is_refused(ledger: StoreLedger, path: Path, marker: Pa
         open_ledger(path, marker)
 
 
-def test_entries_deleted_behind_the_triggers_are_missed(ledger: StoreLedger, path: Path, marker: Path) -> None:
+def test_entries_deleted_behind_the_triggers_are_missed(ledger: Ledger, path: Path, marker: Path) -> None:
     ledger.reserve(charge(0.25))
     ledger.close()
     edit(path, "DROP TRIGGER charges_are_kept", "DELETE FROM charges", "DROP TRIGGER entries_are_kept")

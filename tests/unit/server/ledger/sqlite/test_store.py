@@ -11,9 +11,9 @@ import pytest
 
 from server.errors import LedgerUnavailable
 from server.ledger.analyst import key_hash
+from server.ledger.ledger import Ledger
 from server.ledger.sqlite import BUSY_TIMEOUT_S, LOG_BYTES, SqliteStore, create_ledger, open_ledger
 from server.ledger.store import Reading
-from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import charge
 from tests.unit.server.ledger.ledger_suite import LedgerSuite
 from tests.unit.server.ledger.suite.ledger_case import Clock, Reopen
@@ -25,17 +25,17 @@ class TestSqliteLedger(LedgerSuite):
         return Clock()
 
     @pytest.fixture
-    def ledger(self, path: Path, marker: Path, clock: Clock) -> Iterator[StoreLedger]:
+    def ledger(self, path: Path, marker: Path, clock: Clock) -> Iterator[Ledger]:
         made = create_ledger(path, marker, clock)
         made.add_analyst("ada", key_hash("ng_ada"), 1.0, 1e-6)
         yield made
         made.close()
 
     @pytest.fixture
-    def reopen(self, ledger: StoreLedger, path: Path, marker: Path, clock: Clock) -> Iterator[Reopen]:
-        opened: list[StoreLedger] = []
+    def reopen(self, ledger: Ledger, path: Path, marker: Path, clock: Clock) -> Iterator[Reopen]:
+        opened: list[Ledger] = []
 
-        def once_more() -> StoreLedger:
+        def once_more() -> Ledger:
             opened.append(open_ledger(path, marker, clock))
             return opened[-1]
 
@@ -43,14 +43,14 @@ class TestSqliteLedger(LedgerSuite):
         for book in opened:
             book.close()
 
-    def test_a_large_commit_leaves_no_large_log(self, ledger: StoreLedger, path: Path) -> None:
+    def test_a_large_commit_leaves_no_large_log(self, ledger: Ledger, path: Path) -> None:
         log = path.with_name(f"{path.name}-wal")
         paid = ledger.reserve(charge(0.1, answer_key="large"))
         ledger.commit(paid, bytes(3 * LOG_BYTES))
         assert log.stat().st_size <= LOG_BYTES
         assert ledger.verify().fault is None
 
-    def test_a_large_commit_waits_for_no_reader(self, ledger: StoreLedger, path: Path, marker: Path) -> None:
+    def test_a_large_commit_waits_for_no_reader(self, ledger: Ledger, path: Path, marker: Path) -> None:
         log = path.with_name(f"{path.name}-wal")
         reading, go_on = threading.Event(), threading.Event()
 
@@ -70,7 +70,7 @@ class TestSqliteLedger(LedgerSuite):
         ledger.reserve(charge(0.1))
         assert log.stat().st_size <= LOG_BYTES
 
-    def test_a_short_read_does_not_wait_for_a_longer_one(self, ledger: StoreLedger, path: Path, marker: Path) -> None:
+    def test_a_short_read_does_not_wait_for_a_longer_one(self, ledger: Ledger, path: Path, marker: Path) -> None:
         ledger.close()
         with closing(SqliteStore(path, marker)) as store:
             reading, go_on = threading.Event(), threading.Event()
@@ -88,7 +88,7 @@ class TestSqliteLedger(LedgerSuite):
                     go_on.set()
                 assert waiting.result()
 
-    def test_a_read_may_end_after_the_ledger_is_closed(self, ledger: StoreLedger, path: Path, marker: Path) -> None:
+    def test_a_read_may_end_after_the_ledger_is_closed(self, ledger: Ledger, path: Path, marker: Path) -> None:
         ledger.close()
         store = SqliteStore(path, marker)
 

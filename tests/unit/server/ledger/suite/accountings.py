@@ -9,14 +9,14 @@ from privacy.accounting.event import ZCDP, BoundedRange
 from server.errors import BudgetExhausted
 from server.ledger.account import Grant
 from server.ledger.analyst import key_hash
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, left
 
 
 class Accountings(LedgerCase):
     @pytest.mark.parametrize("accounting", ["zcdp", "renyi"])
-    def test_gaussian_noise_fits_better(self, ledger: StoreLedger, accounting: str) -> None:
+    def test_gaussian_noise_fits_better(self, ledger: Ledger, accounting: str) -> None:
         ledger.grant("analyst:ada", Grant(100.0), ACT)
         ledger.grant("dataset", Grant(1.0, 1e-6, accounting), ACT)  # type: ignore[arg-type]
         noise = charge(0.5, event=ZCDP(0.003))
@@ -30,7 +30,7 @@ class Accountings(LedgerCase):
         with pytest.raises(BudgetExhausted):
             ledger.reserve(noise)
 
-    def test_an_event_says_what_the_release_costs(self, ledger: StoreLedger) -> None:
+    def test_an_event_says_what_the_release_costs(self, ledger: Ledger) -> None:
         ledger.grant("dataset", Grant(9.0, 1e-6, "zcdp"), ACT)
         ledger.reserve(charge(0.5))
         pure = left(ledger)["dataset"]
@@ -40,14 +40,14 @@ class Accountings(LedgerCase):
         assert left(ledger)["group:other"] > pure
         assert left(ledger)["analyst:eve"] == 0.5
 
-    def test_an_event_with_its_own_delta_needs_room_for_it(self, ledger: StoreLedger) -> None:
+    def test_an_event_with_its_own_delta_needs_room_for_it(self, ledger: Ledger) -> None:
         ledger.grant("dataset", Grant(1.0, 1e-6, "zcdp"), ACT)
         with pytest.raises(BudgetExhausted, match="delta"):
             ledger.reserve(charge(0.1, 1e-7))
         ledger.grant("dataset", Grant(1.0, 1e-6, "zcdp", event_delta=1e-7), ACT)
         ledger.reserve(charge(0.1, 1e-7))
 
-    def test_an_accounting_is_for_good(self, ledger: StoreLedger) -> None:
+    def test_an_accounting_is_for_good(self, ledger: Ledger) -> None:
         with pytest.raises(InvalidSetting):
             ledger.grant("analyst:ada", Grant(1.0, 1e-6, "zcdp"), ACT)
         with pytest.raises(InvalidSetting):

@@ -15,7 +15,7 @@ from server.answers.served import Served
 from server.backends.columns import Domain
 from server.errors import BudgetExhausted
 from server.ledger.analyst import key_hash
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from server.query import Budget
 from tests.support.released_plan import noisy_answer
 from tests.unit.server.ledger.charges import charge
@@ -23,7 +23,7 @@ from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen
 
 
 class Claims(LedgerCase):
-    def test_of_two_proxies_one_gets_a_question(self, ledger: StoreLedger, reopen: Reopen) -> None:
+    def test_of_two_proxies_one_gets_a_question(self, ledger: Ledger, reopen: Reopen) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         other = reopen()
         first = ledger.claim(charge(0.25, answer_key="question"))
@@ -36,14 +36,14 @@ class Claims(LedgerCase):
         assert left(other) == {"analyst:ada": 0.5, "analyst:eve": 1.0}
 
     @pytest.mark.parametrize("end", ["fail", "release"])
-    def test_who_gave_a_question_up_leaves_it_to_others(self, ledger: StoreLedger, reopen: Reopen, end: str) -> None:
+    def test_who_gave_a_question_up_leaves_it_to_others(self, ledger: Ledger, reopen: Reopen, end: str) -> None:
         other, first = reopen(), ledger.claim(charge(0.25, answer_key="question"))
         assert first is not None
         getattr(ledger, end)(first)
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)  # ada is not asked again what has failed
         assert other.claim(charge(0.25, analyst="eve", answer_key="question")) is not None
 
-    def test_several_questions_are_claimed_together_or_not_at_all(self, ledger: StoreLedger, reopen: Reopen) -> None:
+    def test_several_questions_are_claimed_together_or_not_at_all(self, ledger: Ledger, reopen: Reopen) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         other, keys = reopen(), ("one", "two", "three")
         assert other.claim(charge(0.25, analyst="eve", answer_key="three")) is not None
@@ -61,7 +61,7 @@ class Claims(LedgerCase):
             ledger.commit(one, b"noisy")
         assert ledger.verify().entries >= 4
 
-    def test_the_dead_and_the_late_hold_no_question(self, ledger: StoreLedger, reopen: Reopen, clock: Clock) -> None:
+    def test_the_dead_and_the_late_hold_no_question(self, ledger: Ledger, reopen: Reopen, clock: Clock) -> None:
         other = reopen()
         assert ledger.claim(charge(0.1, answer_key="one")) is not None
         assert ledger.claim(charge(0.1, answer_key="two")) is not None
@@ -74,7 +74,7 @@ class Claims(LedgerCase):
         assert other.claim(charge(0.1, answer_key="three")) is not None
         assert other.budget("ada").epsilon_left == 0.5
 
-    def test_an_answer_is_sold_again_once_to_each(self, ledger: StoreLedger, reopen: Reopen) -> None:
+    def test_an_answer_is_sold_again_once_to_each(self, ledger: Ledger, reopen: Reopen) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         other = reopen()
         ledger.commit(ledger.reserve(charge(0.25, answer_key="question")), b"noisy")
@@ -87,12 +87,12 @@ class Claims(LedgerCase):
         assert other.claim(again) is None
         assert other.budget("eve").epsilon_left == 0.75
 
-    def test_two_proxies_that_are_asked_at_once_measure_once(self, ledger: StoreLedger, reopen: Reopen) -> None:
+    def test_two_proxies_that_are_asked_at_once_measure_once(self, ledger: Ledger, reopen: Reopen) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         together, measured = threading.Barrier(8), []
         released = Released(Domain(()), (noisy_answer([7.0]),))
 
-        def ask(book: StoreLedger, kept: KeptAnswers, analyst: str) -> Served:
+        def ask(book: Ledger, kept: KeptAnswers, analyst: str) -> Served:
             asked = charge(0.25, analyst=analyst, answer_key="question")
 
             def measure() -> tuple[Released, Budget] | None:

@@ -7,7 +7,7 @@ import pytest
 from server.errors import BudgetExhausted
 from server.ledger.account import Grant
 from server.ledger.entry import EntryKind
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from server.ledger.writes.clock import TOLERANCE_MS
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen
@@ -15,12 +15,12 @@ from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen
 DAY = 86_400.0
 
 
-def _spend_all(book: StoreLedger) -> None:
+def _spend_all(book: Ledger) -> None:
     book.commit(book.reserve(charge(1.0)))
     _is_spent(book)
 
 
-def _is_spent(book: StoreLedger) -> None:
+def _is_spent(book: Ledger) -> None:
     with pytest.raises(BudgetExhausted):
         book.reserve(charge(0.5))
 
@@ -28,7 +28,7 @@ def _is_spent(book: StoreLedger) -> None:
 class Clocks(LedgerCase):
     @pytest.mark.parametrize("ahead_days", [1, 400])
     def test_a_clock_that_ran_ahead_lends_a_window_which_is_paid_back(
-        self, ledger: StoreLedger, reopen: Reopen, clock: Clock, ahead_days: int
+        self, ledger: Ledger, reopen: Reopen, clock: Clock, ahead_days: int
     ) -> None:
         """By the end of each true day no more is spent than the days have, but for the one that the jump lent."""
         ledger.grant("analyst:ada", Grant(1.0, window_s=int(DAY)), ACT)
@@ -46,9 +46,7 @@ class Clocks(LedgerCase):
         _spend_all(ledger)
         assert [entry.kind for entry in ledger.entries()].count(EntryKind.CLOCK) == 1
 
-    def test_a_clock_that_is_set_back_renews_nothing_and_freezes_nothing(
-        self, ledger: StoreLedger, clock: Clock
-    ) -> None:
+    def test_a_clock_that_is_set_back_renews_nothing_and_freezes_nothing(self, ledger: Ledger, clock: Clock) -> None:
         ledger.grant("analyst:ada", Grant(1.0, window_s=int(DAY)), ACT)
         _spend_all(ledger)
         for _ in range(3):
@@ -57,7 +55,7 @@ class Clocks(LedgerCase):
         clock.seconds += 4 * DAY + 1
         _spend_all(ledger)
 
-    def test_small_differences_are_waited_for(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_small_differences_are_waited_for(self, ledger: Ledger, clock: Clock) -> None:
         ledger.reserve(charge(0.25))
         clock.seconds -= TOLERANCE_MS / 1000
         ledger.reserve(charge(0.25))
@@ -65,7 +63,7 @@ class Clocks(LedgerCase):
         times = [entry.at_ms for entry in ledger.entries()]
         assert times == sorted(times)
 
-    def test_what_was_reserved_before_is_settled_after(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_what_was_reserved_before_is_settled_after(self, ledger: Ledger, clock: Clock) -> None:
         ledger.grant("analyst:ada", Grant(1.0, window_s=int(DAY)), ACT)
         first, second = ledger.reserve(charge(0.25)), ledger.reserve(charge(0.25))
         clock.seconds -= 2 * DAY

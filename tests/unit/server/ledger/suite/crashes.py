@@ -7,15 +7,13 @@ import pytest
 from privacy.accounting.event import BoundedRange
 from server.errors import LedgerInvalid
 from server.ledger.charge import Reservation
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from tests.unit.server.ledger.charges import charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, Reopen, recovered, states
 
 
 class Crashes(LedgerCase):
-    def test_what_is_left_reserved_is_recovered_once_and_stays_charged(
-        self, ledger: StoreLedger, reopen: Reopen
-    ) -> None:
+    def test_what_is_left_reserved_is_recovered_once_and_stays_charged(self, ledger: Ledger, reopen: Reopen) -> None:
         ledger.commit(ledger.reserve(charge(0.5)))
         ledger.reserve(charge(0.25, 1e-7, event=BoundedRange(0.25)))
         ledger.close()
@@ -25,7 +23,7 @@ class Crashes(LedgerCase):
         assert reopened.budget("ada").epsilon_left == 0.25
         assert states(reopened) == ["committed", "crashed"]
 
-    def test_what_another_proxy_may_still_settle_is_notrecovered(self, ledger: StoreLedger, reopen: Reopen) -> None:
+    def test_what_another_proxy_may_still_settle_is_notrecovered(self, ledger: Ledger, reopen: Reopen) -> None:
         reservation = ledger.reserve(charge(0.25))
         second = reopen()
         own = second.reserve(charge(0.25))
@@ -34,7 +32,7 @@ class Crashes(LedgerCase):
         assert [one.id for one in recovered(third)] == [own.id]
         assert ledger.commit(reservation).epsilon_left == 0.5
 
-    def test_nobody_settles_for_another(self, ledger: StoreLedger, reopen: Reopen) -> None:
+    def test_nobody_settles_for_another(self, ledger: Ledger, reopen: Reopen) -> None:
         reservation = ledger.reserve(charge(0.25))
         second = reopen()
         for settle in (second.commit, second.fail, second.release):

@@ -10,7 +10,7 @@ import pytest
 from server.errors import RateLimited, TooManyFailures, TooManyOwnQueries, TooManyQueries
 from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge, Reservation
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from server.ledger.writes.reserve import MAX_DATASET_FAILURES, MAX_FAILURES, MAX_GIVEN_BACK, PAUSE_MS, WINDOW_MS
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen, recovered
 
@@ -19,20 +19,18 @@ def _question(number: int, analyst: str = "ada") -> Charge:
     return Charge(analyst, 1e-6, 0.0, "request", "policy", f"plan {number}", "gem", answer_key=f"{analyst} {number}")
 
 
-def _claimed(book: StoreLedger, number: int, analyst: str = "ada") -> Reservation:
+def _claimed(book: Ledger, number: int, analyst: str = "ada") -> Reservation:
     claimed = book.claim(_question(number, analyst))
     assert claimed is not None
     return claimed
 
 
-def _fail(book: StoreLedger, number: int, analyst: str = "ada") -> None:
+def _fail(book: Ledger, number: int, analyst: str = "ada") -> None:
     book.fail(_claimed(book, number, analyst))
 
 
 class Failures(LedgerCase):
-    def test_a_day_has_so_many_failures_on_all_proxies(
-        self, ledger: StoreLedger, reopen: Reopen, clock: Clock
-    ) -> None:
+    def test_a_day_has_so_many_failures_on_all_proxies(self, ledger: Ledger, reopen: Reopen, clock: Clock) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         proxies = ledger, reopen()
         for number in range(MAX_FAILURES):
@@ -47,7 +45,7 @@ class Failures(LedgerCase):
         clock.seconds += 1
         _fail(ledger, 0)
 
-    def test_a_query_fails_once_a_day(self, ledger: StoreLedger, reopen: Reopen, clock: Clock) -> None:
+    def test_a_query_fails_once_a_day(self, ledger: Ledger, reopen: Reopen, clock: Clock) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         _fail(ledger, 1)
         _fail(ledger, 1, "eve")
@@ -57,7 +55,7 @@ class Failures(LedgerCase):
         clock.seconds += WINDOW_MS / 1000
         _fail(ledger, 1)
 
-    def test_a_dataset_has_so_many_failures_of_all_analysts(self, ledger: StoreLedger) -> None:
+    def test_a_dataset_has_so_many_failures_of_all_analysts(self, ledger: Ledger) -> None:
         analysts = [f"a{number}" for number in range(MAX_DATASET_FAILURES // MAX_FAILURES)]
         for analyst in analysts:
             ledger.add_analyst(analyst, key_hash(f"ng_{analyst}"), 1.0, 0.0)
@@ -66,13 +64,13 @@ class Failures(LedgerCase):
         with pytest.raises(TooManyFailures, match=str(MAX_DATASET_FAILURES)):
             ledger.claim(_question(0))
 
-    def test_what_is_cancelled_is_no_failure(self, ledger: StoreLedger) -> None:
+    def test_what_is_cancelled_is_no_failure(self, ledger: Ledger) -> None:
         for number in range(MAX_FAILURES + 1):
             ledger.fail(_claimed(ledger, number), cancelled=True)
         _fail(ledger, 0)
 
     def test_a_crash_is_a_failure_after_which_the_query_may_be_asked_again(
-        self, ledger: StoreLedger, reopen: Reopen
+        self, ledger: Ledger, reopen: Reopen
     ) -> None:
         for number in range(1, MAX_FAILURES):
             _fail(ledger, number)
@@ -85,7 +83,7 @@ class Failures(LedgerCase):
         with pytest.raises(TooManyFailures, match=str(MAX_FAILURES)):
             ledger.claim(_question(0))
 
-    def test_the_places_of_those_under_way_are_taken(self, ledger: StoreLedger, reopen: Reopen) -> None:
+    def test_the_places_of_those_under_way_are_taken(self, ledger: Ledger, reopen: Reopen) -> None:
         proxies, together = (ledger, reopen()), Barrier(30)
 
         def ask(number: int) -> str:
@@ -101,7 +99,7 @@ class Failures(LedgerCase):
         assert outcomes.count("failed") == MAX_FAILURES
         assert [charge.state for charge in ledger.charges()] == ["failed"] * MAX_FAILURES
 
-    def test_more_than_may_fail_are_never_under_way(self, ledger: StoreLedger, reopen: Reopen, clock: Clock) -> None:
+    def test_more_than_may_fail_are_never_under_way(self, ledger: Ledger, reopen: Reopen, clock: Clock) -> None:
         held = [_claimed(ledger, number) for number in range(MAX_FAILURES)]
         with pytest.raises(TooManyOwnQueries):
             reopen().claim(_question(MAX_FAILURES))
@@ -111,7 +109,7 @@ class Failures(LedgerCase):
         _claimed(reopen(), MAX_FAILURES + 1)
 
     def test_what_is_given_back_again_and_again_is_taken_slowly(
-        self, ledger: StoreLedger, reopen: Reopen, clock: Clock
+        self, ledger: Ledger, reopen: Reopen, clock: Clock
     ) -> None:
         for number in range(MAX_GIVEN_BACK):
             ledger.release(_claimed(ledger, number))

@@ -9,14 +9,14 @@ import pytest
 from planner.errors import InvalidSetting
 from server.errors import BudgetExhausted
 from server.ledger.account import Grant
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from server.query import Budget
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase
 
 
 class Grants(LedgerCase):
-    def test_a_top_up_adds(self, ledger: StoreLedger) -> None:
+    def test_a_top_up_adds(self, ledger: Ledger) -> None:
         ledger.reserve(charge(1.0))
         ledger.top_up("analyst:ada", 0.5, 1e-6, ACT)
         assert ledger.budget("ada") == Budget(1.5, 2e-6, 0.5, 2e-6)
@@ -24,7 +24,7 @@ class Grants(LedgerCase):
             with pytest.raises(InvalidSetting):
                 ledger.top_up("analyst:ada", epsilon, delta, ACT)
 
-    def test_a_grant_below_what_is_spent_leaves_nothing(self, ledger: StoreLedger) -> None:
+    def test_a_grant_below_what_is_spent_leaves_nothing(self, ledger: Ledger) -> None:
         reservation = ledger.reserve(charge(0.5))
         ledger.grant("analyst:ada", Grant(0.25), ACT)
         assert ledger.budget("ada").epsilon_left == 0.0
@@ -33,7 +33,7 @@ class Grants(LedgerCase):
         ledger.release(reservation)
         assert ledger.budget("ada").epsilon_left == 0.25
 
-    def test_a_window_starts_again(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_a_window_starts_again(self, ledger: Ledger, clock: Clock) -> None:
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, window_s=86_400), ACT)
         ledger.reserve(charge(1.0))
         clock.seconds += 86_399
@@ -46,7 +46,7 @@ class Grants(LedgerCase):
         clock.seconds += 1 + 5 * 86_400
         assert ledger.budget("ada").epsilon_left == 1.0
 
-    def test_a_clock_that_goes_back_renews_nothing(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_a_clock_that_goes_back_renews_nothing(self, ledger: Ledger, clock: Clock) -> None:
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, window_s=60), ACT)
         clock.seconds += 90
         ledger.reserve(charge(1.0))
@@ -59,7 +59,7 @@ class Grants(LedgerCase):
         times = [entry.at_ms for entry in ledger.entries()]
         assert times == sorted(times)
 
-    def test_a_later_window_gives_nothing_back_for_an_earlier_one(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_a_later_window_gives_nothing_back_for_an_earlier_one(self, ledger: Ledger, clock: Clock) -> None:
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, window_s=60), ACT)
         early = ledger.reserve(charge(0.5))
         clock.seconds += 60
@@ -67,7 +67,7 @@ class Grants(LedgerCase):
         ledger.release(early)
         assert ledger.budget("ada").epsilon_left == 0.25
 
-    def test_a_window_given_later_forgives_nothing_at_once(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_a_window_given_later_forgives_nothing_at_once(self, ledger: Ledger, clock: Clock) -> None:
         ledger.reserve(charge(1.0))
         clock.seconds += 10**6
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, window_s=60), ACT)

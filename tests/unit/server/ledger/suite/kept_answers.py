@@ -9,13 +9,13 @@ from server.errors import LedgerInvalid
 from server.ledger.account import Grant
 from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, left
 
 
 class KeptAnswers(LedgerCase):
-    def test_an_answer_is_kept_with_its_charge(self, ledger: StoreLedger) -> None:
+    def test_an_answer_is_kept_with_its_charge(self, ledger: Ledger) -> None:
         assert ledger.kept_answer("question", "ada") is None
         reservation = ledger.reserve(charge(0.25, answer_key="question", event=ZCDP(0.03)))
         assert ledger.kept_answer("question", "ada") is None
@@ -26,13 +26,13 @@ class KeptAnswers(LedgerCase):
         assert kept.charge == reservation.charge
         assert "noisy" not in repr(kept)
 
-    def test_what_failed_keeps_no_answer(self, ledger: StoreLedger) -> None:
+    def test_what_failed_keeps_no_answer(self, ledger: Ledger) -> None:
         ledger.fail(ledger.reserve(charge(0.25, answer_key="question")))
         ledger.commit(ledger.reserve(charge(0.25)), b"without a key")
         assert ledger.kept_answer("question", "ada") is None
         assert ledger.kept_answer("", "ada") is None
 
-    def test_another_analyst_pays_in_full_and_the_dataset_does_not(self, ledger: StoreLedger) -> None:
+    def test_another_analyst_pays_in_full_and_the_dataset_does_not(self, ledger: Ledger) -> None:
         ledger.grant("group:team", Grant(2.0), ACT)
         ledger.grant("dataset", Grant(3.0), ACT)
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, group="team")
@@ -50,7 +50,7 @@ class KeptAnswers(LedgerCase):
         assert kept is not None
         assert kept.paid
 
-    def test_two_who_raced_have_paid_for_their_own_answers_only(self, ledger: StoreLedger) -> None:
+    def test_two_who_raced_have_paid_for_their_own_answers_only(self, ledger: Ledger) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         first = ledger.reserve(charge(0.25, answer_key="question"))
         second = ledger.reserve(charge(0.25, analyst="eve", answer_key="question"))
@@ -61,7 +61,7 @@ class KeptAnswers(LedgerCase):
             assert kept is not None
             assert (kept.answer, kept.paid) == (answer, True)
 
-    def test_only_a_kept_answer_is_repeated_and_at_its_price(self, ledger: StoreLedger) -> None:
+    def test_only_a_kept_answer_is_repeated_and_at_its_price(self, ledger: Ledger) -> None:
         cases: list[Charge] = [
             charge(0.2, answer_key="question", repeats=1),  # cheaper
             charge(0.25, 1e-9, answer_key="question", repeats=1),
@@ -78,7 +78,7 @@ class KeptAnswers(LedgerCase):
                 ledger.reserve(asked)
             assert ledger.budget("ada").epsilon_left == 0.5, asked
 
-    def test_the_newest_answer_to_a_plan_is_found(self, ledger: StoreLedger) -> None:
+    def test_the_newest_answer_to_a_plan_is_found(self, ledger: Ledger) -> None:
         for epsilon in (0.1, 0.2):
             ledger.commit(ledger.reserve(charge(epsilon, answer_key=f"at {epsilon}")), b"noisy")
         ledger.reserve(charge(0.3, answer_key="unanswered"))
@@ -89,7 +89,7 @@ class KeptAnswers(LedgerCase):
         assert ledger.answers_to("eve", "plan") == ()
         assert ledger.answers_to("ada", "another plan") == ()
 
-    def test_answers_that_an_older_version_kept_under_longer_keys_are_read(self, ledger: StoreLedger) -> None:
+    def test_answers_that_an_older_version_kept_under_longer_keys_are_read(self, ledger: Ledger) -> None:
         """Thresholds could be taken from earlier answers once, and the key said from which."""
         base = 64 * "a"
         old = f"{base}+12:4,"
@@ -99,7 +99,7 @@ class KeptAnswers(LedgerCase):
         assert ledger.paid_among([base], "ada") == frozenset()
         assert ledger.verify().fault is None
 
-    def test_an_analysts_answers_to_a_plan_the_newest_first(self, ledger: StoreLedger) -> None:
+    def test_an_analysts_answers_to_a_plan_the_newest_first(self, ledger: Ledger) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         for key in ("one", "two", "three"):
             ledger.commit(ledger.reserve(charge(0.1, answer_key=key)), b"noisy")

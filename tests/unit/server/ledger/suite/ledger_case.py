@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from server.ledger.charge import Reservation
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 
-Reopen = Callable[[], StoreLedger]
+Reopen = Callable[[], Ledger]
 """Opens the ledger of the test once more, beside what is open; closed after the test."""
 
 
@@ -27,7 +27,7 @@ class Clock:
 _PATIENCE_S = 60.0
 
 
-def recovered(ledger: StoreLedger) -> tuple[Reservation, ...]:
+def recovered(ledger: Ledger) -> tuple[Reservation, ...]:
     """What is recovered once the store has noticed that a connection ended, which PostgreSQL does a moment later."""
     deadline = time.monotonic() + _PATIENCE_S
     while not (found := ledger.recover()) and time.monotonic() < deadline:
@@ -35,11 +35,11 @@ def recovered(ledger: StoreLedger) -> tuple[Reservation, ...]:
     return found
 
 
-def states(ledger: StoreLedger) -> list[str]:
+def states(ledger: Ledger) -> list[str]:
     return [record.state for record in ledger.charges()]
 
 
-def left(ledger: StoreLedger, analyst: str | None = None) -> dict[str, float]:
+def left(ledger: Ledger, analyst: str | None = None) -> dict[str, float]:
     return {account.name: account.epsilon_left for account in ledger.accounts(analyst)}
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText, QuestionKeys, add_key
-from server.ledger.store_ledger import StoreLedger
 from tests.unit.server.ledger.charges import charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, Reopen
 
@@ -18,9 +18,7 @@ class Questions(LedgerCase):
         add_key(tmp_path / "questions.key")
         return QuestionKeys.read(tmp_path / "questions.key")
 
-    def test_what_was_asked_is_kept_with_its_charge(
-        self, ledger: StoreLedger, keys: QuestionKeys, reopen: Reopen
-    ) -> None:
+    def test_what_was_asked_is_kept_with_its_charge(self, ledger: Ledger, keys: QuestionKeys, reopen: Reopen) -> None:
         texts = [AskedText(f"SELECT {number}", (number,)) for number in range(3)]
         ledger.reserve(charge(0.1))
         for text in texts:
@@ -36,7 +34,7 @@ class Questions(LedgerCase):
             one.sealed_question for one in reversed(records)
         ]
 
-    def test_together_reserved_ones_have_their_own(self, ledger: StoreLedger, keys: QuestionKeys) -> None:
+    def test_together_reserved_ones_have_their_own(self, ledger: Ledger, keys: QuestionKeys) -> None:
         text = AskedText("SELECT both")
         asked = [charge(0.1, answer_key=key, sealing=keys.sealing(ledger.id, text)) for key in ("one", "other")]
         taken = ledger.claim_all(asked)

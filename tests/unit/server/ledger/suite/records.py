@@ -10,7 +10,7 @@ from server.errors import InvalidRequest, LedgerUnavailable
 from server.ledger.account import Grant
 from server.ledger.analyst import key_hash
 from server.ledger.entry import PeriodsNoted
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase
 
@@ -31,7 +31,7 @@ def _noted(version: int) -> PeriodsNoted:
 
 
 class Records(LedgerCase):
-    def test_every_act_says_who_and_why(self, ledger: StoreLedger) -> None:
+    def test_every_act_says_who_and_why(self, ledger: Ledger) -> None:
         ledger.grant("dataset", Grant(3.0), ACT)
         ledger.accept_policy("hash", ["visit: owned"], ["epsilon was raised"], ACT)
         ledger.reserve(charge(0.1))
@@ -43,14 +43,14 @@ class Records(LedgerCase):
         with pytest.raises(InvalidRequest):
             ledger.set_role("ada", "admin", type(ACT)("grace", "x" * 1001))
 
-    def test_the_data_version_is_the_custodians_and_resets_nothing(self, ledger: StoreLedger) -> None:
+    def test_the_data_version_is_the_custodians_and_resets_nothing(self, ledger: Ledger) -> None:
         ledger.reserve(charge(0.75))
         assert ledger.data_version() == 1
         assert ledger.bump_data(ACT) == 2
         assert ledger.data_version() == 2
         assert ledger.budget("ada").epsilon_left == 0.25
 
-    def test_a_load_names_the_copy_that_was_made_of_it(self, ledger: StoreLedger) -> None:
+    def test_a_load_names_the_copy_that_was_made_of_it(self, ledger: Ledger) -> None:
         assert ledger.mirrored_load() == (1, None)
         assert ledger.bump_data(ACT, "a copy") == 2
         assert ledger.mirrored_load() == (2, "a copy")
@@ -59,7 +59,7 @@ class Records(LedgerCase):
         assert "mirror" not in ledger.entries(acts_only=True)[-1].content, "old entries hash as they did"
         assert ledger.verify().fault is None
 
-    def test_the_last_accepted_policy_is_known(self, ledger: StoreLedger) -> None:
+    def test_the_last_accepted_policy_is_known(self, ledger: Ledger) -> None:
         assert (ledger.accepted_policy(), ledger.accepted_ownership()) == (None, None)
         ledger.accept_policy("one", ["visit: owned"], [], ACT)
         assert ledger.accepted_ownership() == ("visit: owned",)
@@ -70,7 +70,7 @@ class Records(LedgerCase):
         assert ledger.entries(acts_only=True)[-1].content["acknowledged"] == ["visit: 4 rows that belong to nobody"]
         assert ledger.verify().fault is None
 
-    def test_checked_keys_are_those_of_this_version_and_this_structure(self, ledger: StoreLedger) -> None:
+    def test_checked_keys_are_those_of_this_version_and_this_structure(self, ledger: Ledger) -> None:
         assert ledger.checked_keys("structure") == frozenset()
         ledger.note_checked(1, "structure", ["visit (id)"], ACT)
         assert ledger.checked_keys("structure") == {"visit (id)"}
@@ -83,7 +83,7 @@ class Records(LedgerCase):
         assert ledger.checked_keys("structure") == {"visit (id)"}
         assert ledger.verify().fault is None
 
-    def test_closed_periods_are_noted_once_for_each_version(self, ledger: StoreLedger) -> None:
+    def test_closed_periods_are_noted_once_for_each_version(self, ledger: Ledger) -> None:
         assert ledger.noted_periods() is None
         assert ledger.note_periods(_noted(1))
         assert ledger.noted_periods() == _noted(1)
@@ -97,7 +97,7 @@ class Records(LedgerCase):
         assert [entry.kind for entry in ledger.entries(acts_only=True)][-3:] == ["periods", "data", "periods"]
         assert ledger.verify().fault is None
 
-    def test_answers_that_are_paid_are_found_among_many_keys(self, ledger: StoreLedger) -> None:
+    def test_answers_that_are_paid_are_found_among_many_keys(self, ledger: Ledger) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         ledger.commit(ledger.reserve(charge(0.1, answer_key="one")), b"noisy")
         ledger.commit(ledger.reserve(charge(0.1, analyst="eve", answer_key="two")), b"noisy")
@@ -108,7 +108,7 @@ class Records(LedgerCase):
         assert ledger.paid_among(list(reversed(many)), "eve") == {"two"}
         assert ledger.paid_among([], "ada") == frozenset()
 
-    def test_charges_are_listed_in_pages(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_charges_are_listed_in_pages(self, ledger: Ledger, clock: Clock) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         for analyst in ("ada", "eve", "ada"):
             ledger.commit(ledger.reserve(charge(0.1, analyst=analyst)))
@@ -119,7 +119,7 @@ class Records(LedgerCase):
         assert record.accounts == ("analyst:eve",)
         assert record.reserved_at_ms == record.settled_at_ms == 1_700_000_000_000
 
-    def test_the_head_proves_the_ledger(self, ledger: StoreLedger) -> None:
+    def test_the_head_proves_the_ledger(self, ledger: Ledger) -> None:
         before = ledger.verify()
         assert (before.entries, before.fault) == (3, None)
         ledger.reserve(charge(0.1))
@@ -127,7 +127,7 @@ class Records(LedgerCase):
         assert after.entries == 4
         assert after.head == ledger.entries(after=3)[0].hash.hex() != before.head
 
-    def test_closing_twice_is_once_and_the_closed_refuse(self, ledger: StoreLedger) -> None:
+    def test_closing_twice_is_once_and_the_closed_refuse(self, ledger: Ledger) -> None:
         ledger.close()
         ledger.close()
         with pytest.raises(LedgerUnavailable):

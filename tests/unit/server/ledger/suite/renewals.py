@@ -12,7 +12,7 @@ from server.errors import BudgetExhausted
 from server.ledger.account import UNLIMITED, AccountBalance, Grant, guarantee
 from server.ledger.analyst import key_hash
 from server.ledger.entry import EntryKind
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen
 
@@ -23,25 +23,25 @@ def at(clock: Clock, *moment: int) -> None:
     clock.seconds = datetime(*moment, tzinfo=UTC).timestamp()  # type: ignore[misc, arg-type]
 
 
-def own(ledger: StoreLedger) -> AccountBalance:
+def own(ledger: Ledger) -> AccountBalance:
     return next(one for one in ledger.accounts("ada") if one.name == "analyst:ada")
 
 
-def spend(ledger: StoreLedger, epsilon: float = 1.0) -> None:
+def spend(ledger: Ledger, epsilon: float = 1.0) -> None:
     ledger.commit(ledger.reserve(charge(epsilon)))
 
 
-def is_spent(ledger: StoreLedger) -> None:
+def is_spent(ledger: Ledger) -> None:
     with pytest.raises(BudgetExhausted):
         ledger.reserve(charge(0.5))
 
 
-def renewals(ledger: StoreLedger) -> int:
+def renewals(ledger: Ledger) -> int:
     return [entry.kind for entry in ledger.entries()].count(EntryKind.RENEWED)
 
 
 class Renewals(LedgerCase):
-    def test_a_month_starts_again_by_an_entry(self, ledger: StoreLedger, clock: Clock, reopen: Reopen) -> None:
+    def test_a_month_starts_again_by_an_entry(self, ledger: Ledger, clock: Clock, reopen: Reopen) -> None:
         at(clock, 2024, 1, 31, 23)
         ledger.grant("analyst:ada", MONTHLY, ACT)
         spend(ledger)
@@ -61,7 +61,7 @@ class Renewals(LedgerCase):
         assert (periods.name, periods.past_epsilon, periods.total_epsilon) == ("2024-02", 1.0, 2.0)
         assert own(again).renews_at_ms == datetime(2024, 3, 1, tzinfo=UTC).timestamp() * 1000
 
-    def test_months_without_questions_come_to_nothing(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_months_without_questions_come_to_nothing(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 5)
         ledger.grant("analyst:ada", MONTHLY, ACT)
         spend(ledger, 0.5)
@@ -71,7 +71,7 @@ class Renewals(LedgerCase):
         assert periods is not None and (periods.name, periods.past_epsilon) == ("2024-11", 0.5)
         assert renewals(ledger) == 1
 
-    def test_renewal_stops_at_the_total(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_renewal_stops_at_the_total(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 5)
         ledger.grant("analyst:ada", MONTHLY, ACT)
         for month in (1, 2, 3):
@@ -93,7 +93,7 @@ class Renewals(LedgerCase):
         spend(ledger, 0.5)
         is_spent(ledger)
 
-    def test_the_total_of_deltas_is_that_of_so_many_periods(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_the_total_of_deltas_is_that_of_so_many_periods(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 5)
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, renew="day", most_in_total=2.0), ACT)
         for day in (5, 6):
@@ -104,7 +104,7 @@ class Renewals(LedgerCase):
             ledger.reserve(charge(0.001, 1e-6))
         spend(ledger, 0.001)
 
-    def test_nothing_bounds_what_is_said_to_be_unlimited(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_nothing_bounds_what_is_said_to_be_unlimited(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 5)
         with pytest.raises(InvalidSetting, match="all periods"):
             ledger.grant("analyst:ada", Grant(1.0, renew="day"), ACT)
@@ -117,7 +117,7 @@ class Renewals(LedgerCase):
 
     @pytest.mark.parametrize("ahead_months", [1, 15])
     def test_a_clock_that_ran_ahead_lends_one_month(
-        self, ledger: StoreLedger, reopen: Reopen, clock: Clock, ahead_months: int
+        self, ledger: Ledger, reopen: Reopen, clock: Clock, ahead_months: int
     ) -> None:
         """By the end of each true month no more is spent than the months have, but for the one that was lent."""
         at(clock, 2024, 1, 5)
@@ -135,7 +135,7 @@ class Renewals(LedgerCase):
         at(clock, 2024, 4, 6)
         spend(ledger)
 
-    def test_each_loan_is_paid_back(self, ledger: StoreLedger, reopen: Reopen, clock: Clock) -> None:
+    def test_each_loan_is_paid_back(self, ledger: Ledger, reopen: Reopen, clock: Clock) -> None:
         at(clock, 2024, 1, 5)
         ledger.grant("analyst:ada", Grant(1.0, renew="month", most_in_total=UNLIMITED), ACT)
         spend(ledger)
@@ -150,7 +150,7 @@ class Renewals(LedgerCase):
         at(clock, 2024, 4, 6)
         spend(ledger)
 
-    def test_a_clock_that_goes_back_within_a_month_renews_nothing(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_a_clock_that_goes_back_within_a_month_renews_nothing(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 3, 31)
         ledger.grant("analyst:ada", MONTHLY, ACT)
         at(clock, 2024, 4, 1)
@@ -162,7 +162,7 @@ class Renewals(LedgerCase):
             is_spent(ledger)
         assert renewals(ledger) == 1
 
-    def test_what_is_given_back_later_is_not_of_the_new_period(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_what_is_given_back_later_is_not_of_the_new_period(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 31)
         ledger.grant("analyst:ada", MONTHLY, ACT)
         early = ledger.reserve(charge(0.5))
@@ -174,7 +174,7 @@ class Renewals(LedgerCase):
         ledger.release(same)
         assert ledger.budget("ada").epsilon_left == 0.25
 
-    def test_all_who_pay_are_renewed_before_the_charge(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_all_who_pay_are_renewed_before_the_charge(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 31)
         ledger.grant("analyst:ada", MONTHLY, ACT)
         ledger.grant("dataset", Grant(1.0, 1e-6, "zcdp", renew="month", most_in_total=2.0), ACT)
@@ -187,7 +187,7 @@ class Renewals(LedgerCase):
 
     @pytest.mark.parametrize("accounting", ["zcdp", "renyi"])
     def test_a_period_that_spent_counts_as_its_grant_where_charges_do_not_add_up(
-        self, ledger: StoreLedger, clock: Clock, accounting: str
+        self, ledger: Ledger, clock: Clock, accounting: str
     ) -> None:
         at(clock, 2024, 1, 31)
         monthly = Grant(1.0, 1e-6, accounting, renew="month", most_in_total=2.5)  # type: ignore[arg-type]
@@ -204,7 +204,7 @@ class Renewals(LedgerCase):
         with pytest.raises(BudgetExhausted):
             ledger.reserve(noise)
 
-    def test_a_lowered_grant_does_not_lower_what_a_period_came_to(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_a_lowered_grant_does_not_lower_what_a_period_came_to(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 31)
         monthly = Grant(1.0, 1e-6, "zcdp", renew="month", most_in_total=9.0)
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, grant=monthly)
@@ -215,9 +215,7 @@ class Renewals(LedgerCase):
         assert eve.periods is not None
         assert (eve.periods.past_epsilon, eve.periods.past_delta) == (1.0, 1e-6)
 
-    def test_what_was_spent_before_there_were_periods_counts_in_the_first(
-        self, ledger: StoreLedger, clock: Clock
-    ) -> None:
+    def test_what_was_spent_before_there_were_periods_counts_in_the_first(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 30)
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, grant=Grant(3.0, 1e-6, "zcdp"))
         ledger.commit(ledger.reserve(charge(0.25, analyst="eve")))
@@ -226,7 +224,7 @@ class Renewals(LedgerCase):
         (eve,) = ledger.accounts("eve")
         assert eve.periods is not None and eve.periods.past_epsilon == 3.0
 
-    def test_what_was_spent_stays_when_the_period_is_changed(self, ledger: StoreLedger, clock: Clock) -> None:
+    def test_what_was_spent_stays_when_the_period_is_changed(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 30)
         spend(ledger)
         ledger.grant("analyst:ada", MONTHLY, ACT)
@@ -244,7 +242,7 @@ class Renewals(LedgerCase):
         with pytest.raises(InvalidSetting, match="no windows"):
             ledger.grant("analyst:ada", Grant(1.0, window_s=60), ACT)
 
-    def test_what_no_account_keeps_is_refused(self, ledger: StoreLedger) -> None:
+    def test_what_no_account_keeps_is_refused(self, ledger: Ledger) -> None:
         cases: list[Grant] = [
             Grant(1.0, most_in_total=2.0),
             Grant(1.0, renew="day", most_in_total=0.5),
@@ -254,7 +252,7 @@ class Renewals(LedgerCase):
             with pytest.raises(InvalidSetting):
                 ledger.grant("dataset", grant, ACT)
 
-    def test_the_outlook_is_by_the_last_ten(self, ledger: StoreLedger) -> None:
+    def test_the_outlook_is_by_the_last_ten(self, ledger: Ledger) -> None:
         assert ledger.outlook("ada").questions_left is None
         ledger.grant("analyst:ada", Grant(10.0, 1e-6), ACT)
         spend(ledger, 4.0)  # no longer among the last ten
@@ -272,7 +270,7 @@ class Renewals(LedgerCase):
         is_spent(ledger)
 
     @pytest.mark.parametrize("accounting", ["zcdp", "renyi"])
-    def test_the_outlook_holds_in_the_accounts_own_currency(self, ledger: StoreLedger, accounting: str) -> None:
+    def test_the_outlook_holds_in_the_accounts_own_currency(self, ledger: Ledger, accounting: str) -> None:
         grant = Grant(1.0, 1e-6, accounting)  # type: ignore[arg-type]
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, grant=grant)
         noise = charge(0.25, analyst="eve", event=ZCDP(0.0005))

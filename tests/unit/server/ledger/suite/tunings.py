@@ -13,7 +13,7 @@ from server.ledger.account import Grant, guarantee
 from server.ledger.analyst import key_hash
 from server.ledger.charge import shown_ms
 from server.ledger.export import charges_csv
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, Reopen, left
 
@@ -21,12 +21,12 @@ ROWS = [("visit", "rows")]
 FOUND = [{"unit": "1.0", "first": 0, "people": [5, -1, 2]}]
 
 
-def tuning(ledger: StoreLedger) -> dict[str, float]:
+def tuning(ledger: Ledger) -> dict[str, float]:
     return {account.name: account.tuning_epsilon for account in ledger.accounts()}
 
 
 class Tunings(LedgerCase):
-    def test_it_adds_to_the_guarantee_of_everybody_once(self, ledger: StoreLedger) -> None:
+    def test_it_adds_to_the_guarantee_of_everybody_once(self, ledger: Ledger) -> None:
         assert ledger.reserve_tuning(0.5, "policy", ROWS, ACT) == 1
         ledger.settle_tuning(1, FOUND, ACT)
         assert ledger.reserve_tuning(0.25, "policy", ROWS, ACT) == 2
@@ -42,14 +42,14 @@ class Tunings(LedgerCase):
         ]
         assert ledger.tunings()[0].histograms == tuple(FOUND)
 
-    def test_what_an_analyst_was_told_is_the_own_spending_and_tuning(self, ledger: StoreLedger) -> None:
+    def test_what_an_analyst_was_told_is_the_own_spending_and_tuning(self, ledger: Ledger) -> None:
         ledger.reserve(charge(0.25))
         ledger.reserve_tuning(0.5, "policy", ROWS, ACT)
         (ada,) = ledger.accounts("ada")
         assert (ada.spent_epsilon, ada.tuning_epsilon) == (0.25, 0.5)
 
     @pytest.mark.parametrize("terms", [Grant(1.0), Grant(3.0, 1e-6, "zcdp"), Grant(3.0, 1e-6, "renyi")])
-    def test_the_dataset_pays_where_it_has_an_account(self, ledger: StoreLedger, terms: Grant) -> None:
+    def test_the_dataset_pays_where_it_has_an_account(self, ledger: Ledger, terms: Grant) -> None:
         ledger.reserve_tuning(0.125, "policy", ROWS, ACT)
         ledger.grant("dataset", terms, ACT)
         assert tuning(ledger) == {"analyst:ada": 0.125, "dataset": 0.125}, "it has not paid for what was before it"
@@ -65,7 +65,7 @@ class Tunings(LedgerCase):
         assert left(ledger)["dataset"] == before
         assert tuning(ledger) == {"analyst:ada": 0.125, "dataset": 0.125}
 
-    def test_it_is_settled_once(self, ledger: StoreLedger) -> None:
+    def test_it_is_settled_once(self, ledger: Ledger) -> None:
         with pytest.raises(LedgerInvalid, match="tuning 1"):
             ledger.settle_tuning(1, FOUND, ACT)
         number = ledger.reserve_tuning(0.5, "policy", ROWS, ACT)
@@ -77,7 +77,7 @@ class Tunings(LedgerCase):
             with pytest.raises(InvalidSetting):
                 ledger.reserve_tuning(epsilon, "policy", ROWS, ACT)
 
-    def test_after_a_crash_it_stands(self, ledger: StoreLedger, reopen: Reopen) -> None:
+    def test_after_a_crash_it_stands(self, ledger: Ledger, reopen: Reopen) -> None:
         ledger.grant("dataset", Grant(1.0), ACT)
         ledger.reserve_tuning(0.5, "policy", ROWS, ACT)
         ledger.close()
@@ -88,7 +88,7 @@ class Tunings(LedgerCase):
         (record,) = reopened.tunings()
         assert (record.state, record.histograms, record.paid) == ("reserved", (), True)
 
-    def test_it_is_in_every_export(self, ledger: StoreLedger) -> None:
+    def test_it_is_in_every_export(self, ledger: Ledger) -> None:
         ledger.reserve(charge(0.25))
         ledger.settle_tuning(ledger.reserve_tuning(0.5, "policy", ROWS, ACT), FOUND, ACT)
         rows = list(csv.DictReader(io.StringIO("".join(charges_csv(ledger)))))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.ledger.account import Grant
-from server.ledger.store_ledger import StoreLedger
+from server.ledger.ledger import Ledger
 from server.ledger.writes.clock import Steady
 from tests.unit.server.ledger.charges import ACT, charge
 
@@ -27,7 +27,7 @@ def test_time_passes_no_faster_than_it_does() -> None:
 
 
 def test_a_window_is_not_renewed_by_a_clock_that_is_put_forward(
-    ledger: StoreLedger, monkeypatch: pytest.MonkeyPatch, path: Path
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     ledger.grant("analyst:ada", Grant(1.0, window_s=3600), ACT)
     ledger.commit(ledger.reserve(charge(1.0)))
