@@ -105,11 +105,10 @@ class _Act(_Content):
 
 @dataclass(frozen=True)
 class Opened(_Content):
-    """The first entry: which ledger this is, and the version it was brought here from."""
+    """The first entry: which ledger this is."""
 
     kind = EntryKind.OPENED
     ledger: str
-    from_version: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,4 @@
-"""The marker beside the policy that remembers how far a ledger had come; refuses where the disk is full.
-
-Whether the disk takes more, asked of the file system; and its refusals under our names.
-
-The marker: a small file beside the policy that remembers which ledger there is and how far it had come.
+"""The marker: a small file beside the policy that remembers which ledger there is and how far it had come.
 
 Deleting the ledger, or putting an old copy in its place, would give every analyst the spent budget back. The marker
 notices both, and by its hash also an old copy that went on in another way. It is written before every change of the
@@ -65,32 +61,29 @@ class HighWaterMark:
       ledger: its id.
       entries: how many entries it certainly holds.
       hash: of the last of these, in hex.
-      charges: how many charges it certainly holds; known of ledgers of version 1 alone, which had no entries.
     """
 
     ledger: str
     entries: int
     hash: str
-    charges: int = 0
 
     @property
     def sound(self) -> bool:
         """Whether the fields are what they have to be."""
-        counts = all(type(count) is int and count >= 0 for count in (self.entries, self.charges))
-        return counts and isinstance(self.ledger, str) and isinstance(self.hash, str)
+        texts = isinstance(self.ledger, str) and isinstance(self.hash, str)
+        return texts and type(self.entries) is int and self.entries >= 0
 
 
 def read_marker(path: Path) -> HighWaterMark | None:
     """The marker, or None when there is none. Raises LedgerInvalid when it is not readable as one."""
     try:
         fields = json.loads(path.read_bytes())
-        old = fields.keys() == {"ledger", "charges"}
-        marker = HighWaterMark(entries=0, hash="", **fields) if old else HighWaterMark(**fields)
+        marker = HighWaterMark(fields["ledger"], fields["entries"], fields["hash"])
     except FileNotFoundError:
         return None
     except OSError as error:
         raise LedgerUnavailable("The ledger's marker could not be read.") from error
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, LookupError, TypeError) as error:
         raise _unreadable(path) from error
     if not marker.sound:
         raise _unreadable(path)

@@ -1,13 +1,4 @@
-"""A ledger in PostgreSQL, which several proxies share: connections, triggers, and how it is opened.
-
-The rules of the ledger as triggers of PostgreSQL.
-
-Connections to a ledger in PostgreSQL: durable settings, bounded waits, and its errors under our names.
-
-A ledger in PostgreSQL, which several proxies share.
-
-Creating a ledger in PostgreSQL, and opening one only if it is the one that belongs here.
-"""
+"""A ledger in PostgreSQL, which several proxies share: connections, triggers, and how it is opened."""
 
 from __future__ import annotations
 
@@ -39,17 +30,15 @@ from server.ledger.ledger import Ledger
 from server.ledger.store import (
     CHARGE_KEEPS,
     CLOCK,
-    FAILURES_INDEX,
     POSTGRES_TABLES,
     SCHEMA_VERSION,
-    SINCE_VERSION_2,
     TABLES,
     Head,
     Reading,
     T,
     Writing,
 )
-from server.ledger.verify import absent, check_entries, check_marker, count_basic, gone
+from server.ledger.verify import absent, check_entries, check_marker, gone, other_version
 from server.ledger.writes.clock import Steady, offset_in
 from server.ledger.writes.journal import Journal, hash_of
 
@@ -354,7 +343,7 @@ _LOST_MEANWHILE = "The ledger's database was lost while it was written."
 
 
 class PostgresStore:
-    """A Store (see the Protocol); made by `create_postgres_ledger` or `open_postgres_ledger`.
+    """A Store; made by `create_postgres_ledger` or `open_postgres_ledger`.
 
     One connection writes and one reads, each behind its lock, and each is made anew when it is lost. While one of
     them lives the server knows that this process does: that is the lease of its reservations. A proxy that was cut
@@ -522,24 +511,12 @@ def open_postgres_ledger(url: str, marker: Path, clock: Clock | None = None) -> 
         if not _exists(connection):
             raise absent(_NAME) if read_marker(marker) is None else gone(_NAME)
         with write_transaction(connection, clock, retried=False) as view:
-            _migrate(view)
-            if view.rows("SELECT to_regclass(?) IS NULL", f"{SCHEMA}.failures")[0][0]:
-                view.run(FAILURES_INDEX)
+            (version,) = view.rows("SELECT number FROM version")[0]
+            if version != SCHEMA_VERSION:
+                raise other_version(version)
             check_marker(view, view.rows("SELECT id FROM identity")[0][0], marker, f"The ledger {_NAME}")
             check_entries(view)
     return Ledger(PostgresStore(url, marker, clock))
-
-
-def _migrate(view: PostgresView) -> None:
-    """Bring a ledger of an older version here, within the write that opens it; there is none older than 2."""
-    (version,) = view.rows("SELECT number FROM version")[0]
-    if version not in (2, SCHEMA_VERSION):
-        raise LedgerInvalid(f"The ledger has version {version}; this Noisegate reads versions 2 to {SCHEMA_VERSION}.")
-    if version == 2:
-        for statement in SINCE_VERSION_2:
-            view.run(statement)
-        count_basic(view)
-        view.run("UPDATE version SET number = ?", SCHEMA_VERSION)
 
 
 def _connected(url: str) -> psycopg.Connection[tuple[Any, ...]]:

@@ -1,9 +1,4 @@
-"""Backups of a ledger in SQLite, the way back to one, and what that undoes.
-
-What is undone where an older copy takes a ledger's place: charges, and by name what custodians have done since.
-
-Backups of a ledger in SQLite: copies that are whole and marked as what they are, and the way back to one.
-"""
+"""Backups of a ledger in SQLite: copies that are whole and marked as such, the way back to one, what that undoes."""
 
 from __future__ import annotations
 
@@ -31,14 +26,12 @@ from server.ledger.high_water_mark import (
     write_marker,
 )
 from server.ledger.sqlite import (
-    APPLICATION_ID,
     SqliteView,
+    check_version,
     connect,
     is_open,
-    migrate,
     open_ledger,
     read_transaction,
-    transaction,
     translated,
 )
 from server.ledger.store import CHARGE_KINDS, Head
@@ -289,10 +282,7 @@ def _copied(source: Path, beside: Path) -> Iterator[Path]:
         with closing(connect(source)) as reading, closing(whole) as writing, translated():
             reading.backup(writing)  # in one step: in pieces it would begin anew with every write
             writing.execute("PRAGMA journal_mode = DELETE")
-            if writing.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-                raise LedgerInvalid(f"{source.name} is not a Noisegate ledger.")
-            with transaction(writing):
-                migrate(writing)
+            check_version(writing)
         with copied.open("rb") as file:
             os.fsync(file.fileno())
         yield copied

@@ -1,9 +1,9 @@
 """What a database must do to hold a ledger, and the tables it holds: `entries`, and what follows from them.
 
-What a database must do to hold a ledger: atomic durable writes one after another, and reads beside them.
+A database holds one when it has atomic durable writes one after another, and reads beside them.
 
-The tables of a ledger, in any store. `entries` is the ledger; the other tables follow from it, and `verify` checks
-that they do. The rules are rules of the store, not only of the code above it (see the triggers of each store):
+`entries` is the ledger; the other tables follow from it, and `verify` checks that they do. The rules are rules of the
+store, not only of the code above it (see the triggers of each store):
 
 * entries and charges are numbered 1, 2, 3, ...; time never goes back;
 * a charge begins reserved and is settled once; nothing else of it ever changes;
@@ -144,9 +144,7 @@ class Store(Protocol):
 
 
 SCHEMA_VERSION = 3
-"""Raised with every change of the tables; `migrations.py` brings older ones here.
-
-1 had no entries; 2 knew no periods of the calendar, and nothing of basic composition beside zCDP."""
+"""Raised with every change of the tables."""
 
 RENEWALS = "('day', 'week', 'month', 'quarter', 'year')"
 """The periods of the calendar."""
@@ -168,9 +166,6 @@ FAILURES = f"""kind IN ('{EntryKind.FAILED}', '{EntryKind.CRASHED}') AND substr(
 """The entries of failures that count: they, and no other settlement, say whose it was, which canonical JSON puts
 first. A condition of an index, as ACTS_OF_KIND."""
 
-FAILURES_INDEX = f"CREATE INDEX failures ON entries (at_ms, number) WHERE {FAILURES}"
-"""Ledgers of this version that were made without it are given it when they are opened."""
-
 _TABLES = Template(f"""
 CREATE TABLE identity (
     only_row $integer PRIMARY KEY CHECK (only_row = 1),
@@ -188,7 +183,7 @@ CREATE TABLE entries (
 ) $strict;
 CREATE INDEX entries_by_operation ON entries (instance, operation);
 CREATE INDEX acts ON entries (kind, number) WHERE kind NOT IN {CHARGE_KINDS};
-{FAILURES_INDEX};
+CREATE INDEX failures ON entries (at_ms, number) WHERE {FAILURES};
 
 CREATE TABLE analysts (
     name TEXT PRIMARY KEY,
@@ -241,14 +236,6 @@ CREATE TABLE answers (
 ) $strict;
 CREATE INDEX answers_by_key ON answers (answer_key, number);
 """)
-
-SINCE_VERSION_2 = (
-    f"ALTER TABLE accounts ADD COLUMN renew TEXT CHECK (renew IN {RENEWALS})",
-    "ALTER TABLE accounts ADD COLUMN most_nano BIGINT CHECK (most_nano > 0)",
-    "ALTER TABLE accounts ADD COLUMN most_atto BIGINT CHECK (most_atto >= 0)",
-    "ALTER TABLE accounts ADD COLUMN progress TEXT NOT NULL DEFAULT '{}'",
-)
-"""What a ledger of version 2 lacks. SQLite's STRICT tables know BIGINT by no such name: there it is INTEGER."""
 
 SQLITE_TABLES = _TABLES.substitute(integer="INTEGER", bytes="BLOB", strict="STRICT")
 

@@ -1,19 +1,9 @@
-"""Whether a ledger is what its entries say: every table replayed in memory, and what is checked before it opens.
-
-What follows from the entries: every table of the ledger, worked out anew in memory.
-
-Whether a ledger is what its entries say: the chain whole, and every table worked out from it.
-
-What accounts in zCDP and Renyi have spent by basic composition, worked out from the entries of an older ledger.
-
-What is checked of a ledger before it is used.
-"""
+"""Whether a ledger is what its entries say: every table replayed in memory, and what is checked before it opens."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import blake2b
 from itertools import zip_longest
 from pathlib import Path
@@ -54,7 +44,7 @@ from server.ledger.entry import (
     Verification,
 )
 from server.ledger.high_water_mark import HighWaterMark, read_marker, write_marker
-from server.ledger.store import Head, Reading, Writing
+from server.ledger.store import SCHEMA_VERSION, Head, Reading
 from server.ledger.writes import account_rows
 from server.ledger.writes.charge_rows import basic_in, digest, payments_in
 from server.ledger.writes.journal import StoredEntry, hash_of, head, stored_entries
@@ -294,27 +284,6 @@ def _answers_fault(reading: Reading) -> str | None:
     return None if row is None else f"The kept answer {row[0]} belongs to no such charge."
 
 
-def count_basic(writing: Writing) -> None:
-    """Write it down; nothing else of the accounts changes.
-
-    Raises: LedgerInvalid where the entries contradict one another.
-    Cost: about a tenth of a millisecond per entry where there is such an account, nothing otherwise.
-    """
-    counted = [one for one in account_rows.all_balances(writing) if one.terms.accounting != "basic"]
-    if not counted:
-        return
-    replay = Replay()
-    try:
-        for entry in stored_entries(writing):
-            replay.apply(entry)
-    except (Contradiction, KeyError, TypeError, ValueError, PrivacyError, PlannerError) as error:
-        hint = "Restore the newest copy of the ledger that holds."
-        raise LedgerInvalid("The ledger was edited: its entries contradict one another.", hint=hint) from error
-    for one in counted:
-        if one.name in replay.balances:
-            account_rows.update_spent(writing, replace(one, basic=replay.balances[one.name].basic))
-
-
 _RESTORE = "Restore the newest copy of the ledger: noisegate ledger restore --policy FILE DIRECTORY --reason WHY"
 
 VERIFIED_AT_OPEN = 10_000
@@ -364,6 +333,14 @@ def gone(name: str) -> LedgerMissing:
     )
 
 
+def other_version(version: int) -> LedgerInvalid:
+    """The error of a ledger of another format than this one; nothing is ever brought from one to another."""
+    return LedgerInvalid(
+        f"The ledger has version {version}; this Noisegate reads version {SCHEMA_VERSION}.",
+        hint="Run the Noisegate that made it; ledgers older than version 3 are of no release.",
+    )
+
+
 def absent(name: str) -> LedgerMissing:
     """The error of a ledger that has never been there."""
     return LedgerMissing(
@@ -374,8 +351,5 @@ def absent(name: str) -> LedgerMissing:
 
 def holds(reading: Reading, known: HighWaterMark) -> bool:
     """Whether a ledger holds all that a marker knows of it."""
-    if known.entries:
-        link = hash_of(reading, known.entries)
-        return link is not None and link.hex() == known.hash
-    row = reading.row("SELECT coalesce(max(number), 0) FROM charges")
-    return row is not None and known.charges <= row[0]
+    link = hash_of(reading, known.entries)
+    return not known.entries or (link is not None and link.hex() == known.hash)

@@ -19,10 +19,10 @@ def test_a_written_mark_reads_back(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["marker.json"]
 
 
-def test_one_of_version_1_is_read_and_covered(tmp_path: Path) -> None:
+def test_a_longer_text_is_covered(tmp_path: Path) -> None:
     path = tmp_path / "marker.json"
-    path.write_text('{"ledger": "id", "charges": 7}' + " " * 500)
-    assert read_marker(path) == HighWaterMark("id", 0, "", 7)
+    path.write_text('{"ledger": "id", "entries": 7, "hash": "", "charges": 0}' + " " * 500)
+    assert read_marker(path) == HighWaterMark("id", 7, "")
     write_marker(path, HighWaterMark("id", 1, "00" * 32))
     assert read_marker(path) == HighWaterMark("id", 1, "00" * 32)
 
