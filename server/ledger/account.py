@@ -1,13 +1,4 @@
-"""Accounts: who pays for a query, how much each may spend and at what it protects people; which one a name means.
-
-Accounts: who pays for a query, and how much each may spend; what a grant leaves out stays as it is.
-
-What an account protects people at, as a sentence: per period and in total, wherever a budget is shown.
-
-Which accounts are about to run out.
-
-Which account a custodian means: its whole name, `analyst:nina`, or the name alone, where only one has it.
-"""
+"""Accounts: who pays for a query, how much each may spend, at what it protects people, and which one a name means."""
 
 from __future__ import annotations
 
@@ -185,14 +176,9 @@ class GrantChange:
 def grant_before(accounts: Iterable[AccountBalance], account: str, usual_delta: float) -> Grant:
     """What a new grant leaves as it is where it says nothing: all but its epsilon (`GrantChange`).
 
-    Of a new account: basic composition, and of a group what the policy gives an analyst of delta, since without any
-    no member could ask for groups that are found; its epsilon means nothing. The dataset's delta bounds what all
-    learn together, and is given by nobody but who names it.
-
-    Args:
-      accounts: all there are.
-      account: its whole name.
-      usual_delta: what the policy gives somebody new where no delta is named.
+    Of a new account: basic composition, and of a group what the policy gives an analyst of delta (`usual_delta`),
+    since without any no member could ask for groups that are found. The dataset's delta bounds what all learn
+    together, and is given by nobody but who names it.
     """
     new = Grant(0.0, 0.0 if account == DATASET else usual_delta)
     return next((one.grant for one in accounts if one.name == account), new)
@@ -271,11 +257,9 @@ def _delta_is_low(account: AccountBalance) -> bool:
 
 
 def named_account(accounts: Iterable[AccountBalance], name: str) -> str:
-    """The account's whole name.
+    """The whole name of `dataset`, which is the dataset's whoever else is called so, `analyst:NAME`, `group:NAME` or
+    NAME.
 
-    Args:
-      accounts: all there are.
-      name: `dataset`, which is the dataset's whoever else is called so, `analyst:NAME`, `group:NAME`, or NAME.
     Raises: UnknownAccount where nobody has the name, or an analyst as well as a group.
     """
     if name == DATASET or ":" in name:

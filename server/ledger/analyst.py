@@ -1,9 +1,4 @@
-"""Who holds keys, and the keys: 256 random bits that the ledger knows only by a hash and a verifier.
-
-The people and programs that hold keys.
-
-API keys: 256 random bits that a client keeps and the ledger knows only by a hash and a verifier.
-"""
+"""Who holds keys, and the keys: 256 random bits that the ledger knows only by a hash and a verifier."""
 
 from __future__ import annotations
 

@@ -1,13 +1,9 @@
 """The balance of an account: what it may spend, what it has spent, and how many more questions fit.
 
-The balance of an account: what it may spend, what it has spent, and the rules between the two.
-
-Periods of the calendar. Each ended period is (epsilon, delta)-DP for what it comes to: by basic composition what it
-spent; in zCDP and Renyi what its filter granted, or nothing where it spent nothing. Those add up, also where what is
-granted next depends on the answers before (Rogers, Roth, Ullman, Vadhan, NIPS 2016), so that a period that is granted
-no more than the total leaves keeps the total (privacy-reach.md section 9).
-
-What is left, for who asks on: how many more questions like the last ones.
+Each ended period of the calendar is (epsilon, delta)-DP for what it comes to: by basic composition what it spent; in
+zCDP and Renyi what its filter granted, or nothing where it spent nothing. Those add up, also where what is granted
+next depends on the answers before (Rogers, Roth, Ullman, Vadhan, NIPS 2016), so that a period that is granted no more
+than the total leaves keeps the total (privacy-reach.md section 9).
 """
 
 from __future__ import annotations
@@ -49,23 +45,13 @@ class Balance:
 
     @classmethod
     def opened(cls, name: str, terms: Terms, at_ms: int, utc_ms: int) -> Balance:
-        """A new account, of which nothing is spent.
-
-        Args:
-          name: of the account.
-          terms: what it may spend.
-          at_ms: the ledger's time.
-          utc_ms: the clock's, which says what period it is.
-        """
+        """A new account, of which nothing is spent; the clock's time (`utc_ms`) says what period it is."""
         periods = None if terms.renew is None else Periods.beginning(period_at(terms.renew, utc_ms))
         return cls(name, terms, at_ms, currency.nothing(terms.accounting), Amount(0), periods)
 
     def regranted(self, terms: Terms, at_ms: int, utc_ms: int) -> Balance:
         """Under new terms; what was spent stays. A window or a period that is given or changed begins now.
 
-        Args:
-          terms: the new ones.
-          at_ms, utc_ms: as of `opened`.
         Raises: InvalidSetting for another accounting, in which nothing is known of what was spent; and for windows
           after periods, whose total would be forgotten.
         """
@@ -281,9 +267,7 @@ class Outlook:
 def outlook(paying: Sequence[Balance], charges: Sequence[Charge]) -> Outlook:
     """How many more questions fit, in this window or period: rounded down, and a forecast, no promise.
 
-    Args:
-      paying: the analyst's accounts as they are now.
-      charges: what the analyst was charged, newest first; what was given back is none.
+    The charges are the analyst's, newest first; what was given back is none.
     """
     shown = tuple(one.shown for one in paying)
     if not charges:

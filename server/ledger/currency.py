@@ -1,11 +1,8 @@
 """Amounts as exact whole numbers in an account's currency: what a charge costs there, and what still fits.
 
-Budgets and charges as whole numbers, so that sums are exact and no order of charges overspends.
-
 Epsilon is counted in nano (1e-9), delta in atto (1e-18). What an analyst is charged is rounded up, what an analyst
-was granted or has left is rounded down: every rounding is on the side of the people in the data.
-
-Amounts in the currency of an account: what a charge costs there, and what still fits.
+was granted or has left is rounded down: every rounding is on the side of the people in the data. Sums are exact, so
+no order of charges overspends.
 """
 
 from __future__ import annotations
@@ -36,12 +33,7 @@ _DELTA_DIGITS = 18
 
 
 def charged_epsilon(epsilon: float) -> int:
-    """Nano-epsilon of a charge, rounded up.
-
-    Args:
-      epsilon: in (0, MAX_EPSILON].
-    Raises: InvalidSetting.
-    """
+    """Nano-epsilon of a charge, rounded up; epsilon in (0, MAX_EPSILON]. Raises InvalidSetting."""
     return _units(_checked_epsilon(epsilon), _EPSILON_DIGITS, ROUND_CEILING)
 
 
@@ -130,13 +122,7 @@ def least_known(epsilon: float, delta: float) -> PrivacyEvent:
 
 
 def admits(accounting: Accounting, granted: tuple[int, int, int], spent: Spent, amount: Spent) -> bool:
-    """Whether an amount fits beside what is spent; granted is nano-epsilon, atto-delta and atto-delta for events.
-
-    Args:
-      accounting: the currency of the account.
-      granted: (nano-epsilon, atto-delta, atto-delta kept for events).
-      spent, amount: in that currency; whole numbers.
-    """
+    """Whether an amount fits beside what is spent; granted is nano-epsilon, atto-delta and atto-delta for events."""
     return cast(Any, _filter(accounting, *granted)).admits(spent, amount)  # type: ignore[no-any-return]
 
 
@@ -162,13 +148,7 @@ def less(spent: Spent, amount: Spent) -> Spent:
 
 
 def mean_times(amounts: Sequence[Spent], times: int, questions: int) -> Spent:
-    """So many times the mean of what so many questions cost, rounded up.
-
-    Args:
-      amounts: what was paid for them, at least one, of one currency; for some nothing may have been paid.
-      times: how many questions more.
-      questions: how many the amounts were paid for.
-    """
+    """So many times the mean of what so many questions cost, rounded up; some of them may have cost nothing."""
     total = reduce(plus, amounts)
 
     def scaled(amount: int) -> int:
@@ -184,14 +164,7 @@ def mean_times(amounts: Sequence[Spent], times: int, questions: int) -> Spent:
 
 @lru_cache(maxsize=4096)
 def epsilon_left(accounting: Accounting, granted: tuple[int, int, int], spent: Spent, delta: float) -> float:
-    """The largest epsilon of one more query with a delta that fits, to the last 1e-9; 0.0 for none.
-
-    Args:
-      accounting: the currency of the account.
-      granted: (nano-epsilon, atto-delta, atto-delta kept for events).
-      spent: in that currency; whole numbers.
-      delta: of the query that is still to come, in [0, 1).
-    """
+    """The largest epsilon of one more query with a delta that fits, to the last 1e-9; 0.0 for none; as `admits`."""
     budget = _filter(accounting, *granted)
     if isinstance(budget, BudgetFilter) and isinstance(spent, Amount):
         left = budget.left(spent)
@@ -201,14 +174,7 @@ def epsilon_left(accounting: Accounting, granted: tuple[int, int, int], spent: S
 
 
 def check_filter(accounting: Accounting, nano_epsilon: int, atto_delta: int, event_atto: int) -> None:
-    """Raises InvalidParameter when no filter keeps such a budget.
-
-    Args:
-      accounting: how the account composes.
-      nano_epsilon: of the budget, in 1e-9.
-      atto_delta: of the budget, in 1e-18.
-      event_atto: the part of delta for events alone, in 1e-18.
-    """
+    """Raises InvalidParameter when no filter keeps such a budget; `event_atto` is the delta for events alone."""
     if accounting == "basic" and event_atto:
         raise InvalidParameter("basic composition keeps no part of delta apart")
     _filter(accounting, nano_epsilon, atto_delta, event_atto)

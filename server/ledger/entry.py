@@ -1,19 +1,17 @@
-"""An entry, the only thing that is written down: what it says, by its kind, and its JSON form.
+"""An entry, the only thing that is ever written down: what it says, by its kind, and its JSON form.
 
-What an entry says, by its kind: a closed type, and its JSON form.
-
-A new kind is a member of `EntryKind` and a class of `EntryContent` here, a write (`writes/`), and what follows from
-it (`integrity/replay.py`); the type checker names every place that has not decided about it.
-
-An entry: the only thing that is ever written down; everything else in the ledger follows from the entries.
+Everything else in the ledger follows from the entries. A new kind is a member of `EntryKind` and a class of
+`EntryContent` here, a write (`writes/`), and what follows from it (`verify.py`); the type checker names every place
+that has not decided about it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any, ClassVar, TypeAlias, assert_never, get_args
+from typing import Any, ClassVar, Self, TypeAlias, get_args
 
 from server.ledger.account import Accounting
 from server.ledger.charge import shown_ms
@@ -50,31 +48,12 @@ class EntryKind(StrEnum):
     def is_act(self) -> bool:
         """Was it done by a custodian or by the proxy itself? Otherwise it belongs to a question, so that when it was
         written depends on the data."""
-        match self:
-            case EntryKind.RESERVED | EntryKind.COMMITTED | EntryKind.FAILED | EntryKind.RELEASED | EntryKind.CRASHED:
-                return False
-            case (
-                EntryKind.OPENED
-                | EntryKind.ANALYST
-                | EntryKind.KEY
-                | EntryKind.ROLE
-                | EntryKind.ENABLED
-                | EntryKind.DISABLED
-                | EntryKind.GROUP
-                | EntryKind.GRANT
-                | EntryKind.POLICY
-                | EntryKind.DATA
-                | EntryKind.CHECKED
-                | EntryKind.PERIODS
-                | EntryKind.RESTORED
-                | EntryKind.CLOCK
-                | EntryKind.RENEWED
-                | EntryKind.TUNING
-                | EntryKind.TUNED
-            ):
-                return True
-            case _:
-                assert_never(self)
+        return self not in _OF_QUESTIONS
+
+
+_OF_QUESTIONS = frozenset(
+    {EntryKind.RESERVED, EntryKind.COMMITTED, EntryKind.FAILED, EntryKind.RELEASED, EntryKind.CRASHED}
+)
 
 
 @dataclass(frozen=True)
@@ -90,9 +69,14 @@ class _Content:
         return {name: value for name, (value, default) in values.items() if value is not None or default is not None}
 
     @classmethod
-    def arguments(cls, json: Mapping[str, Any]) -> dict[str, Any]:
+    def arguments(cls, said: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of the class in its JSON form; fields of later versions are left aside."""
-        return {field.name: json[field.name] for field in fields(cls) if field.name in json}
+        return {field.name: said[field.name] for field in fields(cls) if field.name in said}
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The content that a text has. Raises: as `entry_content`."""
+        return cls(**cls.arguments(json.loads(text)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +101,7 @@ class Reserved(_Content):
 
     Attributes:
       charge: its number.
-      event: as `saved_event.py` writes it.
+      event: as `charge_rows.save_event` writes it.
       request_hash: None in charges that are older than it.
       accounts: by name: the accounting, and when the window began, in milliseconds since the epoch.
       amounts: by accounting: what was taken, as `privacy.accounting.amounts` writes it.
@@ -253,10 +237,10 @@ class Granted(_Act):
         return {"account": self.account, "by": self.by, "reason": self.reason} | self.terms.content
 
     @classmethod
-    def arguments(cls, json: Mapping[str, Any]) -> dict[str, Any]:
+    def arguments(cls, said: Mapping[str, Any]) -> dict[str, Any]:
         """As of every content."""
-        terms = Terms(**{field.name: json[field.name] for field in fields(Terms) if field.name in json})
-        return {"account": json["account"], "terms": terms, "by": json["by"], "reason": json["reason"]}
+        terms = Terms(**{field.name: said[field.name] for field in fields(Terms) if field.name in said})
+        return {"account": said["account"], "terms": terms, "by": said["by"], "reason": said["reason"]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,7 +320,7 @@ class Restored(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class ClockNoted(_Act):
-    """The clock is behind the ledger (`writes/ledger_clock.py`); both in milliseconds."""
+    """The clock is behind the ledger (`writes/clock.py`); both in milliseconds."""
 
     kind = EntryKind.CLOCK
     offset_ms: int
@@ -345,7 +329,7 @@ class ClockNoted(_Act):
 
 @dataclass(frozen=True, kw_only=True)
 class Renewed(_Act):
-    """An account starts again from nothing: the period that it is in now has this number (`accounts/periods.py`)."""
+    """An account starts again from nothing: the period that it is in now has this number (`terms.Periods`)."""
 
     kind = EntryKind.RENEWED
     account: str
@@ -418,18 +402,14 @@ EntryContent: TypeAlias = (
 _CLASSES: dict[str, type[EntryContent]] = {one.kind: one for one in get_args(EntryContent)}
 
 
-def entry_content(kind: str, json: Mapping[str, Any]) -> EntryContent:
-    """The content of an entry from its stored form.
+def entry_content(kind: str, text: str) -> EntryContent:
+    """The content of an entry as it is stored; of the values nothing is checked but that they are there.
 
-    Args:
-      kind: as stored.
-      json: as stored; of the values nothing is checked but that they are there.
     Raises: ValueError for a kind that there is not; KeyError or TypeError for a field that is missing.
     """
     if kind not in _CLASSES:
         raise ValueError(f"no entry is of the kind {kind}")
-    found = _CLASSES[kind]
-    return found(**found.arguments(json))
+    return _CLASSES[kind].read(text)
 
 
 @dataclass(frozen=True)
@@ -440,7 +420,7 @@ class Entry:
       number: from 1 without gaps.
       at_ms: milliseconds since the epoch; never before the entry before it, whatever the clock did.
       kind: what happened.
-      content: what the kind says (`entry_contents.py`), as it is stored: the hash is over this form.
+      content: what the kind says (`EntryContent`), as it is stored: the hash is over this form.
       hash: SHA-256 over the previous entry's hash and the canonical encoding of all of the above, 32 bytes.
     """
 

@@ -6,7 +6,6 @@ Each method is one read or one write of a store; the rules are in the files that
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,20 +27,25 @@ from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
 from server.ledger.entry import (
     Committed,
     DataBumped,
+    Disabled,
+    Enabled,
     Entry,
     Failed,
+    GroupChanged,
     KeysChecked,
     PeriodsNoted,
     PolicyAccepted,
     Released,
+    Restored,
+    RoleChanged,
     Verification,
 )
-from server.ledger.store import ACTS_OF_KIND, Reading, Store, Writing
+from server.ledger.store import Reading, Store, Writing
 from server.ledger.terms import Terms
 from server.ledger.tuning import Histogram, TuningRecord, reserve_tuning, settle_tuning
 from server.ledger.verify import verify
 from server.ledger.writes import account_rows, administer, charge_rows
-from server.ledger.writes.administer import data_version, noted_periods
+from server.ledger.writes.administer import C, data_version, newest_act, signed
 from server.ledger.writes.clock import ClockBehind, RenewalDue, check_clock, note_clock, note_renewals
 from server.ledger.writes.journal import Journal, Vitals, ledger_time, read_entries, vitals
 from server.ledger.writes.refusal import exhausted
@@ -61,8 +65,6 @@ from server.query import Budget
 
 _NOTED_FIRST = 2
 """So many things may have to be noted before a write: the clock, and that periods are over."""
-
-_NEWEST = f"SELECT content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1"
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -160,8 +162,7 @@ class Ledger:
     def fail(self, reservation: Reservation, *, cancelled: bool = False) -> None:
         """The query was not answered, but private rows could have been read: the charge stands.
 
-        Args:
-          cancelled: by the client, so that it does not count as a failure.
+        What the client has cancelled does not count as a failure.
         """
         self._settled(reservation, Failed, counts=not cancelled)
 
@@ -176,9 +177,7 @@ class Ledger:
 
         Args:
           epsilon: for all measures together; rounded up to whole nano-epsilon.
-          policy_hash: of the policy that says whose rows are counted.
-          measures: what will be counted.
-          act: who does it, and why.
+          measures: what will be counted of each person: a table, and `rows` or a column.
         Raises: BudgetExhausted for more than the dataset's account has left; InvalidSetting.
         """
         charge = Charge("", epsilon, 0.0, "", policy_hash, "", "tune")
@@ -190,13 +189,9 @@ class Ledger:
     def settle_tuning(self, number: int, histograms: Sequence[Histogram] | None, act: Act) -> None:
         """Keep what a tuning released, by measure; None gives its epsilon back, as no private row was read.
 
-        Args:
-          number: of the tuning.
-          histograms: what was released.
-          act: who does it, and why.
         Raises: LedgerInvalid for one that is not reserved.
         """
-        self._write(settle_tuning, number, histograms, act)
+        self._act(settle_tuning, number, histograms, act)
 
     def tunings(self) -> tuple[TuningRecord, ...]:
         """All of them, in order. One indexed read."""
@@ -234,23 +229,24 @@ class Ledger:
         """
         credentials = Credentials(key) if isinstance(key, str) else key
         new = Analyst(name, role, group, enabled=True)
-        self._write(administer.add_analyst, new, credentials, grant or Grant(epsilon, delta), act)
+        self._act(administer.add_analyst, new, credentials, grant or Grant(epsilon, delta), act)
 
     def set_credentials(self, name: str, credentials: Credentials, act: Act) -> None:
         """Rotate the key: the old one opens nothing from now on. Raises AnalystExists for a key that is in use."""
-        self._write(administer.set_credentials, name, credentials, act)
+        self._act(administer.set_credentials, name, credentials, act)
 
     def set_role(self, name: str, role: Role, act: Act) -> None:
         """Change what the analyst's key opens."""
-        self._write(administer.set_role, name, role, act)
+        self._act(administer.change_analyst, RoleChanged(analyst=name, role=role, **signed(act)))
 
     def set_enabled(self, name: str, enabled: bool, act: Act) -> None:
         """Disable (the key opens nothing, nothing can be charged) or enable again. Spending stays."""
-        self._write(administer.set_enabled, name, enabled, act)
+        kind = Enabled if enabled else Disabled
+        self._act(administer.change_analyst, kind(analyst=name, enabled=int(enabled), **signed(act)))
 
     def set_group(self, name: str, group: str | None, act: Act) -> None:
         """Move to a group, or to none. What was spent so far stays where it was charged."""
-        self._write(administer.set_group, name, group, act)
+        self._act(administer.change_analyst, GroupChanged(analyst=name, group=group, **signed(act)))
 
     def grant(self, account: str, grant: Grant, act: Act) -> None:
         """Set what an account may spend: `analyst:NAME`, `group:NAME` or `dataset` (the last two are made by it).
@@ -258,18 +254,11 @@ class Ledger:
         What was spent stays. A grant below what is spent leaves nothing.
         Raises: InvalidSetting (also: another accounting than the account began with).
         """
-        self._write(administer.set_grant, account, Terms.of(grant), act)
+        self._act(administer.set_grant, account, Terms.of(grant), act)
 
     def top_up(self, account: str, epsilon: float, delta: float, act: Act) -> None:
-        """Add to what an account may spend; rounded down.
-
-        Args:
-          account: `analyst:NAME`, `group:NAME` or `dataset`.
-          epsilon, delta: what is added, >= 0.
-          act: who does it, and why.
-        Raises: InvalidSetting, UnknownAccount.
-        """
-        self._write(administer.top_up, account, epsilon, delta, act)
+        """Add to what an account may spend; rounded down, both >= 0. Raises: InvalidSetting, UnknownAccount."""
+        self._act(administer.top_up, account, epsilon, delta, act)
 
     def accept_policy(
         self,
@@ -282,24 +271,23 @@ class Ledger:
         """Record that a policy is in force from now on, what makes rows people's own, and what is weaker.
 
         Args:
-          policy_hash: names the policy.
           ownership: the paths that make rows people's own.
           weakens: what protects less than under the policy before, a sentence each.
-          act: who does it, and why.
           acknowledged: which rows the custodian knows to be counted less than others, a sentence each.
         """
-        self._write(administer.accept_policy, policy_hash, ownership, weakens, act, acknowledged)
+        said = PolicyAccepted(
+            policy_hash=policy_hash,
+            ownership=list(ownership),
+            weakens=list(weakens),
+            acknowledged=list(acknowledged) or None,
+            **signed(act),
+        )
+        self._act(administer.note, said)
 
     def note_checked(self, version: int, fingerprint: str, keys: Sequence[str], act: Act) -> None:
-        """Say that no row of a version of the data shares one of these keys with another.
-
-        Args:
-          version: of the data.
-          fingerprint: of the database's structure.
-          keys: by their names in findings.
-          act: who does it, and why.
-        """
-        self._write(administer.note_checked, version, fingerprint, keys, act)
+        """Say that no row of a version of the data, in a database of this structure, shares one of these keys."""
+        said = KeysChecked(version=version, fingerprint=fingerprint, keys=list(keys), **signed(act))
+        self._act(administer.note, said)
 
     def note_periods(self, noted: PeriodsNoted) -> bool:
         """Say which periods of append-only tables are closed in a version of the data, and since when they are so.
@@ -310,15 +298,10 @@ class Ledger:
 
     def note_restored(self, missing: int | None, act: Act) -> None:
         """Say that the ledger was restored from a copy, which lacks so many entries that were known."""
-        self._write(administer.note_restored, missing, act)
+        self._act(administer.note, Restored(missing=missing, **signed(act)))
 
     def bump_data(self, act: Act, mirror: str | None = None) -> int:
-        """Say that the data is a new load: returns its version, one more than before. Resets no spending.
-
-        Args:
-          act: who does it, and why.
-          mirror: the name of the copy that has been made of this load; None where there is none.
-        """
+        """Say that the data is a new load, and which copy was made of it; returns its version. Resets no spending."""
         return self._write(administer.bump_data, act, mirror)
 
     def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer | None:
@@ -329,13 +312,7 @@ class Ledger:
         return self._store.read(lambda reading: charge_rows.kept(reading, answer_key, analyst))
 
     def paid_among(self, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
-        """The keys under which the analyst was charged for answers.
-
-        Args:
-          answer_keys: those that are looked for.
-          analyst: whose.
-        Cost: one read of all charges of the analyst.
-        """
+        """The keys under which the analyst was charged for answers. Cost: one read of all charges of the analyst."""
         return self._store.read(lambda reading: charge_rows.paid_among(reading, answer_keys, analyst))
 
     def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
@@ -343,14 +320,8 @@ class Ledger:
         return self._store.read(lambda reading: charge_rows.by_idempotency_key(reading, analyst, idempotency_key))
 
     def answers_to(self, analyst: str, plan_hash: str, *, limit: int = 1) -> tuple[ChargeRecord, ...]:
-        """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
-
-        Args:
-          analyst: whose.
-          plan_hash: of the plan.
-          limit: the most charges.
-        Cost: one indexed read of the analyst's answers to the plan.
-        """
+        """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first; one
+        indexed read."""
         return self._store.read(lambda reading: charge_rows.answered(reading, analyst, plan_hash, limit=limit))
 
     def budget(self, analyst: str) -> Budget:
@@ -358,10 +329,7 @@ class Ledger:
         return _budget(self._store.read(partial(_own_balance, analyst)))
 
     def outlook(self, analyst: str) -> Outlook:
-        """The accounts that pay for an analyst's queries, and how many more like the last ten they pay for.
-
-        One read. Raises UnknownAnalyst.
-        """
+        """The accounts that pay for an analyst's queries, and how many more like the last ten they pay for."""
         return self._store.read(partial(_outlook, analyst))
 
     def analyst_by_key(self, key_hash: str) -> str | None:
@@ -373,10 +341,7 @@ class Ledger:
         return self._store.read(lambda reading: account_rows.is_disabled(reading, key_hash))
 
     def scram_verifier(self, analyst: str, *, enabled: bool = True) -> str | None:
-        """The verifier for the wire protocol of an analyst who is enabled, or who is not; or None.
-
-        One indexed look-up.
-        """
+        """The verifier for the wire protocol of an analyst who is enabled, or who is not; or None."""
         return self._store.read(lambda reading: account_rows.scram_verifier(reading, analyst, enabled))
 
     def analyst(self, name: str) -> Analyst:
@@ -405,12 +370,12 @@ class Ledger:
 
     def accepted_policy(self) -> str | None:
         """The hash of the policy that was last accepted, or None."""
-        accepted = self._store.read(_accepted_policy)
+        accepted = self._newest(PolicyAccepted)
         return None if accepted is None else accepted.policy_hash
 
     def accepted_ownership(self) -> tuple[str, ...] | None:
         """What made rows people's own then; None where that was not noted."""
-        accepted = self._store.read(_accepted_policy)
+        accepted = self._newest(PolicyAccepted)
         return None if accepted is None or accepted.ownership is None else tuple(accepted.ownership)
 
     def data_version(self) -> int:
@@ -420,16 +385,27 @@ class Ledger:
     def mirrored_load(self) -> tuple[int, str | None]:
         """The version of the data, and the name of the copy that was made of it; None where none was. Two indexed
         reads of one state."""
-        return self._store.read(_mirrored_load)
+
+        def load(reading: Reading) -> tuple[int, str | None]:
+            bumped = newest_act(reading, DataBumped)
+            return data_version(reading), None if bumped is None else bumped.mirror
+
+        return self._store.read(load)
 
     def noted_periods(self) -> PeriodsNoted | None:
         """What was last noted of closed periods, of whatever version of the data. One indexed read."""
-        return self._store.read(noted_periods)
+        return self._newest(PeriodsNoted)
 
     def checked_keys(self, fingerprint: str) -> frozenset[str]:
         """The keys that the newest check found to be held once, if it was of the data's version as it is now and of
         this structure; none otherwise. Two indexed reads."""
-        return self._store.read(partial(_checked_keys, fingerprint))
+
+        def keys(reading: Reading) -> frozenset[str]:
+            checked = newest_act(reading, KeysChecked)
+            now = checked is not None and checked.version == data_version(reading)
+            return frozenset(checked.keys) if checked and now and checked.fingerprint == fingerprint else frozenset()
+
+        return self._store.read(keys)
 
     def vitals(self) -> Vitals:
         """Counts for whoever watches the proxy."""
@@ -453,6 +429,9 @@ class Ledger:
         """Release files, connections and locks; twice is once."""
         self._store.close()
 
+    def _newest(self, kind: type[C]) -> C | None:
+        return self._store.read(lambda reading: newest_act(reading, kind))
+
     def _settled(
         self, reservation: Reservation, settled: Settled, answer: bytes | None = None, **how: bool
     ) -> Balance:
@@ -463,6 +442,15 @@ class Ledger:
             if settled is Released and isinstance(error, LedgerUncertain):
                 raise  # it may have been given back; in every other state it stands, written or not
             raise ChargeUnsettled("The charge could not be settled; it stands.") from error
+
+    def _act(self, work: Callable[Concatenate[Journal, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """One write, unless an attempt whose answer was lost has done it."""
+
+        def once(journal: Journal) -> None:
+            if journal.done_before() is None:
+                work(journal, *args, **kwargs)
+
+        self._write(once)
 
     def _write(self, work: Callable[Concatenate[Journal, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """One write under one operation, however often it is tried."""
@@ -523,26 +511,6 @@ def _outlook(analyst: str, reading: Reading) -> Outlook:
     spent = charge_rows.newest_spent(reading, analyst, OUTLOOK_CHARGES)
     found = outlook(_balances(analyst, reading), spent)
     return replace(found, accounts=_with_tuning(found.accounts, reading))
-
-
-def _checked_keys(fingerprint: str, reading: Reading) -> frozenset[str]:
-    row = reading.row(_NEWEST, KeysChecked.kind.value)
-    if row is None:
-        return frozenset()
-    checked = KeysChecked(**KeysChecked.arguments(json.loads(row[0])))
-    now = checked.version == data_version(reading) and checked.fingerprint == fingerprint
-    return frozenset(checked.keys) if now else frozenset()
-
-
-def _mirrored_load(reading: Reading) -> tuple[int, str | None]:
-    row = reading.row(_NEWEST, DataBumped.kind.value)
-    bumped = None if row is None else DataBumped(**DataBumped.arguments(json.loads(row[0])))
-    return data_version(reading), None if bumped is None else bumped.mirror
-
-
-def _accepted_policy(reading: Reading) -> PolicyAccepted | None:
-    row = reading.row(_NEWEST, PolicyAccepted.kind.value)
-    return None if row is None else PolicyAccepted(**PolicyAccepted.arguments(json.loads(row[0])))
 
 
 def _budget(own: Balance) -> Budget:

@@ -261,14 +261,7 @@ def write_transaction(
     retried: bool,
     steady: Callable[[int], int] = int,
 ) -> Iterator[PostgresView]:
-    """One atomic, durable write; no other runs beside it.
-
-    Args:
-      connection: to the ledger's database.
-      clock: of a test; None: the server's.
-      retried, steady: as of `PostgresView`.
-    Raises: LedgerUnavailable.
-    """
+    """One atomic, durable write; no other runs beside it. Raises: as `translated`."""
     with translated(connection):
         try:
             # In the pipeline a statement waits for the server only when its rows are read.

@@ -111,25 +111,15 @@ class QuestionKeys:
         return Sealing(self, ledger, text)
 
     def sealed(self, ledger: str, number: int, text: AskedText) -> str:
-        """A text as an entry keeps it, in ASCII.
-
-        Args:
-          ledger: its id.
-          number: of the charge.
-          text: what was asked.
-        """
+        """A text as the entry of a charge keeps it, in ASCII."""
         name, key = next(iter(self.keys.items()))
         nonce = os.urandom(_NONCE_BYTES)
         sealed = ChaCha20Poly1305(key).encrypt(nonce, _padded(text.kept), _bound_to(ledger, number))
         return f"{_VERSION}.{name}.{base64.b64encode(nonce + sealed).decode()}"
 
     def opened(self, ledger: str, number: int, sealed: str) -> AskedText:
-        """The text of a charge.
+        """The text of a charge, from what its entry keeps.
 
-        Args:
-          ledger: its id.
-          number: of the charge.
-          sealed: as its entry keeps it.
         Raises: LedgerInvalid where no key of the file is the one, or the bytes were not sealed for this charge.
         """
         version, _, rest = sealed.partition(".")

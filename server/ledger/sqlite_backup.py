@@ -16,7 +16,7 @@ from server.errors import LedgerInvalid, LedgerUnavailable
 from server.ledger.account import analyst_account
 from server.ledger.analyst import Act
 from server.ledger.currency import delta_of, epsilon_of
-from server.ledger.entry import EntryKind
+from server.ledger.entry import EntryKind, Reserved
 from server.ledger.high_water_mark import (
     HighWaterMark,
     read_marker,
@@ -36,7 +36,6 @@ from server.ledger.sqlite import (
 )
 from server.ledger.store import CHARGE_KINDS, Head
 from server.ledger.verify import holds, verify
-from server.ledger.writes.charge_rows import reserved_in
 
 _NAMED = 10
 """Names of one kind in a message."""
@@ -89,13 +88,7 @@ class Undone:
 
 
 def undone_by(copied_entries: int, ledger: Path) -> Undone:
-    """What the ledger in place has after so many entries; nothing where it has no more, or is not there to tell.
-
-    Args:
-      copied_entries: how many entries the copy has.
-      ledger: the file in place.
-    Cost: one read of the entries since the copy.
-    """
+    """What the ledger in place has after so many entries; nothing where it has no more, or is not there to tell."""
     if not ledger.exists():
         return Undone()
     with closing(connect(ledger)) as connection, read_transaction(connection):
@@ -111,7 +104,7 @@ def undone_by(copied_entries: int, ledger: Path) -> Undone:
         )
     given_back: dict[str, tuple[int, int]] = {}
     for (content,) in charged:
-        charge = reserved_in(content)
+        charge = Reserved.read(content)
         for account in charge.accounts:
             nano, atto = given_back.get(account, (0, 0))
             given_back[account] = nano + charge.nano_epsilon, atto + charge.atto_delta

@@ -1,11 +1,7 @@
 """The terms of an account: its grant in whole numbers, and the calendar period (UTC) that a renewing grant is for.
 
-Calendar periods in UTC: which one a time lies in, and what an account that renews has behind it.
-
 A period is a whole number that grows by one from each to the next, so that the order of periods is that of numbers.
 A person in the data for k periods is protected at their sum: an account says how much all that ended come to.
-
-The terms of an account: its grant in whole numbers.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """What `noisegate tune` has found, in the ledger: reserved as a charge on the dataset, told to everybody.
 
-What `noisegate tune` has found: spent once, told to everybody, and so a part of every account's guarantee.
-
-Tunings, read from their entries.
-
-Taking an epsilon for a tuning, and settling it: as a charge, but the dataset's, and told to everybody.
+It is spent once, and so a part of every account's guarantee.
 """
 
 from __future__ import annotations
@@ -68,18 +64,17 @@ _ENTRIES = f"SELECT content, at_ms FROM entries WHERE kind = ? AND kind NOT IN {
 
 def tunings(reading: Reading) -> tuple[TuningRecord, ...]:
     """All of them, in order."""
-    settled = [Tuned(**Tuned.arguments(json.loads(text))) for text, _ in reading.rows(_ENTRIES, Tuned.kind.value)]
+    settled = [Tuned.read(text) for text, _ in reading.rows(_ENTRIES, Tuned.kind.value)]
     by_number = {one.tuning: one for one in settled}
     return tuple(
-        _record(Tuning(**Tuning.arguments(json.loads(text))), int(at_ms), by_number)
-        for text, at_ms in reading.rows(_ENTRIES, Tuning.kind.value)
+        _record(Tuning.read(text), int(at_ms), by_number) for text, at_ms in reading.rows(_ENTRIES, Tuning.kind.value)
     )
 
 
 def tuning(reading: Reading, number: int) -> Tuning | None:
     """What reserved a tuning; None where there is none of that number, or it is settled."""
     settled = {json.loads(text)["tuning"] for text, _ in reading.rows(_ENTRIES, Tuned.kind.value)}
-    contents = [Tuning(**Tuning.arguments(json.loads(text))) for text, _ in reading.rows(_ENTRIES, Tuning.kind.value)]
+    contents = [Tuning.read(text) for text, _ in reading.rows(_ENTRIES, Tuning.kind.value)]
     return next((one for one in contents if one.tuning == number and number not in settled), None)
 
 
@@ -104,14 +99,7 @@ def _record(said: Tuning, at_ms: int, settled: dict[int, Tuned]) -> TuningRecord
 
 
 def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[str, str]], act: Act) -> int | Short:
-    """Write the reservation; nothing is written for one that does not fit the dataset's account.
-
-    Args:
-      journal: the writing transaction.
-      charge: the epsilon, and the policy's hash; nobody's.
-      measures, act: as of `Ledger.reserve_tuning`.
-    Returns: its number, or what it does not fit.
-    """
+    """Write the reservation of a charge that is nobody's; returns its number, or what it does not fit."""
     if (done := journal.done_before()) is not None:
         assert isinstance(done, Tuning), "what reserving has written"
         return done.tuning
@@ -141,15 +129,7 @@ def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[st
 
 
 def settle_tuning(journal: Journal, number: int, histograms: Sequence[Histogram] | None, act: Act) -> None:
-    """Write what a tuning came to.
-
-    Args:
-      journal: the writing transaction.
-      number, histograms, act: as of `Ledger.settle_tuning`.
-    Raises: LedgerInvalid for one that is not reserved.
-    """
-    if journal.done_before() is not None:
-        return
+    """Write what a tuning came to. Raises: LedgerInvalid for one that is not reserved."""
     reserved = tuning(journal.writing, number)
     if reserved is None:
         raise LedgerInvalid(f"There is no tuning {number} that is reserved.")

@@ -291,14 +291,11 @@ VERIFIED_AT_OPEN = 10_000
 
 
 def check_marker(reading: Reading, identity: str, path: Path, name: str) -> None:
-    """Whether the ledger is the one that the marker knows, and nothing of it is missing; marks it as it is now.
+    """Whether the ledger is the one that the marker at `path` knows, with nothing missing; marks it as it is now.
 
-    Args:
-      reading: a view in which nobody else writes, since others mark only what is durable by then.
-      identity: the ledger's id.
-      path: of the marker; without one the ledger is adopted.
-      name: of the ledger, for errors.
-    Raises: LedgerInvalid.
+    Without a marker the ledger is adopted. In the view nobody else writes: others mark only what is durable by
+      then.
+    Raises: LedgerInvalid, with the ledger's name.
     """
     known = read_marker(path)
     last = head(reading)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 from server.errors import AnalystExists, InvalidRequest, UnknownAccount
 from server.ledger.account import DATASET, Grant, analyst_account, group_account
@@ -16,13 +14,14 @@ from server.ledger.entry import (
     DataBumped,
     Disabled,
     Enabled,
+    EntryContent,
+    EntryKind,
     Granted,
     GroupChanged,
     KeyChanged,
     KeysChecked,
     PeriodsNoted,
     PolicyAccepted,
-    Restored,
     RoleChanged,
 )
 from server.ledger.store import ACTS_OF_KIND, Reading
@@ -31,8 +30,7 @@ from server.ledger.writes import account_rows
 from server.ledger.writes.account_rows import analyst
 from server.ledger.writes.journal import Journal
 
-P = ParamSpec("P")
-T = TypeVar("T")
+C = TypeVar("C", DataBumped, KeysChecked, PeriodsNoted, PolicyAccepted)
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")
 """New names of analysts and of groups: ASCII, so that none looks like another; a segment of a path that no client
@@ -41,21 +39,24 @@ takes for `.` or `..`; and never an option of a command. Older ones may begin wi
 MAX_REASON_LENGTH = 1000
 
 
-def add_analyst(journal: Journal, new: Analyst, credentials: Credentials, grant: Grant, act: Act) -> None:
-    """Write a new analyst and the account.
+_FIELDS = {
+    EntryKind.ROLE: ("role", "role"),
+    EntryKind.ENABLED: ("enabled", "enabled"),
+    EntryKind.DISABLED: ("enabled", "enabled"),
+    EntryKind.GROUP: ("group", "belongs_to"),
+}
+"""By kind: the field of the entry, and the analyst's column that it changes."""
 
-    Args:
-      journal: the writing transaction of one act.
-      new: the analyst.
-      credentials: of the key.
-      grant: the budget, and how it composes.
-      act: who does it, and why.
-    Raises: as `Ledger.add_analyst`.
-    """
+
+def note(journal: Journal, said: EntryContent) -> None:
+    """Write an entry from which no row follows."""
+    journal.append(said)
+
+
+def add_analyst(journal: Journal, new: Analyst, credentials: Credentials, grant: Grant, act: Act) -> None:
+    """Write a new analyst and the account. Raises: as `Ledger.add_analyst`."""
     terms = Terms.of(grant)
     check_name(new.name)
-    if journal.done_before() is not None:
-        return
     _check_new(journal.writing, new.name, credentials)
     _check_group(journal.writing, new.group)
     fingerprint = credentials.fingerprint
@@ -66,20 +67,11 @@ def add_analyst(journal: Journal, new: Analyst, credentials: Credentials, grant:
         "INSERT INTO analysts (name, key_hash, scram_verifier, role, belongs_to, enabled) VALUES (?, ?, ?, ?, ?, 1)",
         *(new.name, credentials.key_hash, credentials.scram_verifier, new.role, new.group),
     )
-    open_account(journal, analyst_account(new.name), terms, act)
+    _open_account(journal, analyst_account(new.name), terms, act)
 
 
 def set_credentials(journal: Journal, name: str, credentials: Credentials, act: Act) -> None:
-    """Write another key, which is in force from this write on; the old one opens nothing.
-
-    Args:
-      journal: the writing transaction of one act.
-      name: of the analyst.
-      credentials: of the new key.
-      act: who does it, and why.
-    """
-    if journal.done_before() is not None:
-        return
+    """Write another key, which is in force from this write on; the old one opens nothing."""
     analyst(journal.writing, name)
     _check_new(journal.writing, None, credentials)
     journal.append(KeyChanged(analyst=name, credentials=credentials.fingerprint, **signed(act)))
@@ -89,59 +81,18 @@ def set_credentials(journal: Journal, name: str, credentials: Credentials, act: 
     )
 
 
-def set_role(journal: Journal, name: str, role: str, act: Act) -> None:
-    """Write another role: what the analyst's key opens from now on.
-
-    Args:
-      journal: the writing transaction of one act.
-      name: of the analyst.
-      role: the new one.
-      act: who does it, and why.
-    """
-    said = RoleChanged(analyst=name, role=role, **signed(act))
-    _change(journal, said, role, "UPDATE analysts SET role = ? WHERE name = ?")
-
-
-def set_enabled(journal: Journal, name: str, enabled: bool, act: Act) -> None:
-    """Write whether the analyst may ask.
-
-    Args:
-      journal: the writing transaction of one act.
-      name: of the analyst.
-      enabled: may the analyst ask?
-      act: who does it, and why.
-    """
-    said = (Enabled if enabled else Disabled)(analyst=name, enabled=int(enabled), **signed(act))
-    _change(journal, said, int(enabled), "UPDATE analysts SET enabled = ? WHERE name = ?")
-
-
-def set_group(journal: Journal, name: str, group: str | None, act: Act) -> None:
-    """Write another group.
-
-    Args:
-      journal: the writing transaction of one act.
-      name: of the analyst.
-      group: the new one; None: none.
-      act: who does it, and why.
-    Raises: UnknownAccount for one without an account.
-    """
-    _check_group(journal.writing, group)
-    said = GroupChanged(analyst=name, group=group, **signed(act))
-    _change(journal, said, group, "UPDATE analysts SET belongs_to = ? WHERE name = ?")
+def change_analyst(journal: Journal, said: RoleChanged | Enabled | Disabled | GroupChanged) -> None:
+    """Write one field of an analyst. Raises UnknownAccount for a group without an account."""
+    if isinstance(said, GroupChanged):
+        _check_group(journal.writing, said.group)
+    analyst(journal.writing, said.analyst)
+    journal.append(said)
+    field, column = _FIELDS[said.kind]
+    journal.writing.run(f"UPDATE analysts SET {column} = ? WHERE name = ?", said.json[field], said.analyst)
 
 
 def set_grant(journal: Journal, account: str, terms: Terms, act: Act) -> None:
-    """Write what an account may spend; a group's and the dataset's account begin with it.
-
-    Args:
-      journal: the writing transaction of one act.
-      account: `analyst:NAME`, `group:NAME` or `dataset`.
-      terms: what it may spend, and how that composes.
-      act: who does it, and why.
-    Raises: UnknownAccount.
-    """
-    if journal.done_before() is not None:
-        return
+    """Write what an account may spend; a group's and the dataset's account begin with it. Raises UnknownAccount."""
     there = account_rows.balances(journal.writing, (account,))
     if there:
         _regrant(journal, there[0], terms, act)
@@ -152,45 +103,13 @@ def set_grant(journal: Journal, account: str, terms: Terms, act: Act) -> None:
             "There is no account of that name.",
             hint="There are analyst:NAME, group:NAME and dataset. A group's name is as an analyst's.",
         )
-    open_account(journal, account, terms, act)
+    _open_account(journal, account, terms, act)
 
 
 def top_up(journal: Journal, account: str, epsilon: float, delta: float, act: Act) -> None:
-    """Write a larger grant.
-
-    Args:
-      journal: the writing transaction of one act.
-      account, epsilon, delta, act: as of `Ledger.top_up`.
-    """
-    if journal.done_before() is None:
-        there = account_rows.balance(journal.writing, account)
-        _regrant(journal, there, there.terms.topped_up(epsilon, delta), act)
-
-
-def accept_policy(
-    journal: Journal,
-    policy_hash: str,
-    ownership: Sequence[str],
-    weakens: Sequence[str],
-    act: Act,
-    acknowledged: Sequence[str] = (),
-) -> None:
-    """Write which policy is in force, what makes rows people's own under it, and what of them is known to be lost.
-
-    Args:
-      journal: the writing transaction of one act.
-      policy_hash, ownership, weakens, act, acknowledged: as of `Ledger.accept_policy`.
-    """
-    if journal.done_before() is None:
-        journal.append(
-            PolicyAccepted(
-                policy_hash=policy_hash,
-                ownership=list(ownership),
-                weakens=list(weakens),
-                acknowledged=list(acknowledged) or None,
-                **signed(act),
-            )
-        )
+    """Write a larger grant. Raises: as `Ledger.top_up`."""
+    there = account_rows.balance(journal.writing, account)
+    _regrant(journal, there, there.terms.topped_up(epsilon, delta), act)
 
 
 def bump_data(journal: Journal, act: Act, mirror: str | None = None) -> int:
@@ -203,17 +122,6 @@ def bump_data(journal: Journal, act: Act, mirror: str | None = None) -> int:
     return version
 
 
-def note_checked(journal: Journal, version: int, fingerprint: str, keys: Sequence[str], act: Act) -> None:
-    """Write which keys a version of the data has been checked for.
-
-    Args:
-      journal: the writing transaction of one act.
-      version, fingerprint, keys, act: as of `Ledger.note_checked`.
-    """
-    if journal.done_before() is None:
-        journal.append(KeysChecked(version=version, fingerprint=fingerprint, keys=list(keys), **signed(act)))
-
-
 def note_periods(journal: Journal, noted: PeriodsNoted) -> bool:
     """Write which periods are closed; nothing where the data is of another version, or this one's were noted.
 
@@ -221,25 +129,19 @@ def note_periods(journal: Journal, noted: PeriodsNoted) -> bool:
     """
     if journal.done_before() is not None:
         return True
-    newest = noted_periods(journal.writing)
+    newest = newest_act(journal.writing, PeriodsNoted)
     if data_version(journal.writing) != noted.version or (newest is not None and newest.version == noted.version):
         return False
     journal.append(noted)
     return True
 
 
-def note_restored(journal: Journal, missing: int | None, act: Act) -> None:
-    """Write that the ledger was restored from a copy."""
-    if journal.done_before() is None:
-        journal.append(Restored(missing=missing, **signed(act)))
-
-
-def noted_periods(reading: Reading) -> PeriodsNoted | None:
-    """What was last noted of closed periods."""
+def newest_act(reading: Reading, kind: type[C]) -> C | None:
+    """The newest entry of a kind of act. One indexed read."""
     row = reading.row(
-        f"SELECT content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1", PeriodsNoted.kind.value
+        f"SELECT content FROM entries WHERE {ACTS_OF_KIND} ORDER BY number DESC LIMIT 1", kind.kind.value
     )
-    return None if row is None else PeriodsNoted(**PeriodsNoted.arguments(json.loads(row[0])))
+    return None if row is None else kind.read(row[0])
 
 
 def data_version(reading: Reading) -> int:
@@ -265,16 +167,6 @@ def signed(act: Act) -> dict[str, str]:
     return {"by": act.by, "reason": act.reason}
 
 
-def _change(
-    journal: Journal, said: RoleChanged | Enabled | Disabled | GroupChanged, value: object, statement: str
-) -> None:
-    """Write one field of an analyst."""
-    if journal.done_before() is None:
-        analyst(journal.writing, said.analyst)
-        journal.append(said)
-        journal.writing.run(statement, value, said.analyst)
-
-
 def _check_new(reading: Reading, name: str | None, credentials: Credentials) -> None:
     known = reading.row("SELECT 1 FROM analysts WHERE name = ? OR key_hash = ?", name, credentials.key_hash)
     if known is not None:
@@ -292,15 +184,7 @@ def _check_group(reading: Reading, group: str | None) -> None:
         )
 
 
-def open_account(journal: Journal, name: str, terms: Terms, act: Act) -> None:
-    """Write a new account.
-
-    Args:
-      journal: the writing transaction of one act.
-      name: of the account.
-      terms: what it may spend, and how that composes.
-      act: who does it, and why.
-    """
+def _open_account(journal: Journal, name: str, terms: Terms, act: Act) -> None:
     opened = Balance.opened(name, terms, journal.at_ms, journal.utc_ms)
     journal.append(Granted(account=name, terms=terms, **signed(act)))
     account_rows.insert(journal.writing, opened)

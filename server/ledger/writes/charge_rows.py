@@ -1,14 +1,8 @@
-"""Charges as rows and as entries: their privacy events as JSON, and the answers that are kept.
-
-Privacy events as JSON of texts and whole numbers: what an entry keeps of a release.
-
-Charges as rows and as the content of the entry that reserved them, with the answers that are kept.
-"""
+"""Charges as rows and as entries: their privacy events as JSON of texts and whole numbers, and the answers kept."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
@@ -90,14 +84,7 @@ _RECORD = (
 def reserved_content(
     number: int, charge: Charge, accounts: tuple[Balance, ...], amounts: Mapping[Accounting, Spent]
 ) -> Reserved:
-    """What the entry of a reservation says: the charge, who pays, from which window, and how much in its currency.
-
-    Args:
-      number: of the charge.
-      charge: what is reserved.
-      accounts: those that pay.
-      amounts: what is paid, by the accounting of the account.
-    """
+    """What the entry of a reservation says: the charge, which accounts pay, from which window, and how much."""
     return Reserved(
         charge=number,
         analyst=charge.analyst,
@@ -116,11 +103,6 @@ def reserved_content(
         amounts={accounting: save(amount) for accounting, amount in amounts.items()},
         sealed_question=None if charge.sealing is None else charge.sealing.seal(number),
     )
-
-
-def reserved_in(text: str) -> Reserved:
-    """The content of a reservation's entry as it is stored."""
-    return Reserved(**Reserved.arguments(json.loads(text)))
 
 
 def charge_in(content: Reserved) -> Charge:
@@ -153,15 +135,7 @@ def basic_in(content: Reserved) -> Amount:
 
 
 def insert(writing: Writing, number: int, entry: int, charge: Charge, instance: str) -> None:
-    """Write a reserved charge.
-
-    Args:
-      writing: the write transaction.
-      number: of the charge.
-      entry: the number of the ledger's entry that says so.
-      charge: what is reserved.
-      instance: the process that reserves it.
-    """
+    """Write a reserved charge, which the entry says and the instance may settle."""
     names = (charge.plan_hash, charge.answer_key, charge.idempotency_key)
     writing.run(
         "INSERT INTO charges (number, entry, analyst, plan_hash, answer_key, idempotency_key, repeats, instance,"
@@ -177,14 +151,7 @@ def asked_last_number(reading: Reading) -> Callable[[], int]:
 
 
 def records(reading: Reading, analyst: str | None, after: int, limit: int) -> tuple[ChargeRecord, ...]:
-    """Up to `limit` charges with numbers above `after`, in order.
-
-    Args:
-      reading: the read transaction.
-      analyst: whose; None: everybody's.
-      after: a charge's number.
-      limit: the most charges.
-    """
+    """Up to `limit` charges with numbers above `after`, in order; everybody's where no analyst is named."""
     whose = " AND c.analyst = ?" if analyst is not None else ""
     values = (after, *((analyst,) if analyst is not None else ()), limit)
     rows = reading.rows(f"{_RECORD} WHERE c.number > ?{whose} ORDER BY c.number LIMIT ?", *values)
@@ -192,14 +159,7 @@ def records(reading: Reading, analyst: str | None, after: int, limit: int) -> tu
 
 
 def newest(reading: Reading, analyst: str, before: int | None, limit: int) -> tuple[ChargeRecord, ...]:
-    """Up to `limit` charges of an analyst, the newest first.
-
-    Args:
-      reading: the read transaction.
-      analyst: whose.
-      before: a charge's number; None: from the last one.
-      limit: the most charges.
-    """
+    """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
     older = " AND c.number < ?" if before is not None else ""
     values = (analyst, *((before,) if before is not None else ()), limit)
     rows = reading.rows(f"{_RECORD} WHERE c.analyst = ?{older} ORDER BY c.number DESC LIMIT ?", *values)
@@ -213,17 +173,11 @@ def newest_spent(reading: Reading, analyst: str, limit: int) -> tuple[Charge, ..
         " WHERE c.analyst = ? AND c.state <> 'released' ORDER BY c.number DESC LIMIT ?",
         *(analyst, limit),
     )
-    return tuple(charge_in(reserved_in(content)) for (content,) in rows)
+    return tuple(charge_in(Reserved.read(content)) for (content,) in rows)
 
 
 def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
-    """The keys under which the analyst was charged for an answer, or for one that was kept already.
-
-    Args:
-      reading: the read transaction.
-      answer_keys: those that are looked for.
-      analyst: whose.
-    """
+    """The keys under which the analyst was charged for an answer, or for one that was kept already."""
     rows = reading.rows(
         "SELECT DISTINCT answer_key FROM charges WHERE analyst = ? AND state = 'committed' AND answer_key <> ''",
         analyst,
@@ -241,14 +195,7 @@ def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord
 
 
 def answered(reading: Reading, analyst: str, plan_hash: str, *, limit: int) -> tuple[ChargeRecord, ...]:
-    """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first.
-
-    Args:
-      reading: the read transaction.
-      analyst: whose.
-      plan_hash: of the plan.
-      limit: the most charges.
-    """
+    """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first."""
     rows = reading.rows(
         f"{_RECORD} WHERE c.plan_hash = ? AND c.analyst = ? AND c.state = 'committed' AND c.answer_key <> ''"
         " ORDER BY c.number DESC LIMIT ?",
@@ -259,7 +206,7 @@ def answered(reading: Reading, analyst: str, plan_hash: str, *, limit: int) -> t
 
 def _record(row: tuple[Any, ...]) -> ChargeRecord:
     number, text, state, reserved_at_ms, settled_at_ms = row
-    content = reserved_in(text)
+    content = Reserved.read(text)
     times = reserved_at_ms, settled_at_ms
     return ChargeRecord(number, charge_in(content), state, tuple(content.accounts), *times, content.sealed_question)
 
@@ -280,18 +227,11 @@ def kept(reading: Reading, answer_key: str, analyst: str) -> KeptAnswer | None:
     if row is None:
         return None
     number, answer, content, paid = row
-    return KeptAnswer(number, bytes(answer), charge_in(reserved_in(content)), bool(paid))
+    return KeptAnswer(number, bytes(answer), charge_in(Reserved.read(content)), bool(paid))
 
 
 def keep(writing: Writing, number: int, answer_key: str, answer: bytes) -> None:
-    """Keep the answer of a charge.
-
-    Args:
-      writing: the write transaction.
-      number: of the charge.
-      answer_key: names the answer.
-      answer: the encoded answer.
-    """
+    """Keep the answer of a charge under its key."""
     writing.run("INSERT INTO answers (number, answer_key, answer) VALUES (?, ?, ?)", number, answer_key, answer)
 
 

@@ -1,6 +1,6 @@
 """The ledger's time, which never goes back, and the renewals that the calendar brings.
 
-The ledger's time: it never goes back, no wrong clock stops it, and one that ran ahead is paid back once noticed.
+No wrong clock stops it, and one that ran ahead is paid back once noticed:
 
 1. While a process has the ledger open, time passes no faster than by the machine's own counter, which nobody sets: a
    clock that is put forward meanwhile changes nothing.
@@ -14,15 +14,11 @@ So each process that begins while the clock is further ahead than before may len
 and the clock's return pays one of them back by a window without. Windows are as good as the clock of the machine that
 the custodian runs: who cannot trust it gives budgets without windows.
 
-Periods of the calendar are begun by the clock itself, not by the ledger's time, which may be ahead of it: each at
-most once. A clock that ran ahead lends each account the budget of one period, however many were skipped; once it is
-noticed the account goes on in the period after the present one, which begins without a budget of its own.
-
-Renewals by the calendar: an account whose period is over starts again from nothing, and an entry says so.
-
-What a period may spend comes back by that entry alone, never by arithmetic over times. It is written where a charge
-finds an account whose period is over, before the charge, and only for a period later than every one that the account
-has spent: a clock that goes back renews nothing (`ledger_clock.py` says what becomes of one that ran ahead).
+Periods of the calendar are begun by the clock itself, not by the ledger's time, which may be ahead of it. What a
+period may spend comes back by the entry `renewed` alone, written before the charge that finds the period over, and
+only for a period later than every one that the account has spent. A clock that ran ahead lends each account the
+budget of one period, however many were skipped; once it is noticed the account goes on in the period after the
+present one, which begins without a budget of its own.
 """
 
 from __future__ import annotations

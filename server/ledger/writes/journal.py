@@ -1,12 +1,6 @@
 """Entries as rows of a hash chain: appended within a write, read back, counted for who watches the proxy.
 
-The hash chain: an entry cannot be changed, left out or moved without changing the hash of every later one.
-
-Entries as rows.
-
-Appending entries within one write.
-
-How a ledger does, for whoever watches the proxy: counts, and no question.
+An entry cannot be changed, left out or moved without changing the hash of every later one.
 """
 
 from __future__ import annotations
@@ -67,7 +61,7 @@ class StoredEntry:
     @property
     def says(self) -> EntryContent:
         """Its content. Raises: ValueError, KeyError or TypeError for a foreign one."""
-        return entry_content(self.kind, json.loads(self.content))
+        return entry_content(self.kind, self.content)
 
     @property
     def head(self) -> Head:
@@ -103,15 +97,7 @@ def stored_entries(reading: Reading, after: int = 0) -> Iterator[StoredEntry]:
 
 
 def read_entries(reading: Reading, after: int, limit: int, acts_only: bool) -> tuple[Entry, ...]:
-    """Up to `limit` entries with numbers above `after`, in order.
-
-    Args:
-      reading: the read transaction.
-      after: an entry's number.
-      limit: the most entries.
-      acts_only: leave charges and what follows from them out.
-    Raises: LedgerInvalid for one of a foreign kind.
-    """
+    """Up to `limit` entries with numbers above `after`, in order. Raises: LedgerInvalid for one of a foreign kind."""
     acts = f" AND kind NOT IN {CHARGE_KINDS}" if acts_only else ""
     rows = reading.rows(
         f"SELECT number, at_ms, kind, content, hash FROM entries WHERE number > ?{acts} ORDER BY number LIMIT ?",
@@ -150,7 +136,7 @@ class Journal:
 
     @property
     def at_ms(self) -> int:
-        """The ledger's time (`ledger_clock.py`): never before the last entry; a clock set back cannot renew a
+        """The ledger's time (`clock.py`): never before the last entry; a clock set back cannot renew a
         window."""
         return max(self.writing.now_ms + self.writing.offset_ms, self.writing.head.at_ms)
 
@@ -181,7 +167,7 @@ class Journal:
             self.instance,
             self.operation,
         )
-        return [entry_content(kind, json.loads(content)) for kind, content in rows]
+        return [entry_content(kind, content) for kind, content in rows]
 
 
 @dataclass(frozen=True)

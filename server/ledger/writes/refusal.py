@@ -15,13 +15,9 @@ OF_DATASET = " for the dataset as a whole"
 
 
 def exhausted(charge: Charge, short: tuple[Balance, ...], paying: tuple[Balance, ...]) -> BudgetExhausted:
-    """The refusal of a charge.
+    """The refusal of a charge: names the first account that is short; its hint, amounts that fit all that would
+    pay.
 
-    Args:
-      charge: what was asked for.
-      short: the accounts it does not fit, at least one.
-      paying: all accounts that would have paid.
-    Returns: an error that names the first account that is short and whose hint names amounts that fit all of them.
     Cost: up to some ten milliseconds for each account in zCDP or Renyi, so not within a write.
     """
     first = short[0]

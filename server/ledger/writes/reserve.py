@@ -1,20 +1,11 @@
-"""A charge, from its reservation in all its accounts or none to its end: answered, failed or given back.
+"""A charge, from its reservation in all its accounts or none to its end: answered, failed, given back, or cut off.
 
-The limit on failures: how often queries may fail after private rows could have been read.
+Claiming takes it only where nobody else has the question: one measurement, however many proxies share the ledger.
 
 Whether a query fails is an output that no epsilon covers (privacy.md section 7): all failures look the same, are
 charged, and are few; and a query that has failed once is not asked again, whatever the rows have become. They are
 counted from the ledger in the write that reserves, so the limit holds on every proxy of a ledger and over restarts.
-
-The limit on what is given back: a charge that is released costs nothing and stays in the ledger for ever.
-
-Settling what was reserved: answered, failed, given back, or cut off by a crash.
-
-Taking a charge from all its accounts, or from none.
-
-Claiming takes it only where nobody else has the question: one measurement, however many proxies share the ledger.
-
-What would become of charges if they were reserved now, by a read alone: said before a question is asked.
+What is given back costs nothing and stays in the ledger for ever, so it is limited, too.
 """
 
 from __future__ import annotations
@@ -46,7 +37,7 @@ from server.ledger.entry import Committed, Crashed, EntryContent, EntryKind, Fai
 from server.ledger.store import FAILURES, Reading, Store
 from server.ledger.writes import account_rows, charge_rows
 from server.ledger.writes.account_rows import analyst
-from server.ledger.writes.charge_rows import basic_in, charge_in, payments_in, reserved_in
+from server.ledger.writes.charge_rows import basic_in, charge_in, payments_in
 from server.ledger.writes.clock import check_renewed
 from server.ledger.writes.journal import Journal
 from server.ledger.writes.refusal import check_caps
@@ -181,7 +172,7 @@ def recover(journal: Journal, store: Store) -> tuple[Reservation, ...]:
     left = [row for row in rows if row[1] in dead]
     for number, _, whose, plan_hash, _ in left:
         _mark(journal, Crashed(charge=number, answer=None, analyst=whose, plan_hash=plan_hash))
-    return tuple(Reservation(number, charge_in(reserved_in(text))) for number, *_, text in left)
+    return tuple(Reservation(number, charge_in(Reserved.read(text))) for number, *_, text in left)
 
 
 def _reservation_of(journal: Journal, number: int, settled: Settled) -> tuple[str, int, str, str]:
@@ -205,7 +196,7 @@ def _mark(journal: Journal, said: Settlement) -> None:
 def _give_back(journal: Journal, entry: int) -> None:
     row = journal.writing.row("SELECT content FROM entries WHERE number = ?", entry)
     assert row is not None, "a charge refers to its entry"
-    reserved = reserved_in(row[0])
+    reserved = Reserved.read(row[0])
     payments, basic = payments_in(reserved), basic_in(reserved)
     for one in account_rows.balances(journal.writing, tuple(payments)):
         amount, started_ms = payments[one.name]
@@ -302,7 +293,7 @@ def _check_repeats(reading: Reading, charge: Charge) -> None:
     )
     if row is None:
         raise LedgerInvalid(f"There is no kept answer {charge.repeats} of this question.")
-    first = charge_rows.charge_in(charge_rows.reserved_in(row[0]))
+    first = charge_rows.charge_in(Reserved.read(row[0]))
     if _price(first) != _price(charge):
         raise LedgerInvalid(f"The kept answer {charge.repeats} has another price.")
 
@@ -408,10 +399,7 @@ def foreseen(
     Args:
       charges: of one analyst, as they would be reserved together.
       now: the ledger's time and the clock's, in milliseconds since the epoch.
-      reading: of the ledger.
     Returns: an error of a cap on single queries as it would be raised.
-    Raises: UnknownAnalyst.
-    Cost: a read of the accounts that pay; writes nothing, and waits for no writer.
     """
     known: dict[str, Balance] = {}
     for charge in charges:
