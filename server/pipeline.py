@@ -847,7 +847,7 @@ class Pipeline:
             raise _charged_failure(reservation, error) from error
         return released, self.ledger.commit(reservation, kept)
 
-    def _source(self, mirrored: BackendQuery | None, data_version: int) -> Backend:
+    def _source(self, mirrored: BackendQuery | None, data_version: int) -> Backend | MirrorFirst:
         """Where a question's rows are read: the mirror while it is current and can be asked, else the database."""
         if self.mirror is None or mirrored is None:
             return self.backend

@@ -1,27 +1,37 @@
-"""What the pipeline needs from a database and from a mirror, and which columns every catalog marks as able to hold
-NaN.
-
-Which columns of a table may hold NaN: what every catalog says of its tables once it has read them.
-
-What the pipeline needs from a database.
-
-What the pipeline needs from a mirror.
-"""
+"""What the pipeline needs from a database and from a mirror, and what all databases do alike."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from planner.errors import SchemaChanged
+from planner.limits import MAX_PUBLIC_ROWS
 from planner.plan import BackendQuery, Plan
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.relation import PublicStatement
 from planner.schema import Column, Dialect, Table
-from planner.sql.sql_types import Family, sql_type
-from server.backends.columns import Domain
-from server.backends.public_rows import Computed, Rows
-from server.backends.query_tuples import QueryTuples
+from planner.sql.sql_types import Family, ResultType, sql_type
+from server.backends.columns import Column as Values
+from server.backends.columns import Domain, group_domain
+from server.backends.public_rows import (
+    Computed,
+    Cursor,
+    Rows,
+    no_value,
+    not_computable,
+    not_computed,
+    public_rows,
+    shown_sql,
+)
+from server.backends.query_tuples import QueryTuples, Room, query_tuples
+from server.errors import BackendConnectionLost, BackendFailed, BackendUnavailable, QueryCancelled
+
+C = TypeVar("C")
 
 FLOATS = frozenset({Family.FLOAT})
 """What holds NaN where no decimal does."""
@@ -95,9 +105,114 @@ class Backend(Protocol):
         """The public groups and the private join tuples, in one snapshot.
 
         Raises: BackendUnavailable when nothing was read; BackendConnectionLost when a retry is worth it;
-          SchemaChanged; QueryCancelled; BackendFailed.
+          SchemaChanged, after which no private row was read either; QueryCancelled; BackendFailed.
         """
         ...
+
+
+class SnapshotBackend(ABC, Generic[C]):
+    """A Backend each of whose answers is of one snapshot by a connection of its own.
+
+    An engine says how a snapshot is opened, and how a statement is run in it.
+
+    Attributes:
+      unanswering: what is said where the database does not answer, and what to do.
+      valueless: what the driver raises where a public statement has no value.
+      unreadable: what it raises for a statement that the database cannot read.
+    """
+
+    unanswering: ClassVar[tuple[str, str]]
+    valueless: ClassVar[tuple[type[Exception], ...]] = ()
+    unreadable: ClassVar[tuple[type[Exception], ...]] = ()
+
+    @abstractmethod
+    def _snapshot(self, fingerprint: str, *, free: bool = False) -> AbstractContextManager[C]:
+        """One state of the database, if its schema is the one that a query was planned for; limited in time.
+
+        Queries over public tables only are free, so that nothing else bounds them: they have limits of their own.
+        """
+
+    @abstractmethod
+    def _cursor(self, connection: C, sql: str) -> AbstractContextManager[Cursor]:
+        """The rows of a public statement as they come."""
+
+    @abstractmethod
+    def _room(self) -> Room:
+        """The memory that the rows of one question may take."""
+
+    @abstractmethod
+    def _columns(self, connection: C, room: Room, statement: str, width: int) -> list[Values]:
+        """The columns of a private statement."""
+
+    @abstractmethod
+    def _groups(self, connection: C, statement: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement of public groups."""
+
+    def _check(self, connection: C, statement: OuterStatement) -> None:
+        """Refuse what would read more than it names. Raises: BackendFailed."""
+
+    def _described(self, connection: C, sql: str) -> tuple[tuple[str, ResultType], ...]:
+        """The columns of what surrounds answers."""
+        raise NotImplementedError
+
+    def check_schema(self, fingerprint: str) -> None:
+        """Connect, compare the catalog, and go. Raises: BackendUnavailable, SchemaChanged."""
+        try:
+            with self._snapshot(fingerprint):
+                pass
+        except (BackendConnectionLost, BackendFailed, QueryCancelled) as error:
+            message, hint = self.unanswering
+            raise BackendUnavailable(message, hint=hint) from error
+
+    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
+        """The public groups and the private join tuples of one snapshot. Raises: as `Backend.read`."""
+        with self._snapshot(query.fingerprint) as connection:
+            domain = group_domain(query, partial(self._groups, connection))
+            room = self._room()
+            return query_tuples(query, domain, partial(self._columns, connection, room), room)
+
+    def domain(self, query: BackendQuery) -> Domain:
+        """The public groups alone. Raises: as `Backend.domain`."""
+        with self._snapshot(query.fingerprint, free=True) as connection:
+            return group_domain(query, partial(self._groups, connection))
+
+    def public(self, statement: PublicStatement) -> Rows:
+        """The rows of a statement over public tables, as clients see them. Raises: as `Backend.public`."""
+        with self._snapshot(statement.fingerprint, free=True) as connection:
+            try:
+                with self._cursor(connection, statement.sql) as cursor:
+                    return public_rows(cursor, statement.types)
+            except self.valueless as error:
+                raise no_value() from error
+
+    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
+        """What surrounds released answers: its columns, and its rows where asked. Raises: as `Backend.compute`."""
+        with self._snapshot(statement.fingerprint, free=True) as connection:
+            try:
+                self._check(connection, statement.without_rows())
+                columns = self._described(connection, statement.without_rows().columns_sql())
+            except (*self.unreadable, *self.valueless) as error:
+                raise not_computable(statement, _said(error)) from error
+            if not rows:
+                return Computed(columns)
+            kinds = [kind for _, kind in columns]
+            sql = statement.rows_sql(
+                [shown_sql(place, kind) for place, kind in enumerate(kinds)], MAX_PUBLIC_ROWS + 1
+            )
+            try:
+                # Over no rows the database may leave out of its plan what it reads beside them.
+                self._check(connection, statement)
+                with self._cursor(connection, sql) as cursor:
+                    return Computed(columns, public_rows(cursor, kinds))
+            except self.valueless as error:
+                raise not_computed(statement, _said(error)) from error
+
+
+def _said(error: Exception) -> str:
+    """The database's words, of a statement that reads nothing private."""
+    diagnostic = getattr(error, "diag", None)
+    told = str(error).partition("\n")[0] if diagnostic is None else diagnostic.message_primary
+    return (told or "it is not SQL that it reads").rstrip(".")
 
 
 class Mirror(Protocol):
@@ -107,7 +222,7 @@ class Mirror(Protocol):
         """A question's statements as the copy reads them; None where they are the database's alone to read."""
         ...
 
-    def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend:
+    def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend | MirrorFirst:
         """Where a question's rows are read.
 
         Args:
@@ -127,43 +242,16 @@ class MirrorFirst:
     Attributes:
       copy: refuses to read from another copy than the one that was chosen.
       query: the question as the copy reads it.
-      database: reads everything else.
+      database: what was copied.
     """
 
-    copy: Reader
+    copy: Backend
     query: BackendQuery
     database: Backend
 
-    @property
-    def dialect(self) -> Dialect:
-        """That of the database."""
-        return self.database.dialect
-
-    def check_schema(self, fingerprint: str) -> None:
-        """As of the database."""
-        self.database.check_schema(fingerprint)
-
-    def domain(self, query: BackendQuery) -> Domain:
-        """As of the database."""
-        return self.database.domain(query)
-
-    def public(self, statement: PublicStatement) -> Rows:
-        """As of the database."""
-        return self.database.public(statement)
-
-    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
-        """As of the database."""
-        return self.database.compute(statement, rows=rows)
-
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
         """The public groups and the private join tuples, in one snapshot. Raises: as `Backend.read`."""
-        found = self.copy.read_if_there(self.query)
-        return self.database.read(query) if found is None else found
-
-
-class Reader(Protocol):
-    """A copy as a worker process reads it."""
-
-    def read_if_there(self, query: BackendQuery) -> tuple[Domain, QueryTuples] | None:
-        """As `Backend.read`; None where the copy is not there any more, and nothing was read."""
-        ...
+        try:
+            return self.copy.read(self.query)
+        except (BackendUnavailable, SchemaChanged):  # both are raised before a row is read
+            return self.database.read(query)

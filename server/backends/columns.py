@@ -1,9 +1,4 @@
-"""From a database's columns to the arrays that truncation works on; whole numbers without an object per value.
-
-Columns of whole numbers, from a database to arrays without an object per value.
-
-From a database's columns to the arrays that truncation works on.
-"""
+"""From a database's columns to the arrays that truncation works on; whole numbers without an object per value."""
 
 from __future__ import annotations
 
@@ -72,13 +67,9 @@ def whole(column: Column) -> NDArray[np.int64]:
 def arrays_sql(statement: str, names: Sequence[str], most: int) -> str:
     """PostgreSQL's SQL of one row: how many rows a statement has, and each of its columns as an array.
 
-    A row of a result costs the driver a microsecond per value and two hundred bytes; an array of a million values is
-    one value. While it is made, the database holds some thirty bytes per value, which `most` bounds.
-
-    Args:
-      statement: a SELECT of bigint, integer and smallint columns.
-      names: of its columns.
-      most: rows that are read; one more is counted.
+    A row of a result costs the driver a microsecond per value and two hundred bytes; an array of a million values
+    is one value. While it is made, the database holds some thirty bytes per value. Columns are bigint, integer or
+    smallint; of more rows than `most` one more is counted.
 
     >>> arrays_sql("SELECT a FROM t", ["a"], 9)
     'SELECT count(*), array_agg("a"::bigint) FROM (SELECT * FROM (SELECT a FROM t) q LIMIT 10) r'
@@ -109,12 +100,10 @@ GROUP BY "k"'
 
 
 def from_arrays(data: Sequence[bytes], rows: NDArray[np.int64]) -> Integers:
-    """A column from PostgreSQL's binary forms of several arrays of bigint, one behind the other.
+    """A column from PostgreSQL's binary forms of several arrays of bigint, none empty, one behind the other.
 
     Args:
-      data: the G arrays, none of them without elements.
       rows: (G,) how many elements each has.
-    Cost: linear in the bytes.
     """
     words = np.frombuffer(b"".join(data), ">u4").astype(np.uint32)
     return Integers(*_behind_headers(words, rows))
@@ -246,10 +235,6 @@ def group_domain(query: BackendQuery, run: Callable[[str], Sequence[tuple[object
     """The values of every key: declared ones, or those that a statement over public tables returns now.
 
     A key whose values only private rows hold has none here (`found_domain`).
-
-    Args:
-      query: what is asked.
-      run: executes a statement in the snapshot.
     Raises: StatementTooComplex for more groups than MAX_GROUPS, and for an answer that is too large.
     """
     by_block = query.domain_keys or tuple((key,) for key in range(len(query.domains)))
@@ -295,9 +280,6 @@ def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
     """Code the columns k0.., i, b, n, s of BackendQuery.loads, or of one of its distinct_loads.
 
     Args:
-      columns: as the database returned them.
-      query: whose statement they are of.
-      domain: the groups.
       n_sums: how many sums the statement counts the loads of.
     Raises: BackendFailed where the database takes keys for two that are one value here: what a unit adds to both
       would be truncated twice. No type of a group key is known to have such values.

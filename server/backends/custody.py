@@ -1,14 +1,11 @@
 """What the custodian's side needs of a database, and the fingerprints of rows day by day.
 
-What the custodian's side needs of a database, at the start of the proxy and to check a policy against the rows.
-
-Fingerprints of rows, day by day: a count and two sums of hashes, which no order of rows changes.
-
-The hash of a row is SHA-256 over all its columns that the role may read, each as text behind its length, NULL as its
-own sign: two rows have one text exactly if all their columns are written alike. Sixty bits of it are added up twice
-over, so that multisets that differ have one fingerprint with a chance of about 2^-120. What a database writes of a
-value is taken as it is: a new version of it that writes values otherwise shows every row as changed, never the other
-way round. All of it is exact and private: it stays with the custodian, who keeps digests of it alone.
+A fingerprint is a count and two sums of hashes, which no order of rows changes. The hash of a row is SHA-256 over all
+its columns that the role may read, each as text behind its length, NULL as its own sign: two rows have one text
+exactly if all their columns are written alike. Sixty bits of it are added up twice over, so that multisets that
+differ have one fingerprint with a chance of about 2^-120. What a database writes of a value is taken as it is: a new
+version of it that writes values otherwise shows every row as changed, never the other way round. All of it is exact
+and private: it stays with the custodian, who keeps digests of it alone.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from psycopg import sql
 
@@ -38,43 +35,22 @@ class Misfit(Exception):
 
 
 class Custody(Protocol):
-    """A database in one snapshot, whose exact numbers no analyst may see."""
+    """A database in one snapshot, whose exact numbers no analyst may see; by default one of files."""
 
     @property
     def name(self) -> str:
         """What the database is called."""
         ...
 
-    @property
-    def backend(self) -> Backend:
-        """What answers from this database, in the state that this snapshot has where it can tell one from another."""
-        ...
+    if TYPE_CHECKING:  # a field of a dataclass would take the property for its default
 
-    def namespaces(self) -> Sequence[str]:
-        """The schemas that the role may use."""
-        ...
+        @property
+        def backend(self) -> Backend:
+            """What answers from this database, in the state of this snapshot where it can tell one from another."""
+            ...
 
     def schema(self, namespaces: Sequence[str]) -> Schema:
         """The structure of these schemas."""
-        ...
-
-    def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
-        """What else they hold, with the reason why no answer can be about it."""
-        ...
-
-    def estimates(self, schema: Schema, today: date) -> Estimates:
-        """What the database's statistics say of the rows, without a look at them."""
-        ...
-
-    def refuse_unsafe_role(self) -> None:
-        """Refuse a role that may do more than SELECT. Raises: UnsafeRole."""
-        ...
-
-    def check_readable(self, schema: Schema) -> None:
-        """Refuse values that a question fails by when it reads their column: that it fails tells that they are there.
-
-        Raises: ConfigurationInvalid.
-        """
         ...
 
     def count(self, statement: Statement) -> int:
@@ -84,6 +60,29 @@ class Custody(Protocol):
     def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
         """The rows of a statement in the database's own dialect that selects whole numbers. Raises: BackendFailed."""
         ...
+
+    def namespaces(self) -> Sequence[str]:
+        """The schemas that the role may use; of files one, which is called as PostgreSQL calls its own."""
+        return ("public",)
+
+    def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
+        """What else they hold, with the reason why no answer can be about it; of files nothing."""
+        return ()
+
+    def estimates(self, schema: Schema, today: date) -> Estimates:
+        """What the database's statistics say of the rows, without a look at them; of files nothing."""
+        return Estimates(today=today)
+
+    def refuse_unsafe_role(self) -> None:
+        """Refuse a role that may do more than SELECT; files have none, and are never written. Raises: UnsafeRole."""
+        return
+
+    def check_readable(self, schema: Schema) -> None:
+        """Refuse values that a question fails by when it reads their column: that it fails tells that they are there.
+
+        Raises: ConfigurationInvalid.
+        """
+        return
 
 
 _PIECE = 15
@@ -127,10 +126,7 @@ def day_prints(
     """The fingerprints of a table's rows before a day, and of those that they lead to, by the way's name.
 
     Args:
-      custody: in one snapshot.
-      table: append-only.
       column: of its date or moment, read at UTC; rows where it is NULL are of no day.
-      before: the first day that is left out.
       ways: along the table's foreign keys, those first that others go on from.
     Raises: BackendFailed.
     Cost: one scan, a join along each way, and a hash of each row for each of them.

@@ -7,9 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import duckdb
 import numpy as np
@@ -17,26 +16,17 @@ from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
 from planner.errors import SchemaChanged
-from planner.limits import MAX_PUBLIC_ROWS
-from planner.plan import BackendQuery
 from planner.policy.sections import DatabaseLimits
-from planner.postprocessing.write_outer import OuterStatement
-from planner.public.relation import PublicStatement
 from planner.schema import Dialect, Schema
-from server.backends.columns import Column, Domain, Integers, group_domain
+from planner.sql.sql_types import ResultType
+from server.backends.backend import SnapshotBackend
+from server.backends.columns import Column, Integers
 from server.backends.duckdb_catalog import DataFiles, ParquetFolder, data_files
-from server.backends.files import TablePatterns, files_changed
+from server.backends.files import TablePatterns, unchanged
 from server.backends.public_rows import (
-    Computed,
-    Rows,
     computed_type,
-    no_value,
-    not_computable,
-    not_computed,
-    public_rows,
-    shown_sql,
 )
-from server.backends.query_tuples import KEPT, TOO_MUCH, Blocks, QueryTuples, Room, query_tuples, refuse_memory_below
+from server.backends.query_tuples import KEPT, TOO_MUCH, Blocks, Room, refuse_memory_below
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 from server.lru_cache import LruCache
 
@@ -106,7 +96,7 @@ class DuckdbLimits:
 
 
 @dataclass(frozen=True)
-class DuckdbBackend:
+class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
     """Reads join tuples from files, by an instance of its own per question.
 
     Attributes:
@@ -118,6 +108,17 @@ class DuckdbBackend:
     """
 
     dialect: ClassVar[Dialect] = "duckdb"
+    unanswering: ClassVar = (
+        "the database file does not answer",
+        "is its memory_mb in [database] enough, and is the file whole?",
+    )
+    valueless: ClassVar = (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException)
+    unreadable: ClassVar = (
+        duckdb.BinderException,
+        duckdb.CatalogException,
+        duckdb.ParserException,
+        duckdb.NotImplementedException,
+    )
 
     path: Path
     namespace: str = "main"
@@ -146,74 +147,25 @@ class DuckdbBackend:
         with self._connected(self.limits) as connection, _translated(threading.Event()):
             return self._schema(connection)
 
-    def check_schema(self, fingerprint: str) -> None:
-        """Open the file, compare the catalog, and go. Raises: BackendUnavailable."""
-        try:
-            with self._snapshot(fingerprint):
-                pass
-        except (BackendFailed, QueryCancelled) as error:
-            hint = "is its memory_mb in [database] enough, and is the file whole?"
-            raise BackendUnavailable("the database file does not answer", hint=hint) from error
+    def _room(self) -> Room:
+        return Room.of_process(self.limits.rows, self.limits.memory_mb << 20)
 
-    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
-        """The public groups and the private join tuples of one snapshot.
-
-        Raises:
-          BackendUnavailable: the file cannot be opened; nothing was read.
-          SchemaChanged: the catalog is not the plan's; no private row was read.
-          QueryCancelled: over a limit.
-          BackendFailed: any other refusal by the database; the cause is chained for the log.
-        """
-        with self._snapshot(query.fingerprint) as connection:
-            domain = _domain(connection, query)
-            room = Room.of_process(self.limits.rows, self.limits.memory_mb << 20)
-            return query_tuples(query, domain, partial(self._columns, connection, room), room)
-
-    def domain(self, query: BackendQuery) -> Domain:
-        """The public groups alone, within the limits of queries over public tables. Raises: as `read`."""
-        with self._snapshot(query.fingerprint, self.limits.public) as connection:
-            return _domain(connection, query)
-
-    def public(self, statement: PublicStatement) -> Rows:
-        """The rows of a statement over public tables, as clients see them.
-
-        Raises: StatementTooComplex for more than MAX_PUBLIC_ROWS; ComputationFailed for a value that is none;
-          otherwise as `read`.
-        """
-        with self._snapshot(statement.fingerprint, self.limits.public) as connection:
-            try:
-                return public_rows(connection.execute(statement.sql), statement.types)
-            except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException) as error:
-                raise no_value() from error
-
-    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
-        """What surrounds released answers: its columns, and its rows if they are asked for.
-
-        Raises: UnsupportedSQL for what the database cannot read; otherwise as `public`.
-        """
-        with self._snapshot(statement.fingerprint, self.limits.public) as connection:
-            try:
-                described = connection.execute(statement.without_rows().columns_sql()).description or []
-            except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException,
-                    duckdb.ConversionException, duckdb.NotImplementedException) as error:  # fmt: skip
-                raise not_computable(statement, str(error).splitlines()[0]) from error
-            columns = tuple((column[0], computed_type(str(column[1]))) for column in described)
-            if not rows:
-                return Computed(columns)
-            kinds = [kind for _, kind in columns]
-            shown = [shown_sql(place, kind) for place, kind in enumerate(kinds)]
-            try:
-                cursor = connection.execute(statement.rows_sql(shown, MAX_PUBLIC_ROWS + 1))
-                return Computed(columns, public_rows(cursor, kinds))
-            except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException) as error:
-                raise not_computed(statement, str(error).splitlines()[0]) from error
+    def _groups(self, connection: DuckDBPyConnection, statement: str) -> list[tuple[Any, ...]]:
+        return connection.execute(statement).fetchall()
 
     @contextmanager
-    def _snapshot(self, fingerprint: str, limits: DuckdbLimits | None = None) -> Iterator[DuckDBPyConnection]:
-        """One transaction, limited in time, in which the schema is the one that the query was planned for."""
-        limits = limits or self.limits
-        self._refuse_changed()
-        with self._connected(limits) as connection:
+    def _cursor(self, connection: DuckDBPyConnection, sql: str) -> Iterator[DuckDBPyConnection]:
+        yield connection.execute(sql)
+
+    def _described(self, connection: DuckDBPyConnection, sql: str) -> tuple[tuple[str, ResultType], ...]:
+        described = connection.execute(sql).description or []
+        return tuple((column[0], computed_type(str(column[1]))) for column in described)
+
+    @contextmanager
+    def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[DuckDBPyConnection]:
+        """One transaction of an instance of its own."""
+        limits = self.limits.public if free else self.limits
+        with unchanged(self), self._connected(limits) as connection:
             expired = threading.Event()
             timer = threading.Timer(limits.statement_ms / 1000, _interrupt, (connection, expired))
             timer.start()
@@ -226,16 +178,6 @@ class DuckdbBackend:
             finally:
                 timer.cancel()
                 timer.join()
-        if self._changed_meanwhile():
-            raise BackendFailed("the files of the database changed while they were read")
-
-    def _changed_meanwhile(self) -> bool:
-        """Are the files in another state, once rows were read? A file that is gone is one: BackendUnavailable would
-        say that nothing was read, and nothing be charged."""
-        try:
-            return self.changed()
-        except BackendUnavailable:
-            return True
 
     def _fingerprint(self, connection: DuckDBPyConnection) -> str:
         return self._schema(connection).fingerprint
@@ -259,9 +201,9 @@ class DuckdbBackend:
         """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""
         return self.version is not None and self._source.version() != self.version
 
-    def _refuse_changed(self) -> None:
-        if self.changed():
-            raise files_changed(self._source.changed_part())
+    def changed_part(self) -> str:
+        """What has changed, in a word for clients."""
+        return self._source.changed_part()
 
     @contextmanager
     def _connected(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:
@@ -317,10 +259,6 @@ def _config(limits: DuckdbLimits, spill: str) -> Config:
         "autoload_known_extensions": False,
         "allow_community_extensions": False,
     }
-
-
-def _domain(connection: DuckDBPyConnection, query: BackendQuery) -> Domain:
-    return group_domain(query, lambda statement: connection.execute(statement).fetchall())
 
 
 @contextmanager

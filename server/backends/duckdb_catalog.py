@@ -1,9 +1,4 @@
-"""The structure of a DuckDB database or a folder of Parquet files, and which state of them is being read.
-
-Read the structure of a DuckDB database: tables, columns, enforced constraints. Never a value or a statistic.
-
-Databases that are files: a DuckDB file, or a folder of Parquet files; which state of them is being read.
-"""
+"""The structure of a DuckDB database or a folder of Parquet files, never a value; and which state of them is read."""
 
 from __future__ import annotations
 
@@ -117,10 +112,7 @@ def read_duckdb_schema(connection: DuckDBPyConnection, namespace: str = "main") 
 
 
 def read_view_tables(connection: DuckDBPyConnection) -> Schema:
-    """The views of an instance of its own, as tables without constraints.
-
-    Cost: one catalog query, a few milliseconds.
-    """
+    """The views of an instance of its own, as tables without constraints. Cost: one catalog query."""
     columns: defaultdict[str, list[Column]] = defaultdict(list)
     for view, _, name, kind, _ in connection.execute(_VIEWS, {"namespace": "main"}).fetchall():
         columns[_name(view)].append(Column(fold(name), _type(kind, False), True))
@@ -294,12 +286,7 @@ DataFiles = DuckdbFile | ParquetFolder
 
 
 def data_files(path: Path, namespace: str = "main", patterns: TablePatterns = ()) -> DataFiles:
-    """What stands at a path.
-
-    Args:
-      namespace: the schema of a DuckDB file that holds the tables.
-      patterns: of the tables of a folder whose files the policy names.
-    """
+    """What stands at a path."""
     return ParquetFolder(path, patterns) if path.is_dir() else DuckdbFile(path, namespace)
 
 

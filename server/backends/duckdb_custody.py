@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
 
 import duckdb
 from sqlglot import transpile
 
-from planner.policy.draft import Estimates
 from planner.policy.sections import DatabaseLimits
 from planner.schema import Schema
-from server.backends.custody import Misfit, Statement
+from server.backends.custody import Custody, Misfit, Statement
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.files import TablePatterns, path_of
 from server.errors import BackendFailed, ConfigurationInvalid
@@ -28,13 +26,7 @@ _MISFIT = (duckdb.ConversionException, duckdb.BinderException, duckdb.OutOfRange
 def opened_files(
     url: str, limits: DatabaseLimits = DatabaseLimits(), patterns: TablePatterns = ()
 ) -> Iterator[FilesCustody]:
-    """Open what a URL names, in the state that it has now.
-
-    Args:
-      limits: of a question.
-      patterns: of the tables of a folder whose files the policy names.
-    Raises: ConfigurationInvalid, BackendUnavailable.
-    """
+    """Open what a URL names, in the state that it has now. Raises: ConfigurationInvalid, BackendUnavailable."""
     path = path_of(url)
     backend = DuckdbBackend(path, limits=DuckdbLimits.of_policy(limits), patterns=patterns).at_this_version()
     with backend.opened(_UNLIMITED) as connection:
@@ -42,7 +34,7 @@ def opened_files(
 
 
 @dataclass(frozen=True)
-class FilesCustody:
+class FilesCustody(Custody):
     """One state of the files.
 
     Attributes:
@@ -58,24 +50,9 @@ class FilesCustody:
         """That of the file or folder."""
         return self.backend.path.stem
 
-    def namespaces(self) -> Sequence[str]:
-        """One, which is called as PostgreSQL calls its own."""
-        return ("public",)
-
     def schema(self, namespaces: Sequence[str]) -> Schema:
         """The structure, whatever the schemas are called."""
         return self.backend.schema()
-
-    def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
-        """Nothing: every table of the files is in the structure."""
-        return ()
-
-    def estimates(self, schema: Schema, today: date) -> Estimates:
-        """None: files have no statistics that are not a look at the rows."""
-        return Estimates(today=today)
-
-    def refuse_unsafe_role(self) -> None:
-        """Files have no role; they are opened read-only, and nothing else is in reach."""
 
     def check_readable(self, schema: Schema) -> None:
         """Read every value of a folder's files once: a text that is no UTF-8, a moment beyond what DuckDB counts to.

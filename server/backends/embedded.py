@@ -130,12 +130,10 @@ def _run(program: str, *arguments: str, check: bool = True, memory_bytes: int | 
 
 
 def _failure(program: str, code: int, log: Path | None = None, known: int = 0) -> ConfigurationInvalid:
-    """What went wrong, in PostgreSQL's own words: of a server that is ours, starting, and has not seen a statement.
+    """What went wrong, in PostgreSQL's own words: of a server that is ours, starting, and has not seen a
+    statement.
 
-    Args:
-      program, code: what failed, with which exit code.
-      log: where the server writes; None: the program has none.
-      known: bytes of the log that were there before.
+    Of its log, what lies behind the `known` bytes that were there before.
     """
     said = f"{program} of the embedded PostgreSQL failed ({code})"
     if log is None or not log.exists():

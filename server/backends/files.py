@@ -1,12 +1,7 @@
 """Databases that are files: their URLs, the Parquet files of each table, and which state of them there is.
 
-URLs of databases that are files: `duckdb:///shop.duckdb`, `parquet:///lake`, `spark+local:///lake`.
-
-Loads nothing of DuckDB, and nothing of Spark.
-
-The Parquet files that a policy says a table is made of: those which its pattern matches, inside one folder.
-
-A folder of Parquet files: the files of each table, and which state of them there is.
+URLs are `duckdb:///shop.duckdb`, `parquet:///lake` and `spark+local:///lake`. A policy may say by a pattern which
+files inside the folder a table is made of. Loads nothing of DuckDB, and nothing of Spark.
 """
 
 from __future__ import annotations
@@ -15,11 +10,13 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Protocol
 
 from planner.errors import FilesChanged
-from server.errors import BackendUnavailable, ConfigurationInvalid
+from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid
 
 _DUCKDB, _PARQUET, _SPARK = "duckdb:///", "parquet:///", "spark+local:///"
 FILE_URLS = (_DUCKDB, _PARQUET, _SPARK)
@@ -46,10 +43,8 @@ def path_of(url: str) -> Path:
 
 
 def _where(kind: str, name: str, path: Path) -> str:
-    """How paths are read, and the path that is there and may be meant.
-
-    Args:
-      path: absolute, as it was looked for.
+    """How paths are read, and the path that is there and may be meant; `path` is the absolute one that was looked
+    for.
     """
     meant = [Path("/", *path.parts[first:]) for first in range(2, len(path.parts))]
     there = next((one for one in meant if (one.is_file() if kind == _DUCKDB else one.is_dir())), None)
@@ -74,11 +69,11 @@ _FOLDER = ";folder="
 
 
 def connect_and_folder(url: str) -> tuple[str, Path]:
-    """The server of a URL of Spark Connect, and the folder of Parquet files that it reads.
+    """The server of a URL of Spark Connect, and the folder of Parquet files that it reads, which is its last
+    parameter.
 
-    Args:
-      url: `sc://host:15002/;token=...;folder=/mnt/lake`; the folder is the last of its parameters.
-    Raises: ConfigurationInvalid for one without a folder: tables of a catalog have no state that could be told from
+    Raises: ConfigurationInvalid for one without a folder: tables of a catalog have no state that could be told
+      from
       another, so that a key that was counted might not be one any more.
 
     >>> connect_and_folder("sc://spark:15002/;use_ssl=true;folder=/")
@@ -268,21 +263,36 @@ def _files_below(entry: Path) -> Sequence[Path]:
     return [file for file in files if not any(map(is_hidden, file.relative_to(entry).parts))]
 
 
-def files_changed(what: str) -> FilesChanged:
-    """Nothing is answered from rows that nobody has counted; says what a custodian does.
+class Checked(Protocol):
+    """What answers from files in one state alone."""
 
-    Args:
-      what: has changed: a file, or a table of files.
-    """
-    hint = (
-        "Tell the custodian: `noisegate data bump`, so that answers to the old rows are kept no longer, and then "
-        "SIGHUP (kill -HUP) to the proxy, which reads the new files and counts their keys; then ask again."
-    )
-    message = (
-        f"The files of the database have changed since they were checked ({what}), so nothing is answered; nothing "
-        "was charged."
-    )
-    return FilesChanged(message, hint=hint)
+    def changed(self) -> bool:
+        """Are they in another state? Raises: BackendUnavailable."""
+
+    def changed_part(self) -> str:
+        """What has changed, in a word for clients: a file, or a table of files."""
+
+
+@contextmanager
+def unchanged(files: Checked) -> Iterator[None]:
+    """Let nothing be read, or answered, from rows that nobody has counted. Raises: FilesChanged, BackendFailed."""
+    if files.changed():
+        hint = (
+            "Tell the custodian: `noisegate data bump`, so that answers to the old rows are kept no longer, and then "
+            "SIGHUP (kill -HUP) to the proxy, which reads the new files and counts their keys; then ask again."
+        )
+        raise FilesChanged(
+            f"The files of the database have changed since they were checked ({files.changed_part()}), so nothing is"
+            " answered; nothing was charged.",
+            hint=hint,
+        )
+    yield
+    try:
+        changed = files.changed()
+    except BackendUnavailable:  # a file is gone: the error would say that nothing was read, and nothing be charged
+        changed = True
+    if changed:
+        raise BackendFailed("the files of the database changed while they were read")
 
 
 def files_version(tables: Mapping[str, Sequence[Path]]) -> str:

@@ -1,11 +1,4 @@
-"""The file of a mirror: which copy it holds, whether that copy is current, and how a worker reads it.
-
-The file of a mirror: which copy it holds, and how another one takes its place.
-
-A mirror as a worker process reads it: one copy, and no other.
-
-Is the copy that is there one of this load of the data, of this structure, with all that the policy asks for?
-"""
+"""The file of a mirror: which copy it holds, whether that copy is current, and how a worker reads it."""
 
 from __future__ import annotations
 
@@ -29,10 +22,8 @@ from planner.rewriting.dialects.mirror import folded, mirrored
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema, Table
 from server.backends.backend import Backend, MirrorFirst
-from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.duckdb_catalog import DuckdbFile
-from server.backends.query_tuples import QueryTuples
 from server.errors import BackendUnavailable, ConfigurationInvalid
 
 CATALOG = "noisegate_data"
@@ -201,13 +192,6 @@ class MirrorBackend(DuckdbBackend):
     key: str = field(default="", repr=False)
     id: str = ""
 
-    def read_if_there(self, query: BackendQuery) -> tuple[Domain, QueryTuples] | None:
-        """As `DuckdbBackend.read`; None where the copy is not there any more, and nothing was read."""
-        try:
-            return self.read(query)
-        except (BackendUnavailable, SchemaChanged):  # both are raised before a row is read
-            return None
-
     @property
     def _source(self) -> DuckdbFile:
         return _Attached(self.path, self.namespace, self.key)
@@ -255,7 +239,7 @@ class CurrentMirror:
         except UnsupportedSQL:
             return None
 
-    def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend:
+    def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend | MirrorFirst:
         """Where a question's rows are read: the copy while it is current, else the database."""
         version, name = self.load()
         stamp = self._stamp()

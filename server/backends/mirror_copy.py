@@ -28,14 +28,8 @@ Watch = Callable[[str, int], None]
 def copy_tables(
     source: psycopg.Connection[Any], tables: Sequence[Table], target: DuckDBPyConnection, watch: Watch
 ) -> dict[str, int]:
-    """Copy the columns that a mirror has.
+    """Copy the columns that a mirror has, from one snapshot; returns how many rows each table has.
 
-    Args:
-      source: in one snapshot.
-      tables: of its catalog.
-      target: an instance to which a new file is attached.
-      watch: see Watch.
-    Returns: how many rows each table has.
     Raises: BackendFailed, without a word of either database, which would be a row's.
     Cost: one pass over each table; two batches of text in memory.
     """

@@ -15,10 +15,8 @@ from server.errors import ConfigurationInvalid
 def open_policy_custody(policy: Policy, url: str, statement_ms: int) -> AbstractContextManager[Custody]:
     """Connect to the database of a policy, with the tables that it makes of files.
 
-    Args:
-      url: the policy's, resolved.
-      statement_ms: how long a statement may take; 0: any time.
-    Raises: ConfigurationInvalid, BackendUnavailable.
+    Its URL is resolved; `statement_ms` 0: a statement may take any time. Raises: ConfigurationInvalid,
+    BackendUnavailable.
     """
     patterns = policy.table_files
     if not patterns:
@@ -32,13 +30,8 @@ def open_policy_custody(policy: Policy, url: str, statement_ms: int) -> Abstract
 def open_custody(
     url: str, namespaces: Sequence[str], statement_ms: int, limits: DatabaseLimits = DatabaseLimits()
 ) -> AbstractContextManager[Custody]:
-    """Connect to what a URL names.
+    """Connect to what a URL names: PostgreSQL, or files by an absolute path.
 
-    Args:
-      url: of PostgreSQL; or of files, with an absolute path.
-      namespaces: the schemas that a policy names, for the backend.
-      statement_ms: how long a statement may take; 0: any time.
-      limits: of a question, for the backend.
     Raises: ConfigurationInvalid, BackendUnavailable.
     """
     return (

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, islice, repeat
 from types import MappingProxyType
 from typing import Any, ClassVar, cast
@@ -16,35 +15,24 @@ import psycopg
 from psycopg import IsolationLevel, errors
 
 from planner.errors import SchemaChanged
-from planner.limits import MAX_PUBLIC_ROWS
-from planner.plan import BackendQuery
 from planner.policy.sections import DatabaseLimits
 from planner.postprocessing.write_outer import OuterStatement
-from planner.public.relation import PublicStatement
 from planner.schema import PUBLIC, Dialect
 from planner.sql.sql_types import ResultType
 from server import libpq
+from server.backends.backend import SnapshotBackend
 from server.backends.columns import (
     Column,
-    Domain,
     arrays_sql,
     from_array,
     from_arrays,
-    group_domain,
     grouped_arrays_sql,
 )
 from server.backends.postgres_catalog import read_schema
 from server.backends.public_rows import (
-    Computed,
-    Rows,
     computed_type,
-    no_value,
-    not_computable,
-    not_computed,
-    public_rows,
-    shown_sql,
 )
-from server.backends.query_tuples import KEPT, Blocks, QueryTuples, Room, query_tuples, too_many
+from server.backends.query_tuples import KEPT, Blocks, Room, too_many
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,
@@ -119,12 +107,8 @@ class ReadLimits:
         return {"work_mem": f"{self.work_mem_mb}MB", **helped}
 
 
-_VALUELESS = (psycopg.DataError, errors.CardinalityViolation, errors.ProgramLimitExceeded)
-"""What PostgreSQL raises where a public statement has no value: `chr(0)`, a text that is too long."""
-
-
 @dataclass(frozen=True)
-class PostgresBackend:
+class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
     """Reads join tuples from PostgreSQL over one connection per question.
 
     Attributes:
@@ -134,96 +118,46 @@ class PostgresBackend:
     """
 
     dialect: ClassVar[Dialect] = "postgres"
+    unanswering: ClassVar = ("the database does not answer", _UNREACHABLE)
+    valueless: ClassVar = (psycopg.DataError, errors.CardinalityViolation, errors.ProgramLimitExceeded)
+    unreadable: ClassVar = (errors.ProgrammingError, errors.FeatureNotSupported)
 
     url: str = field(repr=False)
     limits: ReadLimits = ReadLimits()
     namespaces: tuple[str, ...] = (PUBLIC,)
 
-    def check_schema(self, fingerprint: str) -> None:
-        """Connect, compare the catalog, and go. Raises: BackendUnavailable."""
-        try:
-            with self._snapshot(fingerprint):
-                pass
-        except (BackendConnectionLost, BackendFailed, QueryCancelled) as error:
-            raise BackendUnavailable("the database does not answer", hint=_UNREACHABLE) from error
+    def _room(self) -> Room:
+        return Room.of_process(self.limits.rows)
 
-    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
-        """The public groups and the private join tuples of one snapshot.
-
-        Raises:
-          BackendUnavailable: no connection; nothing was read.
-          SchemaChanged: the catalog is not the plan's; no private row was read.
-          BackendConnectionLost: cut off, or a serialization failure: worth one retry.
-          QueryCancelled: over a limit.
-          BackendFailed: any other refusal by the database; the cause is chained for the log.
-        """
-        with self._snapshot(query.fingerprint) as connection:
-            domain = _domain(connection, query)
-            room = Room.of_process(self.limits.rows)
-            return query_tuples(query, domain, partial(self._columns, connection, room), room)
-
-    def domain(self, query: BackendQuery) -> Domain:
-        """The public groups alone, within the limits of queries over public tables. Raises: as `read`."""
-        with self._public_snapshot(query.fingerprint) as connection:
-            return _domain(connection, query)
-
-    def public(self, statement: PublicStatement) -> Rows:
-        """The rows of a statement over public tables, as clients see them.
-
-        Raises: StatementTooComplex for more than MAX_PUBLIC_ROWS; ComputationFailed for a value that is none;
-          otherwise as `read`.
-        """
-        with self._public_snapshot(statement.fingerprint) as connection:
-            try:
-                with connection.cursor() as cursor:
-                    # A generator, though psycopg promises less; closed early, it ends the statement.
-                    streamed = cast("Generator[Any, None, None]", cursor.stream(statement.sql.encode()))
-                    with closing(streamed) as rows:
-                        return public_rows(_Streamed(rows), statement.types)
-            except _VALUELESS as error:
-                raise no_value() from error
-
-    def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
-        """What surrounds released answers: its columns, and its rows if they are asked for.
-
-        Raises: UnsupportedSQL for what the database cannot read; otherwise as `public`.
-        """
-        with self._public_snapshot(statement.fingerprint) as connection:
-            empty = statement.without_rows()
-            try:
-                _check_plan(connection, empty)
-                described = connection.execute(empty.columns_sql().encode()).description or ()
-            except (errors.ProgrammingError, errors.FeatureNotSupported, *_VALUELESS) as error:
-                raise not_computable(statement, _said(error)) from error
-            columns = tuple((column.name, _type_name(connection, column.type_code)) for column in described)
-            if not rows:
-                return Computed(columns)
-            kinds = [kind for _, kind in columns]
-            shown = [shown_sql(place, kind) for place, kind in enumerate(kinds)]
-            try:
-                # Over no rows the database may leave out of its plan what it reads beside them.
-                _check_plan(connection, statement)
-                with connection.cursor() as cursor:
-                    sql = statement.rows_sql(shown, MAX_PUBLIC_ROWS + 1).encode()
-                    with closing(cast("Generator[Any, None, None]", cursor.stream(sql))) as streamed:
-                        return Computed(columns, public_rows(_Streamed(streamed), kinds))
-            except _VALUELESS as error:
-                raise not_computed(statement, _said(error)) from error
+    def _groups(self, connection: psycopg.Connection[Any], statement: str) -> list[tuple[Any, ...]]:
+        return connection.execute(statement.encode()).fetchall()
 
     @contextmanager
-    def _public_snapshot(self, fingerprint: str) -> Iterator[psycopg.Connection[Any]]:
-        """A snapshot for what is free: with a shorter limit, and one process of the database."""
-        with self._snapshot(fingerprint, self.limits.public_ms) as connection:
-            connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
-            yield connection
+    def _cursor(self, connection: psycopg.Connection[Any], sql: str) -> Iterator[_Streamed]:
+        with connection.cursor() as cursor:
+            # A generator, though psycopg promises less; closed early, it ends the statement.
+            rows = cast("Generator[Any, None, None]", cursor.stream(sql.encode()))
+            try:
+                yield _Streamed(rows)
+            finally:
+                rows.close()
+
+    def _check(self, connection: psycopg.Connection[Any], statement: OuterStatement) -> None:
+        _check_plan(connection, statement)
+
+    def _described(self, connection: psycopg.Connection[Any], sql: str) -> tuple[tuple[str, ResultType], ...]:
+        described = connection.execute(sql.encode()).description or ()
+        return tuple((column.name, _type_name(connection, column.type_code)) for column in described)
 
     @contextmanager
-    def _snapshot(self, fingerprint: str, statement_ms: int | None = None) -> Iterator[psycopg.Connection[Any]]:
-        """One transaction in which the schema is the one that the query was planned for."""
-        limit_ms = statement_ms or self.limits.statement_ms
+    def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[psycopg.Connection[Any]]:
+        """One transaction; what is free has one process of the database."""
+        limit_ms = self.limits.public_ms if free else self.limits.statement_ms
         with connected(self.url, limit_ms, self.limits.session) as connection, _translated():
             if read_schema(connection, self.namespaces, checks=False).fingerprint != fingerprint:
                 raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
+            if free:
+                connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
             yield connection
 
     def _columns(self, connection: psycopg.Connection[Any], room: Room, statement: str, width: int) -> list[Column]:
@@ -298,10 +232,6 @@ class _Streamed:
         return list(islice(self.rows, size))
 
 
-def _domain(connection: psycopg.Connection[Any], query: BackendQuery) -> Domain:
-    return group_domain(query, lambda statement: connection.execute(statement.encode()).fetchall())
-
-
 _PLAIN_TABLES = """
     SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN unnest(%s::text[], %s::text[]) AS t(schema, name) ON n.nspname = t.schema AND c.relname = t.name
@@ -342,11 +272,6 @@ def _check_plan(connection: psycopg.Connection[Any], statement: OuterStatement) 
 def _type_name(connection: psycopg.Connection[Any], oid: int) -> ResultType:
     known = connection.adapters.types.get(oid)
     return "text" if known is None else computed_type(known.name)
-
-
-def _said(error: psycopg.Error) -> str:
-    """The database's words, of a statement that reads nothing private."""
-    return (error.diag.message_primary or "it is not SQL that it reads").rstrip(".")
 
 
 @contextmanager

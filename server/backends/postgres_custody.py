@@ -1,13 +1,4 @@
-"""PostgreSQL in its custodian's hands: the proxy's role, what the statistics say, and what is left out.
-
-The proxy's database role may SELECT and nothing else; anything more and the proxy does not start.
-
-What PostgreSQL's statistics say of the rows, for a custodian who lets them be looked at; for no client.
-
-What a database holds beside the tables that can be asked, and why it cannot: for who drafts a policy.
-
-PostgreSQL in its custodian's hands.
-"""
+"""PostgreSQL in its custodian's hands: the proxy's role, what the statistics say, and what is left out."""
 
 from __future__ import annotations
 
@@ -25,7 +16,7 @@ from planner.policy.draft import Estimates
 from planner.policy.sections import DatabaseLimits
 from planner.schema import Column, Schema, sql_identifier, sql_name, table_name
 from planner.sql.sql_types import Family, sql_type
-from server.backends.custody import Misfit, Statement
+from server.backends.custody import Custody, Misfit, Statement
 from server.backends.postgres import PostgresBackend, ReadLimits
 from server.backends.postgres_catalog import read_namespaces, read_schema
 from server.errors import BackendFailed, UnsafeRole
@@ -306,7 +297,7 @@ _MISFIT = (psycopg.DataError, errors.UndefinedFunction, errors.DatatypeMismatch)
 
 
 @dataclass(frozen=True)
-class PostgresCustody:
+class PostgresCustody(Custody):
     """One read-only snapshot.
 
     Attributes:
@@ -350,9 +341,6 @@ class PostgresCustody:
     def refuse_unsafe_role(self) -> None:
         """Refuse a role that may do more than SELECT. Raises: UnsafeRole."""
         refuse_unsafe_role(self.connection)
-
-    def check_readable(self, schema: Schema) -> None:
-        """PostgreSQL holds no value that it cannot read."""
 
     def count(self, statement: Statement) -> int:
         """The number that a statement selects. Raises: Misfit; BackendFailed."""

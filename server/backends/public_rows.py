@@ -68,9 +68,7 @@ def shown_sql(place: int, kind: ResultType) -> str:
 def not_computable(statement: OuterStatement, reason: str) -> UnsupportedSQL:
     """What a client is told where the database cannot read a statement, or what stands around its answers.
 
-    Args:
-      statement: which.
-      reason: the database's own words, of a statement over no rows: they say nothing of any.
+    The reason is the database's own, of a statement over no rows: it says nothing of any.
     """
     what = "what surrounds the answers" if statement.relations else "the statement"
     return UnsupportedSQL(f"{what} cannot be computed: {reason}", hint="nothing was charged")
@@ -94,10 +92,7 @@ class Cursor(Protocol):
 def public_rows(cursor: Cursor, types: Sequence[ResultType]) -> Rows:
     """All rows of a statement, no more of which is taken in than may be answered.
 
-    Args:
-      cursor: its result, as it comes; the statement ends after MAX_PUBLIC_ROWS rows and one.
-      types: of its columns.
-    Raises: StatementTooComplex for that one row more, and for more than MAX_PUBLIC_BYTES.
+    Raises: StatementTooComplex for one row more than MAX_PUBLIC_ROWS, and for more than MAX_PUBLIC_BYTES.
     """
     made = [_MADE.get(kind) for kind in types]
     rows: list[tuple[Cell, ...]] = []

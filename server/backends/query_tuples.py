@@ -142,9 +142,6 @@ def too_many() -> QueryCancelled:
 def refuse_memory_below(memory_mb: int | None, least_mb: int, engine: str) -> None:
     """Refuse a policy under which every question would fail: who asks would be told to join less, to no avail.
 
-    Args:
-      memory_mb: of the policy's `[database]`; None: it says nothing.
-      least_mb: with which the engine works.
     Raises: ConfigurationInvalid.
     """
     if memory_mb is not None and memory_mb < least_mb:
@@ -163,11 +160,9 @@ def found_domain(columns: Sequence[Column], query: BackendQuery, domain: Domain)
     which one unit could bring into being.
 
     Args:
-      columns: k0.. and what follows, of BackendQuery.join, or of BackendQuery.loads, where every row is of some unit.
-      query: with a domain that the rows say.
-      domain: the public ones; a key that is to be found has no values there.
+      columns: k0.. and what follows, of BackendQuery.join, or of BackendQuery.loads, where every row is of some
+        unit.
     Returns: one block of all keys, in the order of the public domains and of the found values. Private.
-    Cost: linear, and sorts of what is distinct.
     """
     keys = columns[: len(domain.keys)]
     blocks = [
@@ -334,7 +329,6 @@ class QueryTuples:
 
         Args:
           place: (G + 1,) the new index of each group, -1 for none; the last entry is that of tuples of no group.
-          n_groups: how many groups there are then.
         """
         join = self.join and _moved(self.join, place, n_groups)
         made = {id(one): one and replace(one, group=place[one.group], n_groups=n_groups) for one in self.distinct}
@@ -349,15 +343,12 @@ def _moved(join: JoinTuples | Histogram, place: NDArray[np.int64], n_groups: int
 
 
 def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns, room: Room) -> tuple[Domain, QueryTuples]:
-    """Read and code every statement of a question.
+    """Read and code every statement of a question, in the snapshot that its public groups are of.
 
-    Args:
-      query: the statements.
-      domain: the public groups of the same snapshot.
-      read: bound to the snapshot and to the room.
-      room: for what is taken in, also of tuples that the proxy draws where nobody makes the join.
-    Returns: the groups, and the tuples coded by them. Where keys are found among the rows, the groups are private.
-    Raises: NoGroups before anything is read, where a public list of keys is empty; what `read` raises; QueryCancelled
+    Returns: the groups, and the tuples coded by them. Where keys are found among the rows, the groups are
+      private.
+    Raises: NoGroups before anything is read, where a public list of keys is empty; what `read` raises;
+      QueryCancelled
       for more than there is room for; BackendFailed for a column of a type that cannot be compared outside the
       database.
     """

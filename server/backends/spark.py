@@ -1,12 +1,9 @@
 """Spark over a folder of Parquet files: a session for each question, and its columns from Arrow.
 
-A statement's columns from Arrow: whole numbers without an object per value, texts with one per distinct value.
-
-A text may hold bytes that are no UTF-8, and Spark takes two texts for one where all bytes are equal. So does the
-proxy: were such bytes written as letters, texts that Spark counts apart would be one key here, and a unit with many
-spellings of it would be truncated in each of them. Of files a session shows none (`FileTable.values_sql`).
-
-Spark over a folder of Parquet files: a session for each question, whose views are those files and nothing else.
+Whole numbers come without an object per value, texts with one per distinct value. A text may hold bytes that are no
+UTF-8, and Spark takes two texts for one where all bytes are equal. So does the proxy: were such bytes written as
+letters, texts that Spark counts apart would be one key here, and a unit with many spellings of it would be truncated
+in each of them. Of files a session shows none (`FileTable.values_sql`).
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,15 +20,14 @@ from pyarrow import compute
 
 from planner.errors import SchemaChanged, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_ROWS
-from planner.plan import BackendQuery
 from planner.policy.sections import DatabaseLimits
 from planner.postprocessing.write_outer import OuterStatement
-from planner.public.relation import PublicStatement
 from planner.schema import Dialect, Schema
-from server.backends.columns import Column, Domain, Integers, group_domain
-from server.backends.files import ParquetFiles, TablePatterns, files_changed
-from server.backends.public_rows import Computed, Rows, public_rows
-from server.backends.query_tuples import KEPT, QueryTuples, Room, query_tuples, too_many
+from server.backends.backend import SnapshotBackend
+from server.backends.columns import Column, Integers
+from server.backends.files import ParquetFiles, TablePatterns, unchanged
+from server.backends.public_rows import Computed
+from server.backends.query_tuples import KEPT, Room, too_many
 from server.backends.spark_session import (
     FileTable,
     SparkAddress,
@@ -41,7 +36,7 @@ from server.backends.spark_session import (
     opened_session,
     read_file_tables,
 )
-from server.errors import BackendConnectionLost, BackendFailed, BackendUnavailable, QueryCancelled
+from server.errors import BackendUnavailable
 
 
 def arrow_columns(tables: Sequence[pa.Table], width: int) -> list[Column]:
@@ -115,7 +110,7 @@ class SparkLimits:
 
 
 @dataclass(frozen=True)
-class SparkBackend:
+class SparkBackend(SnapshotBackend[SparkSession]):
     """Reads join tuples from files by Spark, in one state of the files.
 
     Spark has no snapshot of files. Which files a table has is known from the start, and their sizes and times are
@@ -131,6 +126,7 @@ class SparkBackend:
     """
 
     dialect: ClassVar[Dialect] = "spark"
+    unanswering: ClassVar = ("Spark does not answer", "does it run, and has it memory? its own log says more")
 
     address: SparkAddress
     path: Path
@@ -164,71 +160,34 @@ class SparkBackend:
         """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""
         return ParquetFiles(self.path, self.patterns).version() != self.version
 
-    def check_schema(self, fingerprint: str) -> None:
-        """Connect, compare the catalog with that of a plan, and go. Raises: BackendUnavailable; SchemaChanged."""
-        try:
-            with self._snapshot(fingerprint, self.limits.public_ms):
-                pass
-        except (BackendFailed, BackendConnectionLost, QueryCancelled) as error:
-            hint = "does it run, and has it memory? its own log says more"
-            raise BackendUnavailable("Spark does not answer", hint=hint) from error
-
-    def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
-        """The public groups and the private join tuples of one state of the files.
-
-        Raises:
-          BackendUnavailable: Spark cannot be reached; nothing was read.
-          BackendConnectionLost: it was lost.
-          SchemaChanged: the files are not the plan's; no private row was read.
-          QueryCancelled: over a limit.
-          BackendFailed: any other refusal by Spark.
-        """
-        with self._snapshot(query.fingerprint, self.limits.statement_ms) as session:
-            domain = self._domain(session, query)
-            room = Room.of_process(self.limits.rows)
-            return query_tuples(query, domain, partial(self._columns, session, room), room)
-
-    def domain(self, query: BackendQuery) -> Domain:
-        """The public groups alone, within the limits of queries over public tables. Raises: as `read`."""
-        with self._snapshot(query.fingerprint, self.limits.public_ms) as session:
-            return self._domain(session, query)
-
-    def public(self, statement: PublicStatement) -> Rows:
-        """The rows of a statement over public tables, as clients see them.
-
-        Raises: StatementTooComplex for more than MAX_PUBLIC_ROWS; otherwise as `read`.
-        """
-        with self._snapshot(statement.fingerprint, self.limits.public_ms) as session:
-            found = _Fetched(self._rows(session, statement.sql, MAX_PUBLIC_ROWS))
-            return public_rows(found, statement.types)
-
     def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
         """Nothing surrounds answers here. Raises: UnsupportedSQL."""
         raise UnsupportedSQL("nothing may surround the answers on Spark")
 
+    def changed_part(self) -> str:
+        """What has changed, in a word for clients."""
+        return f"the newest are those of {ParquetFiles(self.path, self.patterns).newest()}"
+
     @contextmanager
-    def _snapshot(self, fingerprint: str, limit_ms: int) -> Iterator[SparkSession]:
-        """A session, limited in time, in which the files are those that the query was planned for."""
-        if self.changed():
-            raise files_changed(f"the newest are those of {ParquetFiles(self.path, self.patterns).newest()}")
-        if self.schema().fingerprint != fingerprint:
-            raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
-        with opened_session(self.address, limit_ms) as session:
-            session.with_files(self.tables)
-            yield session
-        if self._changed_meanwhile():
-            raise BackendFailed("the files of the database changed while they were read")
+    def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[SparkSession]:
+        """A session in which the files are those that the query was planned for."""
+        with unchanged(self):
+            if self.schema().fingerprint != fingerprint:
+                raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
+            limit_ms = self.limits.public_ms if free else self.limits.statement_ms
+            with opened_session(self.address, limit_ms) as session:
+                session.with_files(self.tables)
+                yield session
 
-    def _changed_meanwhile(self) -> bool:
-        """Are the files in another state, once rows were read? A file that is gone is one: BackendUnavailable would
-        say that nothing was read, and nothing be charged."""
-        try:
-            return self.changed()
-        except BackendUnavailable:
-            return True
+    def _room(self) -> Room:
+        return Room.of_process(self.limits.rows)
 
-    def _domain(self, session: SparkSession, query: BackendQuery) -> Domain:
-        return group_domain(query, lambda statement: list(self._rows(session, statement, self.limits.rows)))
+    def _groups(self, session: SparkSession, statement: str) -> list[tuple[object, ...]]:
+        return list(self._rows(session, statement, self.limits.rows))
+
+    @contextmanager
+    def _cursor(self, session: SparkSession, sql: str) -> Iterator[_Fetched]:
+        yield _Fetched(self._rows(session, sql, MAX_PUBLIC_ROWS))
 
     def _columns(self, session: SparkSession, room: Room, statement: str, width: int) -> list[Column]:
         """A statement's columns; what is over the limit of rows, or of memory, is not waited for."""

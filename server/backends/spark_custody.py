@@ -1,11 +1,8 @@
 """Spark in its custodian's hands: the local Java process, and the structure of a folder that it reads.
 
-A Spark of the proxy's own: one Java process on this machine, which only who knows its token may ask.
-
-It listens on the loopback address, shows no page of what runs, writes no log, and ends with the process that has
-started it, however that ends. One Spark serves all questions: its memory is that of all of them together.
-
-A folder of Parquet files that Spark reads, in its custodian's hands.
+The process listens on the loopback address, asks for a token, shows no page of what runs, writes no log, and ends
+with the process that has started it, however that ends. One Spark serves all questions: its memory is that of all of
+them together.
 """
 
 from __future__ import annotations
@@ -19,20 +16,18 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 
 from sqlglot import exp, parse_one
 
-from planner.policy.draft import Estimates
 from planner.policy.sections import DatabaseLimits
 from planner.rewriting.dialects.spark import FILES, written
 from planner.schema import Schema
-from server.backends.custody import Misfit, Statement
+from server.backends.custody import Custody, Misfit, Statement
 from server.backends.files import CONNECT, ParquetFiles, TablePatterns, connect_and_folder, path_of
 from server.backends.query_tuples import refuse_memory_below
 from server.backends.spark import SparkBackend, SparkLimits, arrow_columns
@@ -194,9 +189,6 @@ def opened_spark_files(
 ) -> Iterator[SparkCustody]:
     """Open what a URL names, in the state that it has now, by the Spark that it names, or by one of this process.
 
-    Args:
-      limits: of a question; memory and processors are those of this process's Spark, for all questions together.
-      patterns: of the tables of the folder whose files the policy names.
     Raises: ConfigurationInvalid, BackendUnavailable.
     """
     if url.startswith(CONNECT):
@@ -213,7 +205,7 @@ def opened_spark_files(
 
 
 @dataclass(frozen=True)
-class SparkCustody:
+class SparkCustody(Custody):
     """One state of the files.
 
     Attributes:
@@ -229,27 +221,9 @@ class SparkCustody:
         """That of the folder."""
         return self.backend.path.stem
 
-    def namespaces(self) -> Sequence[str]:
-        """One, which is called as PostgreSQL calls its own."""
-        return ("public",)
-
     def schema(self, namespaces: Sequence[str]) -> Schema:
         """The structure, whatever the schemas are called."""
         return self.backend.schema()
-
-    def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
-        """Nothing: every table of the files is in the structure."""
-        return ()
-
-    def estimates(self, schema: Schema, today: date) -> Estimates:
-        """None: files have no statistics that are not a look at the rows."""
-        return Estimates(today=today)
-
-    def refuse_unsafe_role(self) -> None:
-        """Files have no role; nothing writes them, and a session sees no others."""
-
-    def check_readable(self, schema: Schema) -> None:
-        """What a file may hold and Spark cannot read is guarded where it is read (`FileTable.values_sql`)."""
 
     def count(self, statement: Statement) -> int:
         """The number that a statement selects. Raises: Misfit where Spark does not take it; BackendFailed."""

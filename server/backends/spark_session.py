@@ -1,9 +1,5 @@
 """A session of Spark Connect: its tables, what a statement means in it, and errors without a word of Spark.
 
-The tables of a folder of Parquet files as Spark reads them: the files of each, and the types of its columns.
-
-A session of Spark Connect: what a statement means in it, how long it may take, and errors without a word of Spark.
-
 Loads pyspark's client, which is an extra: `noisegate[spark]`.
 """
 

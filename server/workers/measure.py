@@ -67,7 +67,7 @@ from privacy.truncation.histograms import LengthHistogram, LoadHistogram, LoadsO
 from privacy.truncation.programs.solver_routes import load_solver
 from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.units import ONE
-from server.backends.backend import Backend
+from server.backends.backend import Backend, MirrorFirst
 from server.backends.columns import Domain
 from server.backends.query_tuples import QueryTuples
 
@@ -316,7 +316,9 @@ def _threshold(plan: Plan) -> GroupThreshold | VoteThreshold | None:
     return GroupThreshold(one.epsilon, one.delta, plan.groups_per_unit, plan.selection_gap, one.minimum)
 
 
-def measure(backend: Backend, query: BackendQuery, measuring: Measuring) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
+def measure(
+    backend: Backend | MirrorFirst, query: BackendQuery, measuring: Measuring
+) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
     """Read, select, encode, truncate, release: the private part of the way, run in a worker process.
 
     Returns: the groups that may be shown, and each release's values in them.

@@ -200,7 +200,7 @@ def test_a_copy_that_is_replaced_before_it_is_read_is_left_for_the_database(
     question = _pipeline(mirror, url, ledger, workers).question(QUESTION)
     assert question.mirrored is not None
     source = mirror.source(question.mirrored, question.data_version, PostgresBackend(url))
-    assert isinstance(source, MirrorFirst) and source.copy.read_if_there(source.query) is not None
+    assert isinstance(source, MirrorFirst) and source.copy.read(source.query)
     _refreshed(mirror, url, ledger)
     assert source.copy.read_if_there(source.query) is None
     assert source.read(question.query)[0] is not None
