@@ -1,9 +1,4 @@
-"""Where a request waits, on the event loop or in threads: what is kept never behind what must be measured.
-
-Where short reads of the ledger happen: on the event loop or in threads.
-
-Where a question waits: what is kept and paid for never waits behind what must be measured.
-"""
+"""Where a request waits: on the event loop or in threads; what is kept never behind what must be measured."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Connections of both ports: counted when accepted, evicted when all places are taken, written to as they read.
 
-Connections of both ports, before anybody has said who is there, and the bytes that wait for slow readers.
-
-In: sockets as they are accepted; answers that are being sent.
+In: sockets as they are accepted, before anybody has said who is there; answers that are being sent.
 Out: connections that have a place; a place is taken from the address with the most when all are taken (how:
 `server/README.md`).
 
@@ -101,9 +99,7 @@ class Places:
     def enter(self, address: str, end: Callable[[], None]) -> Place | None:
         """A place for one more, who is silent yet; None where everybody else is being served.
 
-        Args:
-          address: what it is counted under (`origin`).
-          end: cuts it off at once.
+        It is counted under an address (`origin`), and `end` cuts it off at once.
         """
         if self._n >= self._most and not self.make_room():
             return None

@@ -1,9 +1,4 @@
-"""A map that forgets what was used least lately, and how much memory a value takes.
-
-How much memory a value takes, with all that it consists of.
-
-What was used lately: a map that forgets.
-"""
+"""A map that forgets what was used least lately, and how much memory a value takes."""
 
 from __future__ import annotations
 

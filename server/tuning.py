@@ -1,10 +1,8 @@
-"""A tuning: what can be tuned, reserved before a row is read, and kept when its histograms are released.
+"""A tuning: how much people have, by private histograms that everybody is told.
 
-How much people have, by private histograms that everybody is told: the numbers behind `clip` and `at_most` of a
-policy.
-
+The numbers stand behind `clip` and `at_most` of a policy.
 In: a policy that fits its database, a ledger, an epsilon.
-Out: a tuning in the ledger, with its released histograms.
+Out: a tuning in the ledger, reserved before a row is read, and kept with its released histograms.
 
 Why it is private. Each measure is a question that the planner plans as any other, so ownership, ranges and refusals
 are those of questions. The database counts people by how much they have (`planner/rewriting/loads.py`). Each person
@@ -95,14 +93,14 @@ class TableMeasures:
 def measures(
     policy: Policy, schema: Schema, dialect: Dialect, table: str | None = None, measure: str | None = None
 ) -> tuple[TableMeasures, ...]:
-    """What to count.
+    """What to count of each person.
 
     Args:
-      policy, schema: a policy that fits the schema, with its declared keys.
-      dialect: of the database.
+      schema: that the policy fits, with its declared keys.
       table: this one alone, as the policy calls it; None: all with one owner.
       measure: this one alone: ROWS, or a column; None: all.
-    Raises: InvalidSetting for names that there are not; UnsupportedSQL, with what to do instead, for a table that was
+    Raises: InvalidSetting for names that there are not; UnsupportedSQL, with what to do instead, for a table that
+      was
       named and cannot be tuned, and where nothing can.
     """
     policy = _without_bounds(policy)
@@ -288,17 +286,13 @@ def tune(
     act: Act,
     entropy: Entropy,
 ) -> TuningRecord:
-    """Count people by how much they have, and keep the noisy numbers in the ledger.
+    """Count people by how much they have, and keep the noisy numbers in the ledger; returns them as it does.
 
     Args:
-      chosen: what to count.
-      policy, schema, backend: as `chosen` was made for.
-      ledger: pays: the dataset's account where there is one, and everybody's guarantee.
+      chosen: what to count, made for this policy, schema and backend.
       epsilon: for all measures together, which share it equally.
-      act: who does it, and why.
-      entropy: where noise comes from.
-    Returns: the tuning, as the ledger keeps it.
-    Raises: InvalidSetting for too little epsilon; BudgetExhausted; BackendUnavailable and SchemaChanged before a row
+    Raises: InvalidSetting for too little epsilon; BudgetExhausted; BackendUnavailable and SchemaChanged before a
+      row
       was read, which costs nothing; QueryFailed afterwards, which costs all of it, as a crash does.
     """
     every = [measure for table in chosen for measure in table.measures]

@@ -1,19 +1,14 @@
 """Every statement of a question, read in one snapshot, within the room the policy and the memory leave.
 
-What one question may still take in: the policy's number of rows, and what a worker's memory has room for.
-
-A worker that asks the system for more memory than it has fails wherever it is just then; some libraries end the
-process. So rows are refused before they arrive: how many of them there is room for follows from the types of a
+The room. A worker that asks the system for more memory than it has fails wherever it is just then; some libraries end
+the process. So rows are refused before they arrive: how many of them there is room for follows from the types of a
 statement's columns, from the worker's limit and from what DuckDB may hold beside them, all of them public. It is the
 same footing as the number of rows: whether a question ends by it depends on private rows, it was charged, and the
 analyst hears of it what they hear of every failure, at the same public moments where its join may explode.
 Texts have no public length. They are counted as they arrive, in blocks of rows.
 
-The groups that a question's own rows hold: private, until a release has decided which of them are shown.
-
-The sample of an acyclic join that no database makes: its parts are read, and its tuples are drawn by number.
-
-Every statement of a question, read in one snapshot.
+The groups that a question's own rows hold are private until a release has decided which of them are shown. Of the
+sample of an acyclic join that no database makes, the parts are read, and the tuples are drawn by number.
 """
 
 from __future__ import annotations

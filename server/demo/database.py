@@ -21,13 +21,8 @@ _BLOCK = 1 << 20
 
 
 def load_once(server: EmbeddedPostgres, name: str, scale: float, progress: Progress) -> str:
-    """Load TPC-H at `scale` and the graph into database `name`, unless that is done.
+    """Load TPC-H at `scale` and the graph, which grows with it, into database `name`, unless that is done.
 
-    Args:
-      server: where the database is made.
-      name: of the database.
-      scale: of TPC-H; the graph grows with it.
-      progress: shows how far it is.
     Returns: the URL for the proxy's own SELECT-only role.
     """
     label = f"noisegate demonstration {_VERSION}, scale {scale}"
@@ -36,14 +31,7 @@ def load_once(server: EmbeddedPostgres, name: str, scale: float, progress: Progr
 
 
 def load_labelled(server: EmbeddedPostgres, name: str, label: str, load: Callable[[str], None]) -> None:
-    """Make database `name` anew and load it, unless what it holds has this label already.
-
-    Args:
-      server: a running one.
-      name: of the database.
-      label: of what is loaded.
-      load: given the URL of its owner.
-    """
+    """Make database `name` anew and load it by the URL of its owner, unless what it holds has this label already."""
     with connect(server.url(), autocommit=True) as connection:
         if _comment(connection, name) != label:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -1,13 +1,4 @@
-"""`noisegate demo`: load, ask through a real proxy, show noisy answers beside the truth, stay up.
-
-The questions that the demonstration asks, and the most that the 95th percentile of their error may be.
-
-Ask a question through the proxy, and read the true value behind it: for the demonstration only.
-
-What the demonstration prints: the questions, and a table of noisy answers beside the truth.
-
-`noisegate demo`: load, ask, show, stay up.
-"""
+"""`noisegate demo`: load, ask through a real proxy, show noisy answers beside the truth, stay up."""
 
 from __future__ import annotations
 
@@ -128,11 +119,6 @@ def true_values(owner_url: str, query: DemoQuery) -> dict[object, float]:
 def ask(client: httpx.Client, query: DemoQuery, truth: dict[object, float], epsilon: float = 1.0) -> Answer:
     """Send one question, to be measured whatever was answered before, and compare the answer with the truth.
 
-    Args:
-      client: speaks to the proxy with an analyst's key.
-      query: the question.
-      truth: the exact values by group; by None where there is one.
-      epsilon: what it may cost.
     Raises: RuntimeError when the proxy refuses.
     """
     start = time.perf_counter()
@@ -228,11 +214,10 @@ _BUDGET = 20.0
 
 
 def demonstrate(folder: Path, *, stay: bool) -> None:
-    """Load what is not loaded, ask every question, show the answers beside the truth.
+    """Load what is not loaded, ask every question, show the answers beside the truth; with `stay` go on until
+    Ctrl-C.
 
-    Args:
-      folder: holds all that the demonstration writes.
-      stay: go on until Ctrl-C, for more questions; nothing is left running either way.
+    Nothing is left running either way.
     Raises: ConfigurationInvalid when a part is not installed, or another demonstration runs in the folder.
     Cost: some 40 seconds and 0.6 GB of disk the first time, from then on five.
     """

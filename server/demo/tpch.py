@@ -1,9 +1,4 @@
-"""What the demonstration loads: TPC-H, and who knows whom among its customers, generated from a fixed seed.
-
-Who knows whom among the customers: a small world from a fixed seed.
-
-TPC-H as the demonstration loads it: tables, keys and generated rows.
-"""
+"""What the demonstration loads: TPC-H, and who knows whom among its customers, generated from a fixed seed."""
 
 from __future__ import annotations
 
@@ -26,12 +21,8 @@ SEED = 20_260_101
 
 
 def small_world(nodes: int, degree: int = DEGREE, rewired: float = REWIRED, seed: int = SEED) -> NDArray[np.int64]:
-    """A Watts-Strogatz graph.
+    """A Watts-Strogatz graph: an edge's far end is drawn anew with the probability `rewired`; `degree` is even.
 
-    Args:
-      nodes: number of nodes, numbered from 1.
-      degree: even mean degree.
-      rewired: probability that an edge's far end is drawn anew.
     Returns: (edges, 2) int64, src < dst, sorted, without loops or duplicates; a few edges fewer than
       nodes * degree / 2, where rewiring met an edge that was there.
     """

@@ -71,11 +71,7 @@ def prepare(
 ) -> Demonstration:
     """Start PostgreSQL, load what is not loaded, write the policy. Quick when done before.
 
-    Args:
-      folder: where everything of the demonstration lies, and is found again.
-      progress: shows how far loading is.
-      announce: is told what a person should know first, such as a folder that is opened to another user.
-      scale: of TPC-H.
+    `announce` is told what a person should know first, such as a folder that is opened to another user.
     Raises: ConfigurationInvalid when another demonstration runs in the folder, or it is no demonstration's.
     """
     _check_own(folder)
@@ -113,11 +109,6 @@ def _lock(folder: Path) -> None:
 def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "analyst", name: str | None = None) -> str:
     """Add an analyst with a fresh budget, so that the demonstration can be run again.
 
-    Args:
-      demonstration: whose ledger.
-      epsilon: the budget; delta is 0.
-      role: what the key may do.
-      name: of the analyst; None: one that nobody has.
     Returns: the key, which also lies in the demonstration's key file, for its owner alone.
     """
     ledger, _ = open_or_create(read_policy(demonstration.policy), demonstration.policy)
@@ -199,10 +190,7 @@ def _noisegate() -> tuple[str, ...]:
 
 
 def free_port(wanted: int) -> int:
-    """`wanted` when nobody listens there, any free port otherwise.
-
-    Raises: RuntimeError where there is none.
-    """
+    """`wanted` when nobody listens there, any free port otherwise. Raises: RuntimeError where there is none."""
     for port in (wanted, 0):
         with socket.socket() as listener:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,12 +1,9 @@
 """Which policy is in force: accepted in the ledger by its hash; its text, and what changed in it line by line.
 
-What changed in a policy's text, line by line, for who may read the ledger.
-
-Which policy is in force: accepted in the ledger by its hash, kept beside the policy file by its text.
-
-A policy file that changes is accepted by itself only where nothing gets weaker (`planner.policy.weakening`);
-otherwise the custodian confirms it, once, and the ledger says who did, why, and what is weaker. So it is with the
-database: a foreign key that somebody has dropped there protects nobody any more, whatever the policy names.
+The text is kept beside the policy file. A policy file that changes is accepted by itself only where nothing gets
+weaker (`planner.policy.weakening`); otherwise the custodian confirms it, once, and the ledger says who did, why, and
+what is weaker. So it is with the database: a foreign key that somebody has dropped there protects nobody any more,
+whatever the policy names.
 """
 
 from __future__ import annotations
@@ -133,10 +130,7 @@ class PolicyFile:
 
 
 def read_policy(path: Path) -> Policy:
-    """The policy of a file.
-
-    Raises: ConfigurationInvalid when there is no such file, PolicyInvalid when it contradicts itself.
-    """
+    """The policy of a file. Raises: as `PolicyFile.read`."""
     return PolicyFile.read(path).policy
 
 
@@ -174,14 +168,9 @@ class Change:
 
 
 def accept(change: Change, ledger: Ledger, act: Act, confirmed: str | None = None) -> tuple[str, ...]:
-    """Put a policy in force, if it is no weaker or its hash has been confirmed.
+    """Put a policy in force, if it is no weaker or its hash has been confirmed; returns what is weaker than
+    before.
 
-    Args:
-      change: to the policy as it is now.
-      ledger: knows which policy was accepted last.
-      act: who does it.
-      confirmed: the hash of the change that the custodian has confirmed.
-    Returns: what is weaker than before.
     Raises: PolicyWeakened, with the list and the hash to confirm; the policy before stays in force.
     """
     if confirmed != change.hash:

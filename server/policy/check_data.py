@@ -1,14 +1,8 @@
 """Compare a policy with the data, for the custodian: exact counts of rows that belie what it declares.
 
-Do the rows keep what a policy promises of their number and depth? Delta rests on the numbers, and so does the
-charge of a sample; answers leave out what is too deep.
-
-Rows that answers count less than others: that belong to nobody, or whose owner is gone. For the custodian.
-
-Compare a policy with the data, for the custodian: exact counts of rows that belie what the policy declares.
-
-Nothing here is differentially private. It runs from the command line of whoever holds the policy and the database's
-password; no client can reach it.
+Delta rests on what is promised of the rows' number, and so does the charge of a sample; answers leave out what is too
+deep, what belongs to nobody, and what has lost its owner. Nothing here is differentially private. It runs from the
+command line of whoever holds the policy and the database's password; no client can reach it.
 """
 
 from __future__ import annotations
@@ -301,16 +295,17 @@ def check_policy(
     schema: Schema,
     announce: Callable[[str], None] = lambda _: None,
 ) -> tuple[Finding, ...]:
-    """Compare a policy with the catalog and with the rows.
+    """Compare a policy with the catalog and with the rows; the findings, errors first, empty when all is well.
 
     Args:
       custody: in one read-only snapshot, as a role that may read every table that the policy names.
       schema: with the policy's views declared (`Schema.declaring`).
       announce: is told what is counted next.
-    Returns: the findings, errors first; empty when all is well.
     Raises: BackendFailed when the database refuses to count.
-    Cost: one scan per range and per domain; per key that no constraint enforces, per fan-out and per number of rows
-      of a unit, one sort; per declared owning foreign key that no constraint enforces, per table whose rows may be
+    Cost: one scan per range and per domain; per key that no constraint enforces, per fan-out and per number of
+      rows
+      of a unit, one sort; per declared owning foreign key that no constraint enforces, per table whose rows may
+        be
       nobody's, and per table below a depth, one join.
     """
     findings = [*_structure(policy, schema)]

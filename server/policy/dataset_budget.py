@@ -1,9 +1,4 @@
-"""What a policy says of budgets that the ledger says otherwise, and accounts in which no query's delta fits.
-
-Accounts in which no query's delta fits: for the custodian who checks a policy.
-
-A budget of the dataset that is not its account's: what a policy says counts when the ledger is made.
-"""
+"""What a policy says of budgets that the ledger says otherwise, and accounts in which no query's delta fits."""
 
 from __future__ import annotations
 

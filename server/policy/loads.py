@@ -1,7 +1,5 @@
 """A new load of the data: its version, and which closed periods have the same fingerprints as before.
 
-Closed periods of append-only tables: fingerprinted at each load, and compared with what the ledger has of them.
-
 What a policy promises of closed rows is not believed where an answer would rest on it: at a load the rows of every
 period that was closed before are fingerprinted again, with the rows that they lead to. Where nothing has changed,
 answers of earlier versions about the period are answers about the rows as they are. Where something has, the period
@@ -17,8 +15,6 @@ that hangs on no row.
 
 Each load has a random nonce in its digests. Without it, equal digests in two entries of an exported ledger would say
 that a table's month is as it was, and different ones that it is not, whatever was reopened.
-
-A new load of the data: its version, and which closed periods are as they were at the load before.
 """
 
 from __future__ import annotations
@@ -90,9 +86,7 @@ def read_prints(custody: Custody, schema: Schema, policy: Policy, now: datetime)
     """Fingerprint the closed rows of every append-only table, what they lead to, and every public table.
 
     Args:
-      custody: in one snapshot.
-      schema: with the keys that the policy declares, of that snapshot.
-      policy: says which tables only grow.
+      custody, schema: of one snapshot; the schema has the keys that the policy declares.
       now: when the load was there: before the snapshot, so that what is open then is not called closed.
     Raises: BackendFailed.
     Cost: one scan per table, a join along each way; a hash per row for each.
@@ -139,12 +133,8 @@ class Compared:
 
 
 def compared(prints: LoadPrints, noted: PeriodsNoted | None, key: bytes) -> Compared:
-    """Compare what is closed since an earlier load with what it was.
-
-    Args:
-      prints: of the load as it is.
-      noted: the newest of what the ledger has; None: nothing.
-      key: of the digests.
+    """Compare what is closed since an earlier load with what the ledger noted of it; `key` is that of the
+    digests.
     """
     if noted is None or noted.key != key_name(key):
         return Compared((), 0, incomparable=True)
@@ -180,13 +170,10 @@ def noted_load(
     """What the ledger is told of a load.
 
     Args:
-      prints: of it.
       noted: what it has of the load before; None where that is not to be gone on from.
       found: `compared` of both.
       version: of the data, that of this load.
-      key: of the digests.
       reopen: the custodian's word; needed where something has changed.
-      act: who does it, and why.
     """
     assert not found.changed or reopen is not None, "what has changed is reopened on the custodian's word only"
     before = None if noted is None or found.incomparable else noted
@@ -350,10 +337,7 @@ def bump_load(
     """Say that the data is a new load, and since when its closed periods are what they are.
 
     Args:
-      contract, policy_path: the policy, and where it is.
-      ledger: its own.
-      act: who does it, and why.
-      reopen: the custodian's word on closed periods that have changed (`server.policy.loads`).
+      reopen: the custodian's word on closed periods that have changed.
       at: when the load was there, which says what is closed; None: now.
     Raises: BackendUnavailable, BackendFailed, ConfigurationInvalid, LedgerUnavailable; nothing is written then.
     Cost: as `read_prints`, where a table is append-only.
@@ -374,14 +358,9 @@ def bump_load(
 def note_first(contract: Policy, policy_path: Path, ledger: Ledger, act: Act, at: datetime | None = None) -> bool:
     """Note what is closed in a version of which nothing is noted: answers count from this version on.
 
-    It hangs on no row. What was noted of earlier versions is not gone on from, for whether anything has changed since
+    It hangs on no row. What was noted of earlier versions is not gone on from, for whether anything has changed
+      since
     is for a load to ask.
-
-    Args:
-      contract, policy_path: which tables only grow, and where the key of their digests is.
-      ledger: where it is noted.
-      act: whose act it is.
-      at: when the load was; None for now.
     Returns: is it noted now, and was not before?
     Raises: BackendUnavailable, BackendFailed, ConfigurationInvalid, LedgerUnavailable.
     """
@@ -393,15 +372,10 @@ def note_first(contract: Policy, policy_path: Path, ledger: Ledger, act: Act, at
 
 
 def compare_load(contract: Policy, policy_path: Path, custody: Custody, ledger: Ledger) -> Compared | None:
-    """What has changed of closed periods since the load that was last noted; None where there is nothing to compare.
+    """What has changed of closed periods since the load that was last noted; None where there is nothing to
+    compare.
 
-    For the custodian's eyes.
-
-    Args:
-      contract, policy_path: as of `note_first`.
-      custody: reads the rows.
-      ledger: has what was noted last.
-    Raises: as `note_first`.
+    For the custodian's eyes. Raises: as `note_first`.
     """
     noted = ledger.noted_periods()
     if noted is None or not promises(contract):

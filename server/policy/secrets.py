@@ -1,11 +1,8 @@
 """Secrets are named in the policy and live elsewhere; the key of closed rows' digests is a file beside it.
 
-Secrets are named in the policy and live elsewhere: `env:NAME` or `file:PATH`.
-
-The key that digests of closed rows are made with: a file beside the policy, which no ledger and no client sees.
-
-Whoever reads the ledger could otherwise guess a period's rows and see by the digest that the guess is right. A key
-that is lost costs budget alone: closed periods cannot be compared any more, and count as new.
+A name is `env:NAME` or `file:PATH`. The key is seen by no ledger and no client: whoever reads the ledger could
+otherwise guess a period's rows and see by the digest that the guess is right. A key that is lost costs budget alone:
+closed periods cannot be compared any more, and count as new.
 """
 
 from __future__ import annotations

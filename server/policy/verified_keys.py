@@ -1,9 +1,5 @@
 """What the custodian's check counts and finds, and the keys that no constraint enforces, counted over all rows.
 
-What the custodian's check counts and what it finds.
-
-Keys that no constraint enforces: counted over all rows, for one version of the data, before anything is answered.
-
 What the planner proves from a declared key (`planner.policy.declared`) holds for the rows that were counted.
 Three things keep it so: the count is recorded in the ledger with the version of the data and the structure of the
 database; no question over private tables is answered where the record is of another version or structure; and whoever
@@ -86,10 +82,9 @@ _OF_FILES = (
 
 
 def refuse_unchecked(schema: Schema, ledger: Ledger) -> None:
-    """Let nothing rest on a key that has not been counted in this version of the data; one read where there is one.
+    """Let nothing rest on a key that has not been counted in this version of the data; one read where there is
+    one.
 
-    Args:
-      schema: with the keys that the policy declares.
     Raises: DataUnchecked.
     """
     believed = believed_keys(schema)

@@ -1,12 +1,9 @@
 """Fair shares: how much one owner may hold of what is scarce, and whose turn comes next in a queue of threads.
 
-Fair shares: how much of something scarce one owner may hold, and whose turn comes next; the one rule for both.
-
-By it are shared: places at workers, threads, requests that wait, open requests, jobs, sessions, the bytes of answers
-that are being read and those that sessions keep. Rules of their own have failures, which are counted from the ledger
-(`failure_limit`), and connections of which nobody knows yet whose they are (`connection_places`).
-
-A queue before a few places, for threads: whose turn it is by `FairShares`, and one place kept for who has none.
+By the one rule are shared: places at workers, threads, requests that wait, open requests, jobs, sessions, the bytes
+of answers that are being read and those that sessions keep. Rules of their own have failures, which are counted from
+the ledger (`server/ledger/writes/reserve.py`), and connections of which nobody knows yet whose they are
+(`server/connections.py`).
 """
 
 from __future__ import annotations
@@ -163,13 +160,8 @@ class FairQueue:
         self._waiting: list[_Waiting] = []
 
     def turn(self, owner: str, wait_s: float, cancelled: threading.Event | None = None) -> Turn:
-        """Wait for a place.
+        """Wait for a place, which the caller has to end.
 
-        Args:
-          owner: who asks for it.
-          wait_s: the longest wait.
-          cancelled: ends the wait early.
-        Returns: the place, which the caller has to end.
         Raises: TooManyQueries when no place comes free in time, CancelledEarly when `cancelled` is set until then.
         """
         with self._change:

@@ -1,8 +1,8 @@
-"""The end of a question is held back until a moment that says little about the data
-(`planner.planning.answer_times`).
+"""The end of a question is held back until a moment that says little about the data.
 
-What is held is all of it: the answer or the failure, its entry in the ledger, the answer that is kept for others, the
-count of failures. So nobody can ask elsewhere whether it has ended.
+The moments are `planner.planning.answer_times`. What is held is all of it: the answer or the failure, its entry in
+the ledger, the answer that is kept for others, the count of failures. So nobody can ask elsewhere whether it has
+ended.
 """
 
 from __future__ import annotations

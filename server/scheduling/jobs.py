@@ -120,8 +120,7 @@ class Jobs:
     async def close(self, grace_s: float = 5.0) -> None:
         """Let what is under way end, then cancel it; from now on nothing begins. Its charges are settled either way.
 
-        Args:
-          grace_s: seconds for each of the two.
+        Each of the two takes `grace_s` seconds at most.
         """
         self._closed = True
         running = [job for job in self._jobs.values() if not job.task.done()]

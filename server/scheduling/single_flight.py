@@ -1,10 +1,6 @@
 """One measurement per question at a time, and a circuit breaker that lets one call try a database that is away.
 
-One measurement per question at a time, within a process: who comes second waits, and finds a kept answer.
-
 Between processes the ledger's claims do the same (`server/ledger/writes/reserve.py`).
-
-A circuit breaker before the database: while it is away nothing is reserved, so that the ledger does not grow.
 """
 
 from __future__ import annotations
@@ -69,11 +65,8 @@ class SingleFlight:
 
 
 def check_waiting(end: float, cancelled: threading.Event | None) -> None:
-    """Go on waiting for an answer that somebody else measures?
-
-    Args:
-      end: until when, by the monotonic clock.
-    Raises: TooManyQueries, CancelledEarly.
+    """Go on waiting for an answer that somebody else measures, until `end`? Raises: TooManyQueries,
+    CancelledEarly.
     """
     if cancelled is not None and cancelled.is_set():
         raise CancelledEarly("the query was cancelled before it began", hint="nothing was charged")
@@ -111,16 +104,14 @@ class Outage:
 
     def __init__(self) -> None:
         self._away = threading.Event()
-        self._probing = threading.Lock()
+        self._probing = SingleFlight()
         self._last: _Look | None = None
 
     @contextmanager
     def watched(self, probe: Callable[[], None], cancelled: threading.Event | None = None) -> Iterator[None]:
         """Look before the block where the last one found the database away, and remember what this one finds.
 
-        Args:
-          probe: asks the database for nothing but itself; raises BackendUnavailable or SchemaChanged.
-          cancelled: ends the wait for a look early.
+        The probe asks the database for nothing but itself; it raises BackendUnavailable or SchemaChanged.
         Raises: what the probe or the block raises; TooManyQueries and CancelledEarly as other waits.
         Cost: none while the database is there; else one connection, and a wait of PROBE_PAUSE_S.
         """
@@ -133,9 +124,7 @@ class Outage:
             raise
 
     def _look(self, probe: Callable[[], None], asked: float, cancelled: threading.Event | None) -> None:
-        while not self._probing.acquire(timeout=_LOOK_UP_S):
-            check_waiting(asked + _WAIT_S, cancelled)
-        try:
+        with self._probing.alone("", _WAIT_S, cancelled):
             if not self._away.is_set():
                 return
             if self._last is not None and self._last.begun >= asked:
@@ -150,5 +139,3 @@ class Outage:
                 raise
             self._last = None
             self._away.clear()
-        finally:
-            self._probing.release()

@@ -1,13 +1,10 @@
 """The mirror of a policy: opened, copied anew with the version of the data, and again when it is too old.
 
-Copies a mirror anew when it is too old, in a process of its own, which no question waits for.
-
-The mirror of a policy: opened, and copied anew with the version of the data that it is of.
-
-A copy is current where the ledger's newest load names it. So the order is: count the declared keys and copy, in one
-snapshot; have the whole file on the disk; write the load into the ledger; put the file in the old one's place. What
-ends before the load is written has changed nothing; what ends after it leaves an old copy that is not current, and
-questions go to the database. Where somebody else writes a load in between, the copy may lack it, and is dropped.
+A copy that is too old is made anew in a process of its own, which no question waits for. A copy is current where the
+ledger's newest load names it. So the order is: count the declared keys and copy, in one snapshot; have the whole file
+on the disk; write the load into the ledger; put the file in the old one's place. What ends before the load is written
+has changed nothing; what ends after it leaves an old copy that is not current, and questions go to the database.
+Where somebody else writes a load in between, the copy may lack it, and is dropped.
 """
 
 from __future__ import annotations
@@ -128,11 +125,6 @@ Report = Callable[[str, int], None]
 def open_mirror(policy: Policy, schema: Schema, url: str, folder: Path, ledger: Ledger) -> CurrentMirror | None:
     """The mirror that a policy names; None where it names none. Opens no file.
 
-    Args:
-      policy, schema: as plans are made from them.
-      url: of the database.
-      folder: where relative paths begin.
-      ledger: knows the version of the data.
     Raises: ConfigurationInvalid for a database that is files, a key that is not set, and without DuckDB.
     """
     if policy.mirror is None:
@@ -155,13 +147,6 @@ def refresh_mirror(
 ) -> int:
     """Copy the tables anew; the copy before answers until the new one is whole.
 
-    Args:
-      mirror: of this policy, from `open_mirror`.
-      policy: says how large the file may become.
-      url: of the database.
-      ledger: is told of the load.
-      act: who does it, and why.
-      report: see Report.
     Returns: the version of the data that the copy is of.
     Raises: ConfigurationInvalid for a file that is larger than it may be, or is made by another process;
       BackendFailed and BackendUnavailable; LedgerUnavailable. The copy before stays in each case.

@@ -68,12 +68,7 @@ def allow_connections() -> int:
 def http_server(
     services: Services, certificate: tuple[Path, Path] | None, connections: int = MOST_CONNECTIONS
 ) -> HttpListener:
-    """The HTTP server.
-
-    Args:
-      certificate: PEM files of the certificate and of its key; None: plain text.
-      connections: how many at once.
-    """
+    """The HTTP server; `certificate` has the PEM files of the certificate and of its key, None: plain text."""
     files = {} if certificate is None else {"ssl_certfile": certificate[0], "ssl_keyfile": certificate[1]}
     secure = [] if certificate is None else [("Strict-Transport-Security", f"max-age={_SECURE_S}")]
     config = uvicorn.Config(
@@ -100,9 +95,7 @@ def wire_listener(
 ) -> Listener:
     """The wire protocol's listener, over the same pipeline and the same threads as HTTP.
 
-    Args:
-      connections: how many at once.
-      plain_text: may other machines' clients come without TLS?
+    `plain_text`: may other machines' clients come without TLS?
     """
     http = services.app.state.services
     catalogs = ThreadPool(running=CONNECTIONS, waiting=_WAITING_FOR_CATALOG)
@@ -154,11 +147,7 @@ async def serve_both(
 ) -> None:
     """Serve until uvicorn is told to stop by a signal; then the wire protocol's sessions end, too.
 
-    Args:
-      http: the HTTP server, which also takes the signals.
-      http_socket: its port, bound.
-      wire: the listener of PostgreSQL's protocol; None: HTTP alone.
-      wire_socket: its port, bound.
+    Both sockets are bound; without `wire` it is HTTP alone.
     """
     if wire is not None and wire_socket is not None:
         await wire.start(wire_socket)

@@ -23,12 +23,9 @@ def check_groups(
 ) -> None:
     """Refuse a question whose groups are too many for its columns, or for its epsilon.
 
-    How many groups there are is read, from public tables, only where the largest number would be refused; where keys
+    How many groups there are is read, from public tables, only where the largest number would be refused; where
+      keys
     are found among private rows it is private, and the largest number decides.
-
-    Args:
-      plan, query, measuring: the question.
-      read: finds the public groups.
     Raises: StatementTooComplex; InvalidSetting; and whatever reading public tables raises.
     """
     n_groups = _most(plan, query)
@@ -40,26 +37,13 @@ def check_groups(
 
 
 def check_explained(plan: Plan, query: BackendQuery, measuring: Measuring, n_groups: int) -> None:
-    """The same where the number of public groups is known already.
-
-    Args:
-      plan, query, measuring: the question.
-      n_groups: how many public groups there are.
-    Raises: InvalidSetting.
-    """
-    try:
-        measuring.check_noise(_reached(plan, query, n_groups))
-    except InvalidParameter as error:
-        raise _out_of_range(plan, _reached(plan, query, n_groups)) from error
+    """The same where the number of public groups is known already. Raises: InvalidSetting."""
+    if not is_in_range(plan, query, measuring, n_groups):
+        raise _out_of_range(plan, _reached(plan, query, n_groups))
 
 
 def is_in_range(plan: Plan, query: BackendQuery, measuring: Measuring, n_groups: int) -> bool:
-    """Can the noise be drawn for so many public groups? Public.
-
-    Args:
-      plan, query, measuring: the question.
-      n_groups: how many public groups there are.
-    """
+    """Can the noise be drawn for so many public groups? Public."""
     try:
         measuring.check_noise(_reached(plan, query, n_groups))
     except InvalidParameter:

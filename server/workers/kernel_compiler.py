@@ -25,10 +25,6 @@ def compile_kernels(announce: Callable[[str], None], parts: Sequence[int] = rang
     """Compile what usual questions need, on all processors, unless this machine has done so for this very code.
 
     Failing to compile ahead is no reason to stop: a question then compiles what it needs, and is slow, not wrong.
-
-    Args:
-      announce: is told how far it is, a line at a time.
-      parts: which of `privacy.warm_up.PARTS`.
     Cost: half a minute the first time on a machine with two processors; some milliseconds from then on.
     """
     folder = cache_folder()

@@ -1,9 +1,5 @@
 """The private part of a query: sample, select groups, truncate, release; and its public plan.
 
-How many of the groups of an answer one unit of each relation reaches, once the groups are known.
-
-The private part of the way of a query: sample, select groups, truncate, release; and its public plan.
-
     Plan --plan_measurements--> Measuring
     BackendQuery --read--> JoinTuples --thin, keep--> JoinTuples --select--> public groups
       --encode--> CodedJoinTuples --truncate--> TruncatedAnswer --release--> NoisyAnswer

@@ -1,14 +1,10 @@
 """Worker processes: private rows are read and solved here, never in the process that talks to clients.
 
-How many workers of this process may start at once: as many as there are processors.
+A worker runs one call at a time under a memory limit; over its time limit it is killed and replaced. What comes
+back is a NoisyAnswer or one of our own errors: a worker never sends an exception it did not expect.
 
 A start is seconds of computing, in which libraries are imported. Where more of them start at once than the machine
 has processors, each takes as many times longer, and none may be ready when the first is waited for.
-
-Worker processes: private rows are read and solved here, never in the process that talks to clients.
-
-A worker runs one call at a time under a memory limit; over its time limit it is killed and replaced. What comes
-back is a NoisyAnswer or one of our own errors: a worker never sends an exception it did not expect.
 """
 
 from __future__ import annotations
@@ -46,9 +42,7 @@ _PLACES = threading.BoundedSemaphore(processors())
 def start_place(given_up: threading.Event) -> Iterator[bool]:
     """A place among the workers that start, from before the process is there until it is ready.
 
-    Args:
-      given_up: set when the worker is wanted no more.
-    Returns: False where that was so before there was a place; then nothing is to be started.
+    It is False, and nothing is to be started, where the worker was given up before there was a place.
     """
     while not _PLACES.acquire(timeout=_LOOK_UP_S):
         if given_up.is_set():
@@ -102,11 +96,10 @@ class WorkerLimits:
 class WorkerPool:
     """A fixed number of workers, each lent to one caller at a time.
 
-    There are always as many workers as turns, those that are being started included: one that does not start is
-    tried again for as long as the pool is open, with more patience each time. Of all pools together no more start at
-    once than there are processors (`start_places.py`). Whoever's call has cost a worker
-    keeps the turn until another one is ready, though not waiting for it: so however often somebody has calls
-    cancelled, there is a worker for everybody else's turn.
+    There are always as many workers as turns, those that are being started included: one that does not start is tried
+    again for as long as the pool is open, with more patience each time. Of all pools together no more start at once
+    than there are processors. Whoever's call has cost a worker keeps the turn until another one is ready, though not
+    waiting for it: so however often somebody has calls cancelled, there is a worker for everybody else's turn.
 
     Args:
       limits: public bounds.

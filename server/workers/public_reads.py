@@ -1,9 +1,5 @@
 """Reads of public tables, in workers of their own: free, so limited in time, memory, number and failures.
 
-How often an analyst's free questions may end without an answer; they cost no epsilon that would bound them.
-
-Reads of public tables, in workers of their own: free, so limited in time, memory, number and failures.
-
 Private questions never wait for one. An analyst has all of these workers but one at most, so that with two of them
 nobody waits for another analyst's questions, and one who asks what never ends has one process of the database busy.
 """
@@ -16,7 +12,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from operator import methodcaller
+from typing import Any
 
 from planner.errors import StatementTooComplex
 from planner.plan import BackendQuery
@@ -84,8 +81,6 @@ class UnansweredLimit:
         return times
 
 
-Result = TypeVar("Result")
-
 _ATTEMPTS = 2  # a lost connection is retried once
 _LIMIT_S = 30.0
 """Of one attempt, whatever the database does: its own limit, and time to connect and to read the answer."""
@@ -110,22 +105,6 @@ def public_limits(limits: WorkerLimits) -> WorkerLimits:
     )
 
 
-def read_rows(backend: Backend, statement: PublicStatement) -> Rows:
-    """Run the statement; called in a worker process."""
-    return backend.public(statement)
-
-
-def compute(backend: Backend, asked: tuple[OuterStatement, bool]) -> Computed:
-    """Compute what surrounds answers, its rows or its columns alone; called in a worker process."""
-    statement, rows = asked
-    return backend.compute(statement, rows=rows)
-
-
-def read_domain(backend: Backend, query: BackendQuery) -> Domain:
-    """Find the public groups; called in a worker process."""
-    return backend.domain(query)
-
-
 def _no_statement(statement: str) -> Sequence[tuple[object, ...]]:
     raise AssertionError("the policy declares these groups")
 
@@ -144,16 +123,11 @@ class PublicReads:
     def rows(
         self, backend: Backend, statement: PublicStatement, analyst: str, cancelled: threading.Event | None = None
     ) -> Rows:
-        """The rows of a statement.
-
-        Args:
-          backend: where it is read.
-          statement: over public tables.
-          analyst: who asks.
-          cancelled: set when nobody waits any more; or None.
-        Raises: as `domain`, and StatementTooComplex, ComputationFailed.
+        """The rows of a statement over public tables. Raises: as `domain`, and StatementTooComplex,
+        ComputationFailed.
         """
-        return self._read(read_rows, backend, statement, analyst, cancelled)
+        found: Rows = self._read(methodcaller("public", statement), backend, analyst, cancelled)
+        return found
 
     def computed(
         self,
@@ -164,47 +138,30 @@ class PublicReads:
         *,
         rows: bool = True,
     ) -> Computed:
-        """What surrounds released answers.
-
-        Args:
-          backend: where it is computed.
-          statement: over answers and public tables.
-          analyst: who asks.
-          cancelled: set when nobody waits any more; or None.
-          rows: else the columns alone.
-        Raises: as `rows`, and UnsupportedSQL.
-        """
-        return self._read(compute, backend, (statement, rows), analyst, cancelled)
+        """What surrounds released answers, or its columns alone. Raises: as `rows`, and UnsupportedSQL."""
+        found: Computed = self._read(methodcaller("compute", statement, rows=rows), backend, analyst, cancelled)
+        return found
 
     def domain(
         self, backend: Backend, query: BackendQuery, analyst: str, cancelled: threading.Event | None = None
     ) -> Domain:
         """The public groups of a private question.
 
-        Args:
-          backend: where it is read.
-          query: whose groups are read.
-          analyst: who asks.
-          cancelled: set when nobody waits any more; or None.
         Raises: PublicQueryFailed over a limit, CancelledEarly when `cancelled` is set, BackendUnavailable when the
           connection was lost twice, TooManyFailures when too many of the analyst's reads gave no answer,
           TooManyQueries, StatementTooComplex, SchemaChanged, BackendFailed.
         """
         if not any(query.domains):
             return group_domain(query, _no_statement)
-        return self._read(read_domain, backend, query, analyst, cancelled)
+        found: Domain = self._read(methodcaller("domain", query), backend, analyst, cancelled)
+        return found
 
     def _read(
-        self,
-        function: Callable[..., Result],
-        backend: Backend,
-        asked: object,
-        analyst: str,
-        cancelled: threading.Event | None,
-    ) -> Result:
+        self, ask: Callable[[Backend], Any], backend: Backend, analyst: str, cancelled: threading.Event | None
+    ) -> Any:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return self._counted(function, (backend, asked), analyst, cancelled)
+                return self._counted(ask, backend, analyst, cancelled)
             except CancelledByClient as error:
                 raise CancelledEarly("the query was cancelled", hint="it was free") from error
             except QueryCancelled as error:
@@ -217,12 +174,8 @@ class PublicReads:
         raise AssertionError("the last attempt returns or raises")
 
     def _counted(
-        self,
-        function: Callable[..., Result],
-        arguments: tuple[Any, ...],
-        analyst: str,
-        cancelled: threading.Event | None,
-    ) -> Result:
+        self, ask: Callable[[Backend], Any], backend: Backend, analyst: str, cancelled: threading.Event | None
+    ) -> Any:
         """One attempt; the time that counts is the worker's, not the wait for it."""
         begun: list[float] = []
 
@@ -232,9 +185,7 @@ class PublicReads:
 
         self._unanswered.check(analyst)
         try:
-            return self._workers.call(
-                function, *arguments, cancelled=cancelled, owner=analyst, limit_s=_LIMIT_S, begin=begin
-            )
+            return self._workers.call(ask, backend, cancelled=cancelled, owner=analyst, limit_s=_LIMIT_S, begin=begin)
         except _OWN_DOING as error:
             if isinstance(error, QueryCancelled) or time.monotonic() - begun[0] >= _SHORT_S:
                 self._unanswered.count(analyst)

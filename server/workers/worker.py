@@ -1,9 +1,5 @@
 """One worker process, the pipe to it, and what runs inside it.
 
-What runs inside a worker process: one call after the other, until the pipe closes.
-
-One worker process and the pipe to it.
-
 Whether private rows could have been read is decided here, and by what the worker itself said: it says `Begun` after
 it has taken a call in and before it runs it. So a call of which that was never heard has run nowhere (NotTaken), and
 one of which it was heard may have read everything. No guess from outside takes part: a process that lives when it
@@ -121,10 +117,7 @@ def _mapped_bytes() -> int:
 
 
 def _die_with_parent() -> None:
-    """A server that is killed takes its workers along, whatever they do (Linux; elsewhere the pipe tells them).
-
-    The kernel's parent is the thread that started this process (`worker.py`).
-    """
+    """A server that is killed takes its workers along, whatever they do (Linux; elsewhere the pipe tells them)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -221,13 +214,8 @@ class Worker:
         limit_s: float,
         cancelled: threading.Event | None = None,
     ) -> Result:
-        """Run `function(*arguments)` in the worker.
+        """Run a function of a module that the worker can import; `cancelled` is set when nobody waits any more.
 
-        Args:
-          function: of a module that the worker can import.
-          arguments: what can be pickled.
-          limit_s: the longest that it may take, in seconds.
-          cancelled: set when nobody waits any more; or None.
         Raises: NotTaken when it died before it began, QueryCancelled over the limit, CancelledByClient soon after
           `cancelled` is set, WorkerFailed when the process died, or the call's own error. After the first four the
           worker is dead.
