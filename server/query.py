@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from planner.sql.sql_types import ResultType
 from planner.sql.zones import UTC
-from privacy.registry import MechanismName
+from privacy.registry import OFFERED, MechanismName
 from server.answer_columns import LazyRows
 
 if TYPE_CHECKING:
@@ -35,52 +38,118 @@ def text_bytes(rows: Iterable[Sequence[object]]) -> int:
     return sum(sys.getsizeof(cell) for cell in chain.from_iterable(rows) if isinstance(cell, str | bytes))
 
 
+_BOUNDS = {"gt": "above {:g}", "ge": "at least {:g}", "lt": "below {:g}", "le": "at most {:g}"}
+
+
 @dataclass(frozen=True)
-class QueryRequest:
+class Setting:
+    """What a setting of a question is for and may be: of HTTP bodies, SET, SHOW and the command line alike.
+
+    Attributes:
+      about: one sentence or two, for whoever may set it.
+      default: None: unset.
+      words: what it may be; empty: a finite number.
+      bounds: of the number, by the names that they have in `operator` and pydantic.
+    """
+
+    about: str
+    default: str | None = None
+    words: tuple[str, ...] = ()
+    bounds: Mapping[str, float] = field(default_factory=dict)
+
+    def read(self, text: str) -> float | str:
+        """The value of a text. Raises: ValueError, which says what the setting is."""
+        if self.words:
+            if text.lower() not in self.words:
+                raise ValueError(f"one of {', '.join(self.words)}")
+            return text.lower()
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not (
+            math.isfinite(number) and all(getattr(operator, how)(number, end) for how, end in self.bounds.items())
+        ):
+            raise ValueError(f"a number {' and '.join(_BOUNDS[how].format(end) for how, end in self.bounds.items())}")
+        return number
+
+
+SETTINGS: Mapping[str, Setting] = MappingProxyType(
+    {
+        "epsilon": Setting("What to spend; unset, the policy's default.", bounds={"gt": 0}),
+        "delta": Setting("The most delta to spend; unset, the policy's default.", bounds={"ge": 0, "lt": 1}),
+        "mechanism": Setting("Which mechanism releases; unset, the planner chooses.", words=OFFERED),
+        "sampling_rate": Setting(
+            "Answer from this share of the join; unset, from all of it.", bounds={"gt": 0, "le": 1}
+        ),
+        "nobody_adds_more_than": Setting(
+            "What one person adds at most to a sum or count in one group, in its unit, as you say: intervals are then"
+            " for the truth, if it is true.",
+            bounds={"gt": 0},
+        ),
+        "max_relative_error": Setting(
+            "How far an interval's end may be from its value, 0.05 for 5%: the least epsilon that is expected to do"
+            " is spent, `epsilon` at most. Where nothing tells what that is, two releases are made and charged; an"
+            " explanation says so beforehand.",
+            bounds={"gt": 0},
+        ),
+        "max_absolute_error": Setting("As max_relative_error, in the answer's own unit.", bounds={"gt": 0}),
+        "reuse": Setting(
+            "`auto`: an answer that follows from those that you have paid for is free, and given unless you name more"
+            " epsilon than you paid for them, or an accuracy that it lacks; `only`: such a one or none; `never`: a"
+            " new one, also to a question that you have paid for.",
+            "auto",
+            get_args(Reuse),
+        ),
+    }
+)
+"""What may be said of a question beside its statement, by name: that of the field of an HTTP body, and behind
+`noisegate.` that of SET. A new setting is an entry here and a field of `RequestSettings`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestSettings:
+    """What an analyst says of a question beside its statement, each as `SETTINGS` has it; None: nothing."""
+
+    epsilon: float | None = None
+    delta: float | None = None
+    mechanism: MechanismName | None = None
+    sampling_rate: float | None = None
+    nobody_adds_more_than: float | None = None
+    max_relative_error: float | None = None
+    max_absolute_error: float | None = None
+    reuse: Reuse = "auto"
+
+    @property
+    def by_accuracy(self) -> bool:
+        """Is it an accuracy that decides about epsilon (`server/proposals/by_accuracy.py`)?"""
+        return (self.max_relative_error, self.max_absolute_error) != (None, None)
+
+
+@dataclass(frozen=True)
+class QueryRequest(RequestSettings):
     """One question of one analyst.
 
     Attributes:
       analyst: the authenticated analyst's name.
       sql: one SELECT.
-      epsilon, delta: what to spend, or None for the policy's default.
-      mechanism: which mechanism, or None for the planner's choice.
       request_id: unique; stands in logs, the ledger and error bodies.
       parameters: the values of `$1`, `$2`, ...
-      sampling_rate: which share of the join tuples to answer from, or None for all of them.
       idempotency_key: the client's own name of this request: sent again, it is charged once; empty for none.
       search_path: the schemas in which tables without one are looked for; None for the policy's.
-      nobody_adds_more_than: what one person adds at most to a sum or count in one group, in its unit, as the analyst
-        says: intervals are then for the truth, if it is true. None: nothing is said.
-      max_relative_error, max_absolute_error: how far an interval's end may be from its value, in multiples of it or
-        in its unit, one of the two at most: the least epsilon that is expected to do is spent, and `epsilon` is the
-        most that may be (`server/proposals/by_accuracy.py`). None: `epsilon` is spent.
       zone: the session's time zone, as `planner.sql.zones` names it; UTC for all of UTC's names.
-      reuse: whether the answer may follow from others that the analyst has paid for, or must.
       as_accurate: must it be no wider than a fresh one, where it is put together from parts? So it must where its
         epsilon was found for an accuracy.
     """
 
     analyst: str
     sql: str
-    epsilon: float | None = None
-    delta: float | None = None
-    mechanism: MechanismName | None = None
+    _: KW_ONLY
     request_id: str = ""
     parameters: tuple[Value, ...] = ()
-    sampling_rate: float | None = None
     idempotency_key: str = ""
     search_path: tuple[str, ...] | None = None
-    nobody_adds_more_than: float | None = None
-    max_relative_error: float | None = None
-    max_absolute_error: float | None = None
-
-    @property
-    def by_accuracy(self) -> bool:
-        """Is it an accuracy that decides about epsilon?"""
-        return (self.max_relative_error, self.max_absolute_error) != (None, None)
-
     zone: str = UTC
-    reuse: Reuse = "auto"
     as_accurate: bool = False
 
 

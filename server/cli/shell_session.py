@@ -10,10 +10,9 @@ The shell's own commands, which begin with a backslash.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
@@ -30,7 +29,7 @@ from server.http.budget_body import OutlookBody
 from server.http.schema_body import JoinOfTable, SchemaBody, TableOfSchema
 from server.pgwire.statements import split_statements
 from server.pgwire.statements.split_statements import split
-from server.query import Budget, Explanation
+from server.query import SETTINGS, Budget, Explanation
 
 
 def is_command(text: str) -> bool:
@@ -79,9 +78,7 @@ class Session:
 
     Attributes:
       url, key: whom it asks, and as whom; the key is in no repr.
-      epsilon: what each question spends; None: the policy's default.
-      accuracy: the relative error that each question may have; None: each spends its epsilon.
-      nobody_adds_more_than: what one person adds to a group at most, as the analyst says; None: nothing is said.
+      settings: what each question is asked with, by the names of `server.query.SETTINGS`.
       timing: say how long a question took.
       expanded: one line per cell instead of one per row.
       last: the last statement that was asked, for `\explain`.
@@ -90,9 +87,7 @@ class Session:
 
     url: str
     key: str
-    epsilon: float | None = None
-    accuracy: float | None = None
-    nobody_adds_more_than: float | None = None
+    settings: dict[str, float | str | None] = field(default_factory=dict)
     timing: bool = False
     expanded: bool = False
     last: str = ""
@@ -135,8 +130,7 @@ class Session:
         show(explanation_view(explanation))
 
     def _question(self, statement: str) -> dict[str, object]:
-        said = {"max_relative_error": self.accuracy, "nobody_adds_more_than": self.nobody_adds_more_than}
-        return {"sql": statement, "epsilon": self.epsilon, **said}
+        return {"sql": statement, **self.settings}
 
     def _timed(self, work: Callable[[], str]) -> str:
         begun = time.monotonic()
@@ -244,53 +238,27 @@ def _explain(session: Session, argument: str) -> None:
     session.explain(statement)
 
 
-def _epsilon(session: Session, argument: str) -> None:
-    if argument == "default":
-        session.epsilon = None
-    elif argument:
-        session.epsilon = _positive(argument, _NO_EPSILON)
-    spent = "the policy's default" if session.epsilon is None else f"epsilon {session.epsilon:g}"
-    tell(f"Each question spends {spent}.")
+def _setting(name: str, example: str, unset: str, said: str) -> Callable[[Session, str], None]:
+    """A command that keeps a setting of the questions to come, and forgets it at `default`.
 
+    Args:
+      name: of the setting.
+      example: of the command.
+      unset, said: what holds from now on, the number in the place of `{:g}`.
+    """
 
-def _accuracy(session: Session, argument: str) -> None:
-    if argument == "default":
-        session.accuracy = None
-    elif argument:
-        session.accuracy = _positive(argument, _NO_ACCURACY)
-    if session.accuracy is None:
-        tell("Each question spends its epsilon, whatever its accuracy.")
-    else:
-        tell(
-            f"Each question spends the least that is expected to be within {100 * session.accuracy:g}% of its value."
-        )
+    def run(session: Session, argument: str) -> None:
+        if argument in ("default", "off"):
+            session.settings.pop(name, None)
+        elif argument:
+            try:
+                session.settings[name] = SETTINGS[name].read(argument)
+            except ValueError as error:
+                raise _refused(f"{name} is {error}, or default", example) from None
+        now = session.settings.get(name)
+        tell(unset if now is None else said.format(now))
 
-
-def _nobody_adds_more_than(session: Session, argument: str) -> None:
-    if argument in ("off", "default"):
-        session.nobody_adds_more_than = None
-    elif argument:
-        session.nobody_adds_more_than = _positive(argument, _NO_AMOUNT)
-    if session.nobody_adds_more_than is None:
-        tell("Nothing is said of what one person adds: intervals cover the answer after cutting.")
-        return
-    said = f"{session.nobody_adds_more_than:g}"
-    tell(f"Nobody adds more than {said} to a group, as you say: intervals are for the truth.")
-
-
-_NO_EPSILON = ("epsilon is a number above 0, or default", r"\epsilon 0.5")
-_NO_ACCURACY = ("an accuracy is a number above 0, or default", r"\accuracy 0.05")
-_NO_AMOUNT = ("what one person adds is a number above 0, or off", r"\nobody_adds_more_than 30")
-
-
-def _positive(text: str, otherwise: tuple[str, str]) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise _refused(*otherwise)
-    return value
+    return run
 
 
 def _timing(session: Session, argument: str) -> None:
@@ -307,6 +275,25 @@ def _switched(argument: str, now: bool) -> bool:
     return {"on": True, "off": False}.get(argument.lower(), not now)
 
 
+_EPSILON = _setting(
+    "epsilon",
+    r"\epsilon 0.5",
+    "Each question spends the policy's default.",
+    "Each question spends epsilon {:g}.",
+)
+_ACCURACY = _setting(
+    "max_relative_error",
+    r"\accuracy 0.05",
+    "Each question spends its epsilon, whatever its accuracy.",
+    "Each question spends the least that is expected to have a relative error of {:g} at most.",
+)
+_NOBODY_ADDS_MORE_THAN = _setting(
+    "nobody_adds_more_than",
+    r"\nobody_adds_more_than 30",
+    "Nothing is said of what one person adds: intervals cover the answer after cutting.",
+    "Nobody adds more than {:g} to a group, as you say: intervals are for the truth.",
+)
+
 COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         r"\?": Command("", "these lines", _help),
@@ -314,12 +301,12 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         r"\dt": Command("", "all tables", _tables),
         r"\budget": Command("", "what is left of your budget", _budget),
         r"\explain": Command("[SELECT]", "what it would do and cost, free; the last question without one", _explain),
-        r"\epsilon": Command("[NUMBER]", "what each question spends from now on, or `default`", _epsilon),
-        r"\accuracy": Command("[NUMBER]", "the relative error of each question from now on, or `default`", _accuracy),
+        r"\epsilon": Command("[NUMBER]", "what each question spends from now on, or `default`", _EPSILON),
+        r"\accuracy": Command("[NUMBER]", "the relative error of each question from now on, or `default`", _ACCURACY),
         r"\nobody_adds_more_than": Command(
             "[NUMBER]",
-            "what one person adds to a group at most: intervals are for the truth; or `off`",
-            _nobody_adds_more_than,
+            "what one person adds to a group at most: intervals are for the truth; or `default`",
+            _NOBODY_ADDS_MORE_THAN,
         ),
         r"\timing": Command("[on|off]", "say how long each question took", _timing),
         r"\x": Command("[on|off]", "one line per cell", _expanded),

@@ -8,7 +8,7 @@ The body of an explanation: the fields of `server.query.Explanation`, under the 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
@@ -16,18 +16,43 @@ from pydantic.config import JsonDict
 from planner.binding.placeholders import MAX_PARAMETERS
 from privacy.registry import MechanismName
 from server.http.answer_body import ColumnBody
-from server.query import Explanation, QueryRequest, Reuse
+from server.query import SETTINGS, Explanation, QueryRequest, Reuse
 
 ParameterValue = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool | None
 """The value of a placeholder."""
 
 
-class QueryBody(BaseModel):
+def of_setting(name: str, about: str | None = None) -> Any:
+    """The field of a body that is a setting of questions, `server.query.SETTINGS` says of which kind.
+
+    Args:
+      about: what it is for where it is of several questions; None: as of one.
+    """
+    setting = SETTINGS[name]
+    number: dict[str, Any] = {} if setting.words else {"allow_inf_nan": False, **setting.bounds}
+    return Field(description=about or setting.about, **number)
+
+
+class AskingBody(BaseModel):
+    """A body of which nothing is guessed: "1" is not a number, neither is true, and no field is passed over."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class StatementBody(AskingBody):
+    """One SELECT, with the values of its placeholders."""
+
+    sql: Annotated[str, Field(min_length=1, description="One SELECT.")]
+    parameters: Annotated[
+        list[ParameterValue],
+        Field(max_length=MAX_PARAMETERS, description="The values of $1, $2, ...; dates are text."),
+    ] = []
+
+
+class QueryBody(StatementBody):
     """One SELECT, and optionally what to spend on it."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,  # "1" is not a number, and neither is true
         json_schema_extra={
             "examples": [
                 {"sql": "SELECT count(*) FROM orders"},
@@ -43,55 +68,14 @@ class QueryBody(BaseModel):
         },
     )
 
-    sql: Annotated[str, Field(min_length=1, description="One SELECT.")]
-    epsilon: Annotated[
-        float | None, Field(gt=0, allow_inf_nan=False, description="What to spend; the policy's default if left out.")
-    ] = None
-    delta: Annotated[
-        float | None, Field(ge=0, lt=1, allow_inf_nan=False, description="The policy's default if left out.")
-    ] = None
-    mechanism: Annotated[
-        MechanismName | None, Field(description="Which mechanism releases; the planner chooses if left out.")
-    ] = None
-    parameters: Annotated[
-        list[ParameterValue],
-        Field(max_length=MAX_PARAMETERS, description="The values of $1, $2, ...; dates are text."),
-    ] = []
-    sampling_rate: Annotated[
-        float | None,
-        Field(gt=0, le=1, allow_inf_nan=False, description="Answer from this share of the join; all if left out."),
-    ] = None
-    nobody_adds_more_than: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="What one person adds at most to a sum or count in one group, in its unit, as you say:"
-            " intervals are then for the truth, if it is true.",
-        ),
-    ] = None
-    reuse: Annotated[
-        Reuse,
-        Field(
-            description="`auto`: an answer that follows from those that you have paid for is free, and given unless"
-            " you name more epsilon than you paid for them, or an accuracy that it lacks; `only`: such a one or none;"
-            " `never`: a new one, also to a question that you have paid for."
-        ),
-    ] = "auto"
-
-    max_relative_error: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="How far an interval's end may be from its value, 0.05 for 5%: the least epsilon that is"
-            " expected to do is spent, and `epsilon` is the most that may be. Where nothing tells what that is, two"
-            " releases are made and charged; /v1/explain says so beforehand.",
-        ),
-    ] = None
-    max_absolute_error: Annotated[
-        float | None, Field(gt=0, allow_inf_nan=False, description="The same in the answer's own unit.")
-    ] = None
+    epsilon: Annotated[float | None, of_setting("epsilon")] = None
+    delta: Annotated[float | None, of_setting("delta")] = None
+    mechanism: Annotated[MechanismName | None, of_setting("mechanism")] = None
+    sampling_rate: Annotated[float | None, of_setting("sampling_rate")] = None
+    nobody_adds_more_than: Annotated[float | None, of_setting("nobody_adds_more_than")] = None
+    max_relative_error: Annotated[float | None, of_setting("max_relative_error")] = None
+    max_absolute_error: Annotated[float | None, of_setting("max_absolute_error")] = None
+    reuse: Annotated[Reuse, of_setting("reuse")] = "auto"
 
     @model_validator(mode="after")
     def _one_accuracy(self) -> Self:
@@ -101,21 +85,13 @@ class QueryBody(BaseModel):
 
     def request(self, analyst: str, request_id: str, idempotency_key: str = "") -> QueryRequest:
         """The question as the pipeline takes it."""
-        parameters = tuple(self.parameters)
         return QueryRequest(
             analyst,
             self.sql,
-            self.epsilon,
-            self.delta,
-            self.mechanism,
-            request_id,
-            parameters,
-            self.sampling_rate,
-            idempotency_key,
-            nobody_adds_more_than=self.nobody_adds_more_than,
-            max_relative_error=self.max_relative_error,
-            max_absolute_error=self.max_absolute_error,
-            reuse=self.reuse,
+            request_id=request_id,
+            parameters=tuple(self.parameters),
+            idempotency_key=idempotency_key,
+            **{name: getattr(self, name) for name in SETTINGS},
         )
 
 

@@ -11,9 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic.config import JsonDict
 from pydantic_core import to_json
 
-from planner.binding.placeholders import MAX_PARAMETERS
 from server.http.answer_body import AnswerBody, BudgetBody, ChargeBody, json_pieces
-from server.http.query_body import CannotPayBody, ParameterValue
+from server.http.query_body import AskingBody, CannotPayBody, StatementBody, of_setting
 from server.workload.workload import (
     MOST_QUERIES,
     WorkloadExplanation,
@@ -33,16 +32,9 @@ _EXAMPLE: JsonDict = {
 }
 
 
-class WorkloadQueryBody(BaseModel):
+class WorkloadQueryBody(StatementBody):
     """One question of a workload."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    sql: Annotated[str, Field(min_length=1, description="One SELECT.")]
-    parameters: Annotated[
-        list[ParameterValue],
-        Field(max_length=MAX_PARAMETERS, description="The values of $1, $2, ...; dates are text."),
-    ] = []
     weight: Annotated[
         float,
         Field(gt=0, allow_inf_nan=False, description="An answer of weight 4 gets half the error of one of weight 1."),
@@ -54,51 +46,42 @@ def _of_text(query: object) -> object:
     return {"sql": query} if isinstance(query, str) else query
 
 
-class WorkloadBody(BaseModel):
+class WorkloadBody(AskingBody):
     """Many questions that are answered together, or not at all."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     queries: Annotated[
         list[Annotated[WorkloadQueryBody, BeforeValidator(_of_text)]],
         Field(min_length=1, max_length=MOST_QUERIES, description="One SELECT each; its text alone will do, too."),
     ]
     epsilon: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="For all questions together; the policy's default of one question if left out.",
-        ),
+        float | None, of_setting("epsilon", "For all questions together; the policy's default of one if left out.")
     ] = None
     max_relative_error: Annotated[
         float | None,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="Instead of epsilon: how far an interval's end may be from its value in every answer, 0.05 is"
-            " 5%. It needs values that you have been told.",
+        of_setting(
+            "max_relative_error",
+            "Instead of epsilon: how far an interval's end may be from its value in every answer, 0.05 is 5%. It"
+            " needs values that you have been told.",
         ),
     ] = None
-    delta: Annotated[
-        float | None,
-        Field(ge=0, lt=1, allow_inf_nan=False, description="For all questions together; the policy's if left out."),
-    ] = None
+    delta: Annotated[float | None, of_setting("delta", "For all questions together; the policy's if left out.")] = (
+        None
+    )
     nobody_adds_more_than: Annotated[
         float | None,
-        Field(
-            gt=0,
-            allow_inf_nan=False,
-            description="What one person adds at most to a count or sum in one group of any question, or in what its"
-            " groups leave out, as you say: intervals are for the truth then, and questions about many rows of each"
-            " person add up.",
+        of_setting(
+            "nobody_adds_more_than",
+            "What one person adds at most to a count or sum in one group of any question, or in what its groups"
+            " leave out, as you say: intervals are for the truth then, and questions about many rows of each person"
+            " add up.",
         ),
     ] = None
-
     reuse: Annotated[
         Literal["auto", "only"],
-        Field(
-            description="`only`: give the answers if they are free, and charge nothing; else refuse, with the price."
+        of_setting(
+            "reuse", "`only`: give the answers if they are free, and charge nothing; else refuse, with the price."
         ),
     ] = "auto"
 

@@ -278,20 +278,13 @@ class Interpreter:
         sql = self._explained(question.sql) if self.settings.flag("dry_run") else question.sql
         told = await self._types(sql) if portal.shape.fields is None else ()
         request = QueryRequest(
-            analyst=self._analyst,
-            sql=sql,
-            epsilon=self.settings.number("epsilon"),
-            delta=self.settings.number("delta"),
-            mechanism=self.settings.mechanism(),
+            self._analyst,
+            sql,
             request_id=self.request_id,
             parameters=portal.values,
-            sampling_rate=self.settings.number("sampling_rate"),
             search_path=self.settings.search_path(),
             zone=self.settings.zone(),
-            nobody_adds_more_than=self.settings.number("nobody_adds_more_than"),
-            max_relative_error=self.settings.number("max_relative_error"),
-            max_absolute_error=self.settings.number("max_absolute_error"),
-            reuse=self.settings.reuse(),
+            **self.settings.of_question(),
         )
         try:
             response = await self._answered(request)

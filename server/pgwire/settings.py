@@ -9,22 +9,21 @@ A session's settings: ours (`noisegate.*`), those that drivers set and show, tho
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import cast, get_args
+from typing import Any
 
 from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.limits import MAX_EPSILON, MIN_EPSILON
 from planner.schema import PUBLIC, sql_identifier
 from planner.sql.zones import UTC, is_utc, zone_named
-from privacy.registry import OFFERED, MechanismName, why_not_served
+from privacy.registry import why_not_served
 from server.errors import WireError
 from server.pgwire.errors import unknown_savepoint
 from server.pgwire.server_messages import TransactionStatus
-from server.query import Reuse
+from server.query import SETTINGS
 
 OWN_SCHEMA = "$user"
 """The schema that is called as the role is; here nobody has one."""
@@ -134,8 +133,6 @@ _ON, _OFF = frozenset({"on", "true", "yes", "1"}), frozenset({"off", "false", "n
 
 _DURATION = re.compile(r"([0-9]{1,9})\s*(ms|s|min|h)?")
 
-_INTERVAL_STYLES = frozenset({"postgres", "postgres_verbose", "sql_standard", "iso_8601"})
-
 _UNITS_MS = {None: 1, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 
 
@@ -147,38 +144,12 @@ def _flag(name: str, value: str) -> str:
     raise InvalidSetting(f"{name} is on or off")
 
 
-def _fraction(name: str, value: str) -> str:
-    if not 0 < _number(name, value) <= 1:
-        raise InvalidSetting(f"{name} is above 0 and at most 1")
-    return value
-
-
-def _epsilon(name: str, value: str) -> str:
-    if not _number(name, value) > 0:
-        raise InvalidSetting(f"{name} is above 0")
-    return value
-
-
-def _delta(name: str, value: str) -> str:
-    if not 0 <= _number(name, value) < 1:
-        raise InvalidSetting(f"{name} is at least 0 and below 1")
-    return value
-
-
-def _number(name: str, value: str) -> float:
+def _of_question(name: str, value: str) -> str:
     try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InvalidSetting(f"{name} is a number")
-    return number
-
-
-def _mechanism(name: str, value: str) -> str:
-    if value.lower() not in OFFERED:
-        raise InvalidSetting(f"{name} is one of {', '.join(OFFERED)}", hint=why_not_served(value.lower()))
-    return value.lower()
+        read = SETTINGS[name.removeprefix(_PREFIX)].read(value)
+    except ValueError as error:
+        raise InvalidSetting(f"{name} is {error}", hint=why_not_served(value.lower())) from None
+    return read if isinstance(read, str) else value
 
 
 def _utf8(name: str, value: str) -> str:
@@ -211,23 +182,13 @@ def _never(name: str, value: str) -> str:
     raise InvalidSetting(f"{name} cannot be changed")
 
 
-def _interval_style(name: str, value: str) -> str:
-    """No answer has an interval, so each style is as good as another."""
-    if value.lower() not in _INTERVAL_STYLES:
-        raise InvalidSetting(f"{name} is one of {', '.join(sorted(_INTERVAL_STYLES))}")
-    return value.lower()
+def _one_of(*words: str) -> Callable[[str, str], str]:
+    def check(name: str, value: str) -> str:
+        if value.lower() not in words:
+            raise InvalidSetting(f"{name} is {', '.join(words[:-1])} or {words[-1]}")
+        return value.lower()
 
-
-def _notices(name: str, value: str) -> str:
-    if value.lower() not in ("short", "all"):
-        raise InvalidSetting(f"{name} is short or all")
-    return value.lower()
-
-
-def _reuse(name: str, value: str) -> str:
-    if value.lower() not in get_args(Reuse):
-        raise InvalidSetting(f"{name} is one of {', '.join(get_args(Reuse))}")
-    return value.lower()
+    return check
 
 
 def _zone(name: str, value: str) -> str:
@@ -247,6 +208,9 @@ def _only(wanted: str) -> Callable[[str, str], str]:
     return check
 
 
+_INTERVAL_STYLE = _one_of("iso_8601", "postgres", "postgres_verbose", "sql_standard")  # no answer has an interval
+
+
 @dataclass(frozen=True)
 class _Setting:
     """One setting: its default, what it may be, what clients are told of when it changes, and what it is for."""
@@ -259,38 +223,18 @@ class _Setting:
 
 _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
     {
-        "noisegate.epsilon": _Setting("", _epsilon, about="what a question may spend; empty: the policy's default"),
-        "noisegate.delta": _Setting("", _delta, about="the most delta of a question; empty: the policy's default"),
-        "noisegate.sampling_rate": _Setting("", _fraction, about="answer from this share of the rows; empty: of all"),
-        "noisegate.mechanism": _Setting(
-            "", _mechanism, about="which mechanism releases; empty: the planner's choice"
-        ),
+        **{
+            _PREFIX + name: _Setting(setting.default or "", _of_question, about=setting.about)
+            for name, setting in SETTINGS.items()
+        },
         "noisegate.intervals": _Setting("off", _flag, about="add columns: intervals, and which rows are weak or cut"),
-        "noisegate.nobody_adds_more_than": _Setting(
-            "",
-            _epsilon,
-            about="what one person adds at most, as you say: intervals are for the truth then; empty: unsaid",
-        ),
-        "noisegate.max_relative_error": _Setting(
-            "",
-            _epsilon,
-            about="0.05 for 5%: spend the least epsilon that will do, noisegate.epsilon at most; empty: unsaid",
-        ),
-        "noisegate.max_absolute_error": _Setting(
-            "", _epsilon, about="the same in the answer's own unit; empty: unsaid"
-        ),
-        "noisegate.reuse": _Setting(
-            "auto",
-            _reuse,
-            about="auto, never or only: may an answer follow, free, from those that you have paid for?",
-        ),
         "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of asking them"),
         "noisegate.empty_rows": _Setting(
             "off", _flag, about="give the columns of private rows that are asked for, and no row, instead of refusing"
         ),
         "noisegate.notices": _Setting(
             "short",
-            _notices,
+            _one_of("short", "all"),
             about="short or all: one line beside an answer, or every note on it, which SHOW noisegate.notes tells",
         ),
         "application_name": _Setting("", reported="application_name"),
@@ -305,7 +249,7 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "idle_in_transaction_session_timeout": _Setting("0", _duration),
         "in_hot_standby": _Setting("off", _never, "in_hot_standby"),
         "integer_datetimes": _Setting("on", _never, "integer_datetimes"),
-        "intervalstyle": _Setting("postgres", _interval_style, "IntervalStyle"),
+        "intervalstyle": _Setting("postgres", _INTERVAL_STYLE, "IntervalStyle"),
         "idle_session_timeout": _Setting("0", _duration),
         "is_superuser": _Setting("off", _never, "is_superuser"),
         "lc_collate": _Setting("C", _never),  # which newer catalogs no longer have
@@ -504,18 +448,10 @@ class Settings:
                 return place
         raise unknown_savepoint(name)
 
-    def number(self, name: str) -> float | None:
-        """A number of ours, or None where the policy's default holds."""
-        value = self._values[_PREFIX + name]
-        return float(value) if value else None
-
-    def mechanism(self) -> MechanismName | None:
-        """The mechanism asked for, or None."""
-        return self._values["noisegate.mechanism"] or None  # checked when it was set
-
-    def reuse(self) -> Reuse:
-        """Whether answers may follow from paid ones."""
-        return cast(Reuse, self._values["noisegate.reuse"])  # checked when it was set
+    def of_question(self) -> dict[str, Any]:
+        """What questions are asked with, by the names of `RequestSettings`; what is unset is left out."""
+        said = {name: self._values[_PREFIX + name] for name in SETTINGS}
+        return {name: SETTINGS[name].read(value) for name, value in said.items() if value}
 
     def zone(self) -> str:
         """The time zone; UTC for each of that one's names."""

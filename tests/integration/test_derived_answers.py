@@ -71,7 +71,7 @@ def asked(pipeline: Pipeline) -> Ask:
     def of(
         sql: str, epsilon: float = 1.0, reuse: Reuse = "auto", analyst: str = "ada", **settings: Any
     ) -> QueryResponse:
-        return ask(pipeline, QueryRequest(analyst, sql, epsilon, request_id="r", reuse=reuse, **settings))
+        return ask(pipeline, QueryRequest(analyst, sql, epsilon=epsilon, request_id="r", reuse=reuse, **settings))
 
     return of
 
@@ -146,9 +146,9 @@ def test_another_policy_ends_it(asked: Ask, pipeline: Pipeline, backend: DuckdbB
     asked(MONTHS, epsilon=20.0)
     other = Pipeline(policy(min_epsilon="0.01"), backend.schema(), backend, pipeline.ledger, workers)
     with pytest.raises(NothingFollows):
-        ask(other, QueryRequest("ada", YEARS, 0.1, request_id="r", reuse="only"))
+        ask(other, QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="only"))
     same = Pipeline(policy(), backend.schema(), backend, pipeline.ledger, workers)  # another proxy
-    assert ask(same, QueryRequest("ada", YEARS, 0.1, request_id="r", reuse="only")).derived_from == (1,)
+    assert ask(same, QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="only")).derived_from == (1,)
 
 
 def test_it_outlives_the_proxy(
@@ -158,7 +158,7 @@ def test_it_outlives_the_proxy(
     ledger.close()
     again = open_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
     pipeline = Pipeline(policy(), backend.schema(), backend, again, workers)
-    assert ask(pipeline, QueryRequest("ada", YEARS, 0.1, request_id="r", reuse="only")).derived_from == (1,)
+    assert ask(pipeline, QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="only")).derived_from == (1,)
     again.close()
 
 
@@ -194,7 +194,7 @@ def test_rows_that_are_lacking_are_told_of_and_never_served_unasked(asked: Ask) 
 def test_releases_at_one_threshold_are_combined(asked: Ask, pipeline: Pipeline) -> None:
     for epsilon in (4.0, 3.0):
         asked(COUNTS, epsilon, "never", nobody_adds_more_than=64.0)
-    request = QueryRequest("ada", COUNTS, 1.0, request_id="r", reuse="only")
+    request = QueryRequest("ada", COUNTS, epsilon=1.0, request_id="r", reuse="only")
     assert ask(pipeline, request).derived_from == (1, 2)
     question = pipeline.question(request)
     found = pipeline.reusing.find(question, "ada", lambda: pipeline.groups(question.query, "ada"))
@@ -211,7 +211,7 @@ def test_releases_at_one_threshold_are_combined(asked: Ask, pipeline: Pipeline) 
 def test_releases_at_other_thresholds_are_not_combined(asked: Ask, pipeline: Pipeline) -> None:
     asked(COUNTS, 4.0, "never", nobody_adds_more_than=64.0)
     asked(COUNTS, 3.0, "never", nobody_adds_more_than=128.0)
-    assert ask(pipeline, QueryRequest("ada", COUNTS, 1.0, request_id="r", reuse="only")).derived_from == (1,)
+    assert ask(pipeline, QueryRequest("ada", COUNTS, epsilon=1.0, request_id="r", reuse="only")).derived_from == (1,)
 
 
 def test_what_is_said_of_everybody_has_to_hold_of_what_is_kept(asked: Ask) -> None:
@@ -282,7 +282,7 @@ def test_fields_of_moments_lack_what_lies_beyond_the_declared_range(asked: Ask) 
 
 
 def test_explain_tells_both_ways(asked: Ask, pipeline: Pipeline) -> None:
-    request = QueryRequest("ada", YEARS, 0.1, request_id="r")
+    request = QueryRequest("ada", YEARS, epsilon=0.1, request_id="r")
     assert pipeline.explain(request).reuse is None
     asked(MONTHS, epsilon=20.0)
     told = pipeline.explain(request).reuse
@@ -291,9 +291,9 @@ def test_explain_tells_both_ways(asked: Ask, pipeline: Pipeline) -> None:
     lines = [str(line) for (line,) in asked(f"EXPLAIN {YEARS}", 0.1).rows]
     assert f"reuse: {told}" in " ".join(line.strip() for line in lines), "lines are broken"
     assert any(line.startswith("would charge: nothing (with reuse = never: epsilon 0.1") for line in lines)
-    never = QueryRequest("ada", YEARS, 0.1, request_id="r", reuse="never")
+    never = QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="never")
     assert pipeline.explain(never).reuse is None and not pipeline.explain(never).follows
-    assert pipeline.explain(QueryRequest("grace", YEARS, 0.1, request_id="r")).reuse is None
+    assert pipeline.explain(QueryRequest("grace", YEARS, epsilon=0.1, request_id="r")).reuse is None
 
 
 def test_racing_questions_are_charged_exactly(pipeline: Pipeline, ledger: Ledger) -> None:
@@ -304,7 +304,7 @@ def test_racing_questions_are_charged_exactly(pipeline: Pipeline, ledger: Ledger
         start.wait()
         sql = [MONTHS, YEARS, f"SELECT count(*) AS n {FROM}"][number % 3]
         epsilon = 20.0 if sql == MONTHS else 0.1
-        return ask(pipeline, QueryRequest("ada", sql, epsilon, request_id=f"r{number}"))
+        return ask(pipeline, QueryRequest("ada", sql, epsilon=epsilon, request_id=f"r{number}"))
 
     with ThreadPoolExecutor(12) as pool:
         answers = list(pool.map(one, range(12)))

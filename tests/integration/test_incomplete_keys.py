@@ -85,7 +85,7 @@ def narrow(log: DuckdbBackend, ledger: Ledger, workers: WorkerPool) -> Pipeline:
 
 
 def asked(pipeline: Pipeline, sql: str, reuse: Reuse = "auto") -> QueryResponse:
-    return ask(pipeline, QueryRequest("ada", sql, EPSILON, request_id="r", reuse=reuse))
+    return ask(pipeline, QueryRequest("ada", sql, epsilon=EPSILON, request_id="r", reuse=reuse))
 
 
 def truth(log: DuckdbBackend, sql: str) -> dict[object, int]:

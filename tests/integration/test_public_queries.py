@@ -283,7 +283,7 @@ def every_type(scratch_url: str, ledger: Ledger, workers: WorkerPool) -> Pipelin
 
 def test_columns_of_every_type_are_shown_as_postgresql_writes_them(every_type: Pipeline) -> None:
     def asked(sql: str) -> list[tuple[object, ...]]:
-        return [tuple(row) for row in ask(every_type, QueryRequest("ada", sql, None, request_id="r")).rows]
+        return [tuple(row) for row in ask(every_type, QueryRequest("ada", sql, epsilon=None, request_id="r")).rows]
 
     assert len(asked("SELECT * FROM part")[0]) == 14
     assert asked("SELECT u, i, iv, a, j, b, cash, e FROM part WHERE id = 1") == [
@@ -310,5 +310,5 @@ def test_what_has_no_value_is_said_to_have_none(every_type: Pipeline) -> None:
     """A limit of PostgreSQL was taken for a connection that is lost."""
     for sql in ("SELECT chr(0)", "SELECT lpad('a', 1000000000)", "SELECT f::int FROM part", "SELECT 10^400"):
         with pytest.raises((UnsupportedSQL, ComputationFailed)) as refused:
-            ask(every_type, QueryRequest("ada", sql, None, request_id="r"))
+            ask(every_type, QueryRequest("ada", sql, epsilon=None, request_id="r"))
         assert problem(refused.value).status == 422, sql

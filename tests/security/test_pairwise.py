@@ -49,7 +49,7 @@ def test_generated_questions_differ_in_nothing_but_releases(name: str, tmp_path:
 
 def test_what_is_released_from_both_differs_and_is_not_compared(lockstep: Lockstep) -> None:
     """Both are read: the truths differ, so the numbers do, and rows that HAVING and LIMIT leave are the same."""
-    seen = lockstep.compare(QueryRequest(ANALYST, BY_WARD, 8.0), explain=True)
+    seen = lockstep.compare(QueryRequest(ANALYST, BY_WARD, epsilon=8.0), explain=True)
     assert (seen.answered, seen.differences) == (1, [])
     first, second = (pool.measured[0] for pool in lockstep._pools)
     assert isinstance(first, tuple) and isinstance(second, tuple)
@@ -60,7 +60,7 @@ def test_what_is_released_from_both_differs_and_is_not_compared(lockstep: Lockst
 def test_a_slope_per_group_is_answered_by_the_mechanism_that_is_named(lockstep: Lockstep) -> None:
     """Found by the comparison: its moments have unequal shares of epsilon, and were given noise of two kinds."""
     slope = "SELECT b, count(*), regr_slope(m, mod(i, -3)) FROM h WHERE b GROUP BY 1"
-    seen = lockstep.compare(QueryRequest(ANALYST, slope, 1.0, mechanism="group_lp"))
+    seen = lockstep.compare(QueryRequest(ANALYST, slope, epsilon=1.0, mechanism="group_lp"))
     assert (seen.answered, seen.failed, seen.differences) == (1, 0, [])
 
 
@@ -101,12 +101,12 @@ def test_an_error_that_one_database_alone_has_is_seen(files: Files) -> None:
 
 def test_a_plan_and_a_refusal_are_shared_unless_they_are_to_be_made_anew(lockstep: Lockstep) -> None:
     """What the second database is asked for by itself is equal, too, and is another object."""
-    random = QueryRequest(ANALYST, "SELECT count(*) FROM h WHERE random() < 0.5", 1.0)
+    random = QueryRequest(ANALYST, "SELECT count(*) FROM h WHERE random() < 0.5", epsilon=1.0)
     assert lockstep.compare(random).refused == 1
     shared = lockstep._refused
     assert shared is not None and lockstep.compare(random, anew=True).differences == []
     assert lockstep._refused is not shared
-    counted = QueryRequest(ANALYST, BY_WARD, 8.0)
+    counted = QueryRequest(ANALYST, BY_WARD, epsilon=8.0)
     assert lockstep.compare(counted).answered == 1 and lockstep._refused is None
     first, second = lockstep._pipelines
     assert first.questions is second.questions and len(first.questions) == 1
@@ -116,7 +116,7 @@ def test_a_plan_and_a_refusal_are_shared_unless_they_are_to_be_made_anew(lockste
 
 def _differs(lockstep: Lockstep) -> set[str]:
     try:
-        seen: Seen = lockstep.compare(QueryRequest(ANALYST, BY_WARD, 8.0))
+        seen: Seen = lockstep.compare(QueryRequest(ANALYST, BY_WARD, epsilon=8.0))
     finally:
         lockstep.close()
     return {difference.aspect for difference in seen.differences}

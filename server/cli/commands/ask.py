@@ -14,13 +14,14 @@ import math
 import sys
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pydantic import TypeAdapter, ValidationError
 
-from privacy.registry import OFFERED, why_not_served
+from privacy.registry import why_not_served
 from server.cli.answer_view import answer_table, explanation_view, privacy_text, summary
 from server.cli.client import answered, ask, fetch, not_ours, read_key
 from server.cli.failure import CommandFailed, ExitCode
@@ -28,7 +29,7 @@ from server.cli.terminal import Format, Output, printable, show, show_rows, tell
 from server.http.answer_body import AnswerBody
 from server.http.budget_body import OutlookBody
 from server.proposals.accuracy import Proposal
-from server.query import Explanation
+from server.query import SETTINGS, Explanation, Setting
 
 
 def proposed_epsilon(url: str, key: str, body: Mapping[str, object], sql: str, *, yes: bool) -> float:
@@ -70,14 +71,6 @@ class ExplanationFormat(StrEnum):
     JSON = "json"
 
 
-class ReuseChoice(StrEnum):
-    """Whether an answer may follow from others."""
-
-    AUTO = "auto"
-    NEVER = "never"
-    ONLY = "only"
-
-
 SQL = Annotated[str, typer.Argument(help="One SELECT in quotes, or - to read it from standard input.", metavar="SQL")]
 URL = Annotated[str, typer.Option(help="Where the proxy listens.", envvar="NOISEGATE_URL")]
 
@@ -89,45 +82,31 @@ def _finite(value: float | None) -> float | None:
     return value
 
 
-def _offered(name: str) -> str:
-    """A mechanism that a server runs; of one that it knows and does not run, why."""
-    if name in OFFERED:
-        return name
-    reason = why_not_served(name)
-    raise typer.BadParameter(f"must be one of {', '.join(OFFERED)}{'' if reason is None else f'; {reason}'}")
+def _word(setting: Setting, text: str) -> str:
+    """One of a setting's words; of a mechanism that no server runs, why."""
+    try:
+        return str(setting.read(text))
+    except ValueError as error:
+        reason = why_not_served(text)
+        raise typer.BadParameter(f"must be {error}{'' if reason is None else f'; {reason}'}") from None
 
 
-Epsilon = Annotated[
-    float | None,
-    typer.Option(help="How much of your budget to spend; the policy's default if left out.", callback=_finite),
-]
-Delta = Annotated[
-    float | None,
-    typer.Option(help="How much delta to spend; the policy's default if left out.", callback=_finite),
-]
-MechanismChoice = Annotated[
-    str | None,
-    typer.Option(
-        parser=_offered,
-        metavar=f"[{'|'.join(OFFERED)}]",
-        help="Which mechanism releases; the planner chooses if left out.",
-    ),
-]
-AddsAtMost = Annotated[
-    float | None,
-    typer.Option(
-        "--nobody-adds-more-than",
-        help="What one person adds to a group at most, as you say: intervals are for the truth then.",
-        callback=_finite,
-    ),
-]
-Reusing = Annotated[
-    ReuseChoice,
-    typer.Option(
-        help="auto: what follows from answers that you have paid for is free, and given where it is as good as a new "
-        "one; only: that or nothing; never: a new one."
-    ),
-]
+def option(name: str, about: str | None = None) -> Any:
+    """The option of a setting of questions (`server.query.SETTINGS`). Args: about: in place of what is said there."""
+    setting = SETTINGS[name]
+    read = (
+        {"parser": partial(_word, setting), "metavar": f"[{'|'.join(setting.words)}]"}
+        if setting.words
+        else {"callback": _finite}
+    )
+    return typer.Option(f"--{name.replace('_', '-')}", help=about or setting.about, **read)
+
+
+Epsilon = Annotated[float | None, option("epsilon")]
+Delta = Annotated[float | None, option("delta")]
+MechanismChoice = Annotated[str | None, option("mechanism")]
+AddsAtMost = Annotated[float | None, option("nobody_adds_more_than")]
+Reusing = Annotated[str, option("reuse")]
 KeyFile = Annotated[
     Path | None, typer.Option(help="A file with your key, instead of NOISEGATE_KEY in the environment.")
 ]
@@ -165,13 +144,13 @@ def query(
         float | None, typer.Option(help="Instead of --epsilon: the widest interval that will do.", callback=_finite)
     ] = None,
     max_relative_error: Annotated[
-        float | None, typer.Option(help="Instead of --epsilon: 0.05 for 5% around the value.", callback=_finite)
+        float | None, option("max_relative_error", "Instead of --epsilon: 0.05 for 5% around the value.")
     ] = None,
     max_absolute_error: Annotated[
-        float | None, typer.Option(help="Instead of --epsilon: the same in the answer's unit.", callback=_finite)
+        float | None, option("max_absolute_error", "Instead of --epsilon: the same in the answer's unit.")
     ] = None,
     nobody_adds_more_than: AddsAtMost = None,
-    reuse: Reusing = ReuseChoice.AUTO,
+    reuse: Reusing = "auto",
     yes: Annotated[
         bool,
         typer.Option(
@@ -251,7 +230,7 @@ def explain(
     key_file: KeyFile = None,
     parameters: Parameters = None,
     nobody_adds_more_than: AddsAtMost = None,
-    reuse: Reusing = ReuseChoice.AUTO,
+    reuse: Reusing = "auto",
 ) -> None:
     """Show what a query would do and cost, without asking it.
 
@@ -276,9 +255,9 @@ def explain(
     show(explanation_view(explanation))
 
 
-def _sent(reuse: ReuseChoice) -> str | None:
+def _sent(reuse: str) -> str | None:
     """The field of a body: left out where it is the default, for proxies that are older than it."""
-    return None if reuse is ReuseChoice.AUTO else reuse.value
+    return None if reuse == SETTINGS["reuse"].default else reuse
 
 
 def _statement(argument: str) -> str:

@@ -36,7 +36,7 @@ def shell(
 
     Exit codes: 0 left, or all answered; of a script, the code of the statement that failed, as `query` has them.
     """
-    session = Session(url, read_key(key_file), epsilon)
+    session = Session(url, read_key(key_file), {"epsilon": epsilon})
     if sys.stdin.isatty() and sys.stdout.isatty():
         _converse(session)
         return

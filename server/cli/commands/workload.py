@@ -13,7 +13,7 @@ from rich.text import Text
 
 from server.cli.answer_view import answer_table, epsilon_text
 from server.cli.client import ask, not_ours, read_key
-from server.cli.commands.ask import DEFAULT_URL, URL, AddsAtMost, Epsilon, KeyFile
+from server.cli.commands.ask import DEFAULT_URL, URL, AddsAtMost, Epsilon, KeyFile, option
 from server.cli.failure import CommandFailed
 from server.cli.shell_session import units
 from server.cli.terminal import Format, printable, show, write
@@ -25,7 +25,7 @@ def workload(
     url: URL = DEFAULT_URL,
     epsilon: Epsilon = None,
     max_relative_error: Annotated[
-        float | None, typer.Option(help="Instead of --epsilon: 0.05 for 5% around every value.")
+        float | None, option("max_relative_error", "Instead of --epsilon: 0.05 for 5% around every value.")
     ] = None,
     nobody_adds_more_than: AddsAtMost = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say what it would cost; ask nothing.")] = False,

@@ -22,13 +22,12 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.responses import JSONResponse
 
-from planner.binding.placeholders import MAX_PARAMETERS
 from server.errors import JobNotDone
 from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, services_of
 from server.http.exchange import exchange_of
 from server.http.openapi import problems
-from server.http.query_body import ExplanationBody, ParameterValue, QueryBody
+from server.http.query_body import ExplanationBody, QueryBody, StatementBody, of_setting
 from server.http.representations import ARROW, CSV, JSON, SHORT_CELLS, AnswerStream, accepted, written
 from server.http.workload_body import WorkloadAnswerBody, WorkloadBody, WorkloadExplanationBody, workload_pieces
 from server.proposals.accuracy import Accuracy, Basis, Proposal
@@ -112,12 +111,10 @@ async def explain(request: Request, body: QueryBody, analyst: Analyst) -> Explan
     )
 
 
-class AccuracyBody(BaseModel):
+class AccuracyBody(StatementBody):
     """One SELECT, and how well its answer should be known: one of the three."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
         json_schema_extra={
             "examples": [
                 {"sql": "SELECT count(*) FROM orders", "interval_width": 500.0},
@@ -126,24 +123,16 @@ class AccuracyBody(BaseModel):
         },
     )
 
-    sql: Annotated[str, Field(min_length=1, description="One SELECT.")]
     interval_width: Annotated[
         float | None,
         Field(gt=0, allow_inf_nan=False, description="The widest interval from end to end, in the answer's unit."),
     ] = None
     max_relative_error: Annotated[
-        float | None,
-        Field(gt=0, allow_inf_nan=False, description="How far an interval's end may be from its value: 0.05 is 5%."),
+        float | None, of_setting("max_relative_error", "How far an interval's end may be from its value: 0.05 is 5%.")
     ] = None
-    max_absolute_error: Annotated[
-        float | None, Field(gt=0, allow_inf_nan=False, description="The same in the answer's own unit.")
-    ] = None
-    delta: Annotated[float | None, Field(ge=0, lt=1, allow_inf_nan=False)] = None
-    parameters: Annotated[list[ParameterValue], Field(max_length=MAX_PARAMETERS)] = []
-    nobody_adds_more_than: Annotated[
-        float | None,
-        Field(gt=0, allow_inf_nan=False, description="As of a question: intervals are for the truth then."),
-    ] = None
+    max_absolute_error: Annotated[float | None, of_setting("max_absolute_error")] = None
+    delta: Annotated[float | None, of_setting("delta")] = None
+    nobody_adds_more_than: Annotated[float | None, of_setting("nobody_adds_more_than")] = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:

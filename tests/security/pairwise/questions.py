@@ -60,7 +60,7 @@ def _request(draw: random.Random, sql: str, values: tuple[int | float | str, ...
     return QueryRequest(
         ANALYST,
         sql,
-        draw.choice(_EPSILONS),
+        epsilon=draw.choice(_EPSILONS),
         delta=draw.choice((None, None, 0.0)),
         mechanism=mechanism,
         parameters=values,

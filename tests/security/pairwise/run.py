@@ -100,7 +100,7 @@ def _compared_drawn(folder: Path, first: int, count: int) -> Seen:
             files = drawn(folder, rows, less)
             with opened(files, world_policy(world)) as lockstep:
                 for place, (text, price) in enumerate(zip(texts, prices, strict=True)):
-                    request = QueryRequest(ANALYST, text, price, reuse="never")
+                    request = QueryRequest(ANALYST, text, epsilon=price, reuse="never")
                     seen.add(lockstep.compare(request, anew=not place))
         except (PolicyInvalid, duckdb.ConstraintException):
             return  # of references of a row to itself DuckDB knows less than these worlds do

@@ -112,7 +112,7 @@ def test_each_door_offers_the_same_names() -> None:
     for name in OFFERED:
         assert QueryBody(sql=SQL, mechanism=name).request("ann", "1").mechanism == name
         own.set("noisegate.mechanism", name)
-        assert own.mechanism() == name
+        assert own.of_question()["mechanism"] == name
         told = CliRunner().invoke(app, ["query", "--mechanism", name, "--no-such-option", SQL])
         assert "--mechanism" not in told.output and "--no-such-option" in told.output
     help_text = CliRunner().invoke(app, ["query", "--help"], terminal_width=200).output

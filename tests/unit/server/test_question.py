@@ -76,7 +76,15 @@ def test_values_that_python_takes_for_equal_are_other_questions() -> None:
 
 
 SENT = QueryRequest(
-    "ada", "SELECT count(*) FROM t", 1.0, 0.0, "gem", "r", (1,), sampling_rate=0.5, idempotency_key="order-7"
+    "ada",
+    "SELECT count(*) FROM t",
+    epsilon=1.0,
+    delta=0.0,
+    mechanism="gem",
+    request_id="r",
+    parameters=(1,),
+    sampling_rate=0.5,
+    idempotency_key="order-7",
 )
 
 

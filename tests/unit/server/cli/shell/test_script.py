@@ -115,7 +115,8 @@ def test_an_accuracy_stands_in_place_of_an_epsilon(proxy: FakeProxy, shell: Shel
     proxy.answer(SCALAR)
     assert shell("\\accuracy 0.05\nSELECT 1;\n\\accuracy default\nSELECT 2;\n\\accuracy much\n", "--keep-going") == 1
     err = capsys.readouterr().err
-    assert "expected to be within 5% of its value" in err and "an accuracy is a number above 0" in err
+    assert "expected to have a relative error of 0.05 at most" in err
+    assert "max_relative_error is a number above 0" in err
     asked = [body.get("max_relative_error") for path, _, body in proxy.requests if path == "/v1/query"]
     assert asked == [0.05, None]
 
@@ -172,5 +173,5 @@ def test_what_nobody_adds_more_than_goes_with_each_question(proxy: FakeProxy, sh
 def test_what_nobody_can_add_is_refused(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:
     for wrong in ["0", "-1", "nan", "inf", "much"]:
         assert shell(f"\\nobody_adds_more_than {wrong}\nSELECT 1;") == 1, wrong
-        assert "what one person adds is a number above 0" in capsys.readouterr().err, wrong
+        assert "nobody_adds_more_than is a number above 0" in capsys.readouterr().err, wrong
         assert proxy.requests == [], wrong

@@ -56,7 +56,11 @@ def test_the_pipeline_gets_the_question_as_it_was_asked() -> None:
     pipeline = FakePipeline()
     body = {"sql": "SELECT count(*) FROM orders", "epsilon": 1, "delta": 1e-9, "mechanism": "r2t"}
     send("POST", "/v1/query", pipeline=pipeline, json=body, headers={"X-Request-ID": "my-request"})
-    assert pipeline.asked == [QueryRequest("ada", "SELECT count(*) FROM orders", 1.0, 1e-9, "r2t", "my-request")]
+    assert pipeline.asked == [
+        QueryRequest(
+            "ada", "SELECT count(*) FROM orders", epsilon=1.0, delta=1e-9, mechanism="r2t", request_id="my-request"
+        )
+    ]
 
 
 def test_what_is_left_out_is_left_to_the_policy() -> None:

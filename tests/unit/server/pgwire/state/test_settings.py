@@ -13,14 +13,14 @@ def settings(**startup: str) -> Settings:
 
 def test_ours_are_unset_at_first_and_come_back_by_reset() -> None:
     own = settings()
-    assert own.number("epsilon") is None
+    assert "epsilon" not in own.of_question()
     own.set("noisegate.epsilon", "0.5")
     own.set("Noisegate.Mechanism", "R2T")
-    assert (own.number("epsilon"), own.mechanism()) == (0.5, "r2t")
+    assert own.of_question() == {"epsilon": 0.5, "mechanism": "r2t", "reuse": "auto"}
     own.set("noisegate.epsilon", None)
-    assert own.number("epsilon") is None
+    assert "epsilon" not in own.of_question()
     own.set("all", None)
-    assert own.mechanism() is None
+    assert "mechanism" not in own.of_question()
 
 
 def test_a_value_that_cannot_be() -> None:
@@ -54,11 +54,11 @@ def test_every_spelling_of_utf8() -> None:
 
 def test_settings_of_the_startup_message() -> None:
     own = settings(options=r"-c noisegate.epsilon=0.5 -capplication_name=a\ b -c jit=off", timezone="CET")
-    assert own.number("epsilon") == 0.5
+    assert own.of_question()["epsilon"] == 0.5
     assert (own.get("application_name"), own.get("timezone")) == ("a b", "CET")
     own.set("noisegate.epsilon", "2")
     own.set("all", None)
-    assert own.number("epsilon") == 0.5, "RESET gives what the session began with"
+    assert own.of_question()["epsilon"] == 0.5, "RESET gives what the session began with"
 
 
 def test_startup_options_that_cannot_be_kept_are_refused() -> None:
@@ -77,11 +77,11 @@ def test_a_rolled_back_transaction_takes_its_settings_along() -> None:
     own.begin()
     own.set("noisegate.epsilon", "2")
     own.end(committed=False)
-    assert own.number("epsilon") is None
+    assert "epsilon" not in own.of_question()
     own.begin()
     own.set("noisegate.epsilon", "2")
     own.end(committed=True)
-    assert own.number("epsilon") == 2
+    assert own.of_question()["epsilon"] == 2
 
 
 def test_set_local_ends_with_its_transaction() -> None:
@@ -89,9 +89,9 @@ def test_set_local_ends_with_its_transaction() -> None:
     own.set("noisegate.epsilon", "1")
     own.begin()
     own.set("noisegate.epsilon", "2", local=True)
-    assert own.number("epsilon") == 2
+    assert own.of_question()["epsilon"] == 2
     own.end(committed=True)
-    assert own.number("epsilon") == 1
+    assert own.of_question()["epsilon"] == 1
 
 
 def test_startup_parameters_are_the_defaults_of_the_session() -> None:
