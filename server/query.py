@@ -367,13 +367,12 @@ class Explanation:
     """What a query would do and cost, from public facts only.
 
     Attributes:
-      rewritten_sql: the statements over private rows that the database would get, one after the other; or the one
-        over public tables.
+      rewritten_sql: the statements over private rows that the database would get, or the one over public tables.
       privacy_units: the relations whose people the answer protects; none for a query over public tables only.
-      owners: SQL of each owner position of a join tuple.
-      weight_bounds: W per release, with its label.
-      groups_per_unit: L0, or None.
-      mechanism, reason: which, and why.
+      owners: SQL of each owner of a row of the join.
+      weight_bounds: per release, its label and the public bound W of one row's weight.
+      groups_per_unit: L0, how many groups one person can reach; None: not bounded.
+      mechanism, reason: which, and why this mechanism and these numbers.
       epsilon, delta: the charge.
       most_epsilon, most_delta: the most that is charged in the end, where an accuracy was asked for and nothing tells
         beforehand what it needs; `epsilon` and `delta` are then the first release's. None: these are all.

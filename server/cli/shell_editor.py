@@ -25,7 +25,7 @@ from pygments.lexers.sql import PostgresLexer
 from planner.parsing.lexer import Kind, Piece, scan
 from server.cli.shell_session import COMMANDS, is_complete
 from server.cli.terminal import printable
-from server.http.schema_body import SchemaBody
+from server.explain.catalog import Catalog
 
 _WORDS = (
     "SELECT", "FROM", "WHERE", "JOIN", "LEFT JOIN", "ON", "USING", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AS",
@@ -43,7 +43,7 @@ class SqlCompleter(Completer):
       schema: its tables and columns.
     """
 
-    def __init__(self, schema: SchemaBody) -> None:
+    def __init__(self, schema: Catalog) -> None:
         self._columns = {table.sql: [column.name for column in table.columns] for table in schema.tables}
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:

@@ -17,16 +17,17 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from rich.text import Text
 
 from server.cli.answer_view import answer_table, expanded_answer, explanation_view, left
 from server.cli.client import answered, ask, fetch, not_ours
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, printable, show, show_rows, tell
+from server.explain.catalog import Catalog
+from server.explain.catalog_table import CatalogTable, JoinPath
 from server.http.answer_body import AnswerBody
 from server.http.budget_body import OutlookBody
-from server.http.schema_body import JoinOfTable, SchemaBody, TableOfSchema
 from server.pgwire.statements import split_statements
 from server.pgwire.statements.split_statements import split
 from server.query import SETTINGS, Budget, Explanation
@@ -68,7 +69,7 @@ def units(lines: Iterable[str]) -> Iterator[str]:
     yield from (found.text for found in split(pending))
 
 
-_Body = TypeVar("_Body", bound=BaseModel)
+_Body = TypeVar("_Body")
 _EXPLAIN = "EXPLAIN"
 
 
@@ -97,9 +98,9 @@ class Session:
         return f"Session({self.url!r})"
 
     @cached_property
-    def schema(self) -> SchemaBody:
+    def schema(self) -> Catalog:
         """What may be asked; looked up once. Raises: CommandFailed."""
-        return self._fetched("/v1/schema", SchemaBody)
+        return self._fetched("/v1/schema", Catalog)
 
     def budget(self) -> OutlookBody:
         """What is left. Raises: CommandFailed."""
@@ -142,7 +143,7 @@ class Session:
 
     def _fetched(self, path: str, kind: type[_Body]) -> _Body:
         try:
-            return kind.model_validate_json(fetch(self.url, path, self.key))
+            return TypeAdapter(kind).validate_json(fetch(self.url, path, self.key))
         except ValidationError as error:
             raise not_ours(self.url) from error
 
@@ -208,7 +209,7 @@ def _tables(session: Session, argument: str) -> None:
     show_rows(("table", "columns", "answers"), rows, Format.TABLE)
 
 
-def _kind(table: TableOfSchema) -> str:
+def _kind(table: CatalogTable) -> str:
     view = "a view, " if table.kind == "view" else ""
     if table.public:
         return f"{view}public: exact and free"
@@ -216,7 +217,7 @@ def _kind(table: TableOfSchema) -> str:
     return f"{view}private: {whose}"
 
 
-def _join(join: JoinOfTable) -> str:
+def _join(join: JoinPath) -> str:
     owner = "" if join.owning else " (does not own)"
     return f"({', '.join(join.columns)}) references {join.table} ({', '.join(join.key)}){owner}"
 

@@ -21,7 +21,23 @@ _SHOWN_VALUES = 12
 
 @dataclass(frozen=True)
 class Catalog:
-    """What may be asked, where tables without a schema are looked for, and the defaults of asking."""
+    """What may be asked, and the defaults of asking. It says nothing of private rows, not even how many there are.
+
+    Attributes:
+      dataset: the name that clients connect to.
+      schemas: where tables without a schema are looked for, in order.
+      tables: and views.
+      epsilon: what a query spends that does not say.
+      min_epsilon: the least that one query may spend; a join whose duration depends on the data costs more.
+      max_epsilon: the most that one query may spend.
+      delta: as epsilon.
+      time_grain: what now() is snapped to.
+      answer_quantum_s: seconds: the answer of a join that may explode leaves at 1, 2, 4, ... times it; 0: at once.
+      hold_all_answers: do the answers of other private questions wait as well?
+      unbounded_joins: may private tables meet by other conditions than keys?
+      max_join_tuples: a question whose public bound on join tuples is larger, or unknown, is refused; None: none is.
+      examples: questions to begin with.
+    """
 
     dataset: str
     schemas: tuple[str, ...]

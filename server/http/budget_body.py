@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from server.http.answer_body import BudgetBody
 from server.ledger.account import AccountBalance, Accounting, Renewal, analyst_account, group_account, guarantee
 
 if TYPE_CHECKING:
@@ -43,6 +42,15 @@ _EXAMPLE: JsonDict = {
     "limited_by": "analyst:ada",
     "group": {"name": "cardiology", "epsilon": 20.0, "delta": 1e-6, "epsilon_left": 17.5, "delta_left": 1e-6},
 }
+
+
+class BudgetBody(BaseModel):
+    """What was granted and what is left."""
+
+    epsilon: float
+    delta: float
+    epsilon_left: float
+    delta_left: float
 
 
 class Protection(BaseModel):

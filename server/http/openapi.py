@@ -1,15 +1,25 @@
-"""The API's description: OpenAPI 3.1, with every problem that a route can answer."""
+"""The API's description: OpenAPI 3.1, with every problem that a route can answer, and what records say of themselves.
+
+A body that is one of the server's own records is described by that record's docstring, which is written once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from server import query
+from server.explain import catalog, catalog_table, examples
 from server.http.exchange import MEDIA_TYPE, ProblemBody
+from server.proposals import accuracy
+from server.workload import workload
 
 MAX_NUMBER = (1 << 53) - 1
 """The largest number of a charge or an entry that may be named: exact in every client's JSON, and within the ledger's
@@ -66,6 +76,9 @@ def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
             for operations in made["paths"].values():
                 for operation in operations.values():
                     _set_media_types(operation["responses"])
+            for name, schema in made["components"]["schemas"].items():
+                if name in _RECORDS:
+                    _describe(_RECORDS[name], schema)
             app.openapi_schema = made
         return app.openapi_schema
 
@@ -76,3 +89,72 @@ def _set_media_types(responses: dict[str, Any]) -> None:
     for status, response in responses.items():
         if int(status) >= 400:
             response["content"] = {MEDIA_TYPE: response["content"].pop("application/json")}
+
+
+_ATTRIBUTE = re.compile(r"^  (\w[\w, ]*): (.+(?:\n    .+)*)", re.MULTILINE)
+
+
+def _describe(record: type, schema: dict[str, Any]) -> None:
+    """Take the descriptions of a record and its fields from its docstring."""
+    about, _, attributes = inspect.cleandoc(record.__doc__ or "").partition("\n\nAttributes:\n")
+    schema["description"] = " ".join(about.split())
+    for names, said in _ATTRIBUTE.findall(attributes):
+        for name in names.split(", "):
+            if name in schema["properties"]:
+                schema["properties"][name]["description"] = " ".join(said.replace("None", "null").split())
+    if record.__name__ in _EXAMPLES:
+        schema["examples"] = [_EXAMPLES[record.__name__]]
+
+
+_EXAMPLES: Mapping[str, object] = {
+    "Explanation": {
+        "rewritten_sql": "SELECT orders.o_custkey AS o0, count(*) * 1073741824 AS w0 FROM orders GROUP BY 1",
+        "privacy_units": ["customer"],
+        "owners": ["customer: orders.o_custkey"],
+        "weight_bounds": [["count(*)", 1.0]],
+        "groups_per_unit": 1,
+        "mechanism": "gem",
+        "reason": "one owner per row: truncation is exact",
+        "epsilon": 1.0,
+        "delta": 0.0,
+        "expected_noise": [["count(*)", [[1.0, 3.0], [2.0, 6.0]]]],
+        "columns": [{"name": "count", "type": "int8"}],
+        "tuples_per_unit": 50,
+        "sampling": None,
+        "sampling_rate": None,
+        "epsilon_if_fanouts_fail": None,
+        "tables": [{"alias": "orders_0", "table": "orders", "join": "inner", "added": False}],
+        "conditions": [],
+        "ownership": ["orders_0: o_custkey references customer"],
+        "n_groups": 1,
+        "group_sources": [],
+        "groups_reason": "there is one group",
+        "mechanisms": [
+            {
+                "release": "count(*)",
+                "mechanism": "gem",
+                "epsilon": 1.0,
+                "reason": "selects one threshold, then releases once",
+            }
+        ],
+    },
+    "Proposal": {
+        "epsilon": 0.314,
+        "delta": 0.0,
+        "charge": 0.314,
+        "epsilon_left": 9.0,
+        "interval_width": 499.1,
+        "relative_error": 0.0017,
+        "basis": "released",
+        "reason": "expected from your answer of charge 12",
+    },
+    "Budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0},
+}
+
+_RECORDS: Mapping[str, type] = {
+    name: kind
+    for module in (accuracy, catalog, catalog_table, examples, query, workload)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and is_dataclass(kind)
+}
+"""By the name of its schema."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import to_json
 
-from server.http.answer_body import AnswerBody, BudgetBody, ChargeBody, json_pieces
-from server.http.query_body import AskingBody, CannotPayBody, StatementBody, of_setting
+from server.http.answer_body import AnswerBody, ChargeBody, json_pieces
+from server.http.query_body import AskingBody, StatementBody, of_setting
+from server.query import Budget, CannotPay
 from server.workload.workload import (
     MOST_QUERIES,
     WorkloadExplanation,
@@ -107,80 +106,35 @@ class WorkloadBody(AskingBody):
         )
 
 
-class MeasuredBody(BaseModel):
-    """A question that was measured, now or before, for one answer or several."""
-
-    keys: list[str] = Field(description="SQL of its group keys, as the database is asked.")
-    epsilon: float = Field(description="What it is released with.")
-    delta: float
-    charged: float = Field(description="Of epsilon, for this request; 0 where you had paid for it before.")
-    queries: list[int] = Field(description="The questions that follow from it, from 1.")
-
-
-class QueryPlannedBody(BaseModel):
-    """How one question is answered."""
-
-    how: Literal["alone", "together", "free"]
-    epsilon: float = Field(description="What it would need, asked alone, to be as accurate.")
-    half_width: float | None = Field(
-        description="Of its first noisy column's intervals, where it is known beforehand."
-    )
-    half_width_alone: float | None = Field(description="The same with equal shares, each question asked alone.")
-    why: str | None = Field(description="Why it is not answered together with others.")
-
-
-class SummaryBody(BaseModel):
-    """What a workload measures, and what its answers follow from."""
-
-    epsilon: float = Field(description="Of all that is measured; less is charged where some of it is paid for.")
-    delta: float
-    measured: list[MeasuredBody]
-    queries: list[QueryPlannedBody] = Field(description="One per question, in order.")
-    error_of_alone: float | None = Field(
-        description="The expected errors of all groups (root mean square), in multiples of what they would be with"
-        " equal shares, each question asked alone; times the root of the weight."
-    )
-    worst_of_alone: float | None = Field(
-        description="That of the worst question: 4/3 at most, and hardly above 1 where that gains enough."
-    )
-    strategy: str
-
-    @classmethod
-    def of(cls, summary: WorkloadSummary) -> SummaryBody:
-        """The body of a summary."""
-        return cls.model_validate(_finite(asdict(summary)))
-
-
 class WorkloadAnswerBody(BaseModel):
     """The answers to a workload, each as `/v1/query` gives it."""
 
     answers: list[AnswerBody] = Field(
         description="In the order of the questions. The charge of each is its part of the whole charge."
     )
-    summary: SummaryBody
+    summary: WorkloadSummary
     charge: ChargeBody
-    budget: BudgetBody
+    budget: Budget
     request_id: str
 
 
 class WorkloadExplanationBody(BaseModel):
     """What a workload would measure, how well its answers would be known, and what it would cost."""
 
-    summary: SummaryBody
+    summary: WorkloadSummary
     charge: ChargeBody = Field(description="What it would cost now.")
-    budget: BudgetBody
-    cannot_pay: CannotPayBody | None = Field(None, description="How it would be refused now, as of one question.")
+    budget: Budget
+    cannot_pay: CannotPay | None = Field(None, description="How it would be refused now, as of one question.")
 
     @classmethod
     def of(cls, explanation: WorkloadExplanation) -> WorkloadExplanationBody:
         """The body of an explanation."""
         charge = ChargeBody(epsilon=explanation.charge_epsilon, delta=explanation.charge_delta)
-        short = explanation.cannot_pay
         return cls(
-            summary=SummaryBody.of(explanation.summary),
+            summary=explanation.summary,
             charge=charge,
-            budget=BudgetBody.of(explanation.budget),
-            cannot_pay=None if short is None else CannotPayBody.model_validate(asdict(short)),
+            budget=explanation.budget,
+            cannot_pay=explanation.cannot_pay,
         )
 
 
@@ -192,21 +146,12 @@ def workload_pieces(response: WorkloadResponse) -> Iterator[bytes]:
             yield b","
         yield from json_pieces(answer)
     rest = {
-        "summary": SummaryBody.of(response.summary),
+        "summary": response.summary,
         "charge": ChargeBody(epsilon=response.epsilon, delta=response.delta),
-        "budget": BudgetBody.of(response.budget),
+        "budget": response.budget,
         "request_id": response.request_id,
     }
     yield b"]"
     for name, part in rest.items():
         yield b"," + to_json(name) + b":" + to_json(part, inf_nan_mode="null")
     yield b"}"
-
-
-def _finite(value: object) -> object:
-    """The same without numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _finite(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

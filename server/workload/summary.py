@@ -36,10 +36,14 @@ def summary_of(asking: Asking, planned: PlannedWorkload, charged: Mapping[str, f
         math.fsum(one.delta for one in measured),
         measured,
         tuple(queries[place] for place in sorted(queries)),
-        planned.allocation.mean,
-        planned.allocation.worst,
+        _known(planned.allocation.mean),
+        _known(planned.allocation.worst),
         _strategy(planned, measured),
     )
+
+
+def _known(ratio: float) -> float | None:
+    return ratio if math.isfinite(ratio) else None
 
 
 def keys_of(question: Question) -> tuple[str, ...]:

@@ -150,6 +150,7 @@ class WorkloadSummary:
       error_of_alone, worst_of_alone: the root mean square of expected errors, over the groups of a grid and then over
         the questions, and that of the worst question, each in multiples of what it would be if each were asked alone
         with an equal share of the same epsilon; of weighted ones times the root of the weight.
+        None: where nothing has an error.
       strategy: the same in words.
     """
 
@@ -157,8 +158,8 @@ class WorkloadSummary:
     delta: float
     measured: tuple[MeasuredPart, ...]
     queries: tuple[QueryPlanned, ...]
-    error_of_alone: float
-    worst_of_alone: float
+    error_of_alone: float | None
+    worst_of_alone: float | None
     strategy: str
 
 

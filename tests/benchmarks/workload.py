@@ -102,8 +102,8 @@ def _rows(file: Path, workers: WorkerPool, name: str, statements: Sequence[str],
     took = 0.0
     summary = _pipeline(file, workers).explain_workload(_request(statements)).summary
     told = [
-        Row(name, "expected error, of alone", summary.error_of_alone, "1", most=most),
-        Row(name, "expected error of the worst question, of alone", summary.worst_of_alone, "1", most=_WORSE),
+        Row(name, "expected error, of alone", summary.error_of_alone or 0.0, "1", most=most),
+        Row(name, "expected error of the worst question, of alone", summary.worst_of_alone or 0.0, "1", most=_WORSE),
     ]
     if name in _GRIDS:
         keys = [frozenset(place for place, key in enumerate(_SIZES) if key in sql) for sql in statements]

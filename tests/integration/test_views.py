@@ -21,7 +21,6 @@ from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend, connected
 from server.backends.postgres_catalog import read_schema
 from server.backends.postgres_custody import PostgresCustody
-from server.http.schema_body import SchemaBody
 from server.ledger.ledger import Ledger
 from server.pgwire.errors import CatalogRefused
 from server.pgwire.shadow import ShadowDatabase
@@ -132,12 +131,12 @@ def _number(cell: object) -> float:
 
 
 def test_clients_are_shown_views_as_such(pipeline: Pipeline, embedded_postgres: EmbeddedPostgres) -> None:
-    shown = {table.name: table for table in SchemaBody.of(pipeline.catalog()).tables}
+    shown = {table.name: table for table in pipeline.catalog().tables}
     assert tuple(sorted(name for name, table in shown.items() if table.kind == "view")) == SHOWN
     assert shown["wards"].public and not shown["dear"].public and shown["visit"].kind == "table"
     columns = {column.name: column for column in shown["renamed"].columns}
     assert (columns["price"].type, columns["price"].low, columns["price"].high) == ("numeric(10,2)", 0, 300)
-    assert columns["state"].domain == ["waiting", "in", "done"]
+    assert columns["state"].domain == ("waiting", "in", "done")
     with closing(ShadowDatabase(partial(create_shadow, embedded_postgres.url()), pipeline.schema, POLICY)) as shadow:
         kinds = "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'public'"
         rows = {(row[0], row[1]) for row in shadow.ask(kinds, (), (), (), 0).cells}

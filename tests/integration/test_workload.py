@@ -85,7 +85,7 @@ def test_a_grid_is_answered_together_and_every_answer_is_near_the_truth(
             reach = (interval.high - interval.low) / 2
             assert abs(float(row[-1]) - truth.get(row[:-1], 0.0)) <= 4 * reach  # type: ignore[arg-type]
     assert total.covers == "truth" and "least squares" in total.notes[0]
-    assert answered.summary.error_of_alone <= 0.7
+    assert (answered.summary.error_of_alone or 1.0) <= 0.7
 
 
 @pytest.mark.slow

@@ -17,7 +17,8 @@ from server.cli.commands.ask import DEFAULT_URL, URL, AddsAtMost, Epsilon, KeyFi
 from server.cli.failure import CommandFailed
 from server.cli.shell_session import units
 from server.cli.terminal import Format, printable, show, write
-from server.http.workload_body import SummaryBody, WorkloadAnswerBody, WorkloadExplanationBody
+from server.http.workload_body import WorkloadAnswerBody, WorkloadExplanationBody
+from server.workload.workload import WorkloadSummary
 
 
 def workload(
@@ -75,7 +76,7 @@ def workload(
     _show_summary(whole.summary)
 
 
-def _show_summary(summary: SummaryBody) -> None:
+def _show_summary(summary: WorkloadSummary) -> None:
     show(Text(printable(summary.strategy)))
     for part in summary.measured:
         keys = ", ".join(part.keys) or "no key"

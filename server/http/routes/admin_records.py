@@ -14,9 +14,9 @@ from fastapi import Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
+from server.explain.catalog import Catalog
 from server.http.authentication import ActBody, Admin, Name, Reader, admin_router, services_of
 from server.http.openapi import MAX_NUMBER, problems
-from server.http.schema_body import SchemaBody
 from server.http.services import Services
 from server.ledger.charge import ChargeRecord, ChargeState
 from server.ledger.entry import Entry, EntryKind
@@ -91,11 +91,11 @@ async def policy_changes(request: Request, reader: Reader) -> PolicyChangesBody:
 
 
 @router.get("/schema", responses=problems(401, 403, 429, 500, 503))
-async def schema(request: Request, reader: Reader) -> SchemaBody:
+async def schema(request: Request, reader: Reader) -> Catalog:
     """What the policy in force lets analysts ask: who is protected, what is public, what a question may spend."""
     del reader
     services = services_of(request)
-    return SchemaBody.of(await services.lookups.call(services.pipeline.current.catalog))
+    return await services.lookups.call(services.pipeline.current.catalog)
 
 
 @router.post("/policy/reload", responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503))

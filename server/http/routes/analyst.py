@@ -18,12 +18,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
+from server.explain.catalog import Catalog
 from server.http.authentication import Analyst, authenticated, services_of
 from server.http.budget_body import OutlookBody
 from server.http.openapi import MAX_NUMBER, problems
 from server.http.query_body import ParameterValue
 from server.http.representations import JSON
-from server.http.schema_body import SchemaBody
 from server.ledger.analyst import Analyst as Holder
 from server.ledger.analyst import Role
 from server.ledger.charge import ChargeRecord, ChargeState
@@ -62,11 +62,11 @@ async def me(request: Request, holder: Annotated[Holder, Depends(authenticated)]
 
 
 @router.get("/v1/schema", responses=problems(401, 403, 429, 500, 503))
-async def schema(request: Request, analyst: Analyst) -> SchemaBody:
+async def schema(request: Request, analyst: Analyst) -> Catalog:
     """Tables, columns, ranges, key domains and join paths."""
     del analyst
     services = services_of(request)
-    return SchemaBody.of(await services.lookups.call(services.pipeline.current.catalog))
+    return await services.lookups.call(services.pipeline.current.catalog)
 
 
 @router.get("/v1/budget", responses=problems(401, 429, 500, 503))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
-from dataclasses import asdict
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Header, Path, Request, Response
@@ -27,11 +26,11 @@ from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, services_of
 from server.http.exchange import exchange_of
 from server.http.openapi import problems
-from server.http.query_body import ExplanationBody, QueryBody, StatementBody, of_setting
+from server.http.query_body import QueryBody, StatementBody, of_setting
 from server.http.representations import ARROW, CSV, JSON, SHORT_CELLS, AnswerStream, accepted, written
 from server.http.workload_body import WorkloadAnswerBody, WorkloadBody, WorkloadExplanationBody, workload_pieces
-from server.proposals.accuracy import Accuracy, Basis, Proposal
-from server.query import QueryRequest
+from server.proposals.accuracy import Accuracy, Proposal
+from server.query import Explanation, QueryRequest
 from server.scheduling.jobs import Job, Jobs, JobState
 
 router = APIRouter()
@@ -102,13 +101,11 @@ async def cancel(request: Request, job_id: JobId, analyst: Analyst) -> Response:
 
 
 @router.post("/v1/explain", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
-async def explain(request: Request, body: QueryBody, analyst: Analyst) -> ExplanationBody:
+async def explain(request: Request, body: QueryBody, analyst: Analyst) -> Explanation:
     """Show the rewritten SQL, the mechanism, the charge and the noise to expect. Reads no row, charges nothing."""
     services = services_of(request)
     question = body.request(analyst, exchange_of(request.scope).request_id)
-    return ExplanationBody.of(
-        await services.explanations.call_for(analyst, services.pipeline.current.explain, question)
-    )
+    return await services.explanations.call_for(analyst, services.pipeline.current.explain, question)
 
 
 class AccuracyBody(StatementBody):
@@ -156,48 +153,13 @@ class AccuracyBody(StatementBody):
         return Accuracy(self.interval_width, self.max_relative_error, self.max_absolute_error)
 
 
-class ProposalBody(BaseModel):
-    """What to ask with: send the same statement to /v1/query with this epsilon, if it is worth it to you."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "epsilon": 0.314,
-                    "delta": 0.0,
-                    "charge": 0.314,
-                    "epsilon_left": 9.0,
-                    "interval_width": 499.1,
-                    "relative_error": 0.0017,
-                    "basis": "released",
-                    "reason": "expected from your answer of charge 12",
-                }
-            ]
-        }
-    )
-
-    epsilon: float = Field(description="The smallest that is expected to do.")
-    delta: float
-    charge: float = Field(description="What asking costs now; 0 where you have paid for such an answer.")
-    epsilon_left: float
-    interval_width: float = Field(description="The widest interval to expect.")
-    relative_error: float | None = Field(description="The largest to expect; null where no value is known.")
-    basis: Basis = Field(description="`public` holds whatever the data; the others follow your own answers.")
-    reason: str
-
-    @classmethod
-    def of(cls, proposal: Proposal) -> ProposalBody:
-        """The body of a proposal."""
-        return cls.model_validate(asdict(proposal))
-
-
 @router.post("/v1/propose", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
-async def propose(request: Request, body: AccuracyBody, analyst: Analyst) -> ProposalBody:
+async def propose(request: Request, body: AccuracyBody, analyst: Analyst) -> Proposal:
     """Propose the smallest epsilon for an accuracy. Reads no private row, charges nothing, asks nothing."""
     services = services_of(request)
     question = body.request(analyst, exchange_of(request.scope).request_id)
-    proposing = services.explanations.call_for(analyst, services.pipeline.current.propose, question, body.accuracy())
-    return ProposalBody.of(await proposing)
+    propose = services.pipeline.current.propose
+    return await services.explanations.call_for(analyst, propose, question, body.accuracy())
 
 
 IdempotencyKey = Annotated[

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from server.error_table import TABLE
 from tests.unit.server.http.fakes import send
@@ -89,32 +91,42 @@ def test_routes_that_need_a_key_say_so(description: dict[str, Any]) -> None:
 
 def test_bodies_have_examples_and_forbid_what_they_do_not_know(description: dict[str, Any]) -> None:
     schemas = description["components"]["schemas"]
-    for name in ("QueryBody", "AnswerBody", "ExplanationBody", "BudgetBody", "ProblemBody", "HealthBody"):
+    for name in ("QueryBody", "AnswerBody", "Explanation", "Budget", "Proposal", "ProblemBody", "HealthBody"):
         assert schemas[name]["examples"], name
     assert schemas["QueryBody"]["additionalProperties"] is False
     assert "HTTPValidationError" not in schemas
 
 
-def test_the_examples_are_valid() -> None:
-    from server.http.answer_body import AnswerBody, BudgetBody
-    from server.http.exchange import ProblemBody
-    from server.http.query_body import ExplanationBody, QueryBody
-    from server.http.routes.health import HealthBody
-    from server.http.routes.query import AccuracyBody, ProposalBody
+def test_records_say_what_their_docstrings_say(description: dict[str, Any]) -> None:
+    schemas = description["components"]["schemas"]
+    for name in ("Explanation", "Catalog", "CatalogTable", "Proposal", "WorkloadSummary", "QueryPlanned"):
+        assert schemas[name]["description"], name
+        for field, schema in schemas[name]["properties"].items():
+            assert schema.get("description"), (name, field)
 
-    for model in (
+
+def test_the_examples_are_valid(description: dict[str, Any]) -> None:
+    from server.http.answer_body import AnswerBody
+    from server.http.budget_body import OutlookBody
+    from server.http.exchange import ProblemBody
+    from server.http.query_body import QueryBody
+    from server.http.routes.health import HealthBody
+    from server.http.routes.query import AccuracyBody
+    from server.proposals.accuracy import Proposal
+    from server.query import Budget, Explanation
+
+    for kind in (
         AccuracyBody,
         AnswerBody,
-        BudgetBody,
-        ExplanationBody,
+        Budget,
+        Explanation,
         HealthBody,
+        OutlookBody,
         ProblemBody,
-        ProposalBody,
+        Proposal,
         QueryBody,
     ):
-        extra = model.model_config["json_schema_extra"]
-        assert isinstance(extra, dict)
-        examples = extra["examples"]
-        assert isinstance(examples, list)
+        examples = description["components"]["schemas"][kind.__name__]["examples"]
+        assert examples, kind
         for example in examples:
-            model.model_validate(example)
+            TypeAdapter[object](kind).validate_json(json.dumps(example))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
+from pydantic import TypeAdapter
 
 from server.cli.shell_editor import SqlCompleter
-from server.http.schema_body import SchemaBody
+from server.explain.catalog import Catalog
 from tests.unit.server.cli.shell.schemas import SCHEMA
 
 
 def offered(before: str, after: str = "") -> list[str]:
-    completer = SqlCompleter(SchemaBody.model_validate(SCHEMA))
+    completer = SqlCompleter(TypeAdapter(Catalog).validate_python(SCHEMA))
     found = completer.get_completions(Document(before + after, len(before)), CompleteEvent())
     return [one.text for one in found]
 
@@ -37,7 +38,7 @@ def test_what_fits_is_offered() -> None:
 
 def test_tables_of_other_schemas_are_offered_and_known_with_theirs() -> None:
     visit = {**SCHEMA["tables"][1], "name": "clinic.visit", "namespace": "clinic", "sql": "clinic.visit"}
-    completer = SqlCompleter(SchemaBody.model_validate({**SCHEMA, "tables": [*SCHEMA["tables"], visit]}))
+    completer = SqlCompleter(TypeAdapter(Catalog).validate_python({**SCHEMA, "tables": [*SCHEMA["tables"], visit]}))
     for before, words in (
         ("SELECT count(*) FROM cl", ["clinic.visit"]),
         ("SELECT count(*) FROM clinic.", ["visit"]),

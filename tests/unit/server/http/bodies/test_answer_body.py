@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from server.http.answer_body import AnswerBody
@@ -19,11 +18,11 @@ def test_an_answer_reads_back_as_it_was() -> None:
 
 
 def test_what_json_does_not_have_is_null() -> None:
-    body = AnswerBody.of(answer(QueryRequest("ada", "SELECT 1")))
+    text = AnswerBody.of(answer(QueryRequest("ada", "SELECT 1"))).model_dump_json()
+    body = AnswerBody.model_validate_json(text)
     assert body.rows[1][2] is None
     assert body.intervals[1][1] is not None
     assert (body.intervals[1][1].low, body.intervals[1][1].high) == (None, None)
-    assert "NaN" not in body.model_dump_json()
+    assert "NaN" not in text
     tau = body.response().taus[1][2]
-    assert tau is not None
-    assert math.isnan(tau[0])
+    assert tau is not None and tau[0] is None
