@@ -17,8 +17,9 @@ from server.http.exchange import BodyLimitMiddleware, ExchangeMiddleware, add_pr
 from server.http.metrics import Metrics
 from server.http.openapi import describe
 from server.http.routes import admin_accounts, admin_records, analyst, health, query
-from server.http.services import KeyLimits, Rate, Readiness, Reloadable, Services
+from server.http.services import KeyLimits, Rate, Readiness, Services
 from server.ledger.ledger import Ledger
+from server.reloadable_pipeline import ReloadablePipeline
 from server.scheduling.jobs import Jobs
 from server.scheduling.thread_pool import ThreadPool
 
@@ -36,7 +37,7 @@ def _routes() -> tuple[BaseRoute, ...]:
 
 
 def create_app(
-    pipeline: Reloadable,
+    pipeline: ReloadablePipeline,
     ledger: Ledger,
     *,
     running_queries: int = 16,

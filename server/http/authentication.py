@@ -1,9 +1,5 @@
 """Who asks: a bearer key, known to the ledger by its hash, what it opens, and what every change by a custodian
 carries.
-
-Who asks: a bearer key, known to the ledger by its hash, and what it opens.
-
-What every change carries, and where custodians' routes begin.
 """
 
 from __future__ import annotations
@@ -17,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from server.errors import AnalystDisabled, AuthenticationFailed, Forbidden
 from server.http.exchange import exchange_of
-from server.http.services import Keys, Services
+from server.http.services import Custody, Services
 from server.ledger.account import UNLIMITED
 from server.ledger.analyst import PREFIX, Act, Role, key_hash
 from server.ledger.analyst import Analyst as Holder
@@ -59,7 +55,7 @@ async def authenticated(
     return holder
 
 
-def _holder(ledger: Keys, hashed: str) -> Holder | None:
+def _holder(ledger: Custody, hashed: str) -> Holder | None:
     name = ledger.analyst_by_key(hashed)
     if name is None and ledger.is_disabled(hashed):
         raise AnalystDisabled("Your account is disabled, so the key opens nothing.", hint="Ask the custodian.")

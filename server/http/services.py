@@ -1,11 +1,4 @@
-"""What the routes need of the rest of the proxy: its parts, its readiness, and how often one key may ask.
-
-Whether queries can be answered, looked up every few seconds at most, however often it is asked.
-
-How often, and how many times at once, one key may ask: a token bucket per key, and a count of what is open.
-
-What the routes need of the rest of the proxy.
-"""
+"""What the routes need of the rest of the proxy: its parts, its readiness, and how often one key may ask."""
 
 from __future__ import annotations
 
@@ -17,23 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from server.admission import Admission, Answers, LedgerReads
+from server.admission import Admission, LedgerReads
 from server.connections import Outgoing
 from server.errors import RateLimited, ServerError
-from server.explain.catalog import Catalog
 from server.http.metrics import Metrics
-from server.ledger.analyst import Act, Analyst
-from server.ledger.charge import ChargeRecord
-from server.ledger.ledger import Ledger
-from server.ledger.question_texts import AskedText
-from server.policy.accepted_policy import PolicyChanges
-from server.proposals.accuracy import Accuracy, Proposal
-from server.query import Explanation, QueryRequest
-from server.reloadable_pipeline import PolicyInForce
+from server.reloadable_pipeline import ReloadablePipeline
 from server.scheduling.fair_shares import FairShares
 from server.scheduling.jobs import Jobs
 from server.scheduling.thread_pool import ThreadPool
-from server.workload.workload import WorkloadExplanation, WorkloadRequest, WorkloadResponse
 
 _REMEMBERED_S = 5.0
 
@@ -124,88 +108,8 @@ class KeyLimits:
         return partial(self._open.give_back, holder)
 
 
-class Pipeline(Answers, Protocol):
-    """Answers questions under one policy; each method blocks and may be called from any thread."""
-
-    @property
-    def keeps_questions(self) -> bool:
-        """Does the ledger keep the words of questions?"""
-        ...
-
-    @property
-    def policy_hash(self) -> str:
-        """The hash of the policy in force, as charges and entries carry it."""
-        ...
-
-    @property
-    def delta_of_analyst(self) -> float:
-        """What the policy gives a new analyst where no delta is named."""
-        ...
-
-    def explain(self, request: QueryRequest) -> Explanation:
-        """What a query would do and cost; reads nothing, charges nothing."""
-        ...
-
-    def check_ready(self) -> None:
-        """Raises BackendUnavailable or LedgerUnavailable where a query could not be answered."""
-        ...
-
-    def catalog(self) -> Catalog:
-        """What may be asked."""
-        ...
-
-    def words(self, record: ChargeRecord) -> AskedText | None:
-        """What was asked under a charge, where it was kept and can be opened."""
-        ...
-
-    def workers_alive(self) -> int:
-        """How many worker processes are there for questions about private rows."""
-        ...
-
-    def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
-        """Which epsilon an accuracy needs; reads nothing private, charges nothing."""
-        ...
-
-    def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
-        """Answer many questions under one reservation."""
-        ...
-
-    def explain_workload(self, request: WorkloadRequest) -> WorkloadExplanation:
-        """What a workload would measure and cost; reads nothing private, charges nothing."""
-        ...
-
-
-class Reloadable(Protocol):
-    """The pipeline under the policy in force, which a reload replaces."""
-
-    @property
-    def current(self) -> Pipeline:
-        """The pipeline that the next request gets, to be taken once per request."""
-        ...
-
-    def reload(self, act: Act, confirmed: str | None = None) -> PolicyInForce:
-        """Read the policy anew."""
-        ...
-
-    def changes(self) -> PolicyChanges:
-        """What changed in the policy's text."""
-        ...
-
-
-class Keys(Protocol):
-    """The part of the ledger that authentication needs."""
-
-    def analyst_by_key(self, key_hash: str) -> str | None:
-        """The name of the enabled analyst who holds the key, or None."""
-        ...
-
-    def is_disabled(self, key_hash: str) -> bool:
-        """Whether the key is that of a disabled analyst."""
-        ...
-
-    def analyst(self, name: str) -> Analyst:
-        """The analyst, with the role."""
-        ...
+class Custody(Administration, Records, Budgets, Protocol):
+    """The part of the ledger that custodians see and change."""
 
 
 @dataclass(frozen=True)
@@ -228,8 +132,8 @@ class Services:
       audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
     """
 
-    pipeline: Reloadable
-    ledger: Ledger
+    pipeline: ReloadablePipeline
+    ledger: Custody
     admission: Admission
     reads: LedgerReads
     lookups: ThreadPool

@@ -1,10 +1,6 @@
 """What a client sends, from bytes that arrive in any pieces. Source: PostgreSQL documentation, "Message Formats".
 
-What a client sends. Source: PostgreSQL documentation, "Message Formats".
-
-Reading the fields of one message: whatever is not there, too long or not text is a violation of the protocol.
-
-Bytes of a client to messages, as they arrive in any pieces. No I/O.
+No I/O. A field that is not there, too long or not text is a violation of the protocol.
 """
 
 from __future__ import annotations
@@ -12,24 +8,21 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from types import MappingProxyType
 
 from server.pgwire.errors import ProtocolViolation
 
 
-class ClientMessage:
-    """Base of all messages of a client. None has a repr that could show a password or a value."""
-
-
 @dataclass(frozen=True)
-class EncryptionRequest(ClientMessage):
+class EncryptionRequest:
     """SSLRequest (`tls`) or GSSENCRequest: the client asks before it says anything else."""
 
     tls: bool
 
 
 @dataclass(frozen=True)
-class CancelRequest(ClientMessage):
+class CancelRequest:
     """Cancel what another session is doing; on a connection of its own.
 
     Attributes:
@@ -42,7 +35,7 @@ class CancelRequest(ClientMessage):
 
 
 @dataclass(frozen=True)
-class Startup(ClientMessage):
+class Startup:
     """The first message of a session.
 
     Attributes:
@@ -56,21 +49,21 @@ class Startup(ClientMessage):
 
 
 @dataclass(frozen=True)
-class Authentication(ClientMessage):
+class Authentication:
     """A step of the client's in SASL, not yet taken apart: which step it is only the session knows."""
 
     data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)
-class Query(ClientMessage):
+class Query:
     """Statements to run at once, with `;` between them."""
 
     sql: str = field(repr=False)
 
 
 @dataclass(frozen=True)
-class Parse(ClientMessage):
+class Parse:
     """Prepare one statement.
 
     Attributes:
@@ -85,7 +78,7 @@ class Parse(ClientMessage):
 
 
 @dataclass(frozen=True)
-class Bind(ClientMessage):
+class Bind:
     """Give a prepared statement its values.
 
     Attributes:
@@ -103,7 +96,7 @@ class Bind(ClientMessage):
 
 
 @dataclass(frozen=True)
-class Describe(ClientMessage):
+class Describe:
     """Ask for the parameters and columns of a statement, or the columns of a portal."""
 
     portal: bool
@@ -111,7 +104,7 @@ class Describe(ClientMessage):
 
 
 @dataclass(frozen=True)
-class Execute(ClientMessage):
+class Execute:
     """Send rows of a portal; 0 means all."""
 
     portal: str
@@ -119,36 +112,37 @@ class Execute(ClientMessage):
 
 
 @dataclass(frozen=True)
-class Close(ClientMessage):
+class Close:
     """Forget a statement or a portal."""
 
     portal: bool
     name: str
 
 
-@dataclass(frozen=True)
-class Sync(ClientMessage):
-    """The end of a batch: after an error nothing is read up to here."""
+class Signal(Enum):
+    """Messages of which nothing but their kind matters."""
+
+    SYNC = 1  # the end of a batch: after an error nothing is read up to here
+    FLUSH = 2  # send what is waiting
+    TERMINATE = 3
+    COPY = 4  # rows that a client wants to write, or their end; nothing is written here
+    FUNCTION_CALL = 5  # the old way to call a function by its OID; none is called
 
 
-@dataclass(frozen=True)
-class Flush(ClientMessage):
-    """Send what is waiting."""
-
-
-@dataclass(frozen=True)
-class Terminate(ClientMessage):
-    """Terminate: the client ends the session."""
-
-
-@dataclass(frozen=True)
-class CopyMessage(ClientMessage):
-    """Rows that a client wants to write, or their end; nothing is written here."""
-
-
-@dataclass(frozen=True)
-class FunctionCall(ClientMessage):
-    """The old way to call a function by its OID; none is called."""
+ClientMessage = (
+    EncryptionRequest
+    | CancelRequest
+    | Startup
+    | Authentication
+    | Query
+    | Parse
+    | Bind
+    | Describe
+    | Execute
+    | Close
+    | Signal
+)
+"""None has a repr that could show a password or a value."""
 
 
 class FieldReader:
@@ -355,12 +349,12 @@ def _target(fields: FieldReader) -> tuple[bool, str]:
     return kind == ord("P"), fields.text()
 
 
-def _skipped(message: ClientMessage) -> Callable[[FieldReader], ClientMessage]:
+def _skipped(signal: Signal) -> Callable[[FieldReader], ClientMessage]:
     """A message whose fields do not matter."""
 
     def read(fields: FieldReader) -> ClientMessage:
         fields.rest()
-        return message
+        return signal
 
     return read
 
@@ -373,13 +367,13 @@ _READERS: Mapping[int, Callable[[FieldReader], ClientMessage]] = MappingProxyTyp
         ord("D"): lambda fields: Describe(*_target(fields)),
         ord("E"): lambda fields: Execute(fields.text(), fields.int32()),
         ord("C"): lambda fields: Close(*_target(fields)),
-        ord("S"): lambda fields: Sync(),
-        ord("H"): lambda fields: Flush(),
-        ord("X"): lambda fields: Terminate(),
+        ord("S"): lambda fields: Signal.SYNC,
+        ord("H"): lambda fields: Signal.FLUSH,
+        ord("X"): lambda fields: Signal.TERMINATE,
         ord("p"): lambda fields: Authentication(fields.rest()),
-        ord("F"): _skipped(FunctionCall()),
-        ord("d"): _skipped(CopyMessage()),
-        ord("c"): _skipped(CopyMessage()),
-        ord("f"): _skipped(CopyMessage()),
+        ord("F"): _skipped(Signal.FUNCTION_CALL),
+        ord("d"): _skipped(Signal.COPY),
+        ord("c"): _skipped(Signal.COPY),
+        ord("f"): _skipped(Signal.COPY),
     }
 )

@@ -1,12 +1,7 @@
 """The port that speaks PostgreSQL's protocol, and each connection to it: TLS, who it is, who may cancel, its session.
 
-Who may cancel what: each session has a number and a secret, which only its client is told.
-
-How many sessions each analyst has, so that nobody takes the places of all.
-
-One connection from its first byte to its last: TLS, who it is, then its session.
-
-The port that speaks PostgreSQL's protocol.
+Each session has a number and a secret, which only its client is told: whoever shows both may cancel. The sessions of
+one analyst are bounded, so that nobody takes the places of all.
 """
 
 from __future__ import annotations
@@ -21,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import structlog
 
@@ -35,7 +30,7 @@ from server.pgwire.client_messages import Decoder
 from server.pgwire.errors import ProtocolViolation, told
 from server.pgwire.gateway import Gateway
 from server.pgwire.portals import Holdings
-from server.pgwire.scram import Certificate
+from server.pgwire.scram import Certificate, LedgerVerifiers
 from server.pgwire.session import Session
 from server.pgwire.settings import Settings
 from server.scheduling.fair_shares import FairShares
@@ -140,14 +135,6 @@ _T = TypeVar("_T")
 _log = structlog.get_logger("noisegate.pgwire")
 
 
-class Verifiers(Protocol):
-    """Knows analysts by name."""
-
-    async def verifier(self, analyst: str) -> scram.Verifier | None:
-        """The verifier of an analyst's key; None for nobody, and for who has not the role to ask."""
-        ...
-
-
 @dataclass(frozen=True)
 class Limits:
     """Public bounds of a connection.
@@ -185,7 +172,7 @@ class ListenerContext:
     """
 
     gateway: Gateway
-    verifiers: Verifiers
+    verifiers: LedgerVerifiers
     database: str
     certificate: Certificate | None
     plain_text: bool
@@ -346,7 +333,7 @@ class Connection:
             raise WireError("your account is disabled", "28000", hint="ask the custodian")
         self._verifier = known
         self._trusted_until = asyncio.get_running_loop().time() + self._reception.limits.trusted_s
-        self._channel.send(server_messages.sasl_final(proof) + server_messages.authentication_ok())
+        self._channel.send(server_messages.sasl_final(proof) + server_messages.AUTHENTICATION_OK)
         self._decoder.authenticated()
 
     async def _authentication(self) -> bytes:
@@ -366,7 +353,7 @@ class Connection:
             self._channel.send(server_messages.backend_key(key.process, key.secret))
             session.ready()
             while (message := await self._next_or_idle()) is not None:
-                if isinstance(message, m.Terminate):
+                if message is m.Signal.TERMINATE:
                     return
                 await self._check_still_known(user)
                 await self._handled(session, message)

@@ -15,13 +15,23 @@ from planner.sql.sql_types import ResultType
 from server.errors import WireError
 from server.lru_cache import kept_bytes
 from server.pgwire.errors import known_portal, known_statement, no_transaction, unknown_portal, unknown_statement
-from server.pgwire.gateway import Gateway, SearchPath
-from server.pgwire.portals import OUTSIDE, Holding, Portal, Prepared, Shape
-from server.pgwire.result_rows import CatalogResult, NoRows, Result, Table, answer_fields, answer_table, budget_table
-from server.pgwire.settings import Settings, TransactionState, is_known, shown_name
+from server.pgwire.gateway import Gateway
+from server.pgwire.portals import OUTSIDE, Holding, Portal, Prepared
+from server.pgwire.result_rows import (
+    CatalogResult,
+    NoRows,
+    Result,
+    Shape,
+    Table,
+    answer_fields,
+    answer_table,
+    budget_table,
+)
+from server.pgwire.server_messages import TransactionStatus
+from server.pgwire.settings import SearchPath, Settings, is_known, shown_name
 from server.pgwire.statements import commands as c
 from server.pgwire.statements.session_functions import as_client
-from server.pgwire.wire_values import Field, bound_values, field_of
+from server.pgwire.wire_values import Field, bound_values, field_of, oid_of
 from server.query import Budget, QueryRequest, QueryResponse
 from server.scheduling.hold_answer import Cancellation
 
@@ -57,8 +67,9 @@ class Interpreter:
     """Runs the commands of one session.
 
     Attributes:
-      settings, transaction, prepared, portals: the session's state, all of which DISCARD ALL resets; portals are
-        cursors, too.
+      settings, prepared, portals: the session's state, all of which DISCARD ALL resets; portals are cursors, too.
+      open: is it between BEGIN and COMMIT or ROLLBACK? Nothing is written here, so of a transaction only that exists.
+      failed: has something in it failed? Then the rest of it is refused.
       cancelled: set by a CancelRequest while a statement runs.
       request_id: of the statement that runs; stands in logs, the ledger and errors.
       number: which session it is; 0 where there are no others.
@@ -69,7 +80,7 @@ class Interpreter:
         self, gateway: Gateway, analyst: str, settings: Settings, notices: Notices, holding: Holding
     ) -> None:
         self.settings = settings
-        self.transaction = TransactionState()
+        self.open = self.failed = False
         self.portals: dict[str, Portal] = {}
         self.prepared: dict[str, Prepared] = {}
         self.cancelled = Cancellation()
@@ -82,6 +93,11 @@ class Interpreter:
         self._block = False
         self._notes: tuple[str, ...] = ()
         self._holding = holding
+
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """As ReadyForQuery says it."""
+        return "E" if self.failed else "T" if self.open else "I"
 
     def count(self) -> None:
         """Count what the session keeps now."""
@@ -99,20 +115,21 @@ class Interpreter:
 
     async def shape(self, command: c.Command | None, oids: tuple[int, ...]) -> Shape:
         """Parameters and columns of a command, before it runs. Free."""
-        if isinstance(command, c.Question):
-            return await self._question_shape(command, oids)
-        if isinstance(command, c.Show):
-            return Shape(fields=(await self._shown(command.name)).fields)
-        if isinstance(command, c.Configure):
-            return _configured_shape(command, oids)
-        if isinstance(command, c.BackendCall):
-            return _backend_shape(command, oids)
-        if isinstance(command, c.ExecutePrepared):
-            return Shape(fields=(await self.shape_now(self.prepared_as(command.name))).fields)
-        if isinstance(command, c.Fetch) and not command.move:
-            return Shape(fields=self._cursor(command.name).shape.fields)
-        if isinstance(command, (c.Declare, c.Copy)):  # PREPARE has parameters that EXECUTE gives
-            return Shape((await self._question_shape(command.question, oids)).parameters)
+        match command:
+            case c.Question():
+                return await self._question_shape(command, oids)
+            case c.Show(name):
+                return Shape(fields=(await self._shown(name)).fields)
+            case c.Configure():
+                return _configured_shape(command, oids)
+            case c.BackendCall():
+                return _backend_shape(command, oids)
+            case c.ExecutePrepared(name):
+                return Shape(fields=(await self.shape_now(self.prepared_as(name))).fields)
+            case c.Fetch(name, move=False):
+                return Shape(fields=self._cursor(name).shape.fields)
+            case c.Declare() | c.Copy():  # PREPARE has parameters that EXECUTE gives
+                return Shape((await self._question_shape(command.question, oids)).parameters)
         return Shape()
 
     async def run(self, portal: Portal) -> str:
@@ -121,32 +138,47 @@ class Interpreter:
         Returns: the tag of its completion; for what has rows they stand in `portal.result`.
         Raises: whatever the client is told as an error.
         """
-        command = portal.command
-        if isinstance(command, c.Question):
-            portal.result = await self._ask(command, portal)
-            return "SELECT"
-        if isinstance(command, c.Show):
-            portal.result = await self._shown(command.name)
-            return "SHOW"
-        if isinstance(command, c.Configure):
-            portal.result = await self._configured(command, portal.values)
-            return "SELECT"
-        if isinstance(command, c.BackendCall):
-            portal.result = self._of_backends(command, portal.values)
-            return "SELECT"
-        if isinstance(command, c.Prepare):
-            await self.prepare(command.name, command.question, command.types)
-            return "PREPARE"
-        if isinstance(command, c.ExecutePrepared):
-            portal.result = await self._executed(command, portal.formats)
-            return "SELECT"
-        if isinstance(command, c.Declare):
-            await self._declare(command, portal)
-            return "DECLARE CURSOR"
-        if isinstance(command, c.Transaction):
-            return self._transact(command)
-        assert command is not None and not isinstance(command, (c.Fetch, c.Copy, c.Deallocate)), "run elsewhere"
-        return self._set(command)
+        match command := portal.command:
+            case c.Question():
+                portal.result = await self._ask(command, portal)
+            case c.Show(name):
+                portal.result = await self._shown(name)
+                return "SHOW"
+            case c.Configure():
+                portal.result = await self._configured(command, portal.values)
+            case c.BackendCall():
+                portal.result = self._of_backends(command, portal.values)
+            case c.ExecutePrepared():
+                portal.result = await self._executed(command, portal.formats)
+            case c.Prepare():
+                await self.prepare(command.name, command.question, command.types)
+                return "PREPARE"
+            case c.Declare():
+                await self._declare(command, portal)
+                return "DECLARE CURSOR"
+            case c.Transaction():
+                return self._transact(command)
+            case c.SetSetting(name, value, local, tag):
+                self._set_one(name, value, local)
+                if local and not self._in_block:
+                    self._notices.warning("SET LOCAL can only be used in transaction blocks", "25P01")
+                return tag
+            case c.Discard(what):
+                if what == "ALL":
+                    self._discard_all()
+                return f"DISCARD {what}"
+            case c.CloseCursor(None):
+                self.portals.clear()
+                return "CLOSE CURSOR ALL"
+            case c.CloseCursor(str(name)):
+                self._cursor(name)
+                del self.portals[name]
+                return "CLOSE CURSOR"
+            case c.Nothing(tag):
+                return tag
+            case _:
+                raise AssertionError("run elsewhere")
+        return "SELECT"
 
     async def prepare(self, name: str, command: c.Command | None, oids: tuple[int, ...]) -> None:
         """Keep a statement under a name, free; the unnamed one gives way to the next.
@@ -242,17 +274,15 @@ class Interpreter:
         intervals, dry_run, path = self.asked_as
         if question.catalog:
             asked = as_client(question, self._analyst, self.number)
-            catalog = await self._gateway.catalog_shape(self._analyst, asked, oids, path)
-            return Shape(catalog.parameters, catalog.fields)
+            return await self._gateway.catalog_shape(self._analyst, asked, oids, path)
         asked = self._explained(question.sql) if dry_run else question.sql
         try:
             described = await self._gateway.describe(self._analyst, asked, path, oids)
         except RowsNotShown as refused:
             if not (self.settings.flag("empty_rows") or isinstance(refused, NoRowAsked)):
                 raise
-            catalog = await self._gateway.catalog_shape(self._analyst, question.sql, oids, path)
-            return Shape(catalog.parameters, catalog.fields)
-        parameters = _merged(oids, described.parameters)
+            return await self._gateway.catalog_shape(self._analyst, question.sql, oids, path)
+        parameters = _merged(oids, tuple(map(oid_of, described.parameters)))
         told = await self._types(asked, parameters)
         noisy = described.noisy if intervals and any(described.noisy) else None
         return Shape(parameters, answer_fields(described.columns, told, noisy), noisy)
@@ -305,7 +335,7 @@ class Interpreter:
         """The columns of private rows, for tools that want to know them: from the catalog, which holds no row."""
         oids, path = portal.shape.parameters, self.settings.search_path()
         described = await self._gateway.catalog_shape(self._analyst, question.sql, oids, path)
-        return NoRows(described.fields)
+        return NoRows(described.fields or ())
 
     async def _answered(self, request: QueryRequest) -> QueryResponse:
         """Ask; cancelled by the client or by the session's own statement_timeout."""
@@ -380,34 +410,37 @@ class Interpreter:
         return cursor
 
     def _transact(self, command: c.Transaction) -> str:
-        was_open = self.transaction.open
-        if command.kind == "begin" and was_open:
+        was_open, kind = self.open, command.kind
+        ends = kind in ("commit", "rollback")
+        if kind == "begin" and was_open:
             self._notices.warning("there is a transaction in progress already", "25001")
-        elif command.kind in ("commit", "rollback") and not was_open:
+        elif ends and not was_open:
             self._notices.warning("there is no transaction in progress", "25P01")
-        elif command.kind in ("savepoint", "release", "rollback to") and not was_open:
+        elif kind != "begin" and not was_open:
             raise no_transaction(command.tag)
-        committed = command.kind == "commit" and not self.transaction.failed
+        committed = kind == "commit" and not self.failed
         before = self.settings.reported()
-        if command.kind == "begin":
+        if kind == "begin":
             self.settings.begin()
-        elif command.kind == "savepoint":
+            self.open = True
+        elif kind == "savepoint":
             self.settings.savepoint(command.name)
-        elif command.kind == "release":
+        elif kind == "release":
             self.settings.release(command.name)
             self._keep_portals(lambda portal: True, depth=self.settings.n_savepoints)
-        elif command.kind == "rollback to":
+        elif kind == "rollback to":
             self.settings.back_to(command.name)
+            self.failed = False  # going back to a savepoint mends the transaction
             depth = self.settings.n_savepoints
             self._keep_portals(lambda portal: portal.depth < depth, depth=depth)
         else:
             self.settings.end(committed=committed)
-        self.transaction.apply(command.kind)
+            self.open = self.failed = False
         self._report(before)
-        if command.kind in ("commit", "rollback") and was_open:
-            self._end_portals(committed=committed)
-            return "COMMIT" if committed else "ROLLBACK"
-        return command.tag
+        if not (ends and was_open):
+            return command.tag
+        self._end_portals(committed=committed)
+        return "COMMIT" if committed else "ROLLBACK"
 
     def begin_implicitly(self, *, block: bool) -> None:
         """What comes up to the end of a text, or up to Sync, is one transaction where none is open.
@@ -421,43 +454,26 @@ class Interpreter:
     def end_implicitly(self, *, committed: bool) -> None:
         """The text, or what Sync ends, is over; a transaction that was opened in it goes on."""
         self._block = False
-        if self.transaction.open:
+        if self.open:
             return
         before = self.settings.reported()
         self.settings.end(committed=committed)
         self._report(before)
         self._end_portals(committed=committed)
 
-    def _set(self, command: c.Command) -> str:
-        if isinstance(command, c.SetSetting):
-            self._set_one(command.name, command.value, command.local)
-            if command.local and not self._in_block:
-                self._notices.warning("SET LOCAL can only be used in transaction blocks", "25P01")
-            return command.tag
-        if isinstance(command, c.Discard):
-            if command.what == "ALL":
-                if self._in_block:
-                    raise WireError("DISCARD ALL cannot run inside a transaction", "25001", hint="send it by itself")
-                before = self.settings.reported()
-                self.settings.set("all", None)
-                self._report(before)
-                self.portals.clear()
-                self.prepared.clear()
-                self._notes = ()
-            return f"DISCARD {command.what}"
-        if isinstance(command, c.CloseCursor):
-            if command.name is None:
-                self.portals.clear()
-                return "CLOSE CURSOR ALL"
-            self._cursor(command.name)
-            del self.portals[command.name]
-            return "CLOSE CURSOR"
-        assert isinstance(command, c.Nothing), "every command is run somewhere"
-        return command.tag
+    def _discard_all(self) -> None:
+        if self._in_block:
+            raise WireError("DISCARD ALL cannot run inside a transaction", "25001", hint="send it by itself")
+        before = self.settings.reported()
+        self.settings.set("all", None)
+        self._report(before)
+        self.portals.clear()
+        self.prepared.clear()
+        self._notes = ()
 
     @property
     def _in_block(self) -> bool:
-        return self.transaction.open or self._block
+        return self.open or self._block
 
     def _set_one(self, name: str, value: str | None, local: bool) -> None:
         """SET; locally outside of a transaction it only is looked at."""

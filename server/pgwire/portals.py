@@ -1,8 +1,7 @@
 """Prepared statements and portals, and how many bytes the sessions of each analyst keep.
 
-How many bytes the sessions of each analyst keep: prepared statements, bound values, rows yet to be fetched.
-
-Prepared statements, and portals: statements with their values, on the way through their rows.
+A portal is a statement with its values, on the way through its rows. Statements, bound values and rows yet to be
+fetched are counted per analyst, over all sessions.
 """
 
 from __future__ import annotations
@@ -13,10 +12,9 @@ from functools import cached_property
 from planner.binding.placeholders import Value
 from server.errors import WireError
 from server.lru_cache import kept_bytes
-from server.pgwire.gateway import SearchPath
-from server.pgwire.result_rows import CatalogResult, Result
+from server.pgwire.result_rows import CatalogResult, Result, Shape
+from server.pgwire.settings import SearchPath
 from server.pgwire.statements.commands import Command
-from server.pgwire.wire_values import Field
 from server.scheduling.fair_shares import FairShares
 
 MOST_OF_ONE = 128 << 20
@@ -70,21 +68,6 @@ _WIDEST = 4
 
 OUTSIDE = -1
 """The depth of a cursor whose transaction was committed: no rollback closes it."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What is known of a statement before it runs.
-
-    Attributes:
-      parameters: the OID of each `$n`.
-      fields: its columns; None: it returns no rows.
-      noisy: per column of the answer, is it followed by its interval? None: no intervals are asked for.
-    """
-
-    parameters: tuple[int, ...] = ()
-    fields: tuple[Field, ...] | None = None
-    noisy: tuple[bool, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,4 @@
-"""Rows to send: of an answer, of the catalog, of SHOW, and of `SHOW noisegate.budget`.
-
-Rows to send: of an answer, of the catalog, of SHOW.
-
-What `SHOW noisegate.budget` says: what is left, how many questions that is, and at what the budget protects.
-"""
+"""Rows to send, with their columns: of an answer, of the catalog, of SHOW, and of `SHOW noisegate.budget`."""
 
 from __future__ import annotations
 
@@ -24,6 +19,21 @@ from server.pgwire.errors import CatalogRefused
 from server.pgwire.wire_values import Field, can_be_sent, encode_cell, field_of, spell
 from server.query import Cell, QueryResponse, ResultColumn
 from server.results.flat_table import Columns, flat, flat_columns
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of a statement before it runs.
+
+    Attributes:
+      parameters: the OID of each `$n`.
+      fields: its columns; None: it returns no rows.
+      noisy: per column of the answer, is it followed by its interval? None: no intervals are asked for.
+    """
+
+    parameters: tuple[int, ...] = ()
+    fields: tuple[Field, ...] | None = None
+    noisy: tuple[bool, ...] | None = None
 
 
 class Result(ABC):

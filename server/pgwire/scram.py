@@ -1,12 +1,7 @@
 """SCRAM-SHA-256 with keys of the ledger, bound to the server's certificate: a client proves that it knows its key.
 
-The server's certificate: the TLS context, and the hash to which SCRAM binds a channel.
-
-SCRAM-SHA-256: a client proves that it knows its key, the server that it knows the key's verifier.
-
+The server proves that it knows the key's verifier, and the channel is bound to the hash of its certificate.
 Sources: RFC 5802, RFC 7677 (SCRAM-SHA-256), RFC 5929 (tls-server-end-point), PostgreSQL's auth-scram.c.
-
-Who may connect, from the ledger.
 """
 
 from __future__ import annotations
@@ -18,32 +13,17 @@ import hmac
 import re
 import secrets
 import ssl
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Protocol
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.x509.oid import SignatureAlgorithmOID
 
 from server.admission import LedgerReads
 from server.errors import AuthenticationFailed, ConfigurationInvalid
 from server.ledger.analyst import SCRAM_ITERATIONS
-
-_PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
-_RSA, _ECDSA = "2a864886f70d0101", "2a8648ce3d04"
-_HASHES: Mapping[str, str] = MappingProxyType(
-    {
-        _RSA + "04": "sha256",  # MD5 and SHA-1 are replaced by SHA-256 (RFC 5929, section 4.1)
-        _RSA + "05": "sha256",
-        _RSA + "0b": "sha256",
-        _RSA + "0c": "sha384",
-        _RSA + "0d": "sha512",
-        _ECDSA + "01": "sha256",
-        _ECDSA + "0302": "sha256",
-        _ECDSA + "0303": "sha384",
-        _ECDSA + "0304": "sha512",
-    }
-)
-"""The hash of each signature algorithm, by the bytes of its object identifier."""
+from server.ledger.ledger import Ledger
 
 
 @dataclass(frozen=True)
@@ -68,41 +48,23 @@ def read_certificate(certificate: Path, key: Path) -> Certificate:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         context.load_cert_chain(certificate, key)
-        first = _PEM.search(certificate.read_text(encoding="ascii"))
-    except (OSError, ssl.SSLError, UnicodeDecodeError) as error:
+        first = certificate.read_bytes()
+    except (OSError, ssl.SSLError) as error:
         hint = "give the PEM files of a certificate and of its private key, without a passphrase"
         raise ConfigurationInvalid("the TLS certificate or its key cannot be read", hint=hint) from error
-    assert first is not None, "OpenSSL has just read one"
-    der = ssl.PEM_cert_to_DER_cert(first.group())
-    return Certificate(context, endpoint_hash(der))
+    return Certificate(context, endpoint_hash(x509.load_pem_x509_certificate(first)))
 
 
-def endpoint_hash(der: bytes) -> bytes | None:
+def endpoint_hash(certificate: x509.Certificate) -> bytes | None:
     """tls-server-end-point: the certificate's hash by the hash function of its own signature.
 
-    Source: RFC 5929, section 4.1. None where the signature has no one hash function.
+    Source: RFC 5929, section 4.1, which has SHA-256 in the place of MD5 and SHA-1. None where the signature has
+    no one hash function.
     """
-    name = _HASHES.get(_signature_algorithm(der).hex())
-    return None if name is None else hashlib.new(name, der).digest()
-
-
-def _signature_algorithm(der: bytes) -> bytes:
-    """The object identifier in Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm { OID, ... }, ... }."""
-    _, inside, _ = _element(der, 0)
-    _, _, after_tbs = _element(der, inside)
-    _, algorithm, _ = _element(der, after_tbs)
-    _, start, end = _element(der, algorithm)
-    return der[start:end]
-
-
-def _element(der: bytes, place: int) -> tuple[int, int, int]:
-    """Tag, start and end of the content of the DER element at a place."""
-    tag, length, start = der[place], der[place + 1], place + 2
-    if length & 0x80:
-        size = length & 0x7F
-        length = int.from_bytes(der[start : start + size], "big")
-        start += size
-    return tag, start, start + length
+    own = certificate.signature_hash_algorithm
+    if own is None or certificate.signature_algorithm_oid == SignatureAlgorithmOID.RSASSA_PSS:
+        return None
+    return certificate.fingerprint(hashes.SHA256() if isinstance(own, hashes.MD5 | hashes.SHA1) else own)
 
 
 PLAIN, BOUND = "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"
@@ -254,33 +216,25 @@ def _failed() -> AuthenticationFailed:
     return AuthenticationFailed("There is no analyst of this name with this key.")
 
 
-class Keys(Protocol):
-    """The part of the ledger that knows verifiers."""
-
-    def scram_verifier(self, analyst: str, *, enabled: bool = True) -> str | None:
-        """The verifier of an analyst who is enabled, or who is not; or None."""
-        ...
-
-
 class LedgerVerifiers:
-    """Verifiers of the ledger's analysts.
+    """Knows the ledger's analysts by name.
 
     Args:
-      keys: the ledger.
+      ledger: of the analysts.
       reads: where the ledger is read.
     """
 
-    def __init__(self, keys: Keys, reads: LedgerReads) -> None:
-        self._keys = keys
+    def __init__(self, ledger: Ledger, reads: LedgerReads) -> None:
+        self._ledger = ledger
         self._reads = reads
 
     async def verifier(self, analyst: str) -> Verifier | None:
-        """The verifier of an analyst's key; None for nobody, and for keys older than verifiers.
+        """The verifier of an analyst's key; None for nobody, for who may not ask, and for keys without one.
 
         A name is no secret: who shows one stays a stranger until the key is proven.
         """
         for enabled in (True, False):
-            written = await self._reads.of_stranger(self._keys.scram_verifier, analyst, enabled=enabled)
+            written = await self._reads.of_stranger(self._ledger.scram_verifier, analyst, enabled=enabled)
             if written:
                 return replace(Verifier.parse(written), enabled=enabled)
         return None

@@ -24,6 +24,14 @@ def text(value: str) -> bytes:
     return value.replace("\0", "").encode("utf-8", "replace") + b"\0"
 
 
+AUTHENTICATION_OK = message(b"R", struct.pack("!i", 0))
+NO_DATA = message(b"n")  # this statement has no rows
+EMPTY_QUERY = message(b"I")
+PARSE_COMPLETE, BIND_COMPLETE, CLOSE_COMPLETE = message(b"1"), message(b"2"), message(b"3")
+PORTAL_SUSPENDED = message(b"s")  # there are more rows than were asked for
+COPY_DONE = message(b"c")
+
+
 def sasl_mechanisms(names: Iterable[str]) -> bytes:
     """AuthenticationSASL: how one may prove who one is."""
     return message(b"R", struct.pack("!i", 10), *(text(name) for name in names), b"\0")
@@ -37,11 +45,6 @@ def sasl_continue(data: bytes) -> bytes:
 def sasl_final(data: bytes) -> bytes:
     """AuthenticationSASLFinal: the server's proof, the last message of SCRAM."""
     return message(b"R", struct.pack("!i", 12), data)
-
-
-def authentication_ok() -> bytes:
-    """AuthenticationOk: the client has proved that it holds the key."""
-    return message(b"R", struct.pack("!i", 0))
 
 
 def negotiate_protocol(minor: int, unknown: Sequence[str]) -> bytes:
@@ -78,11 +81,6 @@ def parameter_description(oids: Sequence[int]) -> bytes:
     return message(b"t", struct.pack(f"!h{len(oids)}i", len(oids), *oids))
 
 
-def no_data() -> bytes:
-    """NoData: this statement has no rows."""
-    return message(b"n")
-
-
 def data_row(cells: Sequence[bytes | None]) -> bytes:
     """DataRow; None is NULL."""
     lengths = (b"\xff\xff\xff\xff" if cell is None else struct.pack("!i", len(cell)) + cell for cell in cells)
@@ -94,31 +92,6 @@ def command_complete(tag: str) -> bytes:
     return message(b"C", text(tag))
 
 
-def empty_query() -> bytes:
-    """EmptyQueryResponse: the text held no statement."""
-    return message(b"I")
-
-
-def parse_complete() -> bytes:
-    """ParseComplete: the statement is prepared."""
-    return message(b"1")
-
-
-def bind_complete() -> bytes:
-    """BindComplete: the portal is there, with the values of its placeholders."""
-    return message(b"2")
-
-
-def close_complete() -> bytes:
-    """CloseComplete: the statement or portal is gone, if it ever was."""
-    return message(b"3")
-
-
-def portal_suspended() -> bytes:
-    """PortalSuspended: there are more rows than were asked for."""
-    return message(b"s")
-
-
 def copy_out(columns: int, *, binary: bool = False) -> bytes:
     """CopyOutResponse: rows of COPY follow, all columns in one format."""
     return message(b"H", struct.pack(f"!bh{columns}h", binary, columns, *([int(binary)] * columns)))
@@ -127,11 +100,6 @@ def copy_out(columns: int, *, binary: bool = False) -> bytes:
 def copy_data(data: bytes) -> bytes:
     """CopyData: bytes of one or more rows."""
     return message(b"d", data)
-
-
-def copy_done() -> bytes:
-    """CopyDone: there are no more rows of COPY."""
-    return message(b"c")
 
 
 def error(problem: Problem, request_id: str = "", severity: Literal["ERROR", "FATAL"] = "ERROR") -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import uuid
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import structlog
 
@@ -24,8 +24,8 @@ from server.pgwire.errors import (
 )
 from server.pgwire.gateway import Gateway
 from server.pgwire.interpreter import MAX_NAMES, Interpreter, Notices
-from server.pgwire.portals import Holdings, Portal, Shape
-from server.pgwire.result_rows import Result
+from server.pgwire.portals import Holdings, Portal
+from server.pgwire.result_rows import Result, Shape
 from server.pgwire.settings import Settings
 from server.pgwire.statements import commands as c
 from server.pgwire.statements.parse_statement import cut, read
@@ -85,7 +85,7 @@ class Session:
 
     def ready(self) -> None:
         """Tell the client that it may go on."""
-        self._send(server_messages.ready_for_query(self._interpreter.transaction.status))
+        self._send(server_messages.ready_for_query(self._interpreter.transaction_status))
 
     def close(self) -> None:
         """The session is over, and keeps nothing any more."""
@@ -99,7 +99,7 @@ class Session:
             self._interpreter.count()
 
     async def _handle(self, message: m.ClientMessage) -> None:
-        if isinstance(message, m.Sync):
+        if message is m.Signal.SYNC:
             self._interpreter.end_implicitly(committed=not self._skipping)
             self._skipping = False
             self.ready()
@@ -128,7 +128,7 @@ class Session:
             request_id, kind = self._interpreter.request_id, type(error).__name__
             _log.info("refused", request_id=request_id, analyst=self._analyst, code=problem.code, kind=kind)
             self._send(server_messages.error(problem, request_id))
-            self._interpreter.transaction.fail()
+            self._interpreter.failed = self._interpreter.open
             return False
         return True
 
@@ -138,7 +138,7 @@ class Session:
         self._interpreter.portals.pop("", None)
         statements: list[Words] = []
         if await self._tried(self._cut_into(sql, statements)) and not statements:
-            self._send(server_messages.empty_query())
+            self._send(server_messages.EMPTY_QUERY)
         succeeded = True
         for statement in statements:
             await self._pause()
@@ -164,22 +164,23 @@ class Session:
 
     async def _step(self, message: m.ClientMessage) -> None:
         """One message of the extended protocol."""
-        if isinstance(message, m.Parse):
-            await self._parse(message)
-        elif isinstance(message, m.Bind):
-            await self._bind(message)
-        elif isinstance(message, m.Describe):
-            self._describe(message)
-        elif isinstance(message, m.Execute):
-            portal = self._portal(message.portal)
-            self._check_runs(portal.command)
-            await self._execute(portal, message.max_rows, describe=False)
-        elif isinstance(message, m.Close):
-            (self._interpreter.portals if message.portal else self._interpreter.prepared).pop(message.name, None)
-            self._send(server_messages.close_complete())
-        elif isinstance(message, m.FunctionCall):
-            raise UnsupportedSQL("functions are not called by number")
-        # Flush: everything is sent at once anyway. CopyData and its end: leftovers of a COPY that was refused.
+        match message:
+            case m.Parse():
+                await self._parse(message)
+            case m.Bind():
+                await self._bind(message)
+            case m.Describe():
+                self._describe(message)
+            case m.Execute():
+                portal = self._portal(message.portal)
+                self._check_runs(portal.command)
+                await self._execute(portal, message.max_rows, describe=False)
+            case m.Close():
+                (self._interpreter.portals if message.portal else self._interpreter.prepared).pop(message.name, None)
+                self._send(server_messages.CLOSE_COMPLETE)
+            case m.Signal.FUNCTION_CALL:
+                raise UnsupportedSQL("functions are not called by number")
+            # Flush: everything is sent at once anyway. CopyData and its end: leftovers of a COPY that was refused.
 
     async def _parse(self, message: m.Parse) -> None:
         statements = await cut(message.sql)
@@ -188,7 +189,7 @@ class Session:
         command = await read(statements[0]) if statements else None
         self._check_runs(command)
         await self._interpreter.prepare(message.name, command, message.types)
-        self._send(server_messages.parse_complete())
+        self._send(server_messages.PARSE_COMPLETE)
 
     async def _bind(self, message: m.Bind) -> None:
         prepared = self._interpreter.prepared_as(message.statement)
@@ -208,7 +209,7 @@ class Session:
         portal = Portal(prepared.command, shape, values, raw, formats)
         self._interpreter.check_room(portal.memory_bytes + kept_bytes(message.portal), message.portal)
         self._interpreter.add_portal(message.portal, portal)
-        self._send(server_messages.bind_complete())
+        self._send(server_messages.BIND_COMPLETE)
 
     def _describe(self, message: m.Describe) -> None:
         if message.portal:
@@ -221,7 +222,7 @@ class Session:
 
     def _send_fields(self, shape: Shape, formats: tuple[int, ...]) -> None:
         if shape.fields is None:
-            self._send(server_messages.no_data())
+            self._send(server_messages.NO_DATA)
         else:
             self._send(server_messages.row_description(shape.fields, formats or (0,) * len(shape.fields)))
 
@@ -229,7 +230,7 @@ class Session:
         """Run a portal, or go on with its rows."""
         command = portal.command
         if command is None:
-            self._send(server_messages.empty_query())
+            self._send(server_messages.EMPTY_QUERY)
         elif isinstance(command, c.Fetch):
             await self._fetch(command, portal, describe)
         elif isinstance(command, c.Copy):
@@ -249,15 +250,12 @@ class Session:
             self._send(server_messages.row_description(result.fields, formats))
         end = len(result) if max_rows <= 0 else min(len(result), portal.place + max_rows)
         sent = range(portal.place, end)
-        await self._send_rows(result, sent, formats)
+        await self._send_many(map(server_messages.data_row, result.rows(sent, formats)))
         portal.place = end
         if end < len(result):
-            self._send(server_messages.portal_suspended())
+            self._send(server_messages.PORTAL_SUSPENDED)
         else:
             self._send(server_messages.command_complete(f"SELECT {len(sent)}" if tag == "SELECT" else tag))
-
-    async def _send_rows(self, result: Result, rows: range, formats: tuple[int, ...]) -> None:
-        await self._send_many(server_messages.data_row(row) for row in result.rows(rows, formats))
 
     async def _send_many(self, messages: Iterable[bytes]) -> None:
         """With a pause now and then, as between statements.
@@ -283,7 +281,7 @@ class Session:
         formats = cursor.result.readable(portal.formats or (0,) * len(cursor.result.fields))
         if describe:
             self._send(server_messages.row_description(cursor.result.fields, formats))
-        await self._send_rows(cursor.result, rows, formats)
+        await self._send_many(map(server_messages.data_row, cursor.result.rows(rows, formats)))
         self._send(server_messages.command_complete(f"FETCH {len(rows)}"))
 
     async def _copy(self, command: c.Copy, portal: Portal) -> None:
@@ -295,21 +293,17 @@ class Session:
         result = asked.result
         assert result is not None, "a question has rows"
         self._send(server_messages.copy_out(len(result.fields), binary=written.binary))
+        pieces: Iterator[bytes]
         if written.binary:
             # As PostgreSQL: one message per row, the header in the first of all, which readers rely on.
             rows = map(binary_row, result.rows(range(len(result)), asked.formats))
             pieces = itertools.chain(rows, (BINARY_TRAILER,))
-            first = BINARY_HEADER + next(pieces)
-            await self._send_many(server_messages.copy_data(piece) for piece in itertools.chain((first,), pieces))
-            self._send(server_messages.copy_done())
-            self._send(server_messages.command_complete(f"COPY {len(result)}"))
-            return
-        if written.header:
-            self._send(server_messages.copy_data(written.line([field.name for field in result.fields])))
-        await self._send_many(
-            server_messages.copy_data(written.line(row)) for row in result.texts(range(len(result)))
-        )
-        self._send(server_messages.copy_done())
+            pieces = itertools.chain((BINARY_HEADER + next(pieces),), pieces)
+        else:
+            names: list[list[str | None]] = [[field.name for field in result.fields]] if written.header else []
+            pieces = map(written.line, itertools.chain(names, result.texts(range(len(result)))))
+        await self._send_many(map(server_messages.copy_data, pieces))
+        self._send(server_messages.COPY_DONE)
         self._send(server_messages.command_complete(f"COPY {len(result)}"))
 
     def _deallocate(self, command: c.Deallocate) -> None:
@@ -328,7 +322,7 @@ class Session:
     def _check_runs(self, command: c.Command | None) -> None:
         """In a failed transaction only its end is heard."""
         ends = isinstance(command, c.Transaction) and command.kind in ("commit", "rollback", "rollback to")
-        if self._interpreter.transaction.failed and not ends:
+        if self._interpreter.failed and not ends:
             raise transaction_aborted()
 
     def _notice(self, words: str) -> None:

@@ -1,10 +1,7 @@
-"""A session's settings (`noisegate.*` and those that drivers set), its search path and its transaction.
+"""A session's settings: ours (`noisegate.*`), those that drivers set and show, those of a startup's `options`.
 
-The search path of a session: where tables without a schema are looked for, in PostgreSQL's spelling.
-
-Transactions as drivers see them. Nothing is written here, so only the state exists.
-
-A session's settings: ours (`noisegate.*`), those that drivers set and show, those of a startup's `options`.
+A setting of questions is an entry of `server.query.SETTINGS`, any other one of the table here. The search path, where
+tables without a schema are looked for, has PostgreSQL's spelling.
 """
 
 from __future__ import annotations
@@ -22,8 +19,10 @@ from planner.sql.zones import UTC, is_utc, zone_named
 from privacy.registry import why_not_served
 from server.errors import WireError
 from server.pgwire.errors import unknown_savepoint
-from server.pgwire.server_messages import TransactionStatus
 from server.query import SETTINGS
+
+SearchPath = tuple[str, ...] | None
+"""The schemas in which a session looks for tables; None: as the policy says."""
 
 OWN_SCHEMA = "$user"
 """The schema that is called as the role is; here nobody has one."""
@@ -79,37 +78,6 @@ def read_path(value: str) -> tuple[str, ...]:
 def _folded(name: str) -> str:
     """ASCII letters in lower case, and no others."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in name)
-
-
-class TransactionState:
-    """Idle, open, or failed.
-
-    Attributes:
-      open: between BEGIN and COMMIT or ROLLBACK.
-      failed: after an error inside.
-    """
-
-    def __init__(self) -> None:
-        self.open = False
-        self.failed = False
-
-    @property
-    def status(self) -> TransactionStatus:
-        """As ReadyForQuery says it."""
-        return "E" if self.failed else "T" if self.open else "I"
-
-    def fail(self) -> None:
-        """An error: the rest of an open transaction is refused."""
-        self.failed = self.open
-
-    def apply(self, kind: str) -> None:
-        """BEGIN, COMMIT, ROLLBACK, or a savepoint; going back to one mends the transaction."""
-        if kind == "begin":
-            self.open = True
-        elif kind in ("commit", "rollback"):
-            self.open = self.failed = False
-        elif kind == "rollback to":
-            self.failed = False
 
 
 SERVER_VERSION = "14.0"

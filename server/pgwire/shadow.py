@@ -19,9 +19,8 @@ from planner.schema import Schema
 from planner.sql.zones import UTC
 from server import libpq
 from server.pgwire.errors import CatalogRefused
-from server.pgwire.gateway import CatalogShape, SearchPath
-from server.pgwire.result_rows import CatalogResult
-from server.pgwire.settings import spelled
+from server.pgwire.result_rows import CatalogResult, Shape
+from server.pgwire.settings import SearchPath, spelled
 from server.pgwire.wire_values import Field
 
 MAX_ROWS = 100_000
@@ -98,18 +97,18 @@ class ShadowDatabase:
         with self._lent() as connection:
             return (connection.parameter_status(b"server_version") or b"").decode()
 
-    def shape(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> CatalogShape:
+    def shape(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> Shape:
         """Parameters and columns of a statement. Raises: CatalogRefused."""
         shape = self._remembered if len(sql) <= _REMEMBERED_LENGTH else self._shape
         return shape(sql, tuple(oids), search_path)
 
-    def _shape(self, sql: str, oids: tuple[int, ...], search_path: SearchPath) -> CatalogShape:
+    def _shape(self, sql: str, oids: tuple[int, ...], search_path: SearchPath) -> Shape:
         with self._lent() as connection:
             _look_in(connection, search_path)
             _checked(connection.prepare(b"", sql.encode(), list(oids) or None))
             found = _checked(connection.describe_prepared(b""))
             parameters = tuple(found.param_type(index) for index in range(found.nparams))
-            return CatalogShape(parameters, _fields(found))
+            return Shape(parameters, _fields(found))
 
     def ask(
         self,

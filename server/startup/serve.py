@@ -18,7 +18,7 @@ from server.errors import ServerError
 from server.http.listener import HttpListener
 from server.ledger.analyst import Act
 from server.pgwire.connection import CancelKeys, Limits, Listener, ListenerContext
-from server.pgwire.pipeline_gateway import PipelineGateway
+from server.pgwire.gateway import Gateway
 from server.pgwire.scram import Certificate, LedgerVerifiers, unknown_secret
 from server.pgwire.shadow import CONNECTIONS, ShadowDatabase
 from server.reloadable_pipeline import ReloadablePipeline
@@ -99,7 +99,7 @@ def wire_listener(
     """
     http = services.app.state.services
     catalogs = ThreadPool(running=CONNECTIONS, waiting=_WAITING_FOR_CATALOG)
-    gateway = PipelineGateway(
+    gateway = Gateway(
         services.pipeline, shadow, http.admission, http.reads, http.explanations, catalogs, http.outgoing
     )
     return Listener(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import psycopg
 import pytest
-from sqlglot import exp
 from numpy.typing import NDArray
+from sqlglot import exp
 
 from planner.binding.bind import bind
 from planner.parsing.parse import parse

@@ -13,7 +13,7 @@ import pytest
 from server.errors import WireError
 from server.pgwire.channel import Channel
 from server.pgwire.connection import CancelKeys, Connection, Limits, ListenerContext, SessionLimit
-from server.pgwire.scram import Verifier
+from server.pgwire.scram import LedgerVerifiers, Verifier
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.seeds import SEED, examples
 from tests.support.wire_client import SYNC, bind, describe, execute, fields_of, message, parse, query, replies
@@ -52,8 +52,11 @@ class Wire(asyncio.Transport):
         pass
 
 
-class Doors:
+class Doors(LedgerVerifiers):
     """Everybody is known, by a key that nobody has."""
+
+    def __init__(self) -> None:
+        pass
 
     async def verifier(self, analyst: str) -> Verifier | None:
         return Verifier(1, b"salt", b"\1" * 32, b"\2" * 32)

@@ -16,10 +16,11 @@ from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.balance import Outlook
 from server.ledger.charge import Charge, KeptAnswer
 from server.ledger.ledger import Ledger
-from server.pgwire.gateway import CatalogShape, Described, SearchPath
-from server.pgwire.result_rows import CatalogResult
+from server.pgwire.gateway import Gateway
+from server.pgwire.result_rows import CatalogResult, Shape
+from server.pgwire.settings import SearchPath
 from server.pgwire.wire_values import Field
-from server.query import Budget, Interval, QueryRequest, QueryResponse, ResultColumn
+from server.query import Budget, Interval, QueryRequest, QueryResponse, ResultColumn, StatementShape
 from server.question import Question
 from server.scheduling.thread_pool import ThreadPool
 
@@ -41,7 +42,7 @@ def _refuse(sql: str) -> None:
         raise RowsNotShown("it would show rows")
 
 
-class ScriptedGateway:
+class ScriptedGateway(Gateway):
     """Answers three rows, refuses `nowhere` and `each`, is exhausted by `dear`, waits at `slow` till cancelled."""
 
     def __init__(self) -> None:
@@ -56,7 +57,10 @@ class ScriptedGateway:
         self.admission = Admission(lambda: self, self.reads, threads, threads)
         self.made: Callable[[], QueryResponse] | None = None  # instead of three rows
 
-    schemas = ("public",)
+    @property
+    def schemas(self) -> tuple[str, ...]:
+        """One."""
+        return ("public",)
 
     def epsilons(self) -> tuple[float, float]:
         """Up to four."""
@@ -64,11 +68,11 @@ class ScriptedGateway:
 
     async def describe(
         self, analyst: str, sql: str, search_path: SearchPath = None, oids: Sequence[int] = ()
-    ) -> Described:
+    ) -> StatementShape:
         """The answer's columns, and a parameter if the text has one."""
         _refuse(sql)
         columns = COLUMNS if self.made is None else self.made().columns
-        return Described((20,) if "$1" in sql else (), columns, (False, True)[: len(columns)])
+        return StatementShape(("int8",) if "$1" in sql else (), columns, (False, True)[: len(columns)])
 
     def find_planned(self, request: QueryRequest) -> Found:
         """Kept, and so answered at once, but for what is slow."""
@@ -113,9 +117,9 @@ class ScriptedGateway:
 
     async def catalog_shape(
         self, analyst: str, sql: str, oids: Sequence[int], search_path: SearchPath = None
-    ) -> CatalogShape:
+    ) -> Shape:
         """One column."""
-        return CatalogShape(tuple(oids), (Field("relname", 19, 64),))
+        return Shape(tuple(oids), (Field("relname", 19, 64),))
 
     async def catalog(
         self,

@@ -14,9 +14,9 @@ from typing import Any, cast
 from planner.errors import PolicyInvalid
 from planner.policy.policy import parse_policy
 from server.http.app import create_app
-from server.http.services import Reloadable
 from server.ledger.ledger import Ledger
 from server.query import QueryRequest
+from server.reloadable_pipeline import ReloadablePipeline
 from tests.benchmarks.budget.growing_data import GrowingData
 
 WORKLOAD = "/v1/workload"
@@ -90,5 +90,6 @@ def _known() -> set[str]:
 
 @cache
 def _paths() -> frozenset[str]:
-    app = create_app(cast("Reloadable", None), cast("Ledger", SimpleNamespace(local=True)))  # nothing is asked of it
+    nothing = cast("ReloadablePipeline", None)  # which is not asked
+    app = create_app(nothing, cast("Ledger", SimpleNamespace(local=True)))
     return frozenset(app.openapi()["paths"])

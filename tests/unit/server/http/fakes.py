@@ -21,10 +21,11 @@ from server.ledger.charge import ChargeRecord
 from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText
 from server.ledger.writes.journal import Vitals
+from server.pipeline import Pipeline
 from server.policy.accepted_policy import PolicyChanges
 from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, Interval, QueryRequest, QueryResponse, ResultColumn
-from server.reloadable_pipeline import PolicyInForce
+from server.reloadable_pipeline import PolicyInForce, ReloadablePipeline
 from server.workload.workload import (
     MeasuredPart,
     QueryPlanned,
@@ -84,7 +85,7 @@ def summary(questions: int) -> WorkloadSummary:
 
 
 @dataclass
-class FakePipeline:
+class FakePipeline(ReloadablePipeline):
     """Remembers what it was asked."""
 
     answering: Callable[[QueryRequest], QueryResponse] = answer
@@ -94,8 +95,8 @@ class FakePipeline:
     reloads: list[tuple[Act, str | None]] = field(default_factory=list)
 
     @property
-    def current(self) -> FakePipeline:
-        return self
+    def current(self) -> Pipeline:
+        return cast("Pipeline", self)
 
     def find_planned(self, request: QueryRequest) -> Found | None:
         return None

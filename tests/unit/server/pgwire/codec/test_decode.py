@@ -41,10 +41,10 @@ SESSION = [
     (message(b"D", b"Ss\0"), m.Describe(portal=False, name="s")),
     (message(b"E", b"p\0" + struct.pack("!i", 5)), m.Execute("p", 5)),
     (message(b"C", b"Pp\0"), m.Close(portal=True, name="p")),
-    (message(b"S"), m.Sync()),
-    (message(b"H"), m.Flush()),
-    (message(b"X"), m.Terminate()),
-    (message(b"d", b"row"), m.CopyMessage()),
+    (message(b"S"), m.Signal.SYNC),
+    (message(b"H"), m.Signal.FLUSH),
+    (message(b"X"), m.Signal.TERMINATE),
+    (message(b"d", b"row"), m.Signal.COPY),
 ]
 
 

@@ -11,14 +11,15 @@ from server.admission import Admission, LedgerReads
 from server.connections import Outgoing
 from server.ledger.balance import Outlook
 from server.ledger.ledger import Ledger
-from server.pgwire.gateway import CatalogShape, SearchPath
-from server.pgwire.pipeline_gateway import PipelineGateway
+from server.pgwire.gateway import Gateway
+from server.pgwire.result_rows import Shape
+from server.pgwire.settings import SearchPath
 from server.pgwire.shadow import ShadowDatabase
 from server.query import Budget, StatementShape
 from server.reloadable_pipeline import ReloadablePipeline
 from server.scheduling.thread_pool import ThreadPool
 
-Ask = Callable[[PipelineGateway, str], Awaitable[object]]
+Ask = Callable[[Gateway, str], Awaitable[object]]
 
 
 class Busy:
@@ -31,9 +32,9 @@ class Busy:
     def current(self) -> Busy:
         return self
 
-    def shape(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> CatalogShape:
+    def shape(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> Shape:
         assert "ann" not in sql or self.free.wait(60)
-        return CatalogShape((), ())
+        return Shape((), ())
 
     def describe(
         self,
@@ -52,15 +53,15 @@ class Busy:
         return Budget(1.0, 0.0, 1.0, 0.0)
 
 
-def _catalog(gateway: PipelineGateway, analyst: str) -> Awaitable[object]:
+def _catalog(gateway: Gateway, analyst: str) -> Awaitable[object]:
     return gateway.catalog_shape(analyst, f"SELECT '{analyst}'", ())
 
 
-def _describe(gateway: PipelineGateway, analyst: str) -> Awaitable[object]:
+def _describe(gateway: Gateway, analyst: str) -> Awaitable[object]:
     return gateway.describe(analyst, f"SELECT '{analyst}'")
 
 
-def _budget(gateway: PipelineGateway, analyst: str) -> Awaitable[object]:
+def _budget(gateway: Gateway, analyst: str) -> Awaitable[object]:
     return gateway.reads.budget(analyst)
 
 
@@ -77,7 +78,7 @@ def _nobody_waits_behind_one_analysts_many_questions(many: Ask, others: Ask) -> 
         busy = Busy()
         pipeline, shadow = cast(ReloadablePipeline, busy), cast(ShadowDatabase, busy)
         reads = LedgerReads(cast(Ledger, busy), at_once=False, threads=ThreadPool(2, 8))
-        gateway = PipelineGateway(
+        gateway = Gateway(
             pipeline, shadow, cast(Admission, None), reads, ThreadPool(2, 8), ThreadPool(2, 8), Outgoing()
         )
         waiting = [asyncio.ensure_future(many(gateway, "ann")) for _ in range(5)]
