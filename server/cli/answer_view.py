@@ -1,11 +1,4 @@
-"""A released answer or an explanation for a person: figures no finer than the noise, tables, what it costs.
-
-Numbers for people: thousands separated, and no more digits than the noise leaves meaningful.
-
-What a query would do and cost, for a person.
-
-A released answer for a person: as a table, or with one line per cell; what it cost below it.
-"""
+"""A released answer or an explanation for a person: figures no finer than the noise, tables, what it costs."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""Ask a running proxy over HTTP: the analyst's key, the exchange, the wait for a long answer, errors as
-CommandFailed.
+"""Ask a running proxy over HTTP: the analyst's key, the exchange, the wait for a long answer, and what went wrong.
 
-The analyst's key: from the environment or a file, never from an argument, where `ps` and the history show it.
-
-Ask a running proxy over HTTP, and turn whatever goes wrong into a CommandFailed.
-
-Ask a question that may take long: how long it has taken is shown, and Ctrl-C cancels it at the proxy.
+The key comes from the environment or a file, never from an argument, where `ps` and the history show it. Whatever
+goes wrong is a CommandFailed. Of a question that takes long the time is shown, and Ctrl-C cancels it at the proxy.
 """
 
 from __future__ import annotations

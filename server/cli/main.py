@@ -1,10 +1,7 @@
 """The entry point of the `noisegate` command. Each command is imported when it is called.
 
-Commands that are imported when they are called: `noisegate --help` and a quick command do not wait for the others.
-
-What a group lists of a command, its docstring's first sentence, is read from the source, which is not run.
-
-The entry point of the `noisegate` command.
+So `noisegate --help` and a quick command do not wait for the others. What a group lists of a command, its docstring's
+first sentence, is read from the source, which is not run.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The shell's line editor: prompt, history, what the Tab key offers, statements over several lines.
-
-What the Tab key offers: commands, tables, columns, words of SQL.
-
-The line editor of a terminal: prompt, history, completion, statements over several lines.
-"""
+"""The shell's line editor: prompt, history, what the Tab key offers, statements over several lines."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""One analyst's session in the shell: its settings, what was typed cut to statements, and the commands that begin
-with a backslash.
-
-What was typed, cut to statements and commands.
-
-One analyst's session: its settings, and what is done with a statement.
-
-The shell's own commands, which begin with a backslash.
-"""
+"""One analyst's session in the shell: its settings, its statements, and the commands that begin with a backslash."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Where words go: data to stdout, messages to stderr, rows as a table, csv or json, a caret under an error's place.
-
-The line of a statement that an error points to, with a caret under the place.
-
-Where words go: data to stdout, messages to stderr, colours to terminals only.
-
-Rows for a person (a table), a spreadsheet (csv) or a program (json).
-"""
+"""Where words go: data to stdout, messages to stderr, rows as a table, csv or json, a caret under an error's place."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """What `noisegate tune` shows (how much people have) and what it writes into the text of a policy.
 
-A histogram of what people have, for a person at a terminal: a table, bars, and in words what follows.
-
-Bounds written into the text of a policy: every comment and line stays as it is.
+The text keeps every comment and line.
 """
 
 from __future__ import annotations

@@ -1,16 +1,8 @@
 """What every request passes: its id, a bound on its body, its headers, one log line, and one form for every error.
 
-What a log may say of an exception: its kinds and places, never its text, which can quote a private value.
-
-The body of every error: what is wrong, what to do, where, and under which request id to ask about it.
-
-What is wrong with a request, field by field, and which field or word was meant. Never the values that came.
-
-One exchange: a request id, the headers that every response carries, one log line, and the last net for errors.
-
-A bound on request bodies, before anything parses them.
-
-From every exception that a route or the framework raises to one problem response.
+Every exception of a route or the framework becomes one problem: an SQLSTATE, what is wrong, what to do, where, and
+the request id to ask about it. Neither it nor the log has a value that came, or the text of a foreign exception,
+which can quote a private one: of it the log has kinds and places.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The port that speaks HTTP: uvicorn's server, with bounds on each connection before anything is known of who speaks.
-
-Bounds on HTTP connections before anything is known of who speaks: how long, how much.
-
-The port that speaks HTTP: uvicorn's server, with connections accepted by an entrance.
-"""
+"""The port that speaks HTTP: uvicorn's server, with bounds on each connection before anything is known of who speaks."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
-"""What Prometheus reads: how much was asked and how it ended, and gauges of the ledger. No durations: they depend on
-data.
-
-Counters for Prometheus: how much was asked, how it ended. No durations: how long answers take depends on data.
-
-Gauges of the ledger for Prometheus, read when they are asked for: accounts, failures, the age of the last entry.
+"""What Prometheus reads: counts of what was asked and how it ended, and gauges of the ledger.
 
 Nothing here is of one question: a charge is seen as what it takes of an account, which custodians see at
-/v1/admin/accounts, and times are whole hours.
+/v1/admin/accounts, and times are whole hours. There are no durations: they depend on data.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """An answer in the form that a client accepts (JSON, CSV, an Arrow stream), written while it is read.
 
-A response that is written while it is read: the process holds a piece of it at a time, however slow its reader.
-
-An answer in the form that a client accepts: JSON, CSV or an Arrow stream.
+The process holds a piece of a long one at a time, however slow its reader.
 """
 
 from __future__ import annotations

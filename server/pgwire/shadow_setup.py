@@ -1,12 +1,7 @@
 """Setting up a shadow database: the policy's tables without rows, and a role that may look and do nothing else.
 
-The schema that the policy allows, as statements that create it without rows.
-
-Which PostgreSQL the catalog says it is: the one that sessions are told, by every way of asking.
-
-Setting up a shadow database: empty, and with a role that may look and do nothing else.
-
-Where the catalog's database is: an embedded PostgreSQL, or one that the custodian names.
+It stands in an embedded PostgreSQL, or one that the custodian names, and says by every way of asking that it is the
+version that sessions are told.
 """
 
 from __future__ import annotations

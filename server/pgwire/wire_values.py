@@ -1,15 +1,7 @@
 """Values on the wire by OID, in text and in binary: cells of answers, and `$1`, `$2`, ... with arrays.
 
-PostgreSQL's types of columns of answers, by OID: how a cell is sent as one, in text and in binary.
-
 An answer's cells have few types (`server/results/result_types.py`); PostgreSQL has several sizes of each. A client is
 told the one that PostgreSQL gives the column, which is also what the catalog says of the tables.
-
-Arrays as bound parameters, in PostgreSQL's text and binary forms: `x = ANY($1)`.
-
-Cells of answers and their columns as PostgreSQL's protocol has them, in text and in binary.
-
-Values of `$1`, `$2`, ... from the bytes that a client binds.
 """
 
 from __future__ import annotations

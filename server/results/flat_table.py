@@ -1,9 +1,4 @@
-"""An answer as one flat table, noisy columns followed by their intervals, and the same as CSV.
-
-An answer as one flat table: each noisy column is followed by its interval, each row ends in its two marks.
-
-An answer as CSV, for people who open it in a spreadsheet.
-"""
+"""An answer as one flat table, each noisy column followed by its interval, each row by its marks; and that as CSV."""
 
 from __future__ import annotations
 

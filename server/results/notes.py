@@ -1,9 +1,4 @@
-"""Notes on an answer: less than the usual confidence, and an order that the noise does not tell apart.
-
-Why intervals have less than the usual confidence: what follows from several releases is wrong where one is.
-
-Which neighbours in an order by noisy values the noise does not tell apart: said where LIMIT cuts the order off.
-"""
+"""Notes on an answer: less than the usual confidence, and an order that the noise does not tell apart."""
 
 from __future__ import annotations
 

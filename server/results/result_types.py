@@ -1,18 +1,13 @@
 """Result types: the one table of their forms for clients, PostgreSQL's wire, CSV and Arrow alike, and as parameters.
 
-PostgreSQL's binary form of numeric: digits to the base of ten thousand.
-
-Source: PostgreSQL, src/backend/utils/adt/numeric.c, numeric_send.
-
-Days and microseconds of moments' texts, as PostgreSQL's binary form and Arrow count them: also far from today.
-
-Result types: the one table of their forms for clients, PostgreSQL's wire, CSV and Arrow alike, and as parameters.
-
 A cell of an answer is what JSON carries (`server.query.Cell`): a number, a truth value or a text; of dates and times
 their ISO 8601 text, with a blank between the two, and `+00` behind a moment of a time zone. JSON thus has every cell
 as it is, but for numbers that are not finite, which are null. All other forms of a type stand in its entry here, and
 how its cells are made of what databases and groups have. What the planner knows of the type stands in
 `planner/sql/result_types.py`; a new type is an entry in each of the two.
+
+Source of the binary form of numeric, digits to the base of ten thousand: PostgreSQL, src/backend/utils/adt/numeric.c,
+numeric_send.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""`noisegate query`, `explain` and `budget`: ask a running proxy.
-
-Showing a proposal, and asking whether it is worth it.
-
-`noisegate query` and `noisegate explain`: ask a running proxy.
-
-`noisegate budget`: what an analyst has left.
-"""
+"""`noisegate query`, `explain` and `budget`: ask a running proxy, and agree to what an accuracy costs."""
 
 from __future__ import annotations
 

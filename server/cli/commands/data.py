@@ -1,9 +1,4 @@
-"""`noisegate data` and `noisegate mirror`: which load the kept answers are of, and the local copy of the tables.
-
-`noisegate data`: which load of the data the kept answers are of.
-
-`noisegate mirror`: the local copy of the tables, made anew or looked at.
-"""
+"""`noisegate data` and `noisegate mirror`: which load the kept answers are of, and the local copy of the tables."""
 
 from __future__ import annotations
 

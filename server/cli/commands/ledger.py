@@ -1,11 +1,4 @@
-"""`noisegate ledger`: verify, export, back up or restore it, and read what was asked.
-
-`noisegate ledger`: check the whole of it, or take it elsewhere.
-
-`noisegate ledger backup` and `restore`: a copy while the proxy runs, and the way back to one.
-
-`noisegate ledger questions` and `new-question-key`: what was asked, for whoever holds the custodian's key.
-"""
+"""`noisegate ledger`: verify, export, back up or restore it, and read what was asked."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""`noisegate policy init`, `check` and `accept`: the custodian's contract, from draft to verified.
-
-`noisegate policy init` and `noisegate policy check`: the custodian's contract, from draft to verified.
-
-`noisegate policy accept`: confirm a policy that protects less than the one in force.
-"""
+"""`noisegate policy init`, `check` and `accept`: the custodian's contract, from draft to verified."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""`noisegate serve`: open the sockets, say where the log goes, start the proxy and stay until it is told to stop.
-
-Where the running proxy's log goes: stderr, one JSON object per line, or readable lines on a terminal.
-
-Sockets that listen, and the words that say where.
-
-`noisegate serve`: start the proxy and stay until it is told to stop.
-"""
+"""`noisegate serve`: open the sockets, say where the log goes, start the proxy and stay until it is told to stop."""
 
 from __future__ import annotations
 

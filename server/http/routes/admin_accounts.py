@@ -1,9 +1,4 @@
-"""/v1/admin/accounts and /v1/admin/analysts: who may spend how much, and who holds keys.
-
-/v1/admin/accounts: who may spend how much.
-
-/v1/admin/analysts: who holds keys.
-"""
+"""/v1/admin/accounts and /v1/admin/analysts: who may spend how much, and who holds keys."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""/v1/admin/policy, /data, /charges, /entries and /ledger: which policy and load are in force, what the ledger holds.
-
-/v1/admin/policy and /v1/admin/data: which policy is in force, and which load of the data.
-
-/v1/admin/charges, /entries, /ledger: what the ledger holds.
-"""
+"""/v1/admin/policy, /data, /charges, /entries and /ledger: which policy and load are in force, what the ledger holds."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""GET /v1/me, /v1/schema, /v1/budget and /v1/history: who asks, what may be asked, what is left, what was paid.
-
-GET /v1/me: who asks, and what answers rest on.
-
-GET /v1/schema: what may be asked.
-
-GET /v1/budget: what is left.
-
-GET /v1/history: what the analyst has asked for and paid.
-"""
+"""GET /v1/me, /v1/schema, /v1/budget and /v1/history: who asks, what may be asked, what is left, what was paid."""
 
 from __future__ import annotations
 

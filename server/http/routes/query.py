@@ -1,15 +1,4 @@
-"""POST /v1/query, /v1/explain, /v1/propose and /v1/workload, and the jobs of those that take long.
-
-/v1/jobs: questions that go on while their client does something else.
-
-POST /v1/explain: what a query would do and cost; free.
-
-POST /v1/propose: which epsilon an accuracy needs; free.
-
-POST /v1/query: ask and be charged.
-
-POST /v1/workload: many questions under one budget; POST /v1/workload/explain: what they would cost, free.
-"""
+"""POST /v1/query, /v1/explain, /v1/propose and /v1/workload, and the jobs of those that take long."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""A session's text to commands: questions, and the transactions, settings, cursors and COPY that drivers send around
-them.
-
-PREPARE and EXECUTE, the statements: what the protocol's own messages do for most drivers.
-
-What drivers and tools send around questions: transactions, settings, cursors, COPY. One reader per first word.
-
-A session's texts cut into statements and each read as a command, without holding up other sessions.
-"""
+"""A session's text to commands: questions, and what drivers and tools send around them, one reader per first word."""
 
 from __future__ import annotations
 

@@ -1,18 +1,15 @@
-"""Questions that are not for the pipeline: to the catalog, to settings as functions, to backends.
+"""Statements that are not for the pipeline: to the catalog, to settings as functions, to backends.
 
-`SELECT pg_backend_pid()`, `pg_cancel_backend(n)` and `pg_terminate_backend(n)`: how tools stop one another.
-
-dbt ends by the last what runs when it is interrupted; Superset asks the first for the number, and stops what runs by
+`SELECT pg_backend_pid()`, `pg_cancel_backend(n)` and `pg_terminate_backend(n)` are how tools stop one another: dbt
+ends by the last what runs when it is interrupted; Superset asks the first for the number, and stops what runs by
 `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid='n'`. The catalog has sessions of its own with other
 numbers, so it could only say what is wrong.
 
-`SELECT set_config(...)` and `current_setting(...)`: SET and SHOW as functions, which drivers and poolers use.
+`SELECT set_config(...)` and `current_setting(...)` are SET and SHOW as functions, which drivers and poolers use.
 
-A statement that asks: for the pipeline, or for the catalog.
-
-What a statement to the catalog asks of its session: of the client's, not of the one that the catalog is read by.
-
-`SELECT current_user, pg_backend_pid()` asks who asks, and in which session; `pg_database` which databases there are.
+What a statement to the catalog asks of its session is said of the client's, not of the one that the catalog is read
+by: `SELECT current_user, pg_backend_pid()` asks who asks, and in which session; `pg_database` which databases there
+are.
 """
 
 from __future__ import annotations

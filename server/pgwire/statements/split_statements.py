@@ -1,9 +1,4 @@
-"""One text to its statements, cut at `;` outside of quotes, and a walk over the first words of one.
-
-One text to its statements: cut at `;` outside of quotes, comments and dollar quotes.
-
-Walking over the first words of a statement.
-"""
+"""One text to its statements, cut at `;` outside of quotes, and a walk over the first words of one."""
 
 from __future__ import annotations
 
