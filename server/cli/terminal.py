@@ -1,4 +1,4 @@
-"""Where words go: data to stdout, messages to stderr, rows as a table, csv or json, a caret under an error's place."""
+"""Where words go: data to stdout, messages to stderr, rows as a table, csv or json, a caret under errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The port that speaks HTTP: uvicorn's server, with bounds on each connection before anything is known of who speaks."""
+"""The port that speaks HTTP: uvicorn's server, with bounds on connections of which nobody knows who speaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/v1/admin/policy, /data, /charges, /entries and /ledger: which policy and load are in force, what the ledger holds."""
+"""/v1/admin/policy, /data, /charges, /entries and /ledger: the policy and load in force, what the ledger holds."""
 
 from __future__ import annotations
 
