@@ -105,7 +105,6 @@ def exchange(
     """One request, and a response that is a success.
 
     Args:
-      url: the proxy's address, for example `http://127.0.0.1:8432`.
       key: the analyst's key; it goes into a header and nowhere else.
       body: sent as JSON; None values are left out.
       sql: the statement, for errors that point into it.
@@ -220,7 +219,6 @@ def answered(url: str, key: str, body: Mapping[str, object], *, sql: str, idempo
     """Ask, wait, and return the answer's JSON text.
 
     Args:
-      url, key, body, sql: as `exchange` takes them.
       idempotency_key: under which the request is charged once, however often it is sent; None for none.
     Raises: CommandFailed, with the exit code CANCELLED after Ctrl-C.
     """

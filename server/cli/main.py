@@ -214,8 +214,6 @@ def _noisegate(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; our own errors become one line and a hint.
 
-    Args:
-      arguments: what follows the program's name; None takes the process's own.
     Raises: SystemExit, always.
     """
     try:

@@ -32,11 +32,7 @@ _BEFORE_TABLE = frozenset({"FROM", "JOIN"})
 
 
 class SqlCompleter(Completer):
-    """Completes from what may be asked.
-
-    Args:
-      schema: its tables and columns.
-    """
+    """Completes from what may be asked."""
 
     def __init__(self, schema: Catalog) -> None:
         self._columns = {table.sql: [column.name for column in table.columns] for table in schema.tables}
@@ -117,11 +113,7 @@ HISTORY_VARIABLE = "NOISEGATE_HISTORY"
 
 
 def typed(name: str, completer: Completer) -> Iterator[str]:
-    """What is typed, one statement or command at a time, until Ctrl-D; Ctrl-C forgets what is being typed.
-
-    Args:
-      name: of the dataset, for the prompt.
-    """
+    """What is typed, one statement or command at a time, until Ctrl-D; Ctrl-C forgets what is being typed."""
     session: PromptSession[str] = PromptSession(
         multiline=True,
         key_bindings=_keys(),

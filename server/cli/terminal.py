@@ -27,7 +27,6 @@ def excerpt(sql: str, position: int) -> tuple[str, str]:
     """The line that holds the position and a second one with a caret below it.
 
     Args:
-      sql: the statement as it was sent.
       position: 1-based character offset; one past the end points after the last character.
     Returns: two strings that align in a fixed-width font, also below tabs and double-width characters; a long line is
       cut on both sides to at most `WIDTH` characters besides its ellipses.
@@ -58,9 +57,6 @@ class SpareStream:
     """A text stream that is written where it can be: what cannot is lost, and nobody who writes hears of it.
 
     A log on a full disk, behind a closed pipe or without a descriptor must not cost anybody an answer.
-
-    Args:
-      stream: where to; None: nowhere.
     """
 
     def __init__(self, stream: TextIO | None) -> None:

@@ -42,7 +42,6 @@ def histogram_view(tuned: Tuned, buckets: int) -> RenderableType:
     """The table: a bucket, its noisy number of people, its share of those who have anything, a bar.
 
     Args:
-      tuned: the measure.
       buckets: of the whole tuning, in all histograms.
     """
     found = tuned.histogram
@@ -70,8 +69,6 @@ def bounds_words(tuned: Tuned, bounds: Bounds | None, buckets: int) -> str:
     """What is proposed and what each bound does, in plain words.
 
     Args:
-      tuned: the measure.
-      bounds: what follows from it; None: nothing does.
       buckets: of the whole tuning.
     """
     found, label = tuned.histogram, printable(tuned.label)
@@ -133,7 +130,6 @@ class Proposal:
     """The bounds of one measure.
 
     Attributes:
-      table: its canonical name.
       measure: `rows` or a column.
       clip, at_most: in the measure's own unit; None: what the file says of it stays.
     """
@@ -147,10 +143,6 @@ class Proposal:
 def with_bounds(text: str, policy: Policy, proposals: Iterable[Proposal]) -> str:
     """The text of a policy with the bounds; those of other measures stay.
 
-    Args:
-      text: of the file.
-      policy: what it says.
-      proposals: of tables that it declares.
     Raises: CommandFailed, with the lines to write by hand, where the file spells a table otherwise than by a section.
     """
     wanted: dict[str, dict[str, dict[str, float]]] = {}
@@ -181,12 +173,7 @@ def with_bounds(text: str, policy: Policy, proposals: Iterable[Proposal]) -> str
 
 
 def difference(before: str, after: str, name: str) -> str:
-    """A unified diff, with three lines around each change.
-
-    Args:
-      before, after: the texts.
-      name: of the file.
-    """
+    """A unified diff, with three lines around each change."""
     return "\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")) + "\n"
 
 
@@ -194,9 +181,7 @@ def write_policy(path: Path, before: str, after: str) -> None:
     """Put the text in the file's place, whole or not at all.
 
     Args:
-      path: of the file.
       before: what the file has to hold still.
-      after: what it is to hold.
     Raises: CommandFailed, also where somebody has changed the file meanwhile.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")

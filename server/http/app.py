@@ -47,11 +47,8 @@ def create_app(
     """The application over a pipeline.
 
     Args:
-      pipeline: hands out what answers; its methods run in threads.
-      ledger: knows analysts by the hash of their key, and what custodians see and change.
       running_queries: how many queries may be under way at once; most of them wait for a worker process.
       waiting_queries: how many more may wait; the next is refused with 53300.
-      rate: how often, and how many times at once, one key may ask.
     Returns: an ASGI application. Every response of it, errors included, is JSON with a request id.
     """
     jobs_kept = Jobs()

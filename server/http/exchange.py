@@ -110,10 +110,6 @@ def is_json(request: Request) -> bool:
 def fault_text(fault: Mapping[str, object], fields: Collection[str]) -> str:
     """Where the fault is and what should be there.
 
-    Args:
-      fault: one of pydantic's.
-      fields: from `fields_of`.
-
     >>> fault_text({"type": "extra_forbidden", "loc": ("body", "epsilom"), "msg": "..."}, ["sql", "epsilon"])
     'body.epsilom: there is no such field; did you mean epsilon?'
     >>> fault_text({"type": "missing", "loc": ("body", "sql"), "msg": "Field required"}, ["sql", "epsilon"])

@@ -32,7 +32,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
     Args:
       place: what the connection holds, until it is lost.
-      config, server_state, app_state: uvicorn's.
     """
 
     def __init__(self, place: Place, config: Config, server_state: ServerState, app_state: dict[str, Any]) -> None:
@@ -128,7 +127,6 @@ class HttpListener(uvicorn.Server):
     """Serves the sockets that `serve` is given.
 
     Args:
-      config: uvicorn's.
       connections: how many at once, per socket.
     """
 

@@ -52,10 +52,6 @@ MAX_ACCOUNTS = 500
 def ledger_metrics(accounts: Sequence[AccountBalance], found: Vitals, workers: int) -> bytes:
     """All of them, as Prometheus reads them.
 
-    Args:
-      accounts: of the ledger.
-      found: how it does.
-      workers: how many live.
     Cost: that of what each account in zCDP or Renyi has left, some ten milliseconds where it has changed.
     """
     registry = CollectorRegistry()

@@ -40,7 +40,6 @@ class AnswerStream(Response):
     (`connection_limits`), and whoever is gone ends it.
 
     Args:
-      pieces: of the body.
       held: the room that the answer takes, let go at the end.
     """
 
@@ -112,10 +111,6 @@ def accepted(accept: str | None) -> str:
 async def written(response: QueryResponse, kind: str, analyst: str, outgoing: Outgoing) -> Response:
     """The answer in a form; a long one is written piece by piece while its client reads.
 
-    Args:
-      kind: from `accepted`.
-      analyst: whose answer it is.
-      outgoing: room for what is being read.
     Raises: AnswersTooLarge where there is no room for it.
     """
     if response.n_cells <= SHORT_CELLS and response.text_bytes <= SMALL_BYTES:
@@ -124,19 +119,13 @@ async def written(response: QueryResponse, kind: str, analyst: str, outgoing: Ou
 
 
 def represented(response: QueryResponse, kind: str) -> Response:
-    """The answer in a form, as a whole: for short ones.
-
-    Args:
-      kind: from `accepted`.
-    """
+    """The answer in a form, as a whole: for short ones."""
     return Response(b"".join(pieces(response, kind)), media_type=kind, headers=_headers(response, kind))
 
 
 def pieces(response: QueryResponse, kind: str) -> Iterator[bytes]:
     """The answer in a form, in pieces of some hundred cells each, made when they are asked for.
 
-    Args:
-      kind: from `accepted`.
     Cost: a millisecond or two for each; 3 us per cell as JSON, 2 us as CSV, 2 us as Arrow.
     """
     if kind == JSON:

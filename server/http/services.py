@@ -27,7 +27,6 @@ class Readiness:
 
     Args:
       check: raises what stands in the way.
-      clock: seconds.
     """
 
     def __init__(self, check: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
@@ -76,11 +75,7 @@ class _Key:
 
 
 class KeyLimits:
-    """The requests of each key's holder. Used on the event loop only; as large as the number of analysts.
-
-    Args:
-      clock: seconds.
-    """
+    """The requests of each key's holder. Used on the event loop only; as large as the number of analysts."""
 
     def __init__(self, rate: Rate = Rate(), clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
@@ -117,17 +112,10 @@ class Services:
     """What `create_app` was given.
 
     Attributes:
-      pipeline: hands out what answers.
-      ledger: knows analysts by their keys, and what custodians see and change.
-      admission: where questions wait.
-      reads: of keys and budgets.
       lookups: threads for what takes milliseconds, which never queue behind anything else.
       explanations: threads for explaining and describing, which may ask the database for the public groups.
       outgoing: room for long answers that are being read.
       jobs: questions that go on while their clients do something else.
-      metrics: what was asked, counted.
-      readiness: whether queries can be answered.
-      key_limits: how often one key may ask.
       readiness_checks: one thread: anybody may ask for them, and a database that is away makes each take seconds.
       audits: one thread for what custodians wait for: a walk over the ledger, a reload of the policy.
     """

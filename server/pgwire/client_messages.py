@@ -68,7 +68,6 @@ class Parse:
 
     Attributes:
       name: empty for the unnamed statement.
-      sql: the statement.
       types: OIDs of the first parameters; 0 where the server shall tell.
     """
 
@@ -146,11 +145,7 @@ ClientMessage = (
 
 
 class FieldReader:
-    """A cursor over the body of one message.
-
-    Args:
-      body: without type and length.
-    """
+    """A cursor over the body of one message."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -227,9 +222,6 @@ class Decoder:
     """A connection's bytes, cut into messages.
 
     The first messages have no type byte: `begin` says when the session has begun.
-
-    Args:
-      max_bytes: the longest message of a session.
     """
 
     def __init__(self, max_bytes: int) -> None:

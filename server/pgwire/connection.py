@@ -69,7 +69,6 @@ class CancelKeys:
         """A key for a new session.
 
         Args:
-          analyst: whose it is.
           cancel: ends what the session is doing.
           end: ends the session, too.
         """
@@ -105,11 +104,7 @@ class CancelKeys:
 
 
 class SessionLimit:
-    """The sessions of one server, counted on its event loop.
-
-    Args:
-      most_of_one: how many one analyst may have at once.
-    """
+    """The sessions of one server, counted on its event loop."""
 
     def __init__(self, most_of_one: int = 100) -> None:
         self._sessions = FairShares(most_of_one)
@@ -143,8 +138,6 @@ class Limits:
       authentication_s: the longest from the first byte to the proof of who it is.
       idle_s: the longest that a session may say nothing.
       trusted_s: how long after a look into the ledger a session goes on without another one.
-      message_bytes: the longest message.
-      connections: at once.
     """
 
     authentication_s: float = 30.0
@@ -159,16 +152,10 @@ class ListenerContext:
     """What every connection needs of the server.
 
     Attributes:
-      gateway: answers.
-      verifiers: knows who may ask.
       database: the one name that clients may connect to: the data set's.
       certificate: for TLS; None: plain text only.
       plain_text: may clients from other machines come without TLS? Those of this machine always may.
-      cancel_keys: of all sessions.
       secret: what verifiers of names that nobody has are made from (`scram.unknown_secret`).
-      limits: public bounds.
-      session_limit: the sessions of each analyst.
-      holdings: what they keep.
     """
 
     gateway: Gateway
@@ -187,8 +174,6 @@ class Connection:
     """Serves one client.
 
     Args:
-      channel: its bytes.
-      reception: what it needs of the server.
       place: among the connections of its port; None: the only one.
     """
 
@@ -441,9 +426,6 @@ class Listener:
     """Accepts connections, each served by a task of its own.
 
     Who only holds a place, without a key, cannot keep those out who have one: he gives it up to the next.
-
-    Args:
-      reception: what every connection needs.
     """
 
     def __init__(self, reception: ListenerContext) -> None:

@@ -58,7 +58,6 @@ def told(error: BaseException, start: int = 0) -> Problem:
     """What the client is told of an error.
 
     Args:
-      error: anything that was raised.
       start: 0-based offset of the statement in the text that the client sent.
     """
     found = problem(error)

@@ -26,7 +26,6 @@ class Gateway:
       pipeline: hands out the one in force, which knows statements.
       shadow: knows the catalog; None: nothing is known of it.
       admission: where questions wait, the same as for other protocols.
-      reads: of budgets.
       planning: threads for describing questions, of which some take seconds.
       catalogs: threads for the shadow database, which takes seconds when somebody asks it badly: apart, so that keys
         and budgets do not wait behind it.

@@ -234,7 +234,6 @@ class Interpreter:
 
         Args:
           more: bytes that are about to be kept.
-          replaced: a portal that is about to go.
         Raises: WireError.
         """
         held = [portal for name, portal in self.portals.items() if name != replaced]

@@ -37,12 +37,7 @@ class Holdings:
 
 
 class Holding:
-    """What one session keeps.
-
-    Args:
-      shares: of all sessions of all analysts, in bytes.
-      analyst: whose session it is.
-    """
+    """What one session keeps."""
 
     def __init__(self, shares: FairShares, analyst: str) -> None:
         self._shares = shares
@@ -76,7 +71,6 @@ class Prepared:
 
     Attributes:
       command: what it does; None: the empty statement.
-      oids: what the client said of its parameters.
       shape: what it looks like under the settings `asked_as`.
       asked_as: the settings that change its columns.
     """
@@ -98,12 +92,8 @@ class Portal:
 
     Attributes:
       command: what it does; None: the empty statement.
-      shape: what it looks like.
-      values: of its parameters.
       raw: the same as they were sent, with their formats, for the catalog.
       formats: one per column of the result.
-      result: its rows, once it ran.
-      place: how many of them were sent.
       hold: does it outlive its transaction, if that is committed?
       depth: how many savepoints came before it in its transaction, which is not over; or `OUTSIDE`.
     """

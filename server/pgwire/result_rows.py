@@ -122,7 +122,6 @@ def answer_fields(
     """The columns of an answer as clients are told of them.
 
     Args:
-      columns: the answer's own.
       told: what PostgreSQL says of them; empty: nothing.
       noisy: which are followed by their interval's ends; None: none.
     """
@@ -143,7 +142,6 @@ def answer_table(
     """The rows of an answer.
 
     Args:
-      response: the answer.
       noisy: which columns are followed by their interval's ends; None: none.
       fields: the columns, those of the ends among them, as the client was told of them.
       held: the room that the answer takes.

@@ -107,7 +107,6 @@ def unknown_verifier(user: str, secret: bytes) -> Verifier:
     """A verifier that nobody can satisfy, always the same for a name, so that nobody learns which names exist.
 
     Args:
-      user: the name that somebody tried.
       secret: of this ledger (`unknown_secret`).
     """
     salt = _mac(secret, b"salt " + user.encode())[:16]
@@ -129,8 +128,6 @@ class Exchange:
     """The server's side of one SCRAM exchange: `first`, then `final`.
 
     Args:
-      mechanism: which one the client chose.
-      verifier: of the user's key, or an unknown one.
       certificate_hash: for channel binding: the hash of the server's certificate; None without TLS.
       nonce: the server's part; for tests.
     """
@@ -217,12 +214,7 @@ def _failed() -> AuthenticationFailed:
 
 
 class LedgerVerifiers:
-    """Knows the ledger's analysts by name.
-
-    Args:
-      ledger: of the analysts.
-      reads: where the ledger is read.
-    """
+    """Knows the ledger's analysts by name."""
 
     def __init__(self, ledger: Ledger, reads: LedgerReads) -> None:
         self._ledger = ledger

@@ -46,10 +46,7 @@ class Session:
     """Answers the messages of one client.
 
     Args:
-      gateway: the rest of the proxy.
-      analyst: who asks.
       settings: those of the startup message.
-      send: takes bytes for the client.
       pause: awaited before each statement of a text: other sessions go on, and a client that does not read what was
         sent is not sent more.
       holdings: what the sessions of all analysts keep, if there are others.

@@ -289,9 +289,7 @@ class Settings:
     rolls back, and what was set locally when it ends.
 
     Args:
-      user: whose session.
       startup: settings of the startup message, and its `options`; unknown ones are ignored, except of ours.
-      schemas: the policy's search path.
       epsilons: the least and the most that the policy in force lets one question spend.
     Raises: InvalidSetting, UnsupportedSQL, WireError as `set`, and for options that are not read.
     """

@@ -54,9 +54,6 @@ _DONE = frozenset({pq.ExecStatus.TUPLES_OK, pq.ExecStatus.SINGLE_TUPLE, pq.ExecS
 class ShadowDatabase:
     """Answers questions to the catalog. It holds no rows, so its own words may be passed on.
 
-    Args:
-      make: makes the database.
-      schema, policy: of the data set.
     Raises: ConfigurationInvalid, by `make`.
     """
 
@@ -123,11 +120,9 @@ class ShadowDatabase:
         """Run a statement with its values, as they were sent, in a read-only transaction of its own.
 
         Args:
-          sql: the statement.
           values, formats, oids: of the parameters, as they were sent.
           result_format: 0 for text, 1 for binary.
           search_path: of the session that asks; None: the policy's.
-          zone: its time zone.
         Raises: CatalogRefused.
         """
         every = list(formats) if len(formats) == len(values) else (list(formats) or [0]) * len(values)

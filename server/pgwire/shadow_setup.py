@@ -49,10 +49,6 @@ def schema_statements(schema: Schema, policy: Policy, reader: str) -> Iterator[s
     Only tables, views and columns that a policy lets people query are made, without rows, defaults or checks.
     `reader` has the right to SELECT from tables and views, which tools look for before they show one, and yet reads
     none of them: a question that is sent here by mistake fails instead of counting nothing.
-
-    Args:
-      schema, policy: of the data set.
-      reader: the role that catalogs are read as.
     """
     tables = [schema.tables[name] for name in sorted(policy.tables) if name in schema.tables]
     views = shown_views(schema, policy)
@@ -285,7 +281,6 @@ def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
 
     Args:
       superuser_url: a connection URL of a role that may create databases and roles, to a server that holds no data.
-      schema, policy: of the data set.
     Returns: a connection URL for the reader, with its password.
     Raises: ConfigurationInvalid when the server cannot be used, or has a database of that name that is no catalog.
     """
@@ -370,7 +365,6 @@ def open_shadow(
 
     Args:
       folder: where an embedded server keeps its files.
-      schema, policy: of the data set.
       url: a superuser of an empty PostgreSQL; None starts an embedded one. What its sessions hold in memory is
         limited by whoever runs it; of an embedded one's it is limited here.
       announce: is told that there is something to wait for, what is changed outside of `folder`, and why there is no

@@ -150,12 +150,7 @@ ARRAY_OIDS: Mapping[int, int] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ArrayParameter:
-    """How the value of a bound array is read. Both raise ValueError, ArithmeticError or struct.error.
-
-    Attributes:
-      text: from PostgreSQL's text form.
-      binary: from its binary form.
-    """
+    """How the value of a bound array is read. Both raise ValueError, ArithmeticError or struct.error."""
 
     text: Callable[[bytes], tuple[Element, ...]]
     binary: Callable[[bytes], tuple[Element, ...]]
@@ -227,7 +222,6 @@ class Field:
     """A column as the protocol describes it.
 
     Attributes:
-      name: the column's name.
       oid: of its type, as in every PostgreSQL.
       length: bytes of a value; -1 varies.
       modifier: -1: none.
@@ -282,7 +276,6 @@ def encode_cell(cell: Cell, field: Field, format_: int) -> bytes | None:
 
     Args:
       cell: as in QueryResponse.rows; None is NULL.
-      field: its column.
       format_: 0 text, 1 binary.
 
     >>> count = field_of("count", "int8")

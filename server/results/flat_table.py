@@ -23,7 +23,6 @@ class FlatTable:
     """Columns and rows.
 
     Attributes:
-      columns: name and type of each.
       rows: one cell per column; an interval's end that is not bounded is None.
     """
 
@@ -98,11 +97,7 @@ class _FlatRows(Sequence[tuple[Cell, ...]]):
 
 
 def csv_text(response: QueryResponse, end: str = "\r\n") -> str:
-    """The flat table by RFC 4180, names first; NULL and an interval's open end are empty, no text is a formula.
-
-    Args:
-      end: of each line.
-    """
+    """The flat table by RFC 4180, names first; NULL and an interval's open end are empty, no text is a formula."""
     return "".join(csv_pieces(response, end))
 
 

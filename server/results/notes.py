@@ -51,8 +51,6 @@ def order_note(plan: Plan, evaluate: Evaluator, ordered: NDArray[np.int64]) -> N
     """The sentence about neighbours whose intervals overlap; None where there is no LIMIT, or no such pair.
 
     Args:
-      plan: with an order.
-      evaluate: gives the values that the answer is sorted by.
       ordered: (G,) the groups that HAVING leaves, sorted, before OFFSET and LIMIT: the first that is left out is the
         neighbour of the last that is shown. Its values are released as those of the others are.
     """

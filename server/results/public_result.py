@@ -17,12 +17,7 @@ _CONSTANT = "It reads no table: the answer is exact and free."
 
 
 def public_response(query: PublicQuery, rows: Rows, budget: Budget, request_id: str) -> QueryResponse:
-    """The answer: no interval, no charge.
-
-    Args:
-      rows: what the database holds.
-      budget: the analyst's, unchanged.
-    """
+    """The answer: no interval, no charge."""
     nothing = ((None,) * len(query.columns),) * len(rows)
     cells = _cells(rows, [kind for _, kind in query.columns])
     return QueryResponse(

@@ -169,11 +169,8 @@ def response(
     """Assemble the answer of a plan.
 
     Args:
-      plan: what was asked.
       domain: the public groups, in the order of the releases' values.
       noisy: one release each of plan.releases.
-      budget: what is left after the charge.
-      request_id: as in the request.
     Returns: the rows that HAVING and LIMIT leave, as ORDER BY sorts them, else in the order of the domain;
       counts are rounded after the noise; counts and sums of what is not negative are shown as 0 at the least, with
       what was released beside them. Rows are made when they are read.
@@ -430,7 +427,6 @@ def _cut(
     Args:
       evaluate: the answer, with what may be missing in its intervals.
       noise: the answer as if nothing were missing.
-      noisy: what was released.
     """
     cut = np.zeros(len(groups), np.bool_)
     for output in plan.outputs:

@@ -133,8 +133,6 @@ def days_after(text: str, start: date) -> int:
 def microseconds_after(text: str, start: date) -> int:
     """Microseconds from the midnight of a date to the moment of a text.
 
-    Args:
-      text, start: as of `days_after`.
     Raises: ValueError for other texts.
 
     >>> microseconds_after("2000-01-01 00:00:01.5+00", date(2000, 1, 1))
@@ -166,12 +164,7 @@ def as_it_is(value: Cell) -> Cell:
 
 @dataclass(frozen=True)
 class Parameter:
-    """How the value of a bound parameter is read. Both raise ValueError, ArithmeticError or struct.error.
-
-    Attributes:
-      text: from PostgreSQL's text form.
-      binary: from its binary form.
-    """
+    """How the value of a bound parameter is read. Both raise ValueError, ArithmeticError or struct.error."""
 
     text: Callable[[bytes], Element]
     binary: Callable[[bytes], Element]
@@ -184,12 +177,8 @@ class TypeForms:
     Attributes:
       oid: of the type, as in every PostgreSQL.
       length: bytes of a value in binary; -1 varies.
-      text: a cell in PostgreSQL's text form.
-      binary: a cell in its binary form.
       arrow_type: the type of a column, from the module pyarrow, which is loaded only where it is needed.
       arrow: a cell as pyarrow takes it.
-      parameter: how a bound value of the type is read.
-      csv: a cell in CSV.
       cell: a cell from what a database, or the key of a group, has of the value.
     """
 

@@ -11,7 +11,6 @@ class Question:
     """A SELECT or EXPLAIN, for the pipeline or for the catalog.
 
     Attributes:
-      sql: one statement.
       start: 0-based offset of it in the client's text.
       catalog: is it for the catalog?
     """
@@ -47,7 +46,6 @@ class ConfigCall:
     Attributes:
       sets: set_config?
       arguments: as written: a text, true, false or NULL; an int n stands for `$n`.
-      column: its name in the answer.
     """
 
     sets: bool
@@ -68,8 +66,6 @@ class BackendCall:
     """A SELECT of pg_backend_pid, pg_cancel_backend or pg_terminate_backend.
 
     Attributes:
-      function: which.
-      column: its name in the answer.
       number: of the session that is to be stopped; None: `$1` holds it.
     """
 

@@ -91,11 +91,7 @@ def _keep(found: list[Words], sql: str, start: int, end: int, words: list[str], 
 
 
 class WordCursor:
-    """A place among the words of a statement.
-
-    Args:
-      statement: from `split`.
-    """
+    """A place among the words of a statement."""
 
     def __init__(self, statement: Words) -> None:
         self.statement = statement
