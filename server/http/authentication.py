@@ -25,15 +25,19 @@ _bearer = HTTPBearer(
 )
 
 
-def services_of(request: Request) -> Services:
+async def services_of(request: Request) -> Services:
     """The services of the app that serves the request."""
     services = request.app.state.services
     assert isinstance(services, Services)
     return services
 
 
+Held = Annotated[Services, Depends(services_of)]
+"""What a route needs of the rest of the proxy."""
+
+
 async def authenticated(
-    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    request: Request, services: Held, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Holder:
     """Who holds the key.
 
@@ -42,7 +46,7 @@ async def authenticated(
     key = credentials.credentials if credentials else ""
     holder = None
     if key.startswith(PREFIX) and len(key) <= _MAX_KEY_LENGTH:
-        services, hashed = services_of(request), key_hash(key)
+        hashed = key_hash(key)
         holder = await services.reads.look_up(hashed, _holder, services.ledger, hashed)
     if holder is None:
         raise AuthenticationFailed(
@@ -51,7 +55,7 @@ async def authenticated(
         )
     exchange = exchange_of(request.scope)
     exchange.analyst = holder.name
-    exchange.leave = services_of(request).key_limits.enter(holder.name)
+    exchange.leave = services.key_limits.enter(holder.name)
     return holder
 
 
@@ -82,6 +86,9 @@ Reader = Annotated[str, Depends(role("auditor", "admin"))]
 
 Admin = Annotated[str, Depends(role("admin"))]
 """A route with this parameter changes who may do what."""
+
+ANALYST, READER = Depends(role("analyst")), Depends(role("auditor", "admin"))
+"""The same where it does not matter who it is."""
 
 
 ADMIN_PREFIX = "/v1/admin"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from server.ledger.account import AccountBalance, Accounting, Renewal, analyst_account, group_account, guarantee
+from server.ledger.account import (
+    UNLIMITED,
+    AccountBalance,
+    Accounting,
+    Renewal,
+    analyst_account,
+    group_account,
+    guarantee,
+)
 
 if TYPE_CHECKING:
     from server.ledger.balance import Outlook
@@ -81,27 +88,16 @@ class Protection(BaseModel):
 
 
 def protection(account: AccountBalance) -> dict[str, object]:
-    """The fields of `Protection`."""
-    periods, basic, grant = account.periods, account.basic, account.grant
-    most = (
-        None
-        if grant.most_in_total is None
-        else "unlimited"
-        if math.isinf(grant.most_in_total)
-        else grant.most_in_total
-    )
+    """The fields of `Protection` and `BudgetBody`, among others."""
+    basic, periods, most = account.basic, account.periods, account.grant.most_in_total
     return {
-        "accounting": grant.accounting,
+        **vars(account.grant),
+        **vars(account),
         "epsilon_left_basic": None if basic is None else basic.epsilon_left,
         "delta_left_basic": None if basic is None else basic.delta_left,
-        "renew": grant.renew,
-        "renews_at_ms": account.renews_at_ms,
-        "period": None if periods is None else periods.name or None,
-        "past_epsilon": None if periods is None else periods.past_epsilon,
-        "total_epsilon": None if periods is None else periods.total_epsilon,
-        "total_delta": None if periods is None else periods.total_delta,
-        "most_in_total": most,
-        "tuning_epsilon": account.tuning_epsilon,
+        "period": getattr(periods, "name", None) or None,
+        **{name: getattr(periods, name, None) for name in ("past_epsilon", "total_epsilon", "total_delta")},
+        "most_in_total": "unlimited" if most == UNLIMITED else most,
         "epsilon_total": account.spent_epsilon + account.tuning_epsilon,
         "guarantee": guarantee(account),
     }
@@ -135,26 +131,8 @@ class OutlookBody(BudgetBody, Protection):
         """The body of what an analyst has left."""
         own = next(one for one in outlook.accounts if one.name == analyst_account(analyst))
         shared = next((one for one in outlook.accounts if one.name.startswith(group_account(""))), None)
-        return cls.model_validate(
-            {
-                **_left(own),
-                **protection(own),
-                "group": None
-                if shared is None
-                else {"name": shared.name.removeprefix(group_account("")), **_left(shared)},
-                "questions_left": outlook.questions_left,
-                "questions_like": outlook.like,
-                "limited_by": outlook.limited_by,
-            }
-        )
-
-
-def _left(account: AccountBalance) -> dict[str, float]:
-    """What an account was granted and has left, as `BudgetBody` names it."""
-    grant = account.grant
-    return {
-        "epsilon": grant.epsilon,
-        "delta": grant.delta,
-        "epsilon_left": account.epsilon_left,
-        "delta_left": account.delta_left,
-    }
+        group = None
+        if shared is not None:
+            group = {**protection(shared), "name": shared.name.removeprefix(group_account(""))}
+        more = {"questions_left": outlook.questions_left, "questions_like": outlook.like}
+        return cls.model_validate({**protection(own), **more, "limited_by": outlook.limited_by, "group": group})

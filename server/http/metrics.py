@@ -55,15 +55,18 @@ def ledger_metrics(accounts: Sequence[AccountBalance], found: Vitals, workers: i
     Cost: that of what each account in zCDP or Renyi has left, some ten milliseconds where it has changed.
     """
     registry = CollectorRegistry()
-    shown = sorted(accounts, key=_share_left)[:MAX_ACCOUNTS]
-    for name, about, value in (
-        ("epsilon_left", "The largest epsilon of one more query that fits the account.", _epsilon_left),
-        ("epsilon_granted", "What the account may spend, in its window or period.", _epsilon_granted),
-        ("delta_left", "What is left of the account's delta for queries.", _delta_left),
-    ):
-        gauge = Gauge(f"noisegate_account_{name}", about, ("account",), registry=registry)
-        for account in shown:
-            gauge.labels(account.name).set(value(account))
+    left, granted, delta = (
+        Gauge(f"noisegate_account_{name}", about, ("account",), registry=registry)
+        for name, about in (
+            ("epsilon_left", "The largest epsilon of one more query that fits the account."),
+            ("epsilon_granted", "What the account may spend, in its window or period."),
+            ("delta_left", "What is left of the account's delta for queries."),
+        )
+    )
+    for one in sorted(accounts, key=lambda one: one.epsilon_left / one.grant.epsilon)[:MAX_ACCOUNTS]:
+        left.labels(one.name).set(one.epsilon_left)
+        granted.labels(one.name).set(one.grant.epsilon if one.periods is None else one.periods.epsilon)
+        delta.labels(one.name).set(one.delta_left)
     for name, about, count in (
         ("accounts", "Accounts of the ledger.", len(accounts)),
         ("accounts_low", "Accounts that are about to run out: a tenth is left, or less.", sum(map(is_low, accounts))),
@@ -75,19 +78,3 @@ def ledger_metrics(accounts: Sequence[AccountBalance], found: Vitals, workers: i
     ):
         Gauge(f"noisegate_{name}", about, registry=registry).set(count)
     return generate_latest(registry)
-
-
-def _epsilon_left(account: AccountBalance) -> float:
-    return account.epsilon_left
-
-
-def _epsilon_granted(account: AccountBalance) -> float:
-    return account.grant.epsilon if account.periods is None else account.periods.epsilon
-
-
-def _delta_left(account: AccountBalance) -> float:
-    return account.delta_left
-
-
-def _share_left(account: AccountBalance) -> float:
-    return account.epsilon_left / account.grant.epsilon

@@ -72,9 +72,8 @@ class CancelKeys:
           cancel: ends what the session is doing.
           end: ends the session, too.
         """
-        process = secrets.randbelow((1 << 31) - 1) + 1
-        while process in self._sessions:
-            process = secrets.randbelow((1 << 31) - 1) + 1
+        while (process := secrets.randbelow((1 << 31) - 1) + 1) in self._sessions:
+            pass
         secret = secrets.token_bytes(4)
         self._sessions[process] = _Known(analyst, secret, cancel, end)
         return CancelKey(process, secret)

@@ -19,19 +19,9 @@ class CatalogRefused(WireError):
     """What the shadow database said no to; it holds no rows, so its words may be passed on."""
 
 
-def transaction_aborted() -> WireError:
-    """After an error nothing runs until the transaction ends."""
-    return WireError("the transaction has failed", "25P02", hint="ROLLBACK ends it")
-
-
 def no_transaction(what: str) -> WireError:
     """Something that only a transaction has."""
     return WireError(f"{what} needs a transaction", "25P01", hint="BEGIN opens one")
-
-
-def unknown_savepoint(name: str) -> WireError:
-    """A savepoint that is not there."""
-    return WireError(f'there is no savepoint "{name}"', "3B001")
 
 
 def unknown_statement(name: str) -> WireError:
@@ -42,11 +32,6 @@ def unknown_statement(name: str) -> WireError:
 def unknown_portal(name: str) -> WireError:
     """A portal or cursor that is not there."""
     return WireError(f'there is no cursor or portal "{name}"', "34000", hint="it ended with its transaction")
-
-
-def known_statement(name: str) -> WireError:
-    """A name that is taken."""
-    return WireError(f'there is a prepared statement "{name}" already', "42P05")
 
 
 def known_portal(name: str) -> WireError:

@@ -14,12 +14,11 @@ from planner.parsing.explain import explained
 from planner.sql.sql_types import ResultType
 from server.errors import WireError
 from server.lru_cache import kept_bytes
-from server.pgwire.errors import known_portal, known_statement, no_transaction, unknown_portal, unknown_statement
+from server.pgwire.errors import known_portal, no_transaction, unknown_portal, unknown_statement
 from server.pgwire.gateway import Gateway
 from server.pgwire.portals import OUTSIDE, Holding, Portal, Prepared
 from server.pgwire.result_rows import (
     CatalogResult,
-    NoRows,
     Result,
     Shape,
     Table,
@@ -188,7 +187,7 @@ class Interpreter:
         Raises: WireError for a name that is taken, and for too many; what describing it raises.
         """
         if name and name in self.prepared:
-            raise known_statement(name)
+            raise WireError(f'there is a prepared statement "{name}" already', "42P05")
         if len(self.prepared) >= MAX_NAMES and name not in self.prepared:
             raise WireError(f"a session has at most {MAX_NAMES} prepared statements", "53400", hint="DEALLOCATE some")
         prepared = Prepared(command, oids, await self.shape(command, oids), self.asked_as)
@@ -334,7 +333,7 @@ class Interpreter:
         """The columns of private rows, for tools that want to know them: from the catalog, which holds no row."""
         oids, path = portal.shape.parameters, self.settings.search_path()
         described = await self._gateway.catalog_shape(self._analyst, question.sql, oids, path)
-        return NoRows(described.fields or ())
+        return Table(described.fields or (), ())
 
     async def _answered(self, request: QueryRequest) -> QueryResponse:
         """Ask; cancelled by the client or by the session's own statement_timeout."""

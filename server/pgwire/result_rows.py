@@ -159,29 +159,6 @@ def answer_table(
 
 
 @dataclass(frozen=True)
-class NoRows(Result):
-    """A result of columns alone, for a client that asks what the columns are."""
-
-    fields: tuple[Field, ...]
-
-    def __len__(self) -> int:
-        return 0
-
-    @property
-    def n_bytes(self) -> int:
-        """The memory of the rows: none."""
-        return 0
-
-    def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
-        """The rows at some places as cells in bytes: there are none."""
-        return iter(())
-
-    def texts(self, places: range) -> Iterator[list[str | None]]:
-        """The rows at some places as cells in text: there are none."""
-        return iter(())
-
-
-@dataclass(frozen=True)
 class CatalogResult(Result):
     """What the shadow database returned, each column in the format that was asked for.
 

@@ -18,7 +18,6 @@ from server.pgwire.copy_format import BINARY_HEADER, BINARY_TRAILER, binary_row,
 from server.pgwire.errors import (
     known_portal,
     told,
-    transaction_aborted,
     unknown_portal,
     unknown_statement,
 )
@@ -320,7 +319,7 @@ class Session:
         """In a failed transaction only its end is heard."""
         ends = isinstance(command, c.Transaction) and command.kind in ("commit", "rollback", "rollback to")
         if self._interpreter.failed and not ends:
-            raise transaction_aborted()
+            raise WireError("the transaction has failed", "25P02", hint="ROLLBACK ends it")
 
     def _notice(self, words: str) -> None:
         if (self.settings.get("client_min_messages") or "").lower() not in ("warning", "error"):

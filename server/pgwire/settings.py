@@ -18,7 +18,6 @@ from planner.schema import PUBLIC, sql_identifier
 from planner.sql.zones import UTC, is_utc, zone_named
 from privacy.registry import why_not_served
 from server.errors import WireError
-from server.pgwire.errors import unknown_savepoint
 from server.query import SETTINGS
 
 SearchPath = tuple[str, ...] | None
@@ -412,7 +411,7 @@ class Settings:
         for place in reversed(range(len(self._savepoints))):
             if self._savepoints[place].name == name:
                 return place
-        raise unknown_savepoint(name)
+        raise WireError(f'there is no savepoint "{name}"', "3B001")
 
     def of_question(self) -> dict[str, Any]:
         """What questions are asked with, by the names of `RequestSettings`; what is unset is left out."""

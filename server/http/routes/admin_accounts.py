@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from fastapi import Query, Request
+from fastapi import Query
 from pydantic import BaseModel, Field, model_validator
 
 from server.http.authentication import (
+    READER,
     AccountName,
     ActBody,
     Admin,
     AnalystName,
     Delta,
     Epsilon,
+    Held,
     Most,
     Name,
     Reader,
     admin_router,
     most,
-    services_of,
 )
 from server.http.budget_body import Protection, protection
 from server.http.openapi import problems
@@ -75,21 +76,7 @@ class AccountBody(Protection):
     @classmethod
     def of(cls, balance: AccountBalance) -> AccountBody:
         """The body of a balance."""
-        grant = balance.grant
-        return cls.model_validate(
-            {
-                "account": balance.name,
-                "epsilon": grant.epsilon,
-                "delta": grant.delta,
-                "event_delta": grant.event_delta,
-                "window_s": grant.window_s,
-                "per_query_epsilon": grant.per_query_epsilon,
-                "epsilon_left": balance.epsilon_left,
-                "delta_left": balance.delta_left,
-                "low": is_low(balance),
-                **protection(balance),
-            }
-        )
+        return cls.model_validate({**protection(balance), "account": balance.name, "low": is_low(balance)})
 
 
 class GrantBody(ActBody):
@@ -107,16 +94,8 @@ class GrantBody(ActBody):
     @property
     def change(self) -> GrantChange:
         """What is said of the grant, as the ledger takes it."""
-        return GrantChange(
-            self.epsilon,
-            self.delta,
-            self.accounting,
-            self.event_delta,
-            self.window_s,
-            most(self.per_query_epsilon),
-            self.renew,
-            most(self.most_in_total),
-        )
+        unlimited = {"per_query_epsilon": most(self.per_query_epsilon), "most_in_total": most(self.most_in_total)}
+        return GrantChange(**self.model_dump(exclude={"reason"}) | unlimited)
 
 
 class TopUpBody(ActBody):
@@ -126,31 +105,26 @@ class TopUpBody(ActBody):
     delta: Delta = 0.0
 
 
-@router.get("/accounts", responses=problems(401, 403, 404, 422, 429, 500, 503))
+@router.get("/accounts", dependencies=[READER], responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def accounts(
-    request: Request,
-    reader: Reader,
+    services: Held,
     analyst: Annotated[Name | None, Query(description="Only the accounts that pay for this analyst.")] = None,
 ) -> list[AccountBody]:
     """All accounts, or those that pay for one analyst."""
-    del reader
-    services = services_of(request)
     return [AccountBody.of(one) for one in await services.lookups.call(services.ledger.accounts, analyst)]
 
 
 @router.put("/accounts/{account}", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
-async def grant(request: Request, admin: Admin, account: AccountName, body: GrantBody) -> AccountBody:
+async def grant(services: Held, admin: Admin, account: AccountName, body: GrantBody) -> AccountBody:
     """Set what an account may spend; a group's and the dataset's account are made by it."""
-    services = services_of(request)
     usual = services.pipeline.current.delta_of_analyst
     act = body.act(admin)
     return AccountBody.of(await services.lookups.call(_granted, services.ledger, account, body, usual, act))
 
 
 @router.post("/accounts/{account}/top-up", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
-async def top_up(request: Request, admin: Admin, account: AccountName, body: TopUpBody) -> AccountBody:
+async def top_up(services: Held, admin: Admin, account: AccountName, body: TopUpBody) -> AccountBody:
     """Add to what an account may spend."""
-    services = services_of(request)
     return AccountBody.of(await services.lookups.call(_topped_up, services.ledger, account, body, body.act(admin)))
 
 
@@ -233,33 +207,27 @@ class HolderBody(BaseModel):
 
 
 @router.get("/holder", responses=problems(401, 403, 429, 500, 503))
-async def holder(request: Request, reader: Reader) -> HolderBody:
+async def holder(services: Held, reader: Reader) -> HolderBody:
     """Whose key this is, and its role: an admin changes things, an auditor sees them."""
-    services = services_of(request)
     found = await services.reads.call(services.ledger.analyst, reader)
     return HolderBody(name=found.name, role=found.role)
 
 
-@router.get("/analysts", responses=problems(401, 403, 429, 500, 503))
-async def analysts(request: Request, reader: Reader) -> list[AnalystBody]:
+@router.get("/analysts", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
+async def analysts(services: Held) -> list[AnalystBody]:
     """All who hold or held keys."""
-    del reader
-    services = services_of(request)
     return [AnalystBody.of(analyst) for analyst in await services.lookups.call(services.ledger.analysts)]
 
 
-@router.get("/analysts/{name}", responses=problems(401, 403, 404, 422, 429, 500, 503))
-async def analyst(request: Request, reader: Reader, name: AnalystName) -> AnalystBody:
+@router.get("/analysts/{name}", dependencies=[READER], responses=problems(401, 403, 404, 422, 429, 500, 503))
+async def analyst(services: Held, name: AnalystName) -> AnalystBody:
     """One analyst by name: role, group, and whether the key is enabled. 404 where there is none."""
-    del reader
-    services = services_of(request)
     return AnalystBody.of(await services.lookups.call(services.ledger.analyst, name))
 
 
 @router.post("/analysts", status_code=201, responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 500, 503))
-async def add(request: Request, admin: Admin, body: NewAnalystBody) -> KeyBody:
+async def add(services: Held, admin: Admin, body: NewAnalystBody) -> KeyBody:
     """Add an analyst; the key is in this answer and nowhere else."""
-    services = services_of(request)
     usual = services.pipeline.current.delta_of_analyst if body.role == "analyst" else 0.0
     delta = usual if body.delta is None else body.delta
     key = await services.lookups.call(_added, services.ledger, body, delta, body.act(admin))
@@ -267,16 +235,14 @@ async def add(request: Request, admin: Admin, body: NewAnalystBody) -> KeyBody:
 
 
 @router.post("/analysts/{name}/key", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
-async def rotate(request: Request, admin: Admin, name: AnalystName, body: ActBody) -> KeyBody:
+async def rotate(services: Held, admin: Admin, name: AnalystName, body: ActBody) -> KeyBody:
     """Give an analyst another key; the old one opens nothing from now on."""
-    services = services_of(request)
     return KeyBody(name=name, key=await services.lookups.call(_rotated, services.ledger, name, body.act(admin)))
 
 
 @router.patch("/analysts/{name}", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
-async def change(request: Request, admin: Admin, name: AnalystName, body: ChangedAnalystBody) -> AnalystBody:
+async def change(services: Held, admin: Admin, name: AnalystName, body: ChangedAnalystBody) -> AnalystBody:
     """Disable or enable, change the role or the group. What was spent stays spent."""
-    services = services_of(request)
     return AnalystBody.of(await services.lookups.call(_changed, services.ledger, name, body, body.act(admin)))
 
 

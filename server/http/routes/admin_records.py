@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from fastapi import Query, Request
+from fastapi import Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from server.explain.catalog import Catalog
-from server.http.authentication import ActBody, Admin, Name, Reader, admin_router, services_of
+from server.http.authentication import READER, ActBody, Admin, Held, Name, admin_router
 from server.http.openapi import MAX_NUMBER, problems
 from server.http.services import Services
 from server.ledger.charge import ChargeRecord, ChargeState
@@ -62,11 +62,10 @@ class DatasetBody(BaseModel):
         )
 
 
-@router.get("/dataset", responses=problems(401, 403, 429, 500, 503))
-async def dataset(request: Request, reader: Reader) -> DatasetBody:
+@router.get("/dataset", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
+async def dataset(services: Held) -> DatasetBody:
     """Which policy is in force, which was accepted last, and the version of the data."""
-    del reader
-    return await DatasetBody.of(services_of(request))
+    return await DatasetBody.of(services)
 
 
 class PolicyChangesBody(BaseModel):
@@ -76,38 +75,32 @@ class PolicyChangesBody(BaseModel):
     pending: list[str] = Field(description="From that one to the file as it is now, which a reload would take over.")
 
 
-@router.get("/policy/changes", responses=problems(401, 403, 429, 500, 503))
-async def policy_changes(request: Request, reader: Reader) -> PolicyChangesBody:
+@router.get("/policy/changes", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
+async def policy_changes(services: Held) -> PolicyChangesBody:
     """What changed in the policy; empty where nothing did, or where the text before is not kept."""
-    del reader
-    services = services_of(request)
     found = await services.lookups.call(services.pipeline.changes)
     return PolicyChangesBody(last=list(found.last), pending=list(found.pending))
 
 
-@router.get("/schema", responses=problems(401, 403, 429, 500, 503))
-async def schema(request: Request, reader: Reader) -> Catalog:
+@router.get("/schema", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
+async def schema(services: Held) -> Catalog:
     """What the policy in force lets analysts ask: who is protected, what is public, what a question may spend."""
-    del reader
-    services = services_of(request)
     return await services.lookups.call(services.pipeline.current.catalog)
 
 
 @router.post("/policy/reload", responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503))
-async def reload(request: Request, admin: Admin, body: ReloadBody) -> PolicyBody:
+async def reload(services: Held, admin: Admin, body: ReloadBody) -> PolicyBody:
     """Read the policy anew. One that is invalid, or weaker and not confirmed, leaves the one before in force."""
-    services = services_of(request)
     now = await services.audits.call(services.pipeline.reload, body.act(admin), body.confirm)
     return PolicyBody(name=now.name, hash=now.hash, changed=now.changed, weaker=list(now.weaker))
 
 
 @router.post("/data/bump", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
-async def bump(request: Request, admin: Admin, body: ActBody) -> DatasetBody:
+async def bump(services: Held, admin: Admin, body: ActBody) -> DatasetBody:
     """Say that the data is a new load: every question is measured, and charged, anew. Resets no spending.
 
     Closed periods are compared by `noisegate data bump` alone, which has the custodian's key: none is kept by this.
     """
-    services = services_of(request)
     await services.lookups.call(services.ledger.bump_data, body.act(admin))
     return await DatasetBody.of(services)
 
@@ -137,22 +130,8 @@ class ChargeRecordBody(BaseModel):
     @classmethod
     def of(cls, record: ChargeRecord) -> ChargeRecordBody:
         """The body of a charge."""
-        charge = record.charge
-        return cls(
-            number=record.number,
-            analyst=charge.analyst,
-            epsilon=charge.epsilon,
-            delta=charge.delta,
-            state=record.state,
-            accounts=list(record.accounts),
-            repeats=charge.repeats,
-            mechanism=charge.mechanism,
-            request_id=charge.request_id,
-            policy_hash=charge.policy_hash,
-            plan_hash=charge.plan_hash,
-            reserved_at_ms=record.shown_reserved_at_ms,
-            settled_at_ms=record.shown_settled_at_ms,
-        )
+        shown = {"reserved_at_ms": record.shown_reserved_at_ms, "settled_at_ms": record.shown_settled_at_ms}
+        return cls.model_validate({**vars(record.charge), **vars(record), **shown})
 
 
 class EntryBody(BaseModel):
@@ -184,41 +163,33 @@ class VerificationBody(BaseModel):
     fault: str | None = Field(description="What does not hold.")
 
 
-@router.get("/charges", responses=problems(401, 403, 404, 422, 429, 500, 503))
+@router.get("/charges", dependencies=[READER], responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def charges(
-    request: Request,
-    reader: Reader,
+    services: Held,
     analyst: Annotated[Name | None, Query()] = None,
     after: After = 0,
     limit: Limit = 100,
 ) -> list[ChargeRecordBody]:
     """Charges in order, of one analyst or of all."""
-    del reader
-    services = services_of(request)
     found = await services.lookups.call(services.ledger.charges, analyst, after=after, limit=limit)
     return [ChargeRecordBody.of(record) for record in found]
 
 
-@router.get("/entries", responses=problems(401, 403, 422, 429, 500, 503))
+@router.get("/entries", dependencies=[READER], responses=problems(401, 403, 422, 429, 500, 503))
 async def entries(
-    request: Request,
-    reader: Reader,
+    services: Held,
     after: After = 0,
     limit: Limit = 100,
     acts_only: Annotated[bool, Query(description="Leave the charges out: the audit log of custodians.")] = False,
 ) -> list[EntryBody]:
     """Entries of the ledger in the order of their numbers, from behind `after`."""
-    del reader
-    services = services_of(request)
     found = await services.lookups.call(services.ledger.entries, after=after, limit=limit, acts_only=acts_only)
     return [EntryBody.of(entry) for entry in found]
 
 
-@router.post("/ledger/verify", responses=problems(401, 403, 429, 500, 503))
-async def verify(request: Request, reader: Reader) -> VerificationBody:
+@router.post("/ledger/verify", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
+async def verify(services: Held) -> VerificationBody:
     """Walk over the whole ledger: some ten seconds for a million entries; nobody waits for it."""
-    del reader
-    services = services_of(request)
     found = await services.audits.call(services.ledger.verify)
     return VerificationBody(entries=found.entries, head=found.head, fault=found.fault)
 
@@ -226,12 +197,12 @@ async def verify(request: Request, reader: Reader) -> VerificationBody:
 @router.get(
     "/ledger/export",
     response_class=StreamingResponse,
+    dependencies=[READER],
     responses={200: {"content": {"text/csv": {}, "application/jsonl": {}}}, **problems(401, 403, 422, 429, 500, 503)},
 )
 async def export(
-    request: Request, reader: Reader, form: Annotated[Literal["csv", "json"], Query(alias="format")] = "json"
+    services: Held, form: Annotated[Literal["csv", "json"], Query(alias="format")] = "json"
 ) -> StreamingResponse:
     """The charges as CSV, or every entry with its hash as one JSON object per line."""
-    del reader
     media_type = "text/csv" if form == "csv" else "application/jsonl"
-    return StreamingResponse(EXPORTS[form](services_of(request).ledger), media_type=media_type)
+    return StreamingResponse(EXPORTS[form](services.ledger), media_type=media_type)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, Field
 
 from server.explain.catalog import Catalog
-from server.http.authentication import Analyst, authenticated, services_of
+from server.http.authentication import ANALYST, Analyst, Held, authenticated
 from server.http.budget_body import OutlookBody
 from server.http.openapi import MAX_NUMBER, problems
 from server.http.query_body import ParameterValue
@@ -36,9 +36,8 @@ class MeBody(BaseModel):
 
 
 @router.get("/v1/me", responses=problems(401, 403, 429, 500, 503))
-async def me(request: Request, holder: Annotated[Holder, Depends(authenticated)]) -> MeBody:
+async def me(services: Held, holder: Annotated[Holder, Depends(authenticated)]) -> MeBody:
     """Whose key this is, of whatever role, and the policy and version of the data that an answer has now."""
-    services = services_of(request)
     pipeline = services.pipeline.current
     dataset = (await services.lookups.call(pipeline.catalog)).dataset
     version = await services.reads.call(services.ledger.data_version)
@@ -52,18 +51,15 @@ async def me(request: Request, holder: Annotated[Holder, Depends(authenticated)]
     )
 
 
-@router.get("/v1/schema", responses=problems(401, 403, 429, 500, 503))
-async def schema(request: Request, analyst: Analyst) -> Catalog:
+@router.get("/v1/schema", dependencies=[ANALYST], responses=problems(401, 403, 429, 500, 503))
+async def schema(services: Held) -> Catalog:
     """Tables, columns, ranges, key domains and join paths."""
-    del analyst
-    services = services_of(request)
     return await services.lookups.call(services.pipeline.current.catalog)
 
 
 @router.get("/v1/budget", responses=problems(401, 429, 500, 503))
-async def budget(request: Request, analyst: Analyst) -> OutlookBody:
+async def budget(services: Held, analyst: Analyst) -> OutlookBody:
     """What the analyst who asks was granted and what is left; at what it protects, and how many questions it is."""
-    services = services_of(request)
     return OutlookBody.seen_by(analyst, await services.reads.outlook(analyst))
 
 
@@ -91,19 +87,9 @@ class PastCharge(BaseModel):
     @classmethod
     def of(cls, record: ChargeRecord, words: AskedText | None) -> PastCharge:
         """The body of a charge."""
-        charge = record.charge
-        return cls(
-            number=record.number,
-            at=datetime.fromtimestamp(record.reserved_at_ms / 1000, UTC),
-            epsilon=charge.epsilon,
-            delta=charge.delta,
-            state=record.state,
-            mechanism=charge.mechanism,
-            request_id=charge.request_id,
-            plan_hash=charge.plan_hash,
-            sql=None if words is None else words.sql,
-            parameters=[] if words is None else words.plain,
-        )
+        said = {} if words is None else {"sql": words.sql, "parameters": words.plain}
+        at = datetime.fromtimestamp(record.reserved_at_ms / 1000, UTC)
+        return cls.model_validate({**vars(record.charge), **vars(record), "at": at, **said})
 
 
 class HistoryBody(BaseModel):
@@ -118,13 +104,12 @@ class HistoryBody(BaseModel):
 
 @router.get("/v1/history", response_model=HistoryBody, responses=problems(401, 403, 422, 429, 500, 503))
 async def history(
-    request: Request,
+    services: Held,
     analyst: Analyst,
     before: Annotated[int | None, Query(ge=1, le=MAX_NUMBER, description="Only charges with lower numbers.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> Response:
     """What was charged to the analyst who asks. Asking such a question again is free."""
-    services = services_of(request)
     newest = _newest(services.ledger, analyst, before, limit)
     page = await services.lookups.call_for(analyst, _page, newest, services.pipeline.current.words)
     return Response(page, media_type=JSON)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
 from starlette.responses import Response
 
-from server.http.authentication import Reader, services_of
+from server.http.authentication import READER, Held
 from server.http.metrics import MEDIA_TYPE, ledger_metrics
 from server.http.openapi import problems
 from server.http.services import Services
@@ -33,9 +33,8 @@ class ReadyBody(BaseModel):
 
 @router.head("/ready", include_in_schema=False)
 @router.get("/ready", responses=problems(500, 503))
-async def ready(request: Request) -> ReadyBody:
+async def ready(services: Held) -> ReadyBody:
     """Whether queries can be answered: the database and the ledger are there. Looked up every few seconds at most."""
-    services = services_of(request)
     await services.readiness_checks.call(services.readiness.raise_if_not)
     return ReadyBody(status="ready")
 
@@ -43,12 +42,11 @@ async def ready(request: Request) -> ReadyBody:
 @router.get(
     "/metrics",
     response_class=Response,
+    dependencies=[READER],
     responses={200: {"content": {"text/plain": {}}}, **problems(401, 403, 429, 500, 503)},
 )
-async def metrics(request: Request, reader: Reader) -> Response:
+async def metrics(services: Held) -> Response:
     """Counters for Prometheus, of requests, accounts and the ledger; needs a key with the role auditor or admin."""
-    del reader
-    services = services_of(request)
     gauges = await services.lookups.call(_gauges, services)
     return Response(services.metrics.text() + gauges, media_type=MEDIA_TYPE)
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 
 from server.errors import JobNotDone
 from server.http.answer_body import AnswerBody
-from server.http.authentication import Analyst, services_of
+from server.http.authentication import Analyst, Held
 from server.http.exchange import exchange_of
 from server.http.openapi import problems
 from server.http.query_body import QueryBody, StatementBody, of_setting
@@ -56,9 +56,9 @@ def preferred_wait(prefer: str | None) -> float | None:
 
 
 @router.get("/v1/jobs/{job_id}", responses=problems(401, 403, 404, 422, 429, 500, 503))
-async def job(request: Request, job_id: JobId, analyst: Analyst) -> JobBody:
+async def job(services: Held, job_id: JobId, analyst: Analyst) -> JobBody:
     """How far a job is."""
-    jobs = services_of(request).jobs
+    jobs = services.jobs
     return JobBody.of(jobs.get(analyst, job_id), jobs)
 
 
@@ -71,10 +71,9 @@ _FORMS: dict[int | str, dict[str, Any]] = {200: {"content": {CSV: {}, ARROW: {}}
     responses=_FORMS | problems(401, 403, 404, 406, 409, 422, 500, 429, 503, 504),
 )
 async def result(
-    request: Request, job_id: JobId, analyst: Analyst, accept: Annotated[str | None, Header(max_length=512)] = None
+    services: Held, job_id: JobId, analyst: Analyst, accept: Annotated[str | None, Header(max_length=512)] = None
 ) -> Response:
     """The answer of a job that is done, once; asking the same question again is free."""
-    services = services_of(request)
     found = services.jobs.get(analyst, job_id)
     if found.state != "done":
         raise JobNotDone("The job is not done yet.", hint="Look at it again later.")
@@ -83,16 +82,15 @@ async def result(
 
 
 @router.delete("/v1/jobs/{job_id}", status_code=204, responses=problems(401, 403, 404, 422, 429, 500, 503))
-async def cancel(request: Request, job_id: JobId, analyst: Analyst) -> Response:
+async def cancel(services: Held, job_id: JobId, analyst: Analyst) -> Response:
     """Cancel a job. If it has begun to read, its charge stands."""
-    services_of(request).jobs.get(analyst, job_id).cancelled.set()
+    services.jobs.get(analyst, job_id).cancelled.set()
     return Response(status_code=204)
 
 
 @router.post("/v1/explain", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
-async def explain(request: Request, body: QueryBody, analyst: Analyst) -> Explanation:
+async def explain(request: Request, services: Held, body: QueryBody, analyst: Analyst) -> Explanation:
     """Show the rewritten SQL, the mechanism, the charge and the noise to expect. Reads no row, charges nothing."""
-    services = services_of(request)
     question = body.request(analyst, exchange_of(request.scope).request_id)
     return await services.explanations.call_for(analyst, services.pipeline.current.explain, question)
 
@@ -143,9 +141,8 @@ class AccuracyBody(StatementBody):
 
 
 @router.post("/v1/propose", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
-async def propose(request: Request, body: AccuracyBody, analyst: Analyst) -> Proposal:
+async def propose(request: Request, services: Held, body: AccuracyBody, analyst: Analyst) -> Proposal:
     """Propose the smallest epsilon for an accuracy. Reads no private row, charges nothing, asks nothing."""
-    services = services_of(request)
     question = body.request(analyst, exchange_of(request.scope).request_id)
     propose = services.pipeline.current.propose
     return await services.explanations.call_for(analyst, propose, question, body.accuracy())
@@ -183,6 +180,7 @@ _ACCEPTED: dict[int | str, dict[str, Any]] = {
 )
 async def query(
     request: Request,
+    services: Held,
     body: QueryBody,
     analyst: Analyst,
     idempotency_key: IdempotencyKey = None,
@@ -193,7 +191,6 @@ async def query(
 
     The same question gets the same answer, free, until the custodian says that the data is new.
     """
-    services = services_of(request)
     question = body.request(analyst, exchange_of(request.scope).request_id, idempotency_key or "")
     form = accepted(accept)
     wait_s = preferred_wait(prefer)
@@ -212,7 +209,7 @@ async def query(
     responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503, 504),
 )
 async def workload(
-    request: Request, body: WorkloadBody, analyst: Analyst, idempotency_key: IdempotencyKey = None
+    request: Request, services: Held, body: WorkloadBody, analyst: Analyst, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Answer many SELECTs with noise, under one epsilon for all of them, or none.
 
@@ -220,7 +217,6 @@ async def workload(
     rest is divided so that each gains alike. All of it is reserved before the first row is read. The same workload
     gets the same answers, free, until the custodian says that the data is new.
     """
-    services = services_of(request)
     asked = body.request(analyst, exchange_of(request.scope).request_id, idempotency_key or "")
     answered = await services.admission.in_turn(analyst, services.pipeline.current.workload, asked)
     pieces = workload_pieces(answered)
@@ -233,9 +229,10 @@ async def workload(
 
 
 @router.post("/v1/workload/explain", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
-async def explain_workload(request: Request, body: WorkloadBody, analyst: Analyst) -> WorkloadExplanationBody:
+async def explain_workload(
+    request: Request, services: Held, body: WorkloadBody, analyst: Analyst
+) -> WorkloadExplanationBody:
     """Show what would be measured, how wide intervals would be, and the charge. Reads no row, charges nothing."""
-    services = services_of(request)
     asked = body.request(analyst, exchange_of(request.scope).request_id)
     explaining = services.explanations.call_for(analyst, services.pipeline.current.explain_workload, asked)
     return WorkloadExplanationBody.of(await explaining)
