@@ -249,6 +249,21 @@ class QueryResponse:
     derived_from: tuple[int, ...] = ()
     text_bytes: int = field(default=0, compare=False)
 
+    @classmethod
+    def exact(
+        cls,
+        columns: Iterable[tuple[str, ResultType]],
+        rows: Sequence[tuple[Cell, ...]],
+        budget: Budget,
+        request_id: str,
+        notes: Iterable[str],
+    ) -> QueryResponse:
+        """An answer without noise: no interval, no mark, no charge."""
+        named = tuple(ResultColumn(*column) for column in columns)
+        nothing = ((None,) * len(named),) * len(rows)
+        exact, weak = (1.0, "exact", "none", 0.0, 0.0), (False,) * len(rows)
+        return cls(named, rows, nothing, *exact, budget, request_id, weak=weak, taus=nothing, notes=tuple(notes))
+
     @property
     def n_cells(self) -> int:
         """The number of cells: rows times columns."""

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Literal
 
 from server.query import Budget, Explanation, QueryResponse, ResultColumn, text_bytes
@@ -74,21 +74,8 @@ def explanation_answer(
     else:
         lines = [part for line in "\n".join(_lines(explanation)).splitlines() for part in broken(line)]
     rows = tuple((line,) for line in lines)
-    return QueryResponse(
-        columns=EXPLANATION,
-        rows=rows,
-        text_bytes=text_bytes(rows),
-        intervals=((None,),) * len(lines),
-        confidence=1.0,
-        covers="exact",
-        mechanism="none",
-        epsilon=0.0,
-        delta=0.0,
-        budget=budget,
-        request_id=request_id,
-        weak=(False,) * len(lines),
-        taus=((None,),) * len(lines),
-    )
+    columns = [(column.name, column.type) for column in EXPLANATION]
+    return replace(QueryResponse.exact(columns, rows, budget, request_id, ()), text_bytes=text_bytes(rows))
 
 
 def _document(explanation: Explanation) -> str:

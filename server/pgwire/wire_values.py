@@ -14,6 +14,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 import numpy as np
+from psycopg.postgres import types
 
 from planner.binding.placeholders import MAX_ELEMENTS, Element, Value
 from planner.errors import InvalidSetting, UnreadableValue
@@ -126,37 +127,13 @@ WIRE_TYPES: Mapping[int, WireType] = MappingProxyType(
 """By OID, as in every PostgreSQL."""
 
 
-ARRAY_OIDS: Mapping[int, int] = MappingProxyType(
-    {
-        16: 1000,  # bool
-        19: 1003,  # name
-        20: 1016,  # int8
-        21: 1005,  # int2
-        23: 1007,  # int4
-        25: 1009,  # text
-        700: 1021,  # float4
-        701: 1022,  # float8
-        1042: 1014,  # bpchar
-        1043: 1015,  # varchar
-        1082: 1182,  # date
-        1114: 1115,  # timestamp
-        1184: 1185,  # timestamptz
-        1700: 1231,  # numeric
-        2950: 2951,  # uuid
-    }
-)
+_OF_ARRAYS = (16, 19, 20, 21, 23, 25, 700, 701, 1042, 1043, 1082, 1114, 1184, 1700, 2950)
+
+ARRAY_OIDS: Mapping[int, int] = MappingProxyType({oid: types[oid].array_oid for oid in _OF_ARRAYS})
 """The OID of each type's array, as in every PostgreSQL."""
 
 
-@dataclass(frozen=True)
-class ArrayParameter:
-    """How the value of a bound array is read. Both raise ValueError, ArithmeticError or struct.error."""
-
-    text: Callable[[bytes], tuple[Element, ...]]
-    binary: Callable[[bytes], tuple[Element, ...]]
-
-
-def _from_text(element: Parameter) -> Callable[[bytes], tuple[Element, ...]]:
+def _from_text(element: Parameter[Element]) -> Callable[[bytes], tuple[Element, ...]]:
     def read(raw: bytes) -> tuple[Element, ...]:
         texts = array_elements(raw.decode(), MAX_ELEMENTS)
         if texts is None:
@@ -166,7 +143,7 @@ def _from_text(element: Parameter) -> Callable[[bytes], tuple[Element, ...]]:
     return read
 
 
-def _from_binary(element: Parameter, oid: int) -> Callable[[bytes], tuple[Element, ...]]:
+def _from_binary(element: Parameter[Element], oid: int) -> Callable[[bytes], tuple[Element, ...]]:
     def read(raw: bytes) -> tuple[Element, ...]:
         dimensions, _, told = struct.unpack_from("!iiI", raw)
         if told != oid or not 0 <= dimensions <= 1:
@@ -190,28 +167,19 @@ def _from_binary(element: Parameter, oid: int) -> Callable[[bytes], tuple[Elemen
     return read
 
 
-ARRAY_PARAMETERS: Mapping[int, ArrayParameter] = MappingProxyType(
+ARRAY_PARAMETERS: Mapping[int, Parameter[tuple[Element, ...]]] = MappingProxyType(
     {
-        array: ArrayParameter(_from_text(PARAMETERS[oid]), _from_binary(PARAMETERS[oid], oid))
+        array: Parameter(_from_text(PARAMETERS[oid]), _from_binary(PARAMETERS[oid], oid))
         for oid, array in ARRAY_OIDS.items()
     }
 )
 """By the array's OID; one dimension. Of a text with more than MAX_ELEMENTS one more is read, and refused later on."""
 
 
+_ONLY_BOUND = ("int2", "int4", "float4", "bpchar", "varchar", "interval", "uuid", "time", "inet")
+
 _OIDS: Mapping[str, int] = MappingProxyType(
-    {
-        "int2": 21,
-        "int4": 23,
-        "float4": 700,
-        "bpchar": 1042,
-        "varchar": 1043,
-        "interval": 1186,
-        "uuid": 2950,
-        "time": 1083,
-        "inet": 869,
-        **{kind: forms.oid for kind, forms in RESULT_TYPES.items()},
-    }
+    {**{kind: types[kind].oid for kind in _ONLY_BOUND}, **{kind: forms.oid for kind, forms in RESULT_TYPES.items()}}
 )
 
 _NAMES: Mapping[int, str] = MappingProxyType({oid: kind for kind, oid in _OIDS.items()})

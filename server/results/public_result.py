@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from planner.public.relation import PublicQuery, PublicStatement
 from planner.rewriting.read_nan_as_null import nan_columns, nan_note
@@ -18,24 +19,10 @@ _CONSTANT = "It reads no table: the answer is exact and free."
 
 def public_response(query: PublicQuery, rows: Rows, budget: Budget, request_id: str) -> QueryResponse:
     """The answer: no interval, no charge."""
-    nothing = ((None,) * len(query.columns),) * len(rows)
     cells = _cells(rows, [kind for _, kind in query.columns])
-    return QueryResponse(
-        columns=tuple(ResultColumn(name, kind) for name, kind in query.columns),
-        rows=cells,
-        intervals=nothing,
-        confidence=1.0,
-        covers="exact",
-        mechanism="none",
-        epsilon=0.0,
-        delta=0.0,
-        budget=budget,
-        request_id=request_id,
-        weak=(False,) * len(rows),
-        taus=nothing,
-        notes=(NOTE if query.reads else _CONSTANT, *_of_nan(query)),
-        text_bytes=text_bytes(cells),
-    )
+    notes = (NOTE if query.reads else _CONSTANT, *_of_nan(query))
+    answer = QueryResponse.exact(query.columns, cells, budget, request_id, notes)
+    return replace(answer, text_bytes=text_bytes(cells))
 
 
 def _of_nan(query: PublicQuery) -> Iterator[str]:

@@ -199,7 +199,7 @@ def response(
     said = plan.nobody_adds_more_than if _is_as_said(plan, domain, noisy) else None
     truth = said is not None or _is_uncut(plan, noisy) or _is_promised(plan, domain, noisy)
     return QueryResponse(
-        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
+        columns=tuple(ResultColumn(*column) for column in _columns(plan)),
         rows=LazyRows([answer.cells for answer in answers], len(groups)),
         intervals=LazyRows([answer.intervals for answer in answers], len(groups)),
         confidence=_confidence(plan, noisy),
@@ -242,29 +242,20 @@ def _bound_notes(plan: Plan, columns: Sequence[Column], groups: NDArray[np.int64
 
 def without_rows(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
     """The answer to a question that wants no row: its columns, for which nothing is read or charged."""
-    return QueryResponse(
-        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
-        rows=(),
-        intervals=(),
-        confidence=1.0,
-        covers="exact",
-        mechanism="none",
-        epsilon=0.0,
-        delta=0.0,
-        budget=budget,
-        request_id=request_id,
-        notes=(_NOTHING_SHOWN,),
-    )
+    return QueryResponse.exact(_columns(plan), (), budget, request_id, (_NOTHING_SHOWN,))
+
+
+def _columns(plan: Plan) -> list[tuple[str, ResultType]]:
+    return [(output.name, output.type) for output in plan.outputs]
 
 
 def without_groups(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
     """The answer to a question of which public lists say that it has no group; the number of its rows is 0."""
-    answer = replace(without_rows(plan, budget, request_id), notes=(_NO_GROUP,))
-    if not any(isinstance(output.expression, RowCount) for output in plan.outputs):
-        return answer
-    nothing = ((None,) * len(plan.outputs),)
-    rows = ((0,) * len(plan.outputs),)
-    return replace(answer, rows=rows, intervals=nothing, weak=(False,), cut=(False,), taus=nothing)
+    counts = any(isinstance(output.expression, RowCount) for output in plan.outputs)
+    rows = ((0,) * len(plan.outputs),) if counts else ()
+    return replace(
+        QueryResponse.exact(_columns(plan), rows, budget, request_id, (_NO_GROUP,)), cut=(False,) * len(rows)
+    )
 
 
 def _counted(
@@ -272,21 +263,15 @@ def _counted(
 ) -> QueryResponse:
     """How many rows the answer has; asked for themselves afterwards they are free."""
     count = len(shown_groups(plan, evaluate, len(domain)))
-    return QueryResponse(
-        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
-        rows=((count,) * len(plan.outputs),),
-        intervals=((None,) * len(plan.outputs),),
+    notes = (_COUNTED, *_selection_notes(plan, domain), *((_CHOSEN,) if _chooses(plan) else ()))
+    rows = ((count,) * len(plan.outputs),)
+    return replace(
+        QueryResponse.exact(_columns(plan), rows, budget, request_id, notes),
         confidence=_confidence(plan, noisy),
-        covers="exact",
         mechanism=_mechanisms(plan, noisy),
         epsilon=plan.epsilon,
         delta=plan.delta,
-        budget=budget,
-        request_id=request_id,
-        weak=(False,),
         cut=(False,),
-        taus=((None,) * len(plan.outputs),),
-        notes=(_COUNTED, *_selection_notes(plan, domain), *((_CHOSEN,) if _chooses(plan) else ())),
     )
 
 

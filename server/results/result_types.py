@@ -21,8 +21,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from planner.binding.placeholders import Element, IntervalText
 from planner.expressions.coercion import nearest_real
@@ -30,6 +31,11 @@ from planner.sql.datetimes import read_moment, zoned_text
 from planner.sql.literals import written_moment
 from planner.sql.sql_types import Family, ResultType
 from server.query import Cell
+
+if TYPE_CHECKING:
+    from psycopg.abc import Dumper
+
+Read = TypeVar("Read", covariant=True)
 
 _BASE_DIGITS = 4
 _NEGATIVE, _NAN, _INFINITY, _MINUS_INFINITY = 0x4000, 0xC000, 0xD000, 0xF000
@@ -45,24 +51,14 @@ def binary_numeric(value: Decimal) -> bytes:
     >>> binary_numeric(Decimal("-1.5")).hex()
     '000200004000000100011388'
     """
-    if not value.is_finite():
-        sign = _NAN if value.is_nan() else _INFINITY if value > 0 else _MINUS_INFINITY
-        return struct.pack("!hhHH", 0, 0, sign, 0)
-    scale = max(0, -int(value.as_tuple().exponent))
-    whole, _, fraction = format(value.copy_abs(), "f").partition(".")
-    whole = whole.lstrip("0")
-    whole = whole.zfill(-(-len(whole) // _BASE_DIGITS) * _BASE_DIGITS)
-    fraction = fraction.ljust(-(-len(fraction) // _BASE_DIGITS) * _BASE_DIGITS, "0")
-    digits = [int((whole + fraction)[at : at + _BASE_DIGITS]) for at in range(0, len(whole + fraction), _BASE_DIGITS)]
-    weight = len(whole) // _BASE_DIGITS - 1
-    while digits and digits[0] == 0:
-        digits.pop(0)
-        weight -= 1
-    while digits and digits[-1] == 0:
-        digits.pop()
-    sign = _NEGATIVE if value < 0 else 0
-    weight = weight if digits else 0
-    return struct.pack(f"!hhHH{len(digits)}h", len(digits), weight, sign, scale, *digits)
+    return bytes(_numeric_dumper().dump(value) or b"")
+
+
+@cache
+def _numeric_dumper() -> Dumper:
+    from psycopg.types.numeric import DecimalBinaryDumper  # who writes CSV does not wait for it
+
+    return DecimalBinaryDumper(Decimal)
 
 
 def decimal_of(raw: bytes) -> Decimal:
@@ -163,11 +159,11 @@ def as_it_is(value: Cell) -> Cell:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(Generic[Read]):
     """How the value of a bound parameter is read. Both raise ValueError, ArithmeticError or struct.error."""
 
-    text: Callable[[bytes], Element]
-    binary: Callable[[bytes], Element]
+    text: Callable[[bytes], Read]
+    binary: Callable[[bytes], Read]
 
 
 @dataclass(frozen=True)
@@ -188,7 +184,7 @@ class TypeForms:
     binary: Callable[[Cell], bytes]
     arrow_type: Callable[[Any], Any]
     arrow: Callable[[Any], object]
-    parameter: Parameter
+    parameter: Parameter[Element]
     csv: Callable[[Cell], str]
     cell: Callable[[Cell], Cell] = as_it_is
 
@@ -454,7 +450,7 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
     }
 )
 
-PARAMETERS: Mapping[int, Parameter] = MappingProxyType(
+PARAMETERS: Mapping[int, Parameter[Element]] = MappingProxyType(
     {
         **{forms.oid: forms.parameter for forms in RESULT_TYPES.values()},
         # Open, name, unknown, bpchar, varchar.

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from planner.policy.sections import UNLIMITED
 from server.cli.answer_view import privacy_text
-from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, pages
+from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, paged
 from server.cli.terminal import Format, Output, printable, show_rows, tell, write
+
+if TYPE_CHECKING:
+    from server.ledger.ledger import Ledger
 
 _ACCOUNTS = (
     "account", "epsilon", "epsilon_left", "delta", "delta_left", "accounting", "epsilon_left_basic", "window_s",
@@ -139,7 +143,7 @@ def grant(
     Example:  noisegate admin grant analyst:ada --epsilon 10 --renew month --most-in-total 60 --policy policy.toml
     --reason "a report each month, for half a year"
     """
-    from server.ledger.account import GrantChange, grant_before, guarantee, named_account
+    from server.ledger.account import GrantChange, grant_before, named_account
     from server.policy.accepted_policy import read_policy
 
     if accounting not in (None, "basic", "zcdp", "renyi"):
@@ -167,9 +171,7 @@ def grant(
         account = named_account(ledger.accounts(), account)
         made = change.of(grant_before(ledger.accounts(), account, usual))
         ledger.grant(account, made, act(reason))
-        (now,) = (one for one in ledger.accounts() if one.name == account)
-    left = privacy_text(now.epsilon_left, now.delta_left)
-    tell(f"{account} may spend {guarantee(now)}; {left} is left.")
+        _tell_of(ledger, account)
 
 
 def _analyst(name: str | None) -> str | None:
@@ -197,12 +199,19 @@ def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilo
 
     Example:  noisegate admin top-up analyst:ada --delta 1e-6 --policy policy.toml --reason "for found group keys"
     """
-    from server.ledger.account import guarantee, named_account
+    from server.ledger.account import named_account
 
     with opened(policy) as ledger:
         account = named_account(ledger.accounts(), account)
         ledger.top_up(account, epsilon, delta, act(reason))
-        (now,) = (one for one in ledger.accounts() if one.name == account)
+        _tell_of(ledger, account)
+
+
+def _tell_of(ledger: Ledger, account: str) -> None:
+    """What an account may spend now."""
+    from server.ledger.account import guarantee
+
+    (now,) = (one for one in ledger.accounts() if one.name == account)
     left = privacy_text(now.epsilon_left, now.delta_left)
     tell(f"{account} may spend {guarantee(now)}; {left} is left.")
 
@@ -218,28 +227,22 @@ def charges(
 
     Example:  noisegate admin charges --policy policy.toml --analyst ada --format csv
     """
-    rows: list[tuple[str | int | float | None, ...]] = []
     with opened(policy) as ledger:
-        for size in pages(limit):
-            page = ledger.charges(_analyst(analyst), after=after, limit=size)
-            rows += [
-                (
-                    one.number,
-                    one.charge.analyst,
-                    one.charge.epsilon,
-                    one.charge.delta,
-                    one.state,
-                    moment(one.shown_reserved_at_ms),
-                    one.charge.mechanism,
-                    one.charge.repeats,
-                    one.charge.request_id,
-                    " ".join(one.accounts),
-                )
-                for one in page
-            ]
-            if len(page) < size:
-                break
-            after = page[-1].number
+        rows = [
+            (
+                one.number,
+                one.charge.analyst,
+                one.charge.epsilon,
+                one.charge.delta,
+                one.state,
+                moment(one.shown_reserved_at_ms),
+                one.charge.mechanism,
+                one.charge.repeats,
+                one.charge.request_id,
+                " ".join(one.accounts),
+            )
+            for one in paged(partial(ledger.charges, _analyst(analyst)), after, limit)
+        ]
     show_rows(_CHARGES, rows, output)
 
 
@@ -250,14 +253,9 @@ def log(policy: PolicyFile, after: After = 0, limit: Limit = 100, output: Output
     """
     rows: list[tuple[str | int, ...]] = []
     with opened(policy) as ledger:
-        for size in pages(limit):
-            page = ledger.entries(after=after, limit=size, acts_only=True)
-            for one in page:
-                said = dict(one.content)
-                by, reason = str(said.pop("by", "")), str(said.pop("reason", ""))
-                what = json.dumps(said, ensure_ascii=False)
-                rows.append((one.number, moment(one.shown_at_ms) or "", one.kind, by, reason, what))
-            if len(page) < size:
-                break
-            after = page[-1].number
+        for one in paged(partial(ledger.entries, acts_only=True), after, limit):
+            said = dict(one.content)
+            by, reason = str(said.pop("by", "")), str(said.pop("reason", ""))
+            what = json.dumps(said, ensure_ascii=False)
+            rows.append((one.number, moment(one.shown_at_ms) or "", one.kind, by, reason, what))
     show_rows(("number", "at", "kind", "by", "reason", "what"), rows, output)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, pages
+from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, paged
 from server.cli.failure import CommandFailed, ExitCode
-from server.cli.terminal import Format, Output, Value, show_rows, tell, write
+from server.cli.terminal import Format, Output, Value, show_one, show_rows, tell, write
 
 if TYPE_CHECKING:
     from server.ledger.ledger import Ledger
@@ -64,12 +66,9 @@ def verify(
         )
     if wrong is not None:
         raise CommandFailed(wrong, hint="restore the newest copy that holds", exit_code=ExitCode.REFUSED)
-    if output is not Format.TABLE:
-        show_rows(("entries", "head"), [(found.entries, found.head)], output)
-        return
     among = "" if noted is None else ", the noted one among them"
-    tell(f"{found.entries} entries hold{among}. The hash of the last one:")
-    write(found.head)
+    said = f"{found.entries} entries hold{among}. The hash of the last one:"
+    show_one(("entries", "head"), (found.entries, found.head), output, said, found.head)
 
 
 def export(
@@ -92,12 +91,7 @@ def export(
 
 def _holds(ledger: Ledger, head: str) -> bool:
     """Is it the hash of some entry?"""
-    after = 0
-    while page := ledger.entries(after=after):
-        if any(entry.hash.hex() == head for entry in page):
-            return True
-        after = page[-1].number
-    return False
+    return any(entry.hash.hex() == head for entry in paged(ledger.entries, 0, sys.maxsize))
 
 
 _COLUMNS = ("entries", "head", "copy")
@@ -124,11 +118,8 @@ def backup(
         last = back_up(here, _copy_in(directory, here))
     except LedgerInvalid as error:
         raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.REFUSED) from error
-    if output is not Format.TABLE:
-        show_rows(_COLUMNS, [(last.number, last.hash.hex(), str(directory))], output)
-        return
-    tell(f"{last.number} entries are in {directory}. The hash of the last one:")
-    write(last.hash.hex())
+    said, head = f"{last.number} entries are in {directory}. The hash of the last one:", last.hash.hex()
+    show_one(_COLUMNS, (last.number, head, str(directory)), output, said, head)
 
 
 def restore(
@@ -176,11 +167,8 @@ def restore(
             " before you start the proxy.",
             style="yellow",
         )
-    if output is not Format.TABLE:
-        show_rows(_COLUMNS, [(last.number, last.hash.hex(), str(directory))], output)
-        return
-    tell(f"The ledger has {last.number} entries again. The hash of the last one:")
-    write(last.hash.hex())
+    said, head = f"The ledger has {last.number} entries again. The hash of the last one:", last.hash.hex()
+    show_one(_COLUMNS, (last.number, head, str(directory)), output, said, head)
 
 
 def _place(path: Path) -> Place:
@@ -232,18 +220,13 @@ def questions(
     rows: list[tuple[Value, ...]] = []
     without = 0
     with opened(policy) as ledger:
-        for size in pages(limit):
-            page = ledger.charges(analyst, after=after, limit=size)
-            for one in page:
-                if one.sealed_question is None:
-                    without += 1
-                    continue
-                text = keys.opened(ledger.id, one.number, one.sealed_question).shown
-                at = moment(one.shown_reserved_at_ms)
-                rows.append((one.number, at, one.charge.analyst, one.charge.epsilon, one.state, text))
-            if len(page) < size:
-                break
-            after = page[-1].number
+        for one in paged(partial(ledger.charges, analyst), after, limit):
+            if one.sealed_question is None:
+                without += 1
+                continue
+            text = keys.opened(ledger.id, one.number, one.sealed_question).shown
+            at = moment(one.shown_reserved_at_ms)
+            rows.append((one.number, at, one.charge.analyst, one.charge.epsilon, one.state, text))
     show_rows(_QUESTION_COLUMNS, rows, output)
     if without:
         tell(f"{without} charges have no question beside them: it was not kept when they were made.")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
     from server.ledger.analyst import Act
+    from server.ledger.charge import ChargeRecord
+    from server.ledger.entry import Entry
     from server.ledger.ledger import Ledger
 
 PolicyFile = Annotated[
@@ -23,6 +25,9 @@ After = Annotated[int, typer.Option(help="The last number of the page before.", 
 Limit = Annotated[int, typer.Option(help="How many rows at most.", min=1, max=1_000_000)]
 
 _PAGE = 1000
+
+
+_Numbered = TypeVar("_Numbered", "ChargeRecord", "Entry")
 
 
 @contextmanager
@@ -42,10 +47,14 @@ def act(reason: str) -> Act:
     return Act(f"cli:{_user()}", reason)
 
 
-def pages(limit: int) -> Iterator[int]:
-    """The sizes of the pages that make up a limit."""
+def paged(read: Callable[..., Sequence[_Numbered]], after: int, limit: int) -> Iterator[_Numbered]:
+    """What a listing of the ledger holds behind a number, at most so many, read page by page."""
     while limit > 0:
-        yield min(limit, _PAGE)
+        page = read(after=after, limit=min(limit, _PAGE))
+        yield from page
+        if len(page) < min(limit, _PAGE):
+            return
+        after = page[-1].number
         limit -= _PAGE
 
 
