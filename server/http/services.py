@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from server.admission import Admission, LedgerReads
 from server.connections import Outgoing
 from server.errors import RateLimited, ServerError
 from server.http.metrics import Metrics
+from server.ledger.ledger import Ledger
 from server.reloadable_pipeline import ReloadablePipeline
 from server.scheduling.fair_shares import FairShares
 from server.scheduling.jobs import Jobs
@@ -103,10 +103,6 @@ class KeyLimits:
         return partial(self._open.give_back, holder)
 
 
-class Custody(Administration, Records, Budgets, Protocol):
-    """The part of the ledger that custodians see and change."""
-
-
 @dataclass(frozen=True)
 class Services:
     """What `create_app` was given.
@@ -121,7 +117,7 @@ class Services:
     """
 
     pipeline: ReloadablePipeline
-    ledger: Custody
+    ledger: Ledger
     admission: Admission
     reads: LedgerReads
     lookups: ThreadPool

@@ -202,7 +202,8 @@ def test_a_copy_that_is_replaced_before_it_is_read_is_left_for_the_database(
     source = mirror.source(question.mirrored, question.data_version, PostgresBackend(url))
     assert isinstance(source, MirrorFirst) and source.copy.read(source.query)
     _refreshed(mirror, url, ledger)
-    assert source.copy.read_if_there(source.query) is None
+    with pytest.raises(BackendUnavailable):
+        source.copy.read(source.query)
     assert source.read(question.query)[0] is not None
     database = mirror.source(question.mirrored, question.data_version, PostgresBackend(url))
     assert isinstance(database, PostgresBackend), "a question about the load before"

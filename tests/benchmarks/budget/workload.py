@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import httpx
 
@@ -14,7 +14,6 @@ from server.errors import InvalidRequest, ServerError
 from server.http.answer_body import AnswerBody
 from server.http.app import create_app
 from server.http.services import Rate
-from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.query import QueryResponse
 from server.reloadable_pipeline import ReloadablePipeline
@@ -62,7 +61,7 @@ def _weight(wish: float, epsilon: float) -> float:
 
 async def _post(pipeline: Pipeline, key: str, body: Mapping[str, Any]) -> tuple[int, Any]:
     reloadable = ReloadablePipeline(pipeline, _no_reload)
-    app = create_app(reloadable, cast("Ledger", pipeline.ledger), rate=_UNLIMITED)
+    app = create_app(reloadable, pipeline.ledger, rate=_UNLIMITED)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://noisegate.test", timeout=600) as client:
         answer = await client.post(WORKLOAD, json=dict(body), headers={"Authorization": f"Bearer {key}"})

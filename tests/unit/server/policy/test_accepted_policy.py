@@ -148,7 +148,7 @@ def test_a_foreign_key_that_the_database_has_lost_is_confirmed(path: Path) -> No
     policy_hash = PolicyFile.read(path).policy.hash
     with pytest.raises(PolicyWeakened, match=r"orders \(o_custkey\): owned through customer, no longer") as refused:
         taken(path, TEXT, ledger, confirmed=policy_hash, schema=UNOWNED)
-    change = Change.to(PolicyFile.read(path), UNOWNED, ledger)
+    change = Change.to(PolicyFile.read(path), UNOWNED, cast(Ledger, ledger))
     assert refused.value.hint is not None and change.hash in refused.value.hint
     assert taken(path, TEXT, ledger, confirmed=change.hash, schema=UNOWNED) == change.weaker
     assert taken(path, TEXT, ledger, schema=UNOWNED) == ()
