@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
 from planner.postprocessing.composed import HIGH, LOW, is_relation
-from planner.postprocessing.joint_noise import divided, joint_ends, written_number
+from planner.postprocessing.joint_noise import Reach, divided, joint_ends, written_number
 from planner.sql.trees import bound_column, copied, fold, from_items, holds, named_sql, nodes
 
 _JOINT = "joint "  # before a number: a name that no column has
@@ -85,7 +85,8 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
     distinct = outer.args.get("distinct") is not None
     if not isinstance(outer, exp.Select) or distinct or any(item.is_star for item in outer.expressions):
         return ShownIntervals()
-    lineage, floored = _Lineage(outer, noisy.all, noisy.sums), _Lineage(outer, noisy.floored)
+    floored = _Lineage(outer, noisy.floored)
+    lineage = _Lineage(outer, noisy.all, _Lineage(outer, noisy.sums), floored)
     trees = list(enumerate(item.unalias() for item in outer.expressions))
     positive = tuple(place for place, tree in trees if _is_floored(tree, outer, floored))
     keys = [(place, *named) for place, tree in trees if (named := lineage.key(tree, outer)) is not None]
@@ -154,9 +155,10 @@ class _Lineage:
         self,
         outer: exp.Select,
         noisy: Mapping[str, frozenset[str]],
-        sums: Mapping[str, frozenset[str]] | None = None,
+        sums: _Lineage | None = None,
+        floored: _Lineage | None = None,
     ) -> None:
-        self._noisy, self._sums = noisy, None if sums is None else _Lineage(outer, sums)
+        self._noisy, self._sums, self._floored = noisy, sums, floored
         self._joint = 0
         everywhere = nodes(outer)
         stars = any(
@@ -189,18 +191,18 @@ class _Lineage:
         """By independent noises; None where rows of the answer may be there several times."""
         if self._sums is None or not self._is_single(select):
             return None
-        sums = self._sums
+        sums, floored = self._sums, self._floored
 
-        def half(column: exp.Column) -> exp.Expr | Literal["exact"] | None:
+        def reach(column: exp.Column) -> Reach | Literal["exact"] | None:
             found = self._column(column, select)
             if found is None or (found.noisy and not sums.is_released(column, select)):
                 return None
             if not found.noisy:
                 return "exact"
-            width = exp.Paren(this=exp.Sub(this=copied(found.high), expression=copied(found.low)))
-            return divided(width, exp.Literal.number(2))
+            upward = floored is not None and floored.is_released(column, select)
+            return _reach(column, found, upward=upward)
 
-        ends = joint_ends(tree, half, grouped=not _is_plain(select))
+        ends = joint_ends(tree, reach, grouped=not _is_plain(select))
         if ends is None:
             return None
         self._joint += 1
@@ -363,6 +365,26 @@ def _alias(item: exp.Expr) -> str:
     if alias is not None and alias.this is not None:
         return fold(alias.this)
     return fold(item.this) if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) else ""
+
+
+def _reach(column: exp.Column, found: _Interval, *, upward: bool) -> Reach:
+    """How far the truth may be from a value: what one end is farther away than the other is no noise.
+
+    Args:
+      upward: can that be the upper end alone, as of counts and sums of what is not negative?
+    """
+    down, up = (
+        exp.Paren(this=exp.Sub(this=copied(above), expression=copied(below)))
+        for above, below in ((column, found.low), (found.high, column))
+    )
+    more, less = (
+        exp.Paren(this=exp.Sub(this=copied(one), expression=copied(other))) for one, other in ((up, down), (down, up))
+    )
+    if upward:
+        return Reach(down, above=more)
+    nothing = exp.Literal.number(0)
+    below, above = (exp.Greatest(this=one, expressions=[copied(nothing)]) for one in (less, more))
+    return Reach(exp.Least(this=down, expressions=[up]), below, above)
 
 
 def _joined(low: exp.Expr, high: exp.Expr, parts: list[_Interval]) -> _Interval:

@@ -4,7 +4,10 @@ Noises of the counts and sums of one answer are independent, in every group. So 
 by no more than the root of the sum of the squares of what each may be off by. Of normal noise that is its quantile;
 of Laplace noise it is somewhat more, as a sum of several has lighter tails in multiples of its deviation. A quotient
 of two such values lies where the numerator, less so many times the denominator, is within its own reach of 0
-(Fieller, 1954). All of it is written as SQL beside the value, and computed by the same database.
+(Fieller, 1954).
+What may be missing beyond the noise, on one side, is no noise: it has one cause in all groups, so it is added up. A
+quotient then lies between those of the numerators and denominators that may be farthest from what is shown.
+All of it is written as SQL beside the value, and computed by the same database.
 """
 
 from __future__ import annotations
@@ -19,8 +22,25 @@ from planner.sql.trees import copied, holds
 
 _NUMBERS = frozenset({"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE"})
 
-Half = Callable[[exp.Column], exp.Expr | Literal["exact"] | None]
-"""SQL of half the interval of a column with independent noise; `exact`; None for any other noise."""
+
+@dataclass(frozen=True)
+class Reach:
+    """SQL of how far the truth may be from a noisy value.
+
+    Attributes:
+      noise: on either side, by noise that is independent of that of any other column.
+      below, above: beyond the noise, on that side alone; None of nothing.
+    """
+
+    noise: exp.Expr
+    below: exp.Expr | None = None
+    above: exp.Expr | None = None
+
+
+ReachOf = Callable[[exp.Column], Reach | Literal["exact"] | None]
+"""The reach of a column; `exact`; None for any noise that is not independent."""
+
+_Change = Callable[[exp.Expr], exp.Expr]
 
 
 @dataclass(frozen=True)
@@ -28,7 +48,8 @@ class _Linear:
     """An expression that is linear in noisy values.
 
     Attributes:
-      square: SQL of the square of how far it may be off; None of what is exact.
+      square: SQL of the square of how far noise may move it; None of what is exact.
+      below, above: SQL of how much farther the truth may be on that side; None of nothing.
       columns: the noisy columns that it follows from.
       factor: of one column of its own row, or of the sum of one column over rows that this one is among: what it is
         multiplied with; None of anything else.
@@ -36,91 +57,129 @@ class _Linear:
     """
 
     square: exp.Expr | None = None
+    below: exp.Expr | None = None
+    above: exp.Expr | None = None
     columns: frozenset[str] = field(default_factory=frozenset)
     factor: float | None = None
     own: bool = False
 
+    def each(self, square: _Change, beyond: _Change) -> _Linear:
+        """Of other rows: the same columns, and what becomes of the square and of what is beyond the noise."""
+        assert self.square is not None, "noisy"
+        below, above = (None if one is None else beyond(one) for one in (self.below, self.above))
+        return _Linear(square(self.square), below, above, self.columns)
 
-def joint_ends(tree: exp.Expr, half: Half, *, grouped: bool) -> tuple[exp.Expr, exp.Expr] | None:
+    def turned(self) -> _Linear:
+        """What the truth may be above it, it may be below the negative."""
+        return replace(self, below=self.above, above=self.below)
+
+    def widened(self) -> _Linear:
+        """As far on either side as on the one that reaches farther."""
+        sides = [one for one in (self.below, self.above) if one is not None]
+        farther = exp.Greatest(this=sides[0], expressions=sides[1:]) if sides else None
+        return replace(self, below=farther, above=farther)
+
+    @property
+    def is_even(self) -> bool:
+        """Is nothing missing but noise?"""
+        return self.below is None and self.above is None
+
+
+def joint_ends(tree: exp.Expr, reach: ReachOf, *, grouped: bool) -> tuple[exp.Expr, exp.Expr] | None:
     """SQL of the ends of an expression's interval; None where they are not known.
 
     Args:
       tree: over one answer, of whose rows none is there twice.
-      half: what each column may be off by.
+      reach: what each column may be off by.
       grouped: may aggregates stand in it that are no windows?
     """
     if isinstance(tree, exp.Div):
-        return _quotient(tree, half, grouped)
-    found = _linear(tree, half, grouped)
+        return _quotient(tree, reach, grouped)
+    found = _linear(tree, reach, grouped)
     if found is None or found.square is None:
         return None
-    return (
-        exp.Sub(this=exp.Paren(this=copied(tree)), expression=_root(found.square)),
-        exp.Add(this=exp.Paren(this=copied(tree)), expression=_root(found.square)),
-    )
+    low, high = _corners(exp.Paren(this=copied(tree)), found)
+    root = _root(found.square)
+    return exp.Sub(this=low, expression=root), exp.Add(this=high, expression=copied(root))
 
 
-def _linear(tree: exp.Expr, half: Half, grouped: bool) -> _Linear | None:
+def _linear(tree: exp.Expr, reach: ReachOf, grouped: bool) -> _Linear | None:
     if isinstance(tree, exp.Column):
-        found = half(tree)
+        found = reach(tree)
         if found is None or found == "exact":
             return None if found is None else _Linear()
-        assert isinstance(found, exp.Expr), "SQL"
-        return None if grouped else _Linear(_squared(found), frozenset({tree.sql()}), 1.0, own=True)
+        assert isinstance(found, Reach), "SQL"
+        if grouped:
+            return None
+        return _Linear(_squared(found.noise), found.below, found.above, frozenset({tree.sql()}), 1.0, own=True)
     if written_number(tree) is not None:
         return _Linear()
     if isinstance(tree, exp.Paren) or (isinstance(tree, exp.Cast) and tree.to.this.name in _NUMBERS):
-        return _linear(tree.this, half, grouped)
+        return _linear(tree.this, reach, grouped)
     if isinstance(tree, exp.Neg):
-        return _scaled(_linear(tree.this, half, grouped), -1.0)
+        return _scaled(_linear(tree.this, reach, grouped), -1.0)
     if isinstance(tree, (exp.Mul, exp.Div)):
         by = written_number(tree.right)
         if by is not None and (by or isinstance(tree, exp.Mul)):
             return _scaled(
-                _linear(tree.left, half, grouped), by if isinstance(tree, exp.Mul) else 1 / by if by else 0.0
+                _linear(tree.left, reach, grouped), by if isinstance(tree, exp.Mul) else 1 / by if by else 0.0
             )
         by = written_number(tree.left) if isinstance(tree, exp.Mul) else None
-        return None if by is None else _scaled(_linear(tree.right, half, grouped), by)
+        return None if by is None else _scaled(_linear(tree.right, reach, grouped), by)
     if isinstance(tree, (exp.Add, exp.Sub)):
-        return _added(_linear(tree.left, half, grouped), _linear(tree.right, half, grouped))
+        right = _linear(tree.right, reach, grouped)
+        if right is not None and isinstance(tree, exp.Sub):
+            right = right.turned()
+        return _added(_linear(tree.left, reach, grouped), right)
     if isinstance(tree, exp.Coalesce) and all(written_number(one) is not None for one in tree.expressions):
-        inner = _linear(tree.this, half, grouped)
+        inner = _linear(tree.this, reach, grouped)
         if inner is None or inner.square is None:
             return inner
-        nothing = exp.Coalesce(this=inner.square, expressions=[exp.Literal.number(0)])
-        return _Linear(nothing, inner.columns)
+
+        def there(one: exp.Expr) -> exp.Expr:
+            return exp.Coalesce(this=one, expressions=[exp.Literal.number(0)])
+
+        return inner.each(there, there)
     if isinstance(tree, exp.Window):
-        return _over_rows(tree.this, half, lambda aggregate: _window(tree, aggregate), _is_of_all(tree))
-    return _over_rows(tree, half, lambda aggregate: aggregate, False) if grouped else None
+        return _over_rows(tree.this, reach, lambda aggregate: _window(tree, aggregate), _is_of_all(tree))
+    return _over_rows(tree, reach, lambda aggregate: aggregate, False) if grouped else None
 
 
 def _over_rows(
-    aggregate: exp.Expr, half: Half, around: Callable[[exp.Expr], exp.Expr], of_all: bool
+    aggregate: exp.Expr, reach: ReachOf, around: Callable[[exp.Expr], exp.Expr], of_all: bool
 ) -> _Linear | None:
     """A sum or a mean over rows, or the value of another row."""
     if not isinstance(aggregate, (exp.Sum, exp.Avg, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)):
         return None
     if holds(aggregate.this, exp.Window, exp.Distinct, exp.AggFunc):
         return None
-    inner = _linear(aggregate.this, half, grouped=False)
+    inner = _linear(aggregate.this, reach, grouped=False)
     if inner is None or inner.square is None:
         return inner
     if isinstance(aggregate, (exp.Sum, exp.Avg)):
-        added = around(exp.Sum(this=inner.square))
-        factor = inner.factor if of_all and inner.own and isinstance(aggregate, exp.Sum) else None
-        if isinstance(aggregate, exp.Sum):
-            return _Linear(added, inner.columns, factor)
-        count = around(exp.Count(this=copied(aggregate.this)))
-        return _Linear(divided(added, _squared(count)), inner.columns)
-    other = copied(aggregate)
-    other.set("this", inner.square)
-    if other.args.get("default") is not None:
-        if written_number(other.args["default"]) is None:
-            return None
-        other.set("default", exp.Literal.number(0))
+        kind, count = type(aggregate), _squared(around(exp.Count(this=copied(aggregate.this))))
+
+        def squares(one: exp.Expr) -> exp.Expr:
+            added = around(exp.Sum(this=one))
+            return added if kind is exp.Sum else divided(added, copied(count))
+
+        found = inner.each(squares, lambda one: around(kind(this=one)))
+        of_one = of_all and inner.own and kind is exp.Sum
+        return replace(found, factor=inner.factor) if of_one else found
+    given = aggregate.args.get("default")
+    if given is not None and written_number(given) is None:
+        return None
+
+    def other(one: exp.Expr) -> exp.Expr:
+        found = copied(aggregate)
+        found.set("this", one)
+        if given is not None:
+            found.set("default", exp.Literal.number(0))
+        return around(found)
+
     apart = isinstance(aggregate, (exp.Lag, exp.Lead)) and _steps(aggregate) != 0
     columns = frozenset(f"{name} of another row" for name in inner.columns) if apart else inner.columns
-    return _Linear(around(other), columns)
+    return replace(inner.each(other, other), columns=columns)
 
 
 def _steps(aggregate: exp.Expr) -> float:
@@ -143,8 +202,13 @@ def _is_of_all(window: exp.Window) -> bool:
 def _scaled(inner: _Linear | None, by: float) -> _Linear | None:
     if inner is None or inner.square is None:
         return inner
-    square = exp.Mul(this=inner.square, expression=exp.Literal.number(repr(by * by)))
-    return replace(inner, square=square, factor=None if inner.factor is None else inner.factor * by)
+
+    def times(factor: float) -> _Change:
+        return lambda one: exp.Mul(this=one, expression=exp.Literal.number(repr(factor)))
+
+    found = inner.each(times(by * by), times(abs(by)))
+    found = replace(found, factor=None if inner.factor is None else inner.factor * by, own=inner.own)
+    return found if by >= 0 else found.turned()
 
 
 def _added(left: _Linear | None, right: _Linear | None) -> _Linear | None:
@@ -154,18 +218,28 @@ def _added(left: _Linear | None, right: _Linear | None) -> _Linear | None:
     if left.square is None or right.square is None:
         known = right if left.square is None else left
         return replace(known, factor=None, own=False)
+    sides = _both(left.below, right.below), _both(left.above, right.above)
     columns = left.columns | right.columns
     if not left.columns & right.columns:
-        both = exp.Add(this=copied(left.square), expression=copied(right.square))
-        return _Linear(exp.Paren(this=both), columns)
+        return _Linear(_plus(left.square, right.square), *sides, columns)
     both = exp.Add(this=_root(left.square), expression=_root(right.square))
-    return _Linear(_squared(exp.Paren(this=both)), columns)
+    return _Linear(_squared(exp.Paren(this=both)), *sides, columns)
 
 
-def _quotient(tree: exp.Div, half: Half, grouped: bool) -> tuple[exp.Expr, exp.Expr] | None:
+def _both(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
+    return _plus(left, right) if left is not None and right is not None else left or right
+
+
+def _corners(tree: exp.Expr, of: _Linear) -> tuple[exp.Expr, exp.Expr]:
+    """The least and the largest that may be there, but for noise."""
+    low = tree if of.below is None else _minus(tree, of.below)
+    return low, tree if of.above is None else _plus(tree, of.above)
+
+
+def _quotient(tree: exp.Div, reach: ReachOf, grouped: bool) -> tuple[exp.Expr, exp.Expr] | None:
     """By Fieller: bounded where the denominator is told from 0, and without ends elsewhere."""
     below = tree.right.this if isinstance(tree.right, exp.Nullif) else tree.right
-    top, bottom = _linear(tree.left, half, grouped), _linear(below, half, grouped)
+    top, bottom = _linear(tree.left, reach, grouped), _linear(below, reach, grouped)
     if top is None or bottom is None or bottom.square is None:
         return None
     nothing = exp.Literal.number(0)
@@ -179,14 +253,47 @@ def _quotient(tree: exp.Div, half: Half, grouped: bool) -> tuple[exp.Expr, exp.E
     middle = _minus(exp.Mul(this=n, expression=d), shared)
     last = _minus(_squared(n), top.square or nothing)
     inside = _minus(_squared(middle), exp.Mul(this=leading, expression=last))
-    reach = _root(inside)
+    reached = _root(inside)
 
     def end(sign: type[exp.Binary]) -> exp.Expr:
-        value = divided(exp.Paren(this=sign(this=middle, expression=reach)), leading)
+        value = divided(exp.Paren(this=sign(this=middle, expression=reached)), leading)
         positive = exp.GT(this=copied(leading), expression=copied(nothing))
         return copied(exp.Case(ifs=[exp.If(this=positive, true=value)]))
 
-    return end(exp.Sub), end(exp.Add)
+    ends = end(exp.Sub), end(exp.Add)
+    return ends if top.is_even and bottom.is_even else _beyond_noise(ends, n, d, top, bottom)
+
+
+def _beyond_noise(
+    ends: tuple[exp.Expr, exp.Expr], n: exp.Expr, d: exp.Expr, top: _Linear, bottom: _Linear
+) -> tuple[exp.Expr, exp.Expr]:
+    """The ends of (N + x) / (D + y), of N / D between the ends given, and x and y what may be missing on either side.
+
+    It is N / D times D / (D + y), and x / (D + y) more. Both are farthest out at the least D there may be, which is
+    |d| less its noise. An end has the sign of the numerator with its noise. A denominator that may be larger alone is
+    not negative; where it may be smaller, it is a difference of either sign, and both sides reach as far as one.
+    """
+    assert bottom.square is not None, "noisy"
+    nothing, size = exp.Literal.number(0), _minus(exp.Abs(this=d), _root(bottom.square))
+    if bottom.below is not None:
+        top, bottom = top.widened(), bottom.widened()
+    least, most = _corners(size, bottom)
+    signed = exp.Mul(this=exp.Sign(this=d), expression=n)
+    root = _root(top.square or nothing)
+
+    def moved(value: exp.Expr, edge: exp.Expr, above: exp.Expr, below: exp.Expr) -> exp.Expr:
+        """An end that is above 0 where `edge` is, over the one denominator or the other."""
+        over = exp.Case(ifs=[exp.If(this=exp.GT(this=edge, expression=nothing), true=above)], default=below)
+        return divided(exp.Mul(this=value, expression=size), exp.Paren(this=over))
+
+    low = moved(ends[0], _minus(signed, root), most, least)
+    high = moved(ends[1], _plus(signed, root), least, most)
+    if top.below is not None:
+        low = exp.Sub(this=low, expression=divided(top.below, least))
+    if top.above is not None:
+        high = exp.Add(this=high, expression=divided(top.above, least))
+    known = exp.GT(this=least, expression=nothing)
+    return copied(exp.Case(ifs=[exp.If(this=known, true=low)])), copied(exp.Case(ifs=[exp.If(this=known, true=high)]))
 
 
 def divided(above: exp.Expr, below: exp.Expr) -> exp.Div:
@@ -205,6 +312,10 @@ def _root(square: exp.Expr) -> exp.Expr:
 def _squared(tree: exp.Expr) -> exp.Expr:
     inner = exp.Paren(this=copied(tree))
     return exp.Paren(this=exp.Mul(this=inner, expression=copied(inner)))
+
+
+def _plus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=exp.Add(this=copied(left), expression=copied(right)))
 
 
 def _minus(left: exp.Expr, right: exp.Expr) -> exp.Expr:

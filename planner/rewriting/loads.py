@@ -114,7 +114,8 @@ def scale_loads(
     All that is added up is whole numbers, so that the order of rows does not matter. A share is a quotient of two
     doubles, off by 2^-50 of itself at most: what the shares of a unit add up to is less than a half above 2^30, and
     so at most 2^30. Squares of loads are added up in limbs of 20 bits, exactly, of 2^17 groups and more. Their root
-    gets 2^-40 of itself more, which is beyond what doubles round: so it is no less than the Euclidean length.
+    gets 2^-40 of itself more, which is beyond what doubles round: so it is no less than the Euclidean length. Nor is
+    the sum of the loads, which stands for the root where it is less: so a load of one group at tau is within tau.
 
     It reads what `count_loads` does; where lengths are sums, a unit's rows of one group need not be merged.
 
@@ -169,7 +170,7 @@ def _is_known(place: int, values: Sequence[KeyCell] | None) -> exp.Expr:
 
 def _totals(weights: Sequence[str], euclidean: bool) -> exp.Select:
     """How long every unit's vector is, of each sum."""
-    length = _root if euclidean else _total
+    length = _euclidean if euclidean else _total
     if len(weights) == 1:
         return _select(["o0", named_sql(_number(0), "i"), named_sql(length(_column("w0")), "l")], EACH, group=[0])
     of_all = [named_sql(length(_column(weight)), weight) for weight in weights]
@@ -177,6 +178,11 @@ def _totals(weights: Sequence[str], euclidean: bool) -> exp.Select:
         this=_select(["o0", *of_all], EACH, group=[0]), alias=over_leaves(exp.TableAlias, this=quoted("every"))
     )
     return _select(["o0", "i", named_sql(_which(weights), "l")], every, joined=_by_sum(len(weights)))
+
+
+def _euclidean(load: exp.Expr) -> exp.Expr:
+    """No less than the Euclidean length, and no more than the sum of the loads: of one group it is exact."""
+    return exp.Least(this=_root(load), expressions=[_total(load)], ignore_nulls=True)
 
 
 def _root(load: exp.Expr) -> exp.Expr:

@@ -57,12 +57,16 @@ _ENTRY_ERROR = 2.0**-18
 class SmoothingBias:
     """The largest |c - s| over all keys, c a count and s what smoothing makes of it without noise; plus noise.
 
-    The smoothing is public, or a function of what was released: means of groups, or the first frequencies. A unit
-    changes at most `moved` counts, each by d in [-1, 1], and c - s by that of d.
-    Groups of w: |d_i - mean d| <= (1 - 1/w) + (w - 1)/w < 2, and at most 1 where one count changes. It is taken in
-    parts of 2^-10, rounded up from exact whole numbers, and the largest of several moves by no more than each may.
-    Frequencies: the largest row sum of |I - P|, or `moved` times the largest entry, which is at most 1; the basis is
-    rounded and the sums are floats, for which it is more by what stands above, and by one part as it is rounded up.
+    The smoothing is public, or a function of what was released: means of groups, or the first frequencies. A whole
+    unit changes at most `moved` counts by d, all by 1 or all by -1, and c - s by that of d. The largest |c - s| moves
+    by no more than the largest |c - s| of d.
+    Groups of w: where d_i = 1, it is 1 less the mean, so at most 1 - 1/w. Where d_i = 0 it is the mean, of at most
+    w - 1 keys. So it is below 1, however many counts change. It is taken in parts of 2^-10, rounded up from exact
+    whole numbers.
+    Frequencies: the constant is among them, so a row of I - P adds up to 0. What stands above 0 is half of the row's
+    absolute sum, and so is what stands below. As d has one sign, its sum is at most that half. It is at most `moved`
+    times the largest entry, too, which is at most 1. The basis is rounded and the sums are floats, for which it is
+    more by what stands above, and by one part as it is rounded up.
     epsilon-DP with discrete Laplace noise for that, in parts.
 
     Attributes:
@@ -108,9 +112,9 @@ def quantile(scale: float, tail: float) -> int:
 
 def _sensitivity(n_keys: int, moved: int, frequencies: int) -> int:
     if not frequencies:
-        return _GRID if moved == 1 else 2 * _GRID
+        return _GRID
     m = reals(n_keys, frequencies)
-    exactly = 0.0 if m == n_keys else min(column_sum(frequencies, n_keys), float(moved))
+    exactly = 0.0 if m == n_keys else min(column_sum(frequencies, n_keys) / 2, float(moved))
     return math.ceil((exactly + m * _ENTRY_ERROR + 2 * _FLOAT_ERROR) * _GRID) + 1
 
 
@@ -130,8 +134,8 @@ def _by_frequencies(incidence: Incidence, frequencies: int) -> int:
 
 
 BIAS_SHARE = Fraction(1, 8)
-"""Of epsilon, for how far smoothing moves a count at most: noise is 1/7 more, and what an interval has for smoothing
-37 / epsilon or more. With half as much it would be twice that. `lpa` smooths nothing and spends none."""
+"""Of epsilon, for how far smoothing moves a count at most: noise is 1/7 more. An interval has 24 / epsilon or more
+for smoothing on either side. With half as much it would be twice that. `lpa` smooths nothing and spends none."""
 
 _MOST_FREQUENCIES = 32
 """So that a million keys take seconds: m passes over them."""

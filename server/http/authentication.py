@@ -13,10 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from server.errors import AnalystDisabled, AuthenticationFailed, Forbidden
 from server.http.exchange import exchange_of
-from server.http.services import Custody, Services
+from server.http.services import Services
 from server.ledger.account import UNLIMITED
 from server.ledger.analyst import PREFIX, Act, Role, key_hash
 from server.ledger.analyst import Analyst as Holder
+from server.ledger.ledger import Ledger
 
 _MAX_KEY_LENGTH = 128
 
@@ -59,7 +60,7 @@ async def authenticated(
     return holder
 
 
-def _holder(ledger: Custody, hashed: str) -> Holder | None:
+def _holder(ledger: Ledger, hashed: str) -> Holder | None:
     name = ledger.analyst_by_key(hashed)
     if name is None and ledger.is_disabled(hashed):
         raise AnalystDisabled("Your account is disabled, so the key opens nothing.", hint="Ask the custodian.")

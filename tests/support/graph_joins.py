@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.units import ONE
@@ -34,9 +35,16 @@ def edge_file(graph: str) -> Path:
 def graph_tuples(graph: str, pattern: str) -> JoinTuples:
     """The join tuples of one of PATTERNS, weight 1 each, as a backend would hand them over. Cost: the join."""
     with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE e AS SELECT src, dst FROM '{edge_file(graph)}'")
+        found = connection.execute(f"SELECT src, dst FROM '{edge_file(graph)}'").fetchnumpy()
+    return tuples_of(np.stack([found["src"], found["dst"]]).astype(np.int64), PATTERNS[pattern])
+
+
+def tuples_of(edges: NDArray[np.int64], pattern: str) -> JoinTuples:
+    """The same of a graph whose edges are (2, m) pairs of nodes, each pair in order and there once."""
+    with duckdb.connect() as connection:
+        connection.register("e", {"src": edges[0], "dst": edges[1]})
         connection.execute("CREATE TABLE s AS SELECT src a, dst b FROM e UNION ALL SELECT dst, src FROM e")
-        columns = connection.execute(PATTERNS[pattern]).fetchnumpy()
+        columns = connection.execute(pattern).fetchnumpy()
     return counted(tuple(np.asarray(column, np.int64) for column in columns.values()))
 
 

@@ -33,7 +33,7 @@ def length_of(vector: Sequence[int], euclidean: bool) -> int:
     squares = 0.0
     for product in products:
         squares = squares * 2.0**20 + product
-    return min(MAX_UNITS, math.ceil(math.sqrt(squares) * (1.0 + 2.0**-40)))
+    return min(MAX_UNITS, total, math.ceil(math.sqrt(squares) * (1.0 + 2.0**-40)))
 
 
 def lengths_of(

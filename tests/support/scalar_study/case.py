@@ -19,12 +19,12 @@ DEGREE = 1024
 """D, the public bound on degrees that the papers assume of these graphs. Enron's largest is 1383: there the promise
 is false, which costs nothing but bias at q = 1, and at q < 1 privacy up to g(infinity)."""
 
-_TUPLES = {
+TUPLES = {
     "edges": DEGREE,  # every edge once, whichever end the unit is
     "triangles": DEGREE * (DEGREE - 1) // 2,  # every triangle once: pairs of neighbours
     "2-paths": 3 * DEGREE * (DEGREE - 1) // 2,  # as the middle, pairs of neighbours; as an end, D times D - 1
 }
-_COLLABORATORS = {"edges": DEGREE, "triangles": DEGREE, "2-paths": DEGREE**2}
+COLLABORATORS = {"edges": DEGREE, "triangles": DEGREE, "2-paths": DEGREE**2}
 
 _LINES_OF_CUSTOMER = 64 * 7
 """At most 64 orders, of at most seven lines as the specification has it."""
@@ -73,19 +73,19 @@ class ScalarCase:
 
 def names() -> list[str]:
     """All cases, by name."""
-    graphs = [f"{graph}, {pattern}" for graph, pattern in product(GRAPHS, _TUPLES)]
+    graphs = [f"{graph}, {pattern}" for graph, pattern in product(GRAPHS, TUPLES)]
     return [*graphs, "TPC-H Q5 total", "TPC-H Q3 total"]
 
 
 def cases(wanted: list[str], scale: float) -> Iterator[ScalarCase]:
     """The wanted cases, one in memory at a time; graphs whose files are absent are left out, with a word about it."""
-    for graph, pattern in product(GRAPHS, _TUPLES):
+    for graph, pattern in product(GRAPHS, TUPLES):
         name = f"{graph}, {pattern}"
         if name in wanted and not edge_file(graph).is_file():
             print(f"{name} is left out: {edge_file(graph)} is not there")
         elif name in wanted:
             tuples = graph_tuples(graph, pattern)
-            yield ScalarCase(name, tuples, _TUPLES[pattern], _COLLABORATORS[pattern], _nodes(graph), True)
+            yield ScalarCase(name, tuples, TUPLES[pattern], COLLABORATORS[pattern], _nodes(graph), True)
     revenue = [name for name in ("Q5", "Q3") if f"TPC-H {name} total" in wanted]
     tables = revenue_tuples(scale) if revenue else {}
     for name in revenue:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
+from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.sample_and_explore import SampleAndExplore
 from privacy.papers.simple_sampling import InnerMechanism, PublicPopulation, SimpleSampling
 from privacy.registry import EachGroup, measurement
@@ -46,12 +47,15 @@ def on_tuples(name: str, case: ScalarCase, epsilon: float, rate: float) -> Measu
 
 def released(mechanism: Measurement, answer: TruncatedAnswer, runs: int, rate: float, entropy: Entropy) -> Values:
     """(runs,) independent releases of one sample's answer, for the whole: the runs are groups of one release."""
-    parts = []
+    values: Values = np.concatenate([one.values for one in releases(mechanism, answer, runs, entropy)]) / rate
+    return values
+
+
+def releases(mechanism: Measurement, answer: TruncatedAnswer, runs: int, entropy: Entropy) -> Iterator[NoisyAnswer]:
+    """The same of the sample, with their intervals, some hundred at a time."""
     for start in range(0, runs, _TOGETHER):
         together = min(_TOGETHER, runs - start)
-        parts.append(_as_if_alone(mechanism, together).release(repeated(answer, mechanism, together), entropy).values)
-    values: Values = np.concatenate(parts) / rate
-    return values
+        yield _as_if_alone(mechanism, together).release(repeated(answer, mechanism, together), entropy)
 
 
 def _as_if_alone(mechanism: Measurement, together: int) -> Measurement:

@@ -44,16 +44,23 @@ SHOWN = (
 )
 
 
-def computed(tree: exp.Select, values: NDArray[np.float64], half: float) -> NDArray[np.float64]:
-    """(R, rows, columns) of the statement over each of R answers, each a partition of one."""
+def computed(
+    tree: exp.Select, values: NDArray[np.float64], half: float, missing: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """(R, rows, columns) of the statement over each of R answers, each a partition of one.
+
+    Args:
+      missing: (rows, 2) how much farther the upper ends are than the lower ones; None of nothing.
+    """
     whole = tree.copy()
     for window in whole.find_all(exp.Window):
         window.set("partition_by", [exp.column("run")])
     runs, rows, _ = values.shape
     flat = values.reshape(-1, 2)
+    more = np.zeros_like(flat) if missing is None else np.tile(missing, (runs, 1))
     table = pa.table(
         {"run": np.repeat(np.arange(runs), rows), "k1": np.tile(np.arange(rows), runs)}
-        | {f"a{column + 1}{end}": flat[:, column] + sign * half
+        | {f"a{column + 1}{end}": flat[:, column] + sign * half + (sign > 0) * more[:, column]
            for column in (0, 1) for end, sign in (("", 0), (" low", -1), (" high", 1))}
     )  # fmt: skip
     with duckdb.connect() as connection:
@@ -89,3 +96,30 @@ def test_intervals_hold_as_often_as_they_say(noise: str) -> None:
     held = (~((exact < low) | (exact > high))).mean(axis=0)[~np.isnan(exact)]  # an end that is not bounded holds
     assert held.min() >= 0.95 - FAR * np.sqrt(0.95 * 0.05 / RUNS)
     assert held.mean() <= 0.985, "they are about as wide as they need be"
+
+
+def test_what_may_be_missing_is_added_up_and_moves_one_end() -> None:
+    """Of a fifth of each value nothing is missing, or all, or all in every other row, or in one column alone."""
+    rng, half = np.random.default_rng(47), SCALE * np.log(20)
+    shown_too = (*SHOWN, "a1 / NULLIF(SUM(a2) OVER () - 2000, 0)", "-AVG(a1) OVER ()", "a2 / NULLIF(a1 - 2000, 0)")
+    tree, shown = ends(spoken(", ".join(f"{one} AS s{place}" for place, one in enumerate(shown_too))))
+    missing, width = TRUTH / 5, len(shown_too)
+    assert shown.places == tuple(range(width))
+    runs = RUNS // 5
+    found = computed(tree, TRUTH + rng.laplace(0, SCALE, (runs, *TRUTH.shape)), half, missing)
+    low, high = found[..., width::2], found[..., width + 1 :: 2]
+    parts = 0.0, 1.0, np.arange(5)[:, None] % 2, np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    for exact in computed(tree, np.stack([TRUTH + part * missing for part in parts]), half)[..., :width]:
+        held = (~((exact < low) | (exact > high))).mean(axis=0)[~np.isnan(exact)]
+        assert held.min() >= 0.95 - FAR * np.sqrt(0.95 * 0.05 / runs)
+    ended = ~np.isnan(low + high)
+    assert ended[:, 1:].mean() > 0.9, "nearly all of them have ends"
+
+
+def test_a_total_lacks_what_its_parts_lack() -> None:
+    """And an average as much as one of them: no half of it, and not by the root of their number."""
+    tree, _ = ends(spoken("SUM(a1) OVER () AS s0, AVG(a1) OVER () AS s1"))
+    alike = np.tile(TRUTH[:1], (4, 1))
+    plain, more = (computed(tree, alike[None], 10.0, one)[0, 0] for one in (None, np.full((4, 2), 50.0)))
+    assert plain.tolist() == pytest.approx([1600, 400, 1580, 1620, 395, 405])
+    assert (more - plain).tolist() == pytest.approx([0, 0, 0, 200, 0, 50])

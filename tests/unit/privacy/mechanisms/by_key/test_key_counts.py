@@ -98,8 +98,8 @@ def test_what_is_spent_is_what_is_charged() -> None:
     spent: dict[str, list[Any]] = {
         "lpa": [2 / exact(1.0)],
         "fpa": [None, fpa],
-        "gs_r": [2 / part, 2 * Fraction(8) * 1024],
-        "gs_s": [1 / (part / 2), 2 / (part / 2), 2 * Fraction(8) * 1024],
+        "gs_r": [2 / part, Fraction(8) * 1024],
+        "gs_s": [1 / (part / 2), 2 / (part / 2), Fraction(8) * 1024],
         "gs": [1 / (part / 128), 2052 / (part * 3 / 128), 2 / (part * 31 / 32)],
     }
     for name, scales in spent.items():
