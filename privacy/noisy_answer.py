@@ -17,11 +17,8 @@ other groups had a say in, by a released bound on how far that moves it; or the 
 NoiseKind = Literal["laplace", "gaussian"]
 """The distribution of a release's noise, on a grid of whole steps."""
 
-CUT_SIGNAL = 1.0
-"""A value below it may lack a quarter of itself and more: it is marked. By `make benchmark NAME=trust`, which has the
-trade-off."""
-
-_SIGNAL_OF_MISSING = 4.0
+CUT_SHARE = 1 / 4
+"""A value that may lack more of itself is marked. By `make benchmark NAME=trust`, which has the trade-off."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +51,8 @@ class NoisyAnswer:
       covers: what the interval covers. Truncation bias is outside of it.
       mechanism: the mechanism's name.
       epsilon: what this release spent, for all groups together.
-      signal: (n_groups,) float64, the size of the released value in multiples of four times `missing`; 0 where that
-        is not known, as the value is not above 0; +inf where no choice was made.
+      signal: (n_groups,) float64, `CUT_SHARE` of the released value's size, in multiples of `missing`; 0 where
+        that is not known, as the value is not above 0; +inf where no choice was made.
       delta: what this release spent beside epsilon; 0 for pure differential privacy.
       noise: what `noise_scale` is the scale of.
       exceeding: who has more than tau, where that was measured; None elsewhere.
@@ -84,10 +81,10 @@ class NoisyAnswer:
         """
         told = np.isfinite(self.signal) & (self.signal > 0)
         found: Floats = np.zeros_like(self.values)
-        np.divide(np.abs(self.values), _SIGNAL_OF_MISSING * self.signal, out=found, where=told)
+        np.divide(CUT_SHARE * np.abs(self.values), self.signal, out=found, where=told)
         return found
 
     @property
     def may_be_cut(self) -> Bools:
         """(n_groups,) where so little budget met so little data that much of the truth may be missing."""
-        return self.signal < CUT_SIGNAL
+        return self.signal < 1

@@ -19,7 +19,7 @@ from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.release import check_rungs
 from privacy.mechanisms.sums import Around, Centre, Deviation, Products, Row
 from privacy.mechanisms.unit_vectors import UnitVectors, loads_of
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CUT_SHARE, NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.truncate import positive_in_groups
 from privacy.units import MAX_UNITS, ONE, Floats, Int32s, Ints, saturating_sums
@@ -214,7 +214,7 @@ def _lacking(answer: NoisyAnswer, people: float, total: Floats) -> NoisyAnswer:
     """The answer with what it lacks where so many people are overlooked: of a group what it has of the total.
 
     Args:
-      people: four times their number (`SelectionSettings.doubt`).
+      people: their number over `CUT_SHARE` (`SelectionSettings.doubt`).
       total: (G,) of all groups together, by what each group has of the rows.
     """
     signal = np.abs(total) / (people * answer.tau) if people else np.full_like(total, np.inf)
@@ -228,10 +228,11 @@ def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer) -> N
     rows lacks n times their bound at the most.
     """
     rows = np.maximum(count.values, 0.0)
-    everybody = people / 4 >= rows.sum() / count.tau.max()
-    most = np.full_like(rows, 2.0) if everybody else OPPOSED * people / 4 * answer.tau / max(1.0, rows.sum())
+    overlooked = CUT_SHARE * people
+    everybody = overlooked >= rows.sum() / count.tau.max()
+    most = np.full_like(rows, 2.0) if everybody else OPPOSED * overlooked * answer.tau / max(1.0, rows.sum())
     lacks = np.minimum(most, 2.0) * rows
-    signal = np.divide(np.abs(answer.values), 4 * lacks, out=np.zeros_like(rows), where=lacks > 0)
+    signal = np.divide(CUT_SHARE * np.abs(answer.values), lacks, out=np.zeros_like(rows), where=lacks > 0)
     return replace(answer, signal=signal if people else np.full_like(rows, np.inf))
 
 

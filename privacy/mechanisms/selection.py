@@ -19,6 +19,7 @@ from privacy.exact import float_at_least
 from privacy.join_tuples import Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.scores import SENSITIVITY, ExceedanceScores, Scores, selection_noise
+from privacy.noisy_answer import CUT_SHARE
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import Ints
 
@@ -96,7 +97,7 @@ class SelectionSettings:
         return 2 * math.log(len(ladder) * max(1, n_groups) / self.beta) / selecting
 
     def doubt(self, price: float, selecting: float) -> float:
-        """Four times the people that a choice overlooks at most, but for one choice in twenty.
+        """The people that a choice overlooks at most, over `CUT_SHARE`, but for one choice in twenty.
 
         The noise of the choice lets it overlook 2 ln(20) / eps_1 of them, beside those whom it accepts.
 
@@ -104,7 +105,7 @@ class SelectionSettings:
           price: what the noise of a threshold is charged at, in people: so many may well have more than it.
           selecting: eps_1 of the selection in one group.
         """
-        return 4 * (price + 2 * math.log(1 / _OVERLOOKED) / selecting)
+        return (price + 2 * math.log(1 / _OVERLOOKED) / selecting) / CUT_SHARE
 
     def scores(
         self, ladder: Ladder, gap: float, noise: tuple[float, ...], selecting: float, n_groups: int = 1

@@ -14,6 +14,7 @@ from rich.text import Text
 from planner.sql.sql_types import NUMBERS
 from server.cli.terminal import printable
 from server.explain.explanation_text import by_doubling, explanation_facts, noise_ratio, would_charge
+from server.note import one_note
 from server.query import Budget, Cell, Explanation, Interval, QueryResponse
 
 _MAX_DECIMALS = 9
@@ -115,9 +116,7 @@ def answer_table(response: QueryResponse) -> RenderableType:
         numeric = column.type in NUMBERS
         table.add_column(Text(printable(column.name)), justify="right" if numeric else "left", overflow="fold")
         if aggregates[index]:
-            table.add_column(
-                f"{_percent(response)} {_INTERVALS.get(response.covers, 'noise')} interval", overflow="fold"
-            )
+            table.add_column(f"{_percent(response)} interval ({response.covers})", overflow="fold")
     marked = any(response.weak) or any(response.cut)
     if marked:
         table.add_column("")
@@ -125,9 +124,6 @@ def answer_table(response: QueryResponse) -> RenderableType:
         mark = [Text(_mark(response, index), style="bold red")] if marked else []
         table.add_row(*_table_row(cells, intervals, aggregates, exact=response.covers == "exact"), *mark)
     return Group(table, *map(Text, summary(response)))
-
-
-_INTERVALS = {"truth": "truth", "smoothed value": "noise and smoothing"}
 
 
 def _mark(response: QueryResponse, row: int) -> str:
@@ -151,8 +147,9 @@ def expanded_answer(response: QueryResponse) -> RenderableType:
 
 
 def summary(response: QueryResponse) -> Iterator[str]:
-    """Lines that say what the intervals cover and which rows say little, what was charged and what is left."""
-    yield from (printable(note) for note in response.notes)
+    """Lines that say how to read the intervals, what was charged and what is left."""
+    if note := one_note(response):
+        yield note
     if response.covers == "exact":
         yield f"Nothing was charged. {left(response.budget)}"
         return

@@ -158,11 +158,7 @@ def print_answers(console: Console, answers: list[tuple[DemoQuery, Answer]]) -> 
         table.add_row(*_row(query, answer))
     console.print()
     console.print(table)
-    covers = sorted({answer.body["covers"] for _, answer in answers})
-    console.print(f"The intervals cover: {', '.join(covers)}.", highlight=False)
-    bodies = [answer.body for _, answer in answers]
-    told = {pair for body in bodies for pair in zip(body["notes"], body["note_kinds"], strict=True)}
-    for note in sorted(note for note, kind in told if kind != "missing"):  # of those each is of one answer
+    for note in sorted({answer.body["note"] for _, answer in answers}):
         console.print(note, highlight=False, soft_wrap=True)
     console.print("A question with groups is shown by the group whose error is the median one.", highlight=False)
     console.print(

@@ -11,7 +11,7 @@ from pydantic.config import JsonDict
 from pydantic_core import to_json
 
 from server.answer_columns import blocks
-from server.note import Note, NoteKind, kind_of
+from server.note import Note, NoteKind, kind_of, one_note
 from server.query import Budget, Cell, Interval, KeptPeriods, QueryResponse, ResultColumn
 
 _EXAMPLE: JsonDict = {
@@ -31,8 +31,10 @@ _EXAMPLE: JsonDict = {
     "cached": False,
     "derived_from": [],
     "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 9.0, "delta_left": 0.0},
-    "notes": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
-    "note_kinds": ["plain"],
+    "note": "The interval is for the clipped value, where people with many rows count in part, and the true "
+    "value may lie outside.",
+    "details": ["An interval covers the noise; what people contribute beyond the bound tau is outside of it."],
+    "detail_kinds": ["plain"],
     "request_id": "0f8fad5bd9cb469fa16570867728950e",
 }
 
@@ -73,7 +75,7 @@ class AnswerBody(BaseModel):
     cut: tuple[bool, ...] = Field(
         default=(),
         description="Per row: may more have been cut away than the noise moves, since the budget was too small for "
-        "the data or by the policy's rule of groups per unit? The notes say which.",
+        "the data or by the policy's rule of groups per unit? The details say which.",
     )
     taus: tuple[tuple[tuple[float | None, ...] | None, ...], ...] = Field(
         description="Like rows: the contribution bounds chosen."
@@ -85,10 +87,16 @@ class AnswerBody(BaseModel):
         description="The numbers of your charges from whose answers it was computed, free; empty where it was not.",
     )
     budget: Budget
-    notes: list[str]
-    note_kinds: list[NoteKind] = Field(
-        description="Of each note, for programs: `confidence`, why that of the intervals is lower; `missing`, how "
-        "much may be missing above; `order`, which neighbours the noise does not tell apart; `plain`, anything else.",
+    note: str = Field(
+        default="",
+        description="The one sentence to read: what may be missing, else where noise hides the value, else what "
+        "intervals cover; empty without noise.",
+    )
+    details: list[str] = Field(description="Everything else that there is to say of it, a sentence or two each.")
+    detail_kinds: list[NoteKind] = Field(
+        description="Of each of `details`, for programs: `confidence`, why that of the intervals is lower; `order`, "
+        "which neighbours the noise does not tell apart; `bound`, which extremes are an end of their declared range; "
+        "`plain`, anything else.",
     )
     raw: tuple[tuple[Cell, ...], ...] = Field(
         default=(),
@@ -108,7 +116,8 @@ class AnswerBody(BaseModel):
         """The body of an answer, whose rows are made now."""
         own: dict[str, Any] = {name: getattr(response, name) for name in _ALIKE}
         own |= {name: tuple(own[name]) for name in _LONG}
-        own["notes"], own["note_kinds"] = list(map(str, response.notes)), list(map(kind_of, response.notes))
+        own |= {"note": one_note(response), "details": [str(note) for note in response.notes]}
+        own |= {"detail_kinds": [kind_of(note) for note in response.notes]}
         return cls(**own, charge=ChargeBody(epsilon=response.epsilon, delta=response.delta))
 
     def response(self) -> QueryResponse:
@@ -117,23 +126,24 @@ class AnswerBody(BaseModel):
             **{name: getattr(self, name) for name in _ALIKE},
             epsilon=self.charge.epsilon,
             delta=self.charge.delta,
-            notes=tuple(Note(*each) for each in zip(self.notes, self.note_kinds, strict=True)),
+            notes=tuple(Note(*each) for each in zip(self.details, self.detail_kinds, strict=True)),
         )
 
 
 _LONG = ("rows", "intervals", "weak", "cut", "taus", "raw")
-_ALIKE = AnswerBody.model_fields.keys() & {one.name for one in fields(QueryResponse)} - {"notes"}
+_ALIKE = AnswerBody.model_fields.keys() & {one.name for one in fields(QueryResponse)}
 """The fields that a body and an answer have under one name."""
 
 
-def without_rows(response: QueryResponse) -> QueryResponse:
-    """What an answer says beside its rows."""
-    return replace(response, rows=(), intervals=(), weak=(), cut=(), taus=(), raw=())
+def without_rows(response: QueryResponse) -> AnswerBody:
+    """The body of what an answer says beside its rows."""
+    body = AnswerBody.of(replace(response, rows=(), intervals=(), weak=(), cut=(), taus=(), raw=()))
+    return body.model_copy(update={"note": one_note(response)})
 
 
 def json_pieces(response: QueryResponse) -> Iterator[bytes]:
     """The body in pieces that together are `AnswerBody.of(response)` as JSON, made when they are asked for."""
-    short = AnswerBody.of(without_rows(response))
+    short = without_rows(response)
     for place, name in enumerate(AnswerBody.model_fields):
         start = b"," if place else b"{"
         yield start + to_json(name) + b":"

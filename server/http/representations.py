@@ -19,7 +19,7 @@ from planner.sql.sql_types import ResultType
 from server.answer_columns import blocks
 from server.connections import SMALL_BYTES, Outgoing
 from server.errors import NotAcceptable
-from server.http.answer_body import AnswerBody, json_pieces, without_rows
+from server.http.answer_body import json_pieces, without_rows
 from server.query import Cell, QueryResponse
 from server.results.flat_table import csv_pieces, flat
 from server.results.result_types import RESULT_TYPES
@@ -146,9 +146,7 @@ def _arrow(response: QueryResponse) -> Iterator[bytes]:
     import pyarrow as pa  # heavy, and only needed here
 
     table = flat(response)
-    beside = AnswerBody.of(without_rows(response)).model_dump(
-        mode="json", exclude={"rows", "columns", "intervals", "taus", "raw"}
-    )
+    beside = without_rows(response).model_dump(mode="json", exclude={"rows", "columns", "intervals", "taus", "raw"})
     marks = {"weak": list(response.weak), "cut": list(response.cut)}
     metadata = {"noisegate": json.dumps(beside | marks, allow_nan=False)}
     schema = pa.schema([pa.field(name, RESULT_TYPES[kind].arrow_type(pa)) for name, kind in table.columns], metadata)

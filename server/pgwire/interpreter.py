@@ -14,6 +14,7 @@ from planner.parsing.explain import explained
 from planner.sql.sql_types import ResultType
 from server.errors import WireError
 from server.lru_cache import kept_bytes
+from server.note import one_note
 from server.pgwire.errors import known_portal, no_transaction, unknown_portal, unknown_statement
 from server.pgwire.gateway import Gateway
 from server.pgwire.portals import OUTSIDE, Holding, Portal, Prepared
@@ -47,8 +48,7 @@ _WARNING = "01000"
 _TEXT, _BOOL, _INT4, _JSON = 25, 16, 23, 114
 _BACKEND_PID, _TERMINATE = "pg_backend_pid", "pg_terminate_backend"
 _NUMBER_DIGITS = 10  # of a session's number at most
-_BUDGET, _NOTES, _NOTICES = "noisegate.budget", "noisegate.notes", "noisegate.notices"
-_SHORT = 80  # characters of what is said beside an answer, unless all is wanted
+_BUDGET, _DETAILS = "noisegate.budget", "noisegate.details"
 _CURRENT = "SELECT pg_catalog.current_setting($1, true)"
 _EXPLAIN = "EXPLAIN "
 
@@ -90,7 +90,7 @@ class Interpreter:
         self._analyst = analyst
         self._notices = notices
         self._block = False
-        self._notes: tuple[str, ...] = ()
+        self._details: tuple[str, ...] = ()
         self._holding = holding
 
     @property
@@ -348,16 +348,15 @@ class Interpreter:
                 timer.cancel()
 
     def _tell(self, response: QueryResponse) -> None:
-        self._notes = response.notes
+        self._details = response.notes
         spent = f"charged {_amount(response.epsilon, response.delta)}; {_left(response.budget)}"
-        told = [*([spent] if response.epsilon else []), *response.notes]
-        if self.settings.get(_NOTICES) != "all" and len("; ".join(told)) > _SHORT:
-            told = [f"{spent if response.epsilon else 'free'}; SHOW {_NOTES} says how to read the answer"]
-        for words in told:
-            self._notices.notice(words)
-        for marks, said in ((response.weak, _WEAK), (response.cut, _CUT)):
-            if any(marks):
-                self._notices.warning(_marked(marks, *said, shown=self.settings.flag("intervals")), _WARNING)
+        note, shown = one_note(response), self.settings.flag("intervals")
+        marked = any(response.cut) or any(response.weak)
+        if not note or not (marked or shown or response.covers == "exact"):
+            note = f"SHOW {_DETAILS} says how to read it."
+        elif marked and not shown and len(response.rows) > 1:
+            note = f"{note} SET noisegate.intervals = on shows which."
+        self._notices.notice(f"{spent if response.epsilon else 'free'}. {note}")
 
     @staticmethod
     def _explained(sql: str) -> str:
@@ -366,13 +365,13 @@ class Interpreter:
     async def _shown(self, name: str) -> Table:
         if name.lower() == _BUDGET:
             return budget_table(self._analyst, await self._gateway.reads.outlook(self._analyst))
-        if name.lower() == _NOTES:
-            return Table.of([("note", "text")], [(str(note),) for note in self._notes])
+        if name.lower() == _DETAILS:
+            return Table.of([("detail", "text")], [(str(note),) for note in self._details])
         if name.lower() == "all":
             return Table.of([(column, "text") for column in ("name", "setting", "description")], self.settings.all())
         value = await self._value_of(name)
         if value is None:
-            hint = f"SHOW {_BUDGET} tells what is left, {_NOTES} how to read the last answer, ALL every setting"
+            hint = f"SHOW {_BUDGET} tells what is left, {_DETAILS} how to read the last answer, ALL every setting"
             raise InvalidSetting(f"there is no setting {name}", hint=hint)
         return Table.of([(shown_name(name), "text")], [(value,)])
 
@@ -467,7 +466,7 @@ class Interpreter:
         self._report(before)
         self.portals.clear()
         self.prepared.clear()
-        self._notes = ()
+        self._details = ()
 
     @property
     def _in_block(self) -> bool:
@@ -578,19 +577,6 @@ def _truth(value: Value) -> bool:
 
 def _fields(columns: Sequence[tuple[str, ResultType]]) -> tuple[Field, ...]:
     return tuple(field_of(name, kind) for name, kind in columns)
-
-
-_WEAK = "weak", "the noise may be as large as the value"
-_CUT = "cut", "some of the value may be missing"
-
-
-def _marked(marks: Sequence[bool], name: str, what: str, *, shown: bool) -> str:
-    """How many rows say little, and how to see which."""
-    rows = f"the answer is {name}"
-    if len(marks) > 1:
-        rows = f"{sum(marks)} of {len(marks)} rows {'is' if sum(marks) == 1 else 'are'} {name}"
-    said = f"{rows}: {what}"
-    return said if shown or len(marks) == 1 else f"{said}; SET noisegate.intervals = on adds a column that marks them"
 
 
 def _amount(epsilon: float, delta: float) -> str:

@@ -199,11 +199,6 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "noisegate.empty_rows": _Setting(
             "off", _flag, about="give the columns of private rows that are asked for, and no row, instead of refusing"
         ),
-        "noisegate.notices": _Setting(
-            "short",
-            _one_of("short", "all"),
-            about="short or all: one line beside an answer, or every note on it, which SHOW noisegate.notes tells",
-        ),
         "application_name": _Setting("", reported="application_name"),
         "bytea_output": _Setting("hex"),
         "client_encoding": _Setting("UTF8", _utf8, "client_encoding"),

@@ -19,7 +19,7 @@ from planner.errors import PlannerError, PolicyInvalid
 from planner.examine_views import RefusedView, check_declared_views, examined_views
 from planner.policy.declared import with_declared_keys
 from planner.policy.ownership import Ownership
-from planner.policy.policy import ROWS, ColumnPolicy, DeclaredForeignKey, Policy
+from planner.policy.policy import ROWS, ROWS_PER, ColumnPolicy, DeclaredForeignKey, Policy
 from planner.policy.toml_section import section_of
 from planner.policy.validate import advice, validate
 from planner.rewriting.join_tables import complete_provenance, join_tables
@@ -110,16 +110,21 @@ def _rows_per_unit(table: Table, relation: str, most: int, policy: Policy, schem
 
 
 def _exceeding(table: Table, amount: str, most: float, policy: Policy, schema: Schema) -> Iterator[Probe]:
-    """Units that have more than `at_most` says: of rows, or of a column's absolute values as sums count them."""
+    """Units that have more than `at_most` says: of rows, in one period or in all, or of a column's absolute values as
+    sums count them."""
     entry, found = alone(table, policy, schema)
-    if found is None or len(found.owners) != 1 or (amount != ROWS and table.column(amount) is None):
+    is_rows = amount == ROWS or amount in ROWS_PER
+    if found is None or len(found.owners) != 1 or not (is_rows or table.column(amount)):
+        return
+    period = exp.null() if amount not in ROWS_PER else _period(entry, ROWS_PER[amount], policy)
+    if period is None:
         return
     try:
         key = owner_sql(found.owners[0], found.equalities).key
     except PlannerError:  # the validation says what is wrong with the policy
         return
     added: exp.Expr = exp.Literal.number(1)
-    if amount != ROWS:
+    if not is_rows:
         value: exp.Expr = cast_sql(bound_column(entry.alias, amount), "DOUBLE PRECISION")
         declared = policy.column(table.name, amount).range
         if declared is not None:
@@ -128,14 +133,26 @@ def _exceeding(table: Table, amount: str, most: float, policy: Policy, schema: S
             value = beyond.when(exp.GT(this=copied(value), expression=high), high).else_(copied(value))
         added = exp.Abs(this=value)
     source = complete_provenance(join_tables([entry], []), found.completions, found.ends)
-    owned = source.select(exp.alias_(key, "u"), exp.alias_(added, "x"))
+    owned = source.select(exp.alias_(key, "u"), exp.alias_(added, "x"), exp.alias_(period, "p"))
     text = (
-        "SELECT count(*)::bigint FROM "
-        f"(SELECT u FROM ({to_sql(owned)}) r WHERE u IS NOT NULL GROUP BY u HAVING sum(x) > {most!r}) d"
+        f"SELECT count(DISTINCT u)::bigint FROM (SELECT u FROM ({to_sql(owned)}) r WHERE u IS NOT NULL"
+        f"{' AND p IS NOT NULL' if amount in ROWS_PER else ''} GROUP BY u, p HAVING sum(x) > {most!r}) d"
     )
-    what = "rows" if amount == ROWS else f"of {amount}"
+    what = f"of {amount}" if not is_rows else f"rows in one {ROWS_PER[amount]}" if amount in ROWS_PER else "rows"
     message = f"people have more than the {most:,.15g} {what} that at_most says nobody exceeds: {_MISSES}"
     yield Probe("warning", f"{table.name}.at_most.{amount}", message, text.encode())
+
+
+def _period(entry: BoundTable, unit: str, policy: Policy) -> exp.Expr | None:
+    """The first moment of a row's day, week, ..., at UTC; None without `append_only`, as the validation says."""
+    grows = policy.tables[entry.table.name].append_only
+    column = None if grows is None else entry.table.column(grows.column)
+    if column is None:
+        return None
+    moment: exp.Expr = bound_column(entry.alias, column.name)
+    if sql_type(column.type).family is Family.TIMESTAMPTZ:
+        moment = exp.AtTimeZone(this=moment, zone=exp.Literal.string("UTC"))
+    return exp.TimestampTrunc(this=cast_sql(moment, "TIMESTAMP"), unit=exp.var(unit.upper()))
 
 
 def _too_deep(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:

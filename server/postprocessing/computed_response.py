@@ -31,7 +31,6 @@ _PART = (
     "One noisy answer was released; everything else was computed from it exactly. Asked again with another SELECT "
     "around it, it is free."
 )
-_OF_A_PART = ("confidence", "missing")
 """Notes of one answer's own intervals, which are not those of what is computed from it."""
 
 _CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
@@ -260,7 +259,7 @@ def _notes(composition: Composition, answers: Sequence[QueryResponse]) -> Iterat
         return
     count = len(_each(composition, answers))
     yield _PART if count == 1 else _PARTS.format(count=count)
-    yield from dict.fromkeys(note for answer in answers for note in answer.notes if kind_of(note) not in _OF_A_PART)
+    yield from dict.fromkeys(note for answer in answers for note in answer.notes if kind_of(note) != "confidence")
 
 
 def composed_explanation(

@@ -18,10 +18,11 @@ from planner.planning.mechanism_choice import CENTRED
 from planner.released_expression import Apply, KeyValue, Output, ReleasedValue, RowCount
 from planner.sql.datetimes import moment_text
 from planner.sql.sql_types import NUMBERS, ResultType
-from privacy.noisy_answer import NoisyAnswer
+from privacy.noisy_answer import CUT_SHARE, NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answer_columns import NOTHING, CellColumn, LazyRows
 from server.backends.columns import Domain
+from server.note import Note
 from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
 from server.results.arithmetic.arithmetic import whole
 from server.results.arithmetic.column import Column
@@ -99,8 +100,8 @@ _CUT = (
     "Ask with a larger epsilon or fewer groups, or say what nobody adds more than."
 )
 
-_CUT_SHARE, _CUT_BEYOND_NOISE = 1 / 4, 1 / 12
-"""A row is marked where so much of its value may be missing by its own interval; or so much, and more than noise."""
+_CUT_BEYOND_NOISE = 1 / 12
+"""A row is marked where `CUT_SHARE` of it may be missing by its own interval; or so much, and more than noise."""
 
 _CLIPPED = (
     "What is below 0 by its noise alone is shown as 0, and intervals begin at 0. Whoever adds up groups takes the "
@@ -108,8 +109,7 @@ _CLIPPED = (
 )
 
 _AT_BOUND = (
-    "Of {name}: {where} is the {which} end of the range that the policy declares. Values beyond count as that end, "
-    "so that the true one may lie beyond."
+    "Of {name}: {where} is the {which} end of the range that the policy declares; the true one may lie beyond."
 )
 
 _CHOSEN = (
@@ -237,7 +237,7 @@ def _bound_notes(plan: Plan, columns: Sequence[Column], groups: NDArray[np.int64
         if count:
             where = "it" if len(groups) == 1 else f"in {count:,} of {len(groups):,} rows it"
             which = "upper" if highest else "lower"
-            yield _AT_BOUND.format(name=output.name, where=where, which=which)
+            yield Note(_AT_BOUND.format(name=output.name, where=where, which=which), "bound")
 
 
 def without_rows(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
@@ -422,7 +422,7 @@ def _cut(
         open_ended = np.isinf(alone.high) | np.isinf(alone.low)  # which is weak, whatever may be missing
         with np.errstate(invalid="ignore"):
             lacks = np.where(open_ended, 0.0, (column.high - alone.high) + (alone.low - column.low))
-        share = np.where(lacks > (alone.high - alone.low) / 2, _CUT_BEYOND_NOISE, _CUT_SHARE)
+        share = np.where(lacks > (alone.high - alone.low) / 2, _CUT_BEYOND_NOISE, CUT_SHARE)
         cut |= ~(lacks <= share * np.abs(column.value))[groups]
         value = output.expression
         if isinstance(value, ReleasedValue):

@@ -30,7 +30,6 @@ WHY = {"reason": "a test"}
 GROUPS = 74_880
 GROUPED = f"""
 [tables.orders.columns]
-o_totalprice = {{ range = [0, 500000] }}
 o_shippriority = {{ range = [0, {GROUPS - 1}], step = 1 }}
 """
 

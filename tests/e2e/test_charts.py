@@ -73,8 +73,8 @@ def answer(
             "taus": [[None] * len(columns)] * len(rows),
             "charge": {"epsilon": 1.0, "delta": 0.0},
             "budget": BUDGET,
-            "notes": [],
-            "note_kinds": [],
+            "details": [],
+            "detail_kinds": [],
             "request_id": "made-by-hand",
         }
     ).model_dump(mode="json")

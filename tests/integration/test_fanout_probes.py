@@ -101,6 +101,35 @@ def test_people_who_have_more_than_nobody_is_said_to_have_are_counted(connection
         assert told == ({f"line.at_most.{amount}": ("warning", people)} if people else {}), said
 
 
+PERIODS = """
+    CREATE TABLE visit (owner bigint REFERENCES person (id), at {kind});
+    INSERT INTO visit VALUES
+        (1, '2024-01-01 23:30Z'), (1, '2024-01-02 00:30Z'), (1, '2024-01-07'), (1, '2024-01-08'), (1, '2024-02-01'),
+        (2, '2024-12-30'), (2, '2024-12-31'), (2, '2025-01-01'), (2, NULL), (2, NULL), (2, NULL), (2, NULL);
+"""
+
+
+@pytest.mark.parametrize("kind", ["timestamptz", "timestamp", "date"])
+def test_people_who_have_more_in_one_period_are_counted_once(scratch_url: str, kind: str) -> None:
+    """Person 1 has at most 1 visit a day, 3 a week and 4 a month; person 2 has 3 a week, and 2 in one year."""
+    with psycopg.connect(scratch_url, autocommit=True) as owner:
+        owner.execute((TABLES + PERIODS.format(kind=kind)).encode())
+    for unit, most, people in (
+        ("day", 1, 0), ("week", 3, 0), ("week", 2, 2), ("week", 1, 2), ("month", 4, 0), ("month", 3, 1),
+        ("year", 5, 0), ("year", 4, 1), ("year", 1, 2),
+    ):  # fmt: skip
+        settings = f"""
+            [tables.visit]
+            append_only = {{column = "at", closed_after_days = 7}}
+            at_most = {{rows_per_{unit} = {most}}}
+        """
+        text = POLICY.format(buyer=2, lines=3, line=4, knows=4) + settings
+        with connected(scratch_url, 10_000) as connection:
+            findings = check_policy(PostgresCustody(connection), parse_policy(text), read_schema(connection))
+        told = [(one.subject, one.rows) for one in findings if "at_most" in one.subject]
+        assert told == ([(f"visit.at_most.rows_per_{unit}", people)] if people else []), (unit, most)
+
+
 CHAINS = """
     CREATE TABLE post (id bigint PRIMARY KEY, parent bigint, author bigint REFERENCES person (id));
     CREATE TABLE note (post bigint REFERENCES post (id));

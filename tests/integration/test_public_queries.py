@@ -95,7 +95,7 @@ def test_an_answer_is_exact_and_free(pipeline: Pipeline, ledger: Ledger) -> None
     assert answer.budget.epsilon_left == ledger.budget("ada").epsilon_left == 2.0
     body = AnswerBody.of(answer).model_dump()
     assert (body["charge"], body["covers"]) == ({"epsilon": 0.0, "delta": 0.0}, "exact")
-    assert "exact and free" in body["notes"][0]
+    assert "exact and free" in body["details"][0]
 
 
 def test_values_come_with_the_statement_and_a_constant_needs_no_table(pipeline: Pipeline) -> None:

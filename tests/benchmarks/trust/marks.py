@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.noisy_answer import CUT_SIGNAL
 from tests.benchmarks.rows import Row
 from tests.benchmarks.trust.questions import DataSet
 
@@ -85,7 +84,7 @@ def _judged(case: str, rows: _Rows, quick: bool) -> list[Row]:
 def _trade_off(rows: _Rows) -> list[Row]:
     far, near = rows.error > _FAR, rows.error <= _NEAR
     found = []
-    for least in sorted({*_CURVE, CUT_SIGNAL}):
+    for least in _CURVE:
         marked = rows.weak | (rows.signal < least)
         case = f"all data, cut below a signal of {least:g}"
         found += [

@@ -6,13 +6,14 @@ import copy
 import json
 import pickle
 from dataclasses import replace
+from typing import Any
 
-from server.http.answer_body import AnswerBody, json_pieces
-from server.note import Note, NoteKind, kind_of
+from server.http.answer_body import AnswerBody, json_pieces, without_rows
+from server.note import Note, NoteKind, kind_of, one_note
 from server.query import QueryRequest
 from tests.unit.server.http.fakes import answer
 
-KINDS: tuple[NoteKind, ...] = ("plain", "confidence", "missing", "order")
+KINDS: tuple[NoteKind, ...] = ("plain", "confidence", "order", "bound")
 
 
 def test_a_note_is_its_text_and_keeps_its_kind() -> None:
@@ -27,6 +28,38 @@ def test_kinds_are_sent_beside_the_notes_and_read_back() -> None:
     notes = ("Anything.", *(Note(f"Of {kind}.", kind) for kind in KINDS))
     told = replace(answer(QueryRequest("ada", "SELECT 1")), notes=notes)
     sent = json.loads(b"".join(json_pieces(told)))
-    assert sent["note_kinds"] == ["plain", *KINDS] and len(sent["notes"]) == len(sent["note_kinds"])
+    assert sent["detail_kinds"] == ["plain", *KINDS] and len(sent["details"]) == len(sent["detail_kinds"])
     back = AnswerBody.model_validate(sent).response()
-    assert back.notes == told.notes and [kind_of(note) for note in back.notes] == sent["note_kinds"]
+    assert back.notes == told.notes and [kind_of(note) for note in back.notes] == sent["detail_kinds"]
+
+
+def test_one_sentence_says_what_matters_most() -> None:
+    """What may be missing goes before an extreme at its bound, that before noise, and noise before what it covers."""
+    bound = Note("Of max: it is the upper end.", "bound")
+    told = replace(answer(QueryRequest("ada", "SELECT 1")), notes=("Anything.",), weak=(), cut=(), covers="truth")
+    expected: list[tuple[dict[str, Any], str]] = [
+        (
+            {"cut": (False, True), "weak": (True, True), "notes": (bound,)},
+            "missing in 1 of 2 rows (cut): people with",
+        ),
+        ({"cut": (True,)}, "Some of the value may be missing: people with many rows are counted in part."),
+        ({"weak": (True,), "notes": ("Anything.", bound)}, "Of max: it is the upper end."),
+        (
+            {"weak": (True, False)},
+            "The noise may be as large as the value in 1 of 2 rows (weak); the true value lies in",
+        ),
+        ({}, "The true value lies in the interval, at 95% confidence, if what the policy declares is true."),
+        ({"nobody_adds_more_than": 30.0}, "if nobody adds more than 30, as you say."),
+        (
+            {"covers": "clipped value"},
+            "The interval is for the clipped value, where people with many rows count in part",
+        ),
+        ({"covers": "smoothed value"}, "for the smoothed value, and the true value may lie outside"),
+        ({"covers": "truth from below"}, "not below the interval's lower end"),
+        ({"covers": "clipped sample"}, "of the sample that was drawn"),
+    ]
+    for changed, words in expected:
+        assert words in one_note(replace(told, **changed)), changed
+    assert one_note(replace(told, covers="exact")) == "Anything."
+    marked = replace(told, cut=(True,))
+    assert without_rows(marked).note == one_note(marked), "also where the rows, and their marks, are sent apart"

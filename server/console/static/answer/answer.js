@@ -28,13 +28,13 @@ export class Answer {
     const tablist = element("div", { role: "tablist", "aria-label": "Show as" }, Object.values(this.tabs));
     tablist.addEventListener("keydown", (event) => this.arrow(event));
     this.title = element("h2", { id: `${this.id}-title`, tabindex: "-1" }, coloured(normal(this.question.sql)));
-    const isTied = (_, place) => answer.note_kinds[place] === TIED;
-    const tied = answer.notes.filter(isTied), notes = answer.notes.filter((...each) => !isTied(...each));
+    const isTied = (_, place) => answer.detail_kinds[place] === TIED;
+    const marks = legend(answer), tied = answer.details.filter(isTied), notes = answer.details.filter((...each) => !isTied(...each));
     this.body = element("div", { class: "answer-body" },
       this.stale, this.facts(),
       element("div", { class: "toolbar" }, tablist, this.takeAlong(), this.copies(), this.more()),
-      ...Object.values(this.panels), legend(answer), ...tied.map((note) => element("p", { class: "hint" }, note)),
-      notes.length ? element("details", { class: "notes" }, element("summary", {}, several(notes.length, "note")),
+      ...Object.values(this.panels), marks ?? (answer.note ? element("p", { class: "hint" }, answer.note) : null), ...tied.map((note) => element("p", { class: "hint" }, note)),
+      notes.length ? element("details", { class: "notes" }, element("summary", {}, several(notes.length, "detail")),
         element("ul", { class: "hint" }, notes.map((note) => element("li", {}, note)))) : null);
     this.root.append(element("div", { class: "answer-head" }, this.title, this.closing()), this.body);
     this.panels.table.append(table(answer));
@@ -186,6 +186,5 @@ export function outcome(answer, within) {
 
 function covers({ covers: what, confidence }) {
   if (what === "exact") return null;
-  const said = what === "truth" ? "truth, if what was declared is true," : "noise";
-  return element("span", {}, `intervals cover the ${said} at ${Math.round(confidence * 100)}%`, help("interval"));
+  return element("span", {}, `intervals cover the ${what} at ${Math.round(confidence * 100)}%`, help("interval"));
 }

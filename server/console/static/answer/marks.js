@@ -3,8 +3,8 @@
 import { element } from "../common/dom.js";
 
 export const STATES = {
-  weak: { sign: "○", words: "The noise may be as large as the value: its interval is wider than the value" },
-  cut: { sign: "↑", words: "Much may have been cut from it: the true value may be larger than any interval says" },
+  weak: { sign: "○", words: "The noise may be as large as the value" },
+  cut: { sign: "↑", words: "Some of the value may be missing: people with many rows are counted in part" },
 };
 
 // A row may be both, and then shows both.

@@ -7,13 +7,13 @@ export const WORDS = {
     "up, and your budget is a sum of epsilons. At epsilon 1, whether somebody's rows are there makes no answer more than 2.7 times as likely."],
   delta: ["Delta", "The chance, one in millions, with which the promise of epsilon may not hold. Some questions need it: those that " +
     "discover groups among private rows, and accounts that add up tightly."],
-  interval: ["Interval", "The noise keeps the shown value within these ends 95 times in 100. It covers the noise; what was cut from " +
-    "people who add more than tau lies outside of it."],
+  interval: ["Interval", "The noise keeps the shown value within these ends 95 times in 100. Where it covers the truth, the true " +
+    "value lies inside, if what was declared is true. Where it covers the clipped value, people with far more than others " +
+    "are counted in part, so the true value may lie outside."],
   tau: ["Tau", "The most that one person adds to an answer. What somebody has beyond it is cut before noise is added, so that " +
     "the noise can hide anybody. It is chosen privately, for each answer."],
   weak: ["Weak", "The interval is wider than the value: there may be nothing but noise. Ask with a larger epsilon or about fewer groups."],
-  cut: ["Cut", "The budget was small for these data, so much of what people add may have been cut: the true value may be larger than " +
-    "any interval says."],
+  cut: ["Cut", "Some of the value may be missing: people with many rows are counted in part. Ask with a larger epsilon, or about fewer groups."],
   people: ["People, private, public", "A row of a table of people is somebody who is protected. A private table's rows belong to them, along its keys: " +
     "answers are noisy, and charged. A public table belongs to nobody: it is answered exactly and free."],
   discover: ["Discovered groups", "Groups that the policy does not name are found among private rows: only those that many people share are shown, " +

@@ -13,7 +13,7 @@ SELECT
                   GREATEST(
                     CASE
                       WHEN "orders_0"."o_totalprice" <> 'NaN'
-                      THEN CAST(LEAST(GREATEST(CAST("orders_0"."o_totalprice" * 100 AS BIGINT), 0), 10000000) AS DOUBLE PRECISION) / 100
+                      THEN CAST(LEAST(GREATEST(CAST("orders_0"."o_totalprice" * 100 AS BIGINT), 0), 80000000) AS DOUBLE PRECISION) / 100
                     END,
                     CAST(0 AS DOUBLE PRECISION)
                   ),

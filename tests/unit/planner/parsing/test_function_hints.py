@@ -43,7 +43,7 @@ HINTS = [
     (f"SELECT sum(^l_shipdate::timestamp - l_commitdate::timestamp) {_JOINED}", UnsupportedSQL, "extract(epoch"),
     ("SELECT ^string_agg(c_name, ',') FROM customer", UnsupportedSQL, "group by"),
     ("SELECT ^mode() WITHIN GROUP (ORDER BY c_mktsegment) FROM customer", UnsupportedSQL, "sort the groups"),
-    ("SELECT corr(^o_totalprice, o_shippriority) FROM orders", SensitivityUnbounded, "range = "),
+    ("SELECT corr(^o_shippriority, o_totalprice) FROM orders", SensitivityUnbounded, "range = "),
     ("SELECT count(*) FROM orders WHERE ^o_orderdate::time > '12:00'", UnsupportedSQL, "extract(hour"),
     ("SELECT n_name, count(*) AS n FROM nation GROUP BY n_name HAVING ^n > 3", UnknownColumn, "select list"),
     ("SELECT ^year(o_orderdate), count(*) FROM orders GROUP BY 1", UnsupportedSQL, "extract(year"),

@@ -13,8 +13,8 @@ SCALAR: dict[str, Any] = {
     "budget": {"epsilon": 10.0, "delta": 0.0, "epsilon_left": 8.5, "delta_left": 0.0},
     "request_id": "r-1",
     "taus": [[[64.0]]],
-    "notes": ["The bias of cutting contributions is outside of it."],
-    "note_kinds": ["plain"],
+    "details": ["The bias of cutting contributions is outside of it."],
+    "detail_kinds": ["plain"],
 }
 
 BUDGET: dict[str, Any] = SCALAR["budget"] | {
@@ -53,8 +53,8 @@ EXACT: dict[str, Any] = SCALAR | {
     "covers": "exact",
     "mechanism": "none",
     "charge": {"epsilon": 0.0, "delta": 0.0},
-    "notes": ["Only public tables were read: the answer is exact and free."],
-    "note_kinds": ["plain"],
+    "details": ["Only public tables were read: the answer is exact and free."],
+    "detail_kinds": ["plain"],
 }
 
 EXPLANATION: dict[str, Any] = {

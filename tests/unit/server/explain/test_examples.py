@@ -31,6 +31,7 @@ def test_each_names_its_table_those_about_people_come_first_and_all_can_be_asked
         "customer: by nation",
         "orders: people by year",
         "orders: people by o_orderstatus",
+        "orders: average o_totalprice",
     ]
     for sql in found.values():
         assert planned(sql, tpch_schema(), demo()).epsilon == 1.0
@@ -39,7 +40,7 @@ def test_each_names_its_table_those_about_people_come_first_and_all_can_be_asked
 def test_each_is_right_within_some_dozens_of_people_at_the_default_epsilon() -> None:
     for epsilon in [0.05, 0.2, 0.5, 1.0, 2.0]:
         policy = demo(epsilon)
-        found = offered(policy)
+        found = {name: sql for name, sql in offered(policy).items() if "average" not in name}
         for name, sql in found.items():
             plan = planned(sql, tpch_schema(), policy, epsilon=epsilon)
             groups = GROUPS.get(name.removeprefix("orders: "), 1)

@@ -361,19 +361,18 @@ def test_a_type_that_cannot_hold_the_cells_is_not_told() -> None:
     assert rows(said) == ROWS
 
 
-def test_weak_rows_are_counted_in_a_warning_and_marked_beside_the_intervals() -> None:
+def test_marked_rows_are_counted_in_the_notice_and_marked_beside_the_intervals() -> None:
     talk = Talk()
     talk.gateway.weak, talk.gateway.cut = (False, True, True), (True, False, False)
     for asked in (query("SELECT nation, count(*) FROM t"), query("COPY (SELECT nation, count(*) FROM t) TO STDOUT")):
-        told = [fields_of(body) for kind, body in talk.say(asked) if kind == "N"]
-        weak, cut = [one["M"] for one in told if one["S"] == "WARNING"]
-        assert "2 of 3 rows are weak" in weak and "1 of 3 rows is cut" in cut
-        assert "noisegate.intervals" in weak and "noisegate.intervals" in cut
+        (told,) = [fields_of(body) for kind, body in talk.say(asked) if kind == "N"]
+        assert told["S"] == "NOTICE" and "missing in 1 of 3 rows (cut): people" in told["M"]
+        assert "SET noisegate.intervals = on shows which" in told["M"] and "\n" not in told["M"]
     talk.say(query("SET noisegate.intervals = on"))
     said = talk.say(query("SELECT nation, count(*) FROM t"))
     assert [row[-2:] for row in rows(said)] == [[b"f", b"t"], [b"t", b"f"], [b"t", b"f"]]
-    warnings = [one["M"] for kind, body in said if kind == "N" and (one := fields_of(body))["S"] == "WARNING"]
-    assert len(warnings) == 2 and not any("noisegate.intervals" in one for one in warnings)
+    (words,) = notices(said)
+    assert "1 of 3 rows (cut)" in words and "noisegate.intervals" not in words
     said = talk.say(query("COPY (SELECT nation, count(*) FROM t) TO STDOUT (FORMAT csv, HEADER)"))
     assert [body for kind, body in said if kind == "d"][:2] == [
         b"nation,count,count_lo,count_hi,weak,cut\n",
@@ -417,16 +416,13 @@ def test_changed_settings_are_reported() -> None:
     assert "no effect" in fields_of(Talk().say(query("SET jit = off"))[0][1])["M"]
 
 
-def test_an_answer_comes_with_one_short_line_and_its_notes_are_told_when_asked_for() -> None:
+def test_an_answer_comes_with_one_short_line_and_its_details_are_told_when_asked_for() -> None:
     talk = Talk()
     notes = ("a note that is longer than a line of a terminal. " * 3, "another")
     talk.gateway.made = lambda: replace(large(1), notes=notes)
-    assert notices(talk.say(query("SELECT 1 FROM t"))) == ["free; SHOW noisegate.notes says how to read the answer"]
-    assert rows(talk.say(query("SHOW noisegate.notes"))) == [[note.encode()] for note in notes]
-    assert notices(talk.say(query("SET noisegate.notices = all; SELECT 1 FROM t"))) == list(notes)
-    assert rows(talk.say(query("DISCARD ALL"), query("SHOW noisegate.notes"))) == []
-    talk.gateway.made = lambda: replace(large(1), notes=("a short note",))
-    assert notices(talk.say(query("SELECT 1 FROM t"))) == ["a short note"]
+    assert notices(talk.say(query("SELECT 1 FROM t"))) == ["free. SHOW noisegate.details says how to read it."]
+    assert rows(talk.say(query("SHOW noisegate.details"))) == [[note.encode()] for note in notes]
+    assert rows(talk.say(query("DISCARD ALL"), query("SHOW noisegate.details"))) == []
 
 
 def notices(said: list[tuple[str, bytes]]) -> list[str]:

@@ -14,7 +14,6 @@ from planner.policy.policy import Policy, parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.entropy import OpendpEntropy
 from privacy.mechanisms.bound_first import BoundFirst
-from privacy.noisy_answer import CUT_SIGNAL
 from privacy.truncation.encode import encode
 from server.answers.encoding import encoded
 from server.answers.released import Released
@@ -218,7 +217,7 @@ def test_an_accuracy_is_one_positive_number() -> None:
 def test_a_weak_answer_is_strong_at_the_epsilon_that_makes_it_so() -> None:
     office = Office()
     reach = half_width(office, 0.1, 16.0)
-    office.tell("ada", COUNT, 0.1, [15_000.0], 16.0, reach=reach, signal=CUT_SIGNAL / 3)
+    office.tell("ada", COUNT, 0.1, [15_000.0], 16.0, reach=reach, signal=1 / 3)
     enough = 0.1 * 9  # so many times the signal: a twelfth of the value may then be missing
     assert office.propose(max_relative_error=0.5).epsilon == pytest.approx(enough, rel=0.05)
 

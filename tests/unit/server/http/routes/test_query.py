@@ -45,8 +45,10 @@ def test_an_answer_has_the_documented_shape() -> None:
         "derived_from": [],
         "kept": [],
         "budget": {"epsilon": 10.0, "delta": 1e-6, "epsilon_left": 9.0, "delta_left": 1e-6},
-        "notes": ["Noise only."],
-        "note_kinds": ["plain"],
+        "note": "The interval is for the clipped value, where people with many rows count in part, and the "
+        "true value may lie outside.",
+        "details": ["Noise only."],
+        "detail_kinds": ["plain"],
         "request_id": response.headers["x-request-id"],
     }
     assert "-3, 5.0" in response.text.replace(",", ", ")  # a float stays a float, a count stays whole
