@@ -126,8 +126,7 @@ class Clip(OfBudget):
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         if len(self.ladder) > 1:
-            self._scores(n_groups)
-            check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
+            check_scale(self.budget.choice_scale(self._selecting, self._scores(n_groups)))
         check_rungs(self._rungs)
         check_rungs(self._rounded(max(1, n_groups)))
 

@@ -198,8 +198,7 @@ class SharedThreshold(OfBudget):
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
         if len(self.ladder) > 1:
-            self._scores(n_groups)
-            check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
+            check_scale(self.budget.choice_scale(self._selecting, self._scores(n_groups)))
         check_rungs(self._rungs(n_groups))
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
@@ -257,7 +256,7 @@ class SharedThreshold(OfBudget):
 
     def _doubt(self, n_groups: int) -> float:
         """What a value is measured in for its `signal`, in multiples of tau: as `Gem.doubts`."""
-        return self.selection.doubt(self._noise_price(n_groups), float(self._selecting))
+        return self.selection.doubt(self._noise_price(n_groups), float(self._selecting), self.nested)
 
     def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
         price, selecting = self._noise_price(n_groups), float(self._selecting)
