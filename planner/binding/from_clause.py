@@ -244,8 +244,7 @@ class _FromClause:
             return None
         check_person_rows(select, tables.entries, inside.beside_public.values())
         check_connected(scope.tables, inside.predicates, inside.crossed, tables.is_public_name, tables.positions)
-        made = outer.person_name(name)
-        outer.declare_person(made)
+        made = outer.name_person(name)
         rows.proved = outer.proved(made)
         first = len(self.scope.tables)
         alias = outer.add(name or made, Table(made, "", (), (), ()), position).alias
@@ -262,7 +261,7 @@ class _FromClause:
             owner_joins=tuple(inside.owner_joins),
         )
         table, person = rows.table(query, made)
-        outer.complete_person(alias, table, person, rows.described, tables)
+        outer.complete_person(alias, table, person, tables)
         self._flat.predicates.extend(bind_predicate(part, self.scope) for part in kept)
         return Source(name, None, named(shown, columns, position), first, len(self.scope.tables))
 

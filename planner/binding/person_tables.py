@@ -143,11 +143,6 @@ class PersonRows:
         """
         return self._read(self._scope.bind(node), alias)
 
-    @property
-    def described(self) -> Mapping[str, tuple[str, ColumnPolicy]]:
-        """By name, what each column is for people, and what is public of its values."""
-        return {column.column.name: (column.label, column.declared) for column in self._columns}
-
     def _read(self, node: exp.Expr, alias: str) -> exp.Expr:
         place = self.keys.place(node)
         if place is not None:

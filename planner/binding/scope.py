@@ -66,8 +66,7 @@ class Tables:
         self._nodes = 0
         self._by_alias: dict[str, Table] = {}
         self._aside = 0
-        self._made_from: dict[str, tuple[PersonTable, Tables]] = {}
-        self._persons: dict[str, Mapping[str, tuple[str, ColumnPolicy]]] = {}
+        self._persons: dict[str, tuple[PersonTable, Tables] | None] = {}
         self._around: list[BoundTable] | None = None
         self.entries: list[BoundTable] = []
         self.positions: dict[str, int | None] = {}
@@ -130,35 +129,24 @@ class Tables:
         table = self._proved.get(name)
         return {} if table is None else table.columns
 
-    def person_name(self, written: str | None) -> str:
-        """A name for a per-person table that no other table has, from the one in the statement."""
+    def name_person(self, written: str | None) -> str:
+        """Take a name for a per-person table that no other table has, from the one in the statement."""
         taken = {*self._schema.tables, *self._schema.views, *self._schema.hidden, *self._persons}
         stem = written if written and re.fullmatch(r"\w{1,40}", written, re.ASCII) else "subquery"
         names = (
             f"subquery {stem}" if stem != "subquery" else stem,
             *(f"{stem} {n}" for n in range(2, len(taken) + 4)),
         )
-        return next(name for name in names if name not in taken)
+        found = next(name for name in names if name not in taken)
+        self._persons[found] = None
+        return found
 
-    def declare_person(self, name: str) -> None:
-        """Take a name for a per-person table."""
-        self._persons[name] = {}
+    def complete_person(self, alias: str, table: Table, person: PersonTable, within: Tables) -> None:
+        """Say what a per-person table that was entered under an alias has turned out to be.
 
-    def complete_person(
-        self,
-        alias: str,
-        table: Table,
-        person: PersonTable,
-        described: Mapping[str, tuple[str, ColumnPolicy]],
-        within: Tables,
-    ) -> None:
-        """Say what the columns of a per-person table that was entered under an alias have turned out to be.
-
-        `described`: by column, what it is for people, and what is public of its values; `within`: the tables that it
-        is made from, which count among those of the statement.
+        `within`: the tables that it is made from, which count among those of the statement.
         """
-        self._persons[table.name] = described
-        self._made_from[table.name] = person, within
+        self._persons[table.name] = person, within
         self._by_alias[alias] = table
         self._aside += len(within.entries)
         (index,) = [index for index, entry in enumerate(self.entries) if entry.alias == alias]
@@ -172,8 +160,9 @@ class Tables:
             held.setdefault(alias, set()).add(name)
         for alias, names in held.items():
             table = self._by_alias[alias]
-            if table.name in self._made_from:
-                person, within = self._made_from[table.name]
+            made = self._persons.get(table.name)
+            if made is not None:
+                person, within = made
                 led = [one.key for one in person.columns if one.key is not None and one.column.name in names]
                 if within.names_a_person([bound_column(*column) for column in led]):
                     return True
@@ -231,8 +220,9 @@ class Tables:
         alias, name = column_ref(column)
         table = self._by_alias[alias].name
         if table in self._persons:
-            label, declared = self._persons[table].get(name, (name, ColumnPolicy()))
-            return f"{label} of {table}", declared
+            made = self._persons[table]
+            found = next((one for one in made[0].columns if one.column.name == name), None) if made else None
+            return f"{found.label if found else name} of {table}", found.declared if found else ColumnPolicy()
         return f"{table}.{name}", self._policy.column(table, name)
 
     def may_be_null(self, column: exp.Column) -> bool:

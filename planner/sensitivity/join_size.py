@@ -152,13 +152,10 @@ class _JoinSize:
             for row in range(len(join_steps.rows)):
                 if rows >> row & 1:
                     values, present = values | join_steps.gives[row], present | join_steps.shows[row]
-            for step in join_steps.steps:
-                blocked = step.values & ~values or step.present & ~present or step.after & ~rows
-                if not rows >> step.row & 1 and not blocked:
-                    rows, product = rows | 1 << step.row, product * step.most
-                    break
-            else:
+            step = next((step for step in join_steps.steps if step.is_open(rows, values, present)), None)
+            if step is None:
                 return _Found(rows, product, found.starts)
+            rows, product = rows | 1 << step.row, product * step.most
 
     def _tied(self, left: int, right: int) -> bool:
         """Do both rows reference one row of a private table?"""

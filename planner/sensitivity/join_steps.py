@@ -40,6 +40,11 @@ class Step:
     enforced: bool
     group: tuple[object, ...]
 
+    def is_open(self, rows: int, values: int, present: int) -> bool:
+        """Can it be taken, given the rows that are found, and the classes that are fixed and that are not NULL?"""
+        missing = self.values & ~values or self.present & ~present or self.after & ~rows
+        return not (rows >> self.row & 1 or missing)
+
 
 class JoinSteps:
     """The steps of a join.
@@ -100,16 +105,12 @@ class JoinSteps:
         return self._determined(0, self.bits(columns) | self.constant)
 
     def _determined(self, rows: int, values: int) -> int:
-        present = self.known
-        changed = True
-        while changed:
-            changed = False
-            for step in self.steps:
-                open_step = step.enforced and not rows >> step.row & 1
-                if open_step and not (step.values & ~values or step.present & ~present or step.after & ~rows):
-                    rows, values = rows | 1 << step.row, values | self.gives[step.row]
-                    changed = True
-        return rows
+        enforced = [step for step in self.steps if step.enforced]
+        while True:
+            step = next((step for step in enforced if step.is_open(rows, values, self.known)), None)
+            if step is None:
+                return rows
+            rows, values = rows | 1 << step.row, values | self.gives[step.row]
 
     def all_rows(self) -> int:
         """Every row, as bits."""

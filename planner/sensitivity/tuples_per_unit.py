@@ -240,17 +240,9 @@ class _Search:
     def _following(self, product: int, rows: int, present: int, start: int) -> Iterator[tuple[int, int, int]]:
         """Where the steps that can be taken lead; a step that finds one row is taken at once, alone."""
         values = start | self._values(rows)
-        open_steps = [
-            step
-            for step in self._steps
-            if not rows >> step.row & 1
-            and not step.values & ~values
-            and not step.present & ~present
-            and not step.after & ~rows
-        ]
-        free = [step for step in open_steps if step.most == 1 and step.values] or [
-            step for step in open_steps if step.most == 1
-        ]
+        open_steps = [step for step in self._steps if step.is_open(rows, values, present)]
+        free = [step for step in open_steps if step.most == 1]
+        free = [step for step in free if step.values] or free
         for step in free[:1] or open_steps:
             shown = self._join_steps.shows[step.row] if step.present else 0
             yield product * self._remaining(step, rows), rows | 1 << step.row, present | shown
