@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-from sqlglot import exp
+if TYPE_CHECKING:  # commands that ask a server wait for no parser
+    from sqlglot import exp
 
 _MOST_NAMES = 2_000
 _LONGEST = 63
