@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from planner.plan import Plan, Release
 from planner.planning.contribution_bounds import amount_of
+from planner.planning.measurements import AnyRelease
 from privacy.mechanisms.found_groups import VoteThreshold
 from privacy.mechanisms.rank_release import RankRelease
 from privacy.mechanisms.sums import GroupsOfKinds
 from privacy.registry import MECHANISMS, measures_together
 from privacy.sampling.scale_up import Advice, Noisy, advice
 from server.query import ReleaseMechanism
-from server.workers.measure import AnyRelease, Measuring
+from server.workers.measure import Measuring
 
 
 def release_mechanisms(plan: Plan, measuring: Measuring, n_groups: int) -> tuple[ReleaseMechanism, ...]:

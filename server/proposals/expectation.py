@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import Plan
+from planner.planning.measurements import AnyRelease
 from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, within_no_range
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.released import Released
@@ -17,7 +18,6 @@ from server.query import Budget, QueryResponse
 from server.question import Question
 from server.results.arithmetic.evaluate import releases_used
 from server.results.response import response
-from server.workers.measure import AnyRelease
 
 NOBODY = Budget(0.0, 0.0, 0.0, 0.0)
 """Of an answer that nobody gets."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import Centre, Plan, Release
+from planner.planning.measurements import AnyRelease
 from planner.reuse.matching import AskedQuestion, Lacking, Match
 from planner.reuse.outline import condition_name
 from privacy.noisy_answer import NoisyAnswer
@@ -24,7 +25,6 @@ from server.reuse.kept_outlines import KeptOutlines, Owned
 from server.reuse.regroup import OwnGroups, Regrouped, own_groups, regroup
 from server.reuse.sums import added_up, same_everywhere, taken, variance, weighted
 from server.reuse.usable import holds, one_factor, usable
-from server.workers.measure import AnyRelease
 
 _MOST_MATCHES = 16
 """Kept answers that are tried for one question, the newest first."""

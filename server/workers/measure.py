@@ -1,4 +1,4 @@
-"""The private part of a query: sample, select groups, truncate, release; and its public plan.
+"""The private part of a query: sample, select groups, truncate, release; and how many groups a kind of unit reaches.
 
     Plan --plan_measurements--> Measuring
     BackendQuery --read--> JoinTuples --thin, keep--> JoinTuples --select--> public groups
@@ -11,50 +11,33 @@ Runs in a worker process, but for `plan_measurements`, which sees nothing privat
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import plan as planned
-from planner.errors import InvalidSetting
 from planner.limits import most_groups
-from planner.plan import BackendQuery, KindReach, Plan, Release
-from planner.planning.mechanism_choice import MOST_BOUND
+from planner.plan import BackendQuery, KindReach, Plan
+from planner.planning.measurements import AnyRelease, measurements, threshold_of
 from planner.policy.policy import Policy
 from privacy.entropy import Entropy, OpendpEntropy
-from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
-from privacy.ladder import useful_ladder
 from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold, keep_groups
 from privacy.mechanisms.group_lp import GroupLp
-from privacy.mechanisms.joint_scale import finer
-from privacy.mechanisms.measurement import KindMeasurement, ServedGroupMeasurement, ServedMeasurement
-from privacy.mechanisms.rank import Rank
+from privacy.mechanisms.measurement import KindMeasurement
 from privacy.mechanisms.rank_release import RankBatch, RankRelease
-from privacy.mechanisms.rank_rows import Sharing
 from privacy.mechanisms.shared_threshold import LaplaceOrGaussian
-from privacy.mechanisms.sums import Around, Centre, Counted, Deviation, GroupsOfKinds, Products, Sum
+from privacy.mechanisms.sums import GroupsOfKinds
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.key_counts import KeyCounts
 from privacy.registry import (
     MECHANISMS,
-    AllGroups,
-    EachGroup,
-    JointMechanism,
-    counts_values,
-    group_measurements,
-    key_counts,
-    measurement,
     measures_together,
     release_lengths,
     release_loads,
     release_together,
 )
-from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import SystemDraws, thin
 from privacy.sampling.scale_up import scale_up, scale_up_noise
 from privacy.truncation.control import SolverName
@@ -97,10 +80,6 @@ def _codes(values: Sequence[object]) -> NDArray[np.int64]:
     """A number for each value, the same for equal ones and for all that equal nothing, as NaN does."""
     known: dict[object, int] = {}
     return np.array([known.setdefault(value if value == value else None, len(known)) for value in values], np.int64)
-
-
-AnyRelease = ServedMeasurement | ServedGroupMeasurement | RankRelease | KeyCounts
-"""What may measure one release of a plan."""
 
 
 @dataclass(frozen=True)
@@ -147,169 +126,9 @@ def _of_kinds(one: AnyRelease, kinds: GroupsOfKinds) -> AnyRelease:
 
 
 def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
-    """The measurement of each release, and of the selection of groups, from public quantities.
-
-    A count of values of which one unit reaches one at most has nothing to select: its threshold is 1.
-    """
-    together = iter(_together(plan, policy.solver))
-    joint = isinstance(MECHANISMS[plan.mechanism], JointMechanism)
-    if plan.counts_units:
-        return Measuring(_by_key(plan), _threshold(plan), plan.group_rule, policy.solver)
-    ranks = _ranks(plan, policy.solver)
-    releases = tuple(
-        ranks.get(place) or (next(together) if joint and release.is_sum else _alone(release, plan, policy))
-        for place, release in enumerate(plan.releases)
-    )
-    return Measuring(releases, _threshold(plan), plan.group_rule, policy.solver, plan.kinds)
-
-
-def _by_key(plan: Plan) -> tuple[KeyCounts, ...]:
-    """A measurement per release, of its share of epsilon. Raises: InvalidSetting for an epsilon beyond its own."""
-    bounds = plan.groups_per_unit, plan.group_rule
-    try:
-        return tuple(key_counts(plan.mechanism, one.epsilon, *bounds) for one in plan.releases)
-    except InvalidParameter as error:
-        hint = "ask with another epsilon, or for another mechanism"
-        raise InvalidSetting(f"this epsilon is out of the range of {plan.mechanism}", hint=hint) from error
-
-
-def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, ...]:
-    """The sums of a plan that measures all groups together, with one budget for them all.
-
-    Raises: InvalidSetting for an epsilon and a delta that are too small for the mechanism.
-    """
-    rows = [place for place, release in enumerate(plan.releases) if release.is_sum]
-    sums = [_sum(plan, plan.releases[place], rows) for place in rows]
-    if not isinstance(MECHANISMS[plan.mechanism], JointMechanism) or not sums:
-        return ()
-    alone = len(plan.releases) == 1 and plan.selection is None
-    design = _design(plan) if alone or not plan.release_delta else None  # shares of pure losses add up, others do not
-    try:
-        bounds = plan.release_delta, plan.groups_per_unit
-        return group_measurements(plan.mechanism, AllGroups(sums, *bounds, design, solver))
-    except InvalidParameter as error:
-        hint = "ask for more of either, for fewer aggregates, or for another mechanism"
-        raise InvalidSetting(f"this epsilon and delta are too small for {plan.mechanism}", hint=hint) from error
-
-
-def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> Sum:
-    """A release of a sum; `rows`: the places of the releases whose weights the rows of the join tuples are."""
-    ladder, gap = plan.ladder(release), plan.gap(release)
-    signed = [place for place in rows if plan.releases[place].less is not None]
-    less = None if release.less is None else len(rows) + [plan.releases[place] for place in signed].index(release)
-    if plan.named_threshold(release) is not None:
-        return Sum(release.epsilon, gap, ladder, less=less, counted=_counted(release))
-    if isinstance(release.around, planned.Products):
-        ladder = finer(ladder)
-    most = plan.tuples_per_unit
-    bound = None if most is None or most > MOST_BOUND or plan.group_keys or plan.sampling else most
-    around = _around(plan, release, rows)
-    return Sum(release.epsilon, gap, ladder, around, bound, less, nested=plan.nested(release))
-
-
-def _counted(release: Release) -> Counted | None:
-    """How those are counted who have more than the policy lets count; None where they are not."""
-    bound = release.bound
-    if bound is None or not bound.counted:
-        return None
-    return Counted(None if bound.at_most is None else planned.normalised(bound.at_most, release))
-
-
-def _around(plan: Plan, release: Release, rows: Sequence[int]) -> Around | None:
-    one = release.around
-    if one is None:
-        return None
-    count = rows.index(one.count)
-    if isinstance(one, planned.Centre):
-        return Centre(count)
-    if isinstance(one, planned.Deviation):
-        return Deviation(rows.index(one.centre), count)
-    x, y = ((rows.index(place), plan.releases[place].weight_bound) for place in (one.x, one.y))
-    return Products(x, y, count, release.weight_bound, plan.tuples_per_unit == 1)
-
-
-def _ranks(plan: Plan, solver: SolverName) -> dict[int, RankRelease]:
-    """The ranks of a plan by their places, those over the same rows in one batch."""
-    batches: dict[object, list[int]] = {}
-    for place, release in enumerate(plan.releases):
-        if release.ranked is not None:
-            side = release.ranked.rank.highest if release.ranked.rank.quantile is None else None
-            key = release.ranked.place, release.weight, release.ranked.grid, side
-            batches.setdefault(key, []).append(place)
-    made = {}
-    for places in batches.values():
-        batch = _batch(plan, [plan.releases[place] for place in places], solver)
-        made.update({place: RankRelease(batch, turn) for turn, place in enumerate(places)})
-    return made
-
-
-def _batch(plan: Plan, releases: Sequence[Release], solver: SolverName) -> RankBatch:
-    ranked = [release.ranked for release in releases if release.ranked is not None]
-    ranks = tuple(Rank(one.rank.quantile, one.rank.beyond or 0, one.rank.highest) for one in ranked)
-    epsilon = releases[0].epsilon * len(releases)
-    while Fraction(repr(epsilon)) > sum(Fraction(repr(release.epsilon)) for release in releases):
-        epsilon = math.nextafter(epsilon, 0.0)
-    ladder = useful_ladder(True, plan.tuples_per_unit)
-    return RankBatch(
-        epsilon,
-        ranks,
-        ranked[0].grid.n_codes,
-        ladder,
-        one_group=_in_one_group(plan),
-        sharing=None if len(plan.owners) == 1 else _sharing(plan, releases[0], solver),
-    )
-
-
-def _sharing(plan: Plan, release: Release, solver: SolverName) -> Sharing:
-    reached = None if plan.group_rule is not None else plan.groups_per_unit  # the rule is for sums
-    return Sharing(plan.gap(release), reached if plan.group_keys else 1, solver)
-
-
-def _in_one_group(plan: Plan) -> bool:
-    return not plan.group_keys or plan.groups_per_unit == 1
-
-
-def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | ServedGroupMeasurement:
-    """A release of each group's truncated answer, which spends its share of epsilon and no delta.
-
-    Of values that add up over units in several groups, one of what a unit adds to all groups together.
-    """
-    if plan.adds_up(release):
-        return group_measurements(
-            "l1_clip", AllGroups([Sum(release.epsilon, 0.0, plan.ladder(release), nested=True)], 0.0)
-        )[0]
-    ruled = plan.group_rule is not None and release.distinct is not None  # the rule is for sums
-    return measurement(
-        "fixed" if release.determined else counts_values(plan.mechanism),
-        EachGroup(
-            epsilon=release.epsilon,
-            groups_per_unit=None if ruled else plan.groups_per_unit,
-            gap=plan.gap(release),
-            global_sensitivity=policy.global_sensitivity,
-            whole=release.whole,
-            tuples_per_unit=plan.tuples_per_unit,
-            sample=_design(plan),
-            adds_at_most=plan.adds_at_most(release),
-            nested=plan.nested(release),
-        ),
-    )
-
-
-def _design(plan: Plan) -> SampleDesign | None:
-    """The sample that all releases share, where its tuples are drawn one by one and Delta is public."""
-    if plan.sampling is None or not plan.sampling.amplifies or plan.tuples_per_unit is None:
-        return None
-    return SampleDesign(plan.sampling.rate, plan.tuples_per_unit, plan.epsilon)
-
-
-def _threshold(plan: Plan) -> GroupThreshold | VoteThreshold | None:
-    """The release that decides which groups are shown. It claims no amplification: a sample has fewer units."""
-    if plan.selection is None:
-        return None
-    one = plan.selection
-    if one.votes:
-        return VoteThreshold(one.epsilon, one.delta, one.minimum)
-    return GroupThreshold(one.epsilon, one.delta, plan.groups_per_unit, plan.selection_gap, one.minimum)
+    """The measurement of each release, and of the selection of groups, from public quantities."""
+    kinds = () if plan.counts_units else plan.kinds
+    return Measuring(measurements(plan, policy), threshold_of(plan), plan.group_rule, policy.solver, kinds)
 
 
 def measure(
