@@ -38,6 +38,7 @@ from planner.rewriting.dialects.duckdb_and_spark import (
     count,
     exact_sum,
     exact_type,
+    floating,
     greatest,
     is_moment,
     moments_of_difference,
@@ -55,9 +56,6 @@ from planner.sql.trees import Age, cast_sql, has_fraction, is_type, tables_by_al
 # Casts, texts and datetimes
 
 _TEXT = SqlType(Family.TEXT)
-
-_DOUBLE = SqlType(Family.FLOAT)
-
 _COUNT = SqlType(Family.INTEGER, 10)
 
 
@@ -176,20 +174,12 @@ def _at_zone(node: exp.Expr, write: Write) -> Typed:
     return Typed(exp.AtTimeZone(this=inner.sql, zone=zone), SqlType(family))
 
 
-TEXTS_AND_MOMENTS: Handlers = {
+_TEXTS_AND_MOMENTS: Handlers = {
+    **dict.fromkeys((exp.Length, exp.StrPosition), _count),
+    **dict.fromkeys((exp.Lower, exp.Upper, exp.Substring, exp.Left, exp.Right), _text),
+    **dict.fromkeys((exp.DPipe, exp.Replace, exp.SplitPart, exp.Pad), _text),
     exp.FarmFingerprint: _hash,
-    exp.Length: _count,
-    exp.StrPosition: _count,
-    exp.Lower: _text,
-    exp.Upper: _text,
     exp.Trim: _trim,
-    exp.Substring: _text,
-    exp.Left: _text,
-    exp.Right: _text,
-    exp.DPipe: _text,
-    exp.Replace: _text,
-    exp.SplitPart: _text,
-    exp.Pad: _text,
     exp.ToChar: _formatted,
     Age: _age,
     exp.Extract: _extract,
@@ -237,7 +227,9 @@ def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
         number = value.sql if value.type.family is Family.INTEGER else as_double(value)
         return Typed(cast_sql(exp.Cast(this=number, to=target.copy()), "DOUBLE"), REAL)
     if is_type(target, "decimal") and value.type == REAL:  # PostgreSQL's numeric of a real has six digits
-        return Typed(cast_sql(exp.func("PRINTF", exp.Literal.string("%.6g"), value.sql), "DOUBLE"), _DOUBLE)
+        return Typed(
+            cast_sql(exp.func("PRINTF", exp.Literal.string("%.6g"), value.sql), "DOUBLE"), SqlType(Family.FLOAT)
+        )
     if is_type(target, "smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
         return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
     if is_type(target, "decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
@@ -292,10 +284,6 @@ SHARED = Differences(
 # Numbers
 
 
-def _double(sql: exp.Expr) -> Typed:
-    return Typed(sql, _DOUBLE)
-
-
 def _arithmetic(node: exp.Expr, write: Write) -> Typed:
     if isinstance(node.args["expression"], exp.Interval):
         return Typed(
@@ -307,7 +295,7 @@ def _arithmetic(node: exp.Expr, write: Write) -> Typed:
     if Family.DATE in families:
         return _days(node, left, right)
     if Family.FLOAT in families:
-        return _double(type(node)(this=as_double(left), expression=as_double(right)))
+        return floating(type(node)(this=as_double(left), expression=as_double(right)))
     kind = exact_sum(left, right, node)
     return Typed(type(node)(this=as_exact(left, kind), expression=as_exact(right, kind)), kind)
 
@@ -325,7 +313,7 @@ def _quotient(node: exp.Expr, write: Write) -> Typed:
     if Family.FLOAT not in (left.type.family, right.type.family):
         hint = "divide by a double precision, x / 1000::double precision; of a comparison multiply the other side"
         raise UnsupportedSQL("DuckDB does not divide decimals exactly", hint=hint)
-    return _double(exp.Div(this=as_double(left), expression=as_double(right), typed=True))
+    return floating(exp.Div(this=as_double(left), expression=as_double(right), typed=True))
 
 
 def _whole_quotient(node: exp.Expr, write: Write) -> Typed:
@@ -352,7 +340,7 @@ def _absolute(node: exp.Expr, write: Write) -> Typed:
 def _sign(node: exp.Expr, write: Write) -> Typed:
     inner = write(node.this)
     if inner.type.family is Family.FLOAT:
-        return _double(cast_sql(exp.Sign(this=inner.sql), "DOUBLE"))
+        return floating(cast_sql(exp.Sign(this=inner.sql), "DOUBLE"))
     return Typed(exp.Sign(this=as_exact(inner)), SqlType(Family.INTEGER, 1))
 
 
@@ -365,7 +353,7 @@ def _rounded(node: exp.Expr, write: Write) -> Typed:
     inner = write(node.this)
     if inner.type.family is Family.FLOAT:
         assert not isinstance(node, exp.Round), "halves of a double are rounded by FLOOR"
-        return _double(type(node)(this=inner.sql))
+        return floating(type(node)(this=inner.sql))
     places = places_of(node)
     if isinstance(node, exp.Trunc) and places:
         return SHARED.cut(inner, places)
@@ -376,12 +364,12 @@ def _rounded(node: exp.Expr, write: Write) -> Typed:
 
 def _of_double(node: exp.Expr, write: Write) -> Typed:
     """SQRT, LN, EXP: the C library's in both databases."""
-    return _double(type(node)(this=as_double(write(node.this))))
+    return floating(type(node)(this=as_double(write(node.this))))
 
 
 def _power(node: exp.Expr, write: Write) -> Typed:
     base, exponent = (as_double(write(part)) for part in (node.this, node.args["expression"]))
-    return _double(exp.Pow(this=base, expression=exponent))
+    return floating(exp.Pow(this=base, expression=exponent))
 
 
 def _sum(node: exp.Expr, write: Write) -> Typed:
@@ -390,22 +378,15 @@ def _sum(node: exp.Expr, write: Write) -> Typed:
     return Typed(exp.Sum(this=inner.sql), numeric(38, 0))
 
 
-NUMBERS: Handlers = {
-    exp.Add: _arithmetic,
-    exp.Sub: _arithmetic,
-    exp.Mul: _arithmetic,
+_NUMBERS: Handlers = {
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _arithmetic),
+    **dict.fromkeys((exp.Floor, exp.Ceil, exp.Trunc, exp.Round), _rounded),
+    **dict.fromkeys((exp.Sqrt, exp.Ln, exp.Exp), _of_double),
     exp.Div: _quotient,
     exp.IntDiv: _whole_quotient,
     exp.Mod: _remainder,
     exp.Abs: _absolute,
     exp.Sign: _sign,
-    exp.Floor: _rounded,
-    exp.Ceil: _rounded,
-    exp.Trunc: _rounded,
-    exp.Round: _rounded,
-    exp.Sqrt: _of_double,
-    exp.Ln: _of_double,
-    exp.Exp: _of_double,
     exp.Pow: _power,
     exp.Count: count,
     exp.Sum: _sum,
@@ -428,8 +409,8 @@ def _like(node: exp.Expr, write: Write) -> Typed:
 
 HANDLERS: Handlers = {
     **SHARED.handlers(),
-    **NUMBERS,
-    **TEXTS_AND_MOMENTS,
+    **_NUMBERS,
+    **_TEXTS_AND_MOMENTS,
     exp.Like: _like,
     exp.ILike: _like,
 }

@@ -178,6 +178,11 @@ def common_type(operands: Sequence[Typed]) -> SqlType:
     return known[0] if known else SqlType(Family.OTHER)
 
 
+def floating(sql: exp.Expr) -> Typed:
+    """A double, with its type."""
+    return Typed(sql, SqlType(Family.FLOAT))
+
+
 def truth(sql: exp.Expr) -> Typed:
     """A condition, with its type."""
     return Typed(sql, SqlType(Family.BOOL))

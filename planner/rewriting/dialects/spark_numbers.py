@@ -22,6 +22,7 @@ from planner.rewriting.dialects.duckdb_and_spark import (
     bucket_sides,
     exact_sum,
     exact_type,
+    floating,
     numeric,
     places_of,
     rounded_type,
@@ -30,14 +31,9 @@ from planner.rewriting.dialects.spark_casts import SHARED, call, double, moment_
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import cast_sql
 
-_DOUBLE = SqlType(Family.FLOAT)
 _EXACT = (Family.INTEGER, Family.NUMERIC)
 _WHOLE_DOUBLES = str(1 << 53)
 """From here on every double is a whole number, infinity and NaN besides."""
-
-
-def _double(sql: exp.Expr) -> Typed:
-    return Typed(sql, _DOUBLE)
 
 
 def _arithmetic(node: exp.Expr, write: Write) -> Typed:
@@ -48,7 +44,7 @@ def _arithmetic(node: exp.Expr, write: Write) -> Typed:
     if Family.DATE in families:
         return _days(node, left, right)
     if Family.FLOAT in families and all(side.type.is_number for side in (left, right)):
-        return _double(type(node)(this=as_double(left), expression=as_double(right)))
+        return floating(type(node)(this=as_double(left), expression=as_double(right)))
     if not all(family in _EXACT for family in families):
         raise UnsupportedSQL("arithmetic with this type is not supported on Spark")
     kind = exact_sum(left, right, node)
@@ -73,8 +69,8 @@ def _quotient(node: exp.Expr, write: Write) -> Typed:
         hint = "divide by a double precision, x / 1000::double precision; of a comparison multiply the other side"
         raise UnsupportedSQL("Spark does not divide decimals exactly", hint=hint)
     if right.is_literal and Decimal(right.sql.sql()):
-        return _double(exp.Div(this=as_double(left), expression=as_double(right), typed=True))
-    return _double(call("TRY_DIVIDE", as_double(left), as_double(right)))
+        return floating(exp.Div(this=as_double(left), expression=as_double(right), typed=True))
+    return floating(call("TRY_DIVIDE", as_double(left), as_double(right)))
 
 
 def _whole_quotient(node: exp.Expr, write: Write) -> Typed:
@@ -116,7 +112,7 @@ def _sign(node: exp.Expr, write: Write) -> Typed:
     sign = call("SIGN", inner.sql if inner.type.family is Family.FLOAT else as_exact(inner))
     if inner.type.family is Family.FLOAT:
         nan = exp.EQ(this=inner.sql.copy(), expression=double("NaN"))
-        return _double(exp.Case().when(nan, double("0"), copy=False).else_(sign, copy=False))
+        return floating(exp.Case().when(nan, double("0"), copy=False).else_(sign, copy=False))
     return Typed(cast_sql(sign, "INT"), SqlType(Family.INTEGER, 1))
 
 
@@ -130,7 +126,7 @@ def _rounded(node: exp.Expr, write: Write) -> Typed:
     if inner.type.family is Family.FLOAT:
         if node.args.get("decimals") is not None or isinstance(node, exp.Round):
             raise UnsupportedSQL("this rounding of a double is not supported on Spark")
-        return _double(_whole_double(node, inner.sql))
+        return floating(_whole_double(node, inner.sql))
     if inner.type.family not in _EXACT:
         raise UnsupportedSQL("rounding of this type is not supported on Spark")
     places = places_of(node)
@@ -159,21 +155,16 @@ def _whole_double(node: exp.Expr, inner: exp.Expr) -> exp.Expr:
 
 def _root(node: exp.Expr, write: Write) -> Typed:
     """Rounded correctly, as IEEE 754 asks, on every machine; of a negative number it is NaN here, and guarded."""
-    return _double(call("SQRT", as_double(write(node.this))))
+    return floating(call("SQRT", as_double(write(node.this))))
 
 
 NUMBERS: Handlers = {
-    exp.Add: _arithmetic,
-    exp.Sub: _arithmetic,
-    exp.Mul: _arithmetic,
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _arithmetic),
+    **dict.fromkeys((exp.Floor, exp.Ceil, exp.Trunc, exp.Round), _rounded),
     exp.Div: _quotient,
     exp.IntDiv: _whole_quotient,
     exp.Mod: _remainder,
     exp.Abs: _absolute,
     exp.Sign: _sign,
-    exp.Floor: _rounded,
-    exp.Ceil: _rounded,
-    exp.Trunc: _rounded,
-    exp.Round: _rounded,
     exp.Sqrt: _root,
 }
