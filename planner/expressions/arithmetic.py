@@ -108,11 +108,7 @@ def negated(node: exp.Expr, binder: Binder) -> Scalar:
         return null(node)
     exact = exact_form(inner)
     plain = None if exact is None else (exp.Neg(this=wrap(exact[0])), exact[1])
-
-    def clamped() -> Measured:
-        sql, bounds = inner.measured()
-        return exp.Neg(this=wrap(sql)), bounds and intervals.negative(bounds)
-
+    clamped = inner.through(lambda sql: exp.Neg(this=wrap(sql)), intervals.negative)
     value = None if inner.value is None else inner.value.copy_negate() if inner.value else inner.value
     result = computed(node, (inner,), plain, clamped, value)
     return replace(result, type=REAL) if inner.type == REAL else result
@@ -144,7 +140,7 @@ def everywhere(
         return null(node)
     exact = exact_form(inner)
     if exact is not None and digits is not None:
-        return computed(node, (inner,), (sql(as_numeric(exact[0])), digits), _clamped_by(inner, sql, bounds))
+        return computed(node, (inner,), (sql(as_numeric(exact[0])), digits), inner.through(sql, bounds))
     double = on_double(node, inner, sql, bounds)
     return double if inner.plain is None else replace(double, plain=sql(inner.sql), type=inner.type)
 
@@ -155,21 +151,11 @@ def on_double(
     """A function of a clamped double, of which no exact form exists; division keeps the fraction of what it gives."""
     if inner.is_null:
         return null(node)
-    clamped = _clamped_by(inner, sql, lambda known: intervals.fractional(bounds(known)))
+    clamped = inner.through(sql, lambda known: intervals.fractional(bounds(known)))
     result = Scalar(node, _DOUBLE, None, clamped, unranged=inner.unranged)
     if not inner.unranged:
         result.measured()
     return result
-
-
-def _clamped_by(
-    inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], bounds: Callable[[Bounds], Bounds]
-) -> Callable[[], Measured]:
-    def clamped() -> Measured:
-        argument, known = inner.measured()
-        return sql(argument), known and bounds(known)
-
-    return clamped
 
 
 def from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[Bounds], Bounds]) -> Scalar:

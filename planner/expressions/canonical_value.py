@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import reduce
 
 from sqlglot import exp
 
@@ -12,7 +11,7 @@ from planner.expressions.scalar import wrap
 from planner.expressions.strings import MAX_TEXT
 from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import cast_sql, copied, field_of, holds
+from planner.sql.trees import behind_length, cast_sql, copied, field_of, holds, joined_texts
 
 _CASTS = {
     Family.INTEGER: "BIGINT",
@@ -72,15 +71,10 @@ def joint_value(values: Sequence[exp.Expr]) -> exp.Expr:
     """
     parts: list[exp.Expr] = []
     for value in values:
-        text = cast_sql(value, "TEXT")
-        start = exp.Left(this=copied(text), expression=exp.Literal.number(MAX_TEXT))
-        pieces: list[exp.Expr] = [cast_sql(exp.Length(this=text), "TEXT"), exp.Literal.string(":"), start]
-        parts.append(exp.Coalesce(this=_joined(pieces), expressions=[exp.Literal.string("-")]))
-    return _joined(parts)
-
-
-def _joined(parts: Sequence[exp.Expr]) -> exp.Expr:
-    return reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), parts)
+        length, colon, text = behind_length(cast_sql(value, "TEXT"))
+        start = exp.Left(this=text, expression=exp.Literal.number(MAX_TEXT))
+        parts.append(exp.Coalesce(this=joined_texts([length, colon, start]), expressions=[exp.Literal.string("-")]))
+    return joined_texts(parts)
 
 
 def canonical_value(value: exp.Expr, kind: SqlType) -> exp.Expr:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -11,7 +10,7 @@ from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, coercion, intervals
 from planner.expressions.coercion import fits_float, settle
 from planner.expressions.datetimes import converted, literal, meant_in, not_a_number, shown_in
-from planner.expressions.scalar import Binder, Digits, Measured, Scalar
+from planner.expressions.scalar import Binder, Digits, Scalar
 from planner.expressions.strings import MAX_TEXT, text_of, to_text
 from planner.sql.literals import OF_TYPE, is_named, type_written
 from planner.sql.sql_types import REAL, Family, SqlType, sql_type
@@ -141,21 +140,14 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
     if part.type == REAL and target == SqlType(Family.NUMERIC):
         return coercion.decimal_digits(node, part)
     places = 0 if target.family is Family.INTEGER else target.scale
+    fractional = part.through(lambda sql: sql, intervals.fractional)
     exact = arithmetic.exact_form(part)
     if exact is None and target.family is Family.NUMERIC and places is None:
         return part  # a double as numeric: the same number, and infinity has no place there
     if places is None:
         assert exact is not None and part.digits is not None, "exact"
-        digits = Digits(part.digits.whole, part.digits.scale, False)
-        return Scalar(
-            node,
-            digits.type,
-            cast_sql(exact[0], "DECIMAL"),
-            _fractional(part),
-            digits,
-            part.value,
-            unranged=part.unranged,
-        )
+        digits, sql = Digits(part.digits.whole, part.digits.scale, False), cast_sql(exact[0], "DECIMAL")
+        return Scalar(node, digits.type, sql, fractional, digits, part.value, unranged=part.unranged)
     if exact is None:
         raise _refused(node, "a cast that rounds a floating point number", "write floor(x), ceil(x) or round(x)")
     scale, integral = min(places, exact[1].scale), target.family is Family.INTEGER
@@ -165,7 +157,7 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
     if integral and exact[1].integral:
         return Scalar(node, digits.type, exact[0], part.clamped, digits, part.value, unranged=part.unranged)
     if not integral and exact[1].scale <= places:
-        return Scalar(node, digits.type, exact[0], _fractional(part), digits, part.value, unranged=part.unranged)
+        return Scalar(node, digits.type, exact[0], fractional, digits, part.value, unranged=part.unranged)
 
     def rounding(sql: exp.Expr) -> exp.Expr:
         if integral:  # no whole number is NaN: it is unknown
@@ -175,22 +167,13 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
     return arithmetic.monotone(node, part, rounding, digits, lambda known: intervals.rounded(known, places))
 
 
-def _fractional(part: Scalar) -> Callable[[], Measured]:
-    """The clamped form of the same number, of which division keeps the fraction."""
-
-    def clamped() -> Measured:
-        sql, known = part.measured()
-        return sql, known and intervals.fractional(known)
-
-    return clamped
-
-
 def _to_double(node: exp.Expr, part: Scalar) -> Scalar:
     """As double precision: of a numeric only where its digits fit, or clamped to its range."""
     assert part.type is not None, "typed"
     fits = part.plain is not None and fits_float(part.type)
     plain = cast_sql(part.sql, "DOUBLE PRECISION") if fits else None
-    return Scalar(node, SqlType(Family.FLOAT), plain, _fractional(part), unranged=part.unranged)
+    clamped = part.through(lambda sql: sql, intervals.fractional)
+    return Scalar(node, SqlType(Family.FLOAT), plain, clamped, unranged=part.unranged)
 
 
 def _null(node: exp.Expr, target: SqlType) -> Scalar:

@@ -65,11 +65,7 @@ def as_real(node: exp.Expr, part: Scalar) -> Scalar:
         return part
     if part.value is not None:
         return _constant(node, part.value)
-
-    def clamped() -> Measured:
-        sql, known = part.measured()
-        return (sql, None) if known is None else (rounded(sql, node), real_bounds(known))
-
+    clamped = part.through(lambda sql: rounded(sql, node), real_bounds)
     return Scalar(node, REAL, _plain(node, part), clamped, unranged=part.unranged)
 
 

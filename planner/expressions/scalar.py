@@ -159,6 +159,17 @@ class Scalar:
             raise unfit(self.node)
         return sql, bounds
 
+    def through(
+        self, sql: Callable[[exp.Expr], exp.Expr], bounds: Callable[[Bounds], Bounds]
+    ) -> Callable[[], Measured]:
+        """The clamped form of a function of this one, by how the function is written and what it makes of bounds."""
+
+        def clamped() -> Measured:
+            argument, known = self.measured()
+            return sql(argument), known and bounds(known)
+
+        return clamped
+
 
 class Binder(Protocol):
     """Binds the parts of an expression; what the handlers of `planner.expressions.functions` need."""

@@ -5,8 +5,6 @@ to_char takes formats whose every pattern is known, so that both databases write
 
 from __future__ import annotations
 
-from functools import reduce
-
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
@@ -16,7 +14,7 @@ from planner.expressions.datetimes import local, moment_argument, moored, not_a_
 from planner.expressions.scalar import Binder, Scalar, wrap
 from planner.sql.datetimes import patterns
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import cast_sql, copied
+from planner.sql.trees import cast_sql, copied, joined_texts
 from planner.sql.zones import UTC
 
 MAX_TEXT = 1 << 20
@@ -247,7 +245,7 @@ def _joined(node: exp.Expr, pieces: list[exp.Expr], size: int) -> Scalar:
         raise UnsupportedSQL("too much text put together", hint="cut them by left(x, n)", at=node)
     if not pieces:
         return text_of(node, exp.Literal.string(""), 0)
-    return text_of(node, reduce(lambda a, b: exp.DPipe(this=a, expression=b, safe=True), pieces), size)
+    return text_of(node, joined_texts(pieces), size)
 
 
 def replaced(node: exp.Expr, binder: Binder) -> Scalar:

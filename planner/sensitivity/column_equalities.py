@@ -122,39 +122,33 @@ class Equalities:
 
     Two entries of one table that agree on a unique key without NULL are the same row, so all their columns
     are equal. A class is `known` when its value cannot be NULL in a tuple that passes.
+
+    Attributes:
+      tables: the entries, by alias.
+      lookups: the aliases of LEFT JOINs whose row, or its absence, follows from these columns of other tables.
     Cost: near linear in columns; the closure compares entries of one table in pairs.
     """
 
     def __init__(self) -> None:
         self._parent: dict[ColumnRef, ColumnRef] = {}
         self._known: set[ColumnRef] = set()
-        self._tables: dict[str, Table] = {}
+        self.tables: dict[str, Table] = {}
         self._constants: dict[ColumnRef, str] = {}
-        self._lookups: dict[str, tuple[ColumnRef, ...]] = {}
+        self.lookups: dict[str, tuple[ColumnRef, ...]] = {}
 
     @property
     def constants(self) -> dict[ColumnRef, str]:
         """The classes that a condition fixes to one value, and its text."""
         return {self.find(column): value for column, value in self._constants.items()}
 
-    @property
-    def lookups(self) -> dict[str, tuple[ColumnRef, ...]]:
-        """The aliases of LEFT JOINs whose row, or its absence, follows from these columns of other tables."""
-        return dict(self._lookups)
-
-    @property
-    def tables(self) -> dict[str, Table]:
-        """The entries, by alias."""
-        return dict(self._tables)
-
     def add(self, alias: str, table: Table, *, always_present: bool = True) -> None:
         """Enter a table; `always_present` unless a LEFT JOIN may fill it with NULLs.
 
         Raises: ValueError for a second table of one alias: what is equal to the one would be proved of the other.
         """
-        if alias in self._tables:
+        if alias in self.tables:
             raise ValueError("two tables share an alias")
-        self._tables[alias] = table
+        self.tables[alias] = table
         for column in table.columns:
             self._parent[alias, column.name] = (alias, column.name)
             if always_present and not column.nullable:
@@ -178,7 +172,7 @@ class Equalities:
 
     def look_up(self, alias: str, columns: Iterable[ColumnRef]) -> None:
         """The row of a LEFT JOIN is found by a unique key from these columns, or is not there."""
-        self._lookups[alias] = tuple(columns)
+        self.lookups[alias] = tuple(columns)
 
     def find(self, column: ColumnRef) -> ColumnRef:
         """The representative of a column's class: the smallest member, so that it does not depend on order."""
@@ -205,14 +199,14 @@ class Equalities:
             pass
 
     def _pairs(self) -> Iterable[tuple[str, str]]:
-        aliases = sorted(self._tables)
+        aliases = sorted(self.tables)
         for index, left in enumerate(aliases):
             for right in aliases[index + 1 :]:
-                if self._tables[left] == self._tables[right]:
+                if self.tables[left] == self.tables[right]:
                     yield left, right
 
     def _merge_rows(self, left: str, right: str) -> bool:
-        table = self._tables[left]
+        table = self.tables[left]
         if not any(self._agree(left, right, key) for key in table.keys):
             return False
         changed = False

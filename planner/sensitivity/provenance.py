@@ -21,7 +21,7 @@ from planner.policy.policy import Policy
 from planner.schema import ForeignKey, Schema, Table
 from planner.sensitivity.column_equalities import Equalities, equal_columns, fixed_columns, known_columns
 from planner.sql.sql_types import canonical_cast, sql_type
-from planner.sql.trees import ColumnRef, bound_column, cast_sql, column_ref, columns_of, copied
+from planner.sql.trees import ColumnRef, behind_length, bound_column, cast_sql, column_ref, columns_of, joined_texts
 
 
 @dataclass(frozen=True)
@@ -342,14 +342,7 @@ def _part(relation: str, column: ColumnRef, equalities: Equalities) -> exp.Cast:
 
 def _together(parts: list[exp.Cast]) -> exp.Expr:
     """`5:Paris2:42`: equal exactly when every part is, and NULL when one part is."""
-    joined: exp.Expr | None = None
-    for part in parts:
-        text = cast_sql(part, "TEXT")
-        length = cast_sql(exp.Length(this=copied(text)), "TEXT")
-        for piece in (length, exp.Literal.string(":"), text):
-            joined = piece if joined is None else exp.DPipe(this=joined, expression=piece, safe=True)
-    assert joined is not None, "a key has columns"
-    return joined
+    return joined_texts([piece for part in parts for piece in behind_length(cast_sql(part, "TEXT"))])
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, lru_cache, reduce
 from typing import ClassVar, TypeVar
 
 from sqlglot import exp
@@ -116,6 +116,17 @@ def copied(tree: Tree) -> Tree:
         else:
             arguments[name] = value
     return _with_notes(copy, tree)
+
+
+def joined_texts(pieces: Sequence[exp.Expr]) -> exp.Expr:
+    """Texts joined by `||`."""
+    return reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), pieces)
+
+
+def behind_length(text: exp.Expr) -> list[exp.Expr]:
+    """The pieces of `5:Paris`: a text behind its length, so that no two rows of texts run together to the same."""
+    length = cast_sql(exp.Length(this=copied(text)), "TEXT")
+    return [length, exp.Literal.string(":"), text]
 
 
 def rebuilt(node: exp.Expr, part: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:

@@ -15,7 +15,6 @@ A construct that is not listed here has not been compared on both databases and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from itertools import groupby
 
 from sqlglot import ErrorLevel, exp
@@ -51,7 +50,7 @@ from planner.rewriting.dialects.duckdb_and_spark import (
 from planner.schema import Schema, Table
 from planner.sql.datetimes import Pattern, patterns
 from planner.sql.sql_types import REAL, Family, SqlType, sql_type
-from planner.sql.trees import Age, cast_sql, has_fraction, is_type, tables_by_alias
+from planner.sql.trees import Age, cast_sql, has_fraction, is_type, joined_texts, tables_by_alias
 
 # Casts, texts and datetimes
 
@@ -148,7 +147,7 @@ def _formatted(node: exp.Expr, write: Write) -> Typed:
             pieces += [_alone(pattern, moment) for pattern in run]
     if not pieces:
         pieces = [exp.func("STRFTIME", moment, exp.Literal.string(""))]
-    return Typed(reduce(lambda a, b: exp.DPipe(this=a, expression=b, safe=True), pieces), _TEXT)
+    return Typed(joined_texts(pieces), _TEXT)
 
 
 def _alone(pattern: Pattern, moment: exp.Expr) -> exp.Expr:
