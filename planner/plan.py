@@ -50,9 +50,7 @@ class Owner:
 
 @dataclass(frozen=True)
 class Products:
-    """Of a sum of products: the places of the sums of its factors, and of the count, whose quotients it is measured
-    around.
-    """
+    """Of a sum of products: the places of its factors' sums and the count, around whose quotients it is measured."""
 
     x: int
     y: int
@@ -98,9 +96,7 @@ class ContributionBound:
 
 @dataclass(frozen=True)
 class Ranked:
-    """A quantile or an extreme: SQL of the place of a tuple's value, bigint or NULL, on a grid; and the rank asked
-    for.
-    """
+    """A quantile or an extreme: SQL of a value's place on a grid, bigint or NULL, and the rank asked for."""
 
     place: exp.Expr
     grid: Grid

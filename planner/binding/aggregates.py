@@ -74,9 +74,7 @@ def centre(bounds: Bounds | None) -> float:
 
 @dataclass(frozen=True)
 class Centred:
-    """An argument, SQL that is NULL where any argument of the aggregate is, the constant c taken off it, and its
-    range.
-    """
+    """SQL of an argument, NULL where any argument of the aggregate is, the constant c taken off it, and its range."""
 
     value: exp.Expr
     constant: float

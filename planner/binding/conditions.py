@@ -12,16 +12,7 @@ from operator import itemgetter
 from sqlglot import exp
 
 from planner.binding.scope import Scope
-from planner.sql.trees import Age, children, column_ref, copied
-
-_MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
-    exp.EQ: exp.EQ,
-    exp.NEQ: exp.NEQ,
-    exp.LT: exp.GT,
-    exp.LTE: exp.GTE,
-    exp.GT: exp.LT,
-    exp.GTE: exp.LTE,
-}
+from planner.sql.trees import MIRRORED, Age, children, column_ref, copied
 
 _Key = tuple[bool, tuple[str, ...]]
 
@@ -43,7 +34,7 @@ def normal_form(conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
 
 def _oriented(condition: exp.Expr) -> tuple[_Key, exp.Expr]:
     """The condition with the smaller side on the left, and its key."""
-    mirrored = _MIRRORED.get(type(condition))
+    mirrored = MIRRORED.get(type(condition))
     if mirrored is None:
         return _key(condition), condition
     left, right = _key(condition.this), _key(condition.expression)

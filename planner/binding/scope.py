@@ -338,8 +338,7 @@ class Scope:
     def unqualified(
         self, name: str, sources: Sequence[Source], position: int | None, *, quoted: bool = False
     ) -> exp.Expr:
-        """The one column of a folded name, merged columns counting once; `quoted`: it stood in quotes, so its case
-        counts.
+        """The one column of a folded name, merged columns counting once; `quoted`: in quotes, so its case counts.
 
         Raises: AmbiguousColumn, UnknownColumn.
         """

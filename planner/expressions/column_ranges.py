@@ -19,7 +19,7 @@ from planner.expressions.intervals import Bounds
 from planner.sql import literals
 from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import cast_sql, copied
+from planner.sql.trees import MIRRORED, cast_sql, copied
 
 STEPS = "steps"
 """Key of the meta of a clamped column that has whole steps: those of 1, of the lower and of the upper bound."""
@@ -102,13 +102,11 @@ def _without_underflow(column: exp.Expr, kind: SqlType, low: float, high: float)
     return exp.Case().when(near_zero, exp.Literal.number(0)).else_(copied(column)), _FLUSH
 
 
-_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE, exp.EQ: exp.EQ,
-}  # fmt: skip
 _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ,
 }  # fmt: skip
 
+_ORDERS = frozenset(_NEGATED.values())
 _FAR = 1e15
 
 ColumnKey = tuple[str, str]
@@ -191,14 +189,14 @@ def _intervals(
     elif isinstance(node, exp.Binary):
         operator = type(node) if holds else _NEGATED.get(type(node))
         yield from _compared(operator, node.left, node.right, resolve)
-        yield from _compared(_MIRRORED.get(operator) if operator else None, node.right, node.left, resolve)
+        yield from _compared(MIRRORED.get(operator) if operator else None, node.right, node.left, resolve)
 
 
 def _compared(
     operator: type[exp.Expr] | None, left: exp.Expr, right: exp.Expr, resolve: Callable[[exp.Column], exp.Expr]
 ) -> Iterator[tuple[ColumnKey, Interval]]:
     left, value = left.unnest(), literal_number(right.unnest())
-    if operator not in _MIRRORED or not isinstance(left, exp.Column) or value is None:
+    if operator is None or operator not in _ORDERS or not isinstance(left, exp.Column) or value is None:
         return
     column = resolve(left)
     if not isinstance(column, exp.Column):

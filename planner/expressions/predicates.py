@@ -16,7 +16,7 @@ from planner.expressions.strings import is_long, shortened
 from planner.sql import literals
 from planner.sql.literals import label_place, ordered_labels
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import cast_sql, copied
+from planner.sql.trees import MIRRORED, cast_sql, copied
 
 _BOOL = SqlType(Family.BOOL)
 _MAX_PERCENTS = 16
@@ -126,16 +126,11 @@ def _of_labels(node: exp.Expr, parts: list[Scalar], binder: Binder) -> exp.Expr:
     left, right = align(node, parts, binder)
     kind, operator = left.type, type(node)
     assert kind is not None, "aligned"
-    for label, literal, read in ((left, right, operator), (right, left, _MIRRORED[operator])):
+    for label, literal, read in ((left, right, operator), (right, left, MIRRORED[operator])):
         if isinstance(literal.plain, exp.Literal) and not isinstance(label.plain, exp.Literal):
             return ordered_labels(read, wrap(label.sql), literal.plain.name, kind)
     places = [label_place(wrap(part.sql), kind, node) for part in (left, right)]
     return operator(this=places[0], expression=places[1])
-
-
-_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
-}  # fmt: skip
 
 
 def _decided(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> bool | None:

@@ -137,9 +137,8 @@ def check_row_work(query: BoundQuery) -> None:
 
 def row_work(query: BoundQuery) -> int:
     """The steps that one row may take: of a search its text's length times its pattern's, of `||` the result's.
-    Linear.
 
-    The query is in normal form, so that what a CTE computes stands wherever it is read.
+    Linear. The query is in normal form, so that what a CTE computes stands wherever it is read.
     """
     return sum(_steps(node) for tree in _trees(query) for node in nodes(tree) if isinstance(node, _WORKING))
 

@@ -50,9 +50,7 @@ _HINT = (
 
 @dataclass(frozen=True)
 class Persons:
-    """A question whose per-person tables, with their rows, are tables of the catalog and the policy; and their joins'
-    sizes.
-    """
+    """A question whose per-person tables are tables of the catalog and the policy; `sizes`: those of their joins."""
 
     query: BoundQuery
     schema: Schema

@@ -20,9 +20,7 @@ UNITS = 1 << 30
 
 
 class GuardedWeight(NamedTuple):
-    """SQL of a bigint in [0, 2^30] that cannot raise; what 2^30 units are, above 0; may a number lie between two
-    units?
-    """
+    """SQL of a bigint in [0, 2^30], which cannot raise; what 2^30 units are; may a number lie between two units?"""
 
     sql: exp.Cast
     bound: float

@@ -28,8 +28,7 @@ def groups_per_unit(
     keys: Sequence[ColumnRef],
     equalities: Equalities,
 ) -> int | None:
-    """L0 by functional dependency: the most groups that the tuples of one unit can fall into; None: it does not
-    follow.
+    """L0 by functional dependency: the most groups that the tuples of one unit can fall into; None: it is not known.
 
     Each owner position that determines every group key is a function from the unit to one group. A unit
     that stands in several positions reaches one group per different function: for two customers a, b with
@@ -85,9 +84,7 @@ def determined_terms(
     wanted: Sequence[ColumnRef],
     equalities: Equalities,
 ) -> dict[ColumnRef, str]:
-    """For the wanted classes that the unit's key determines, the expressions that compute them from it, `u0`, `u1`,
-    ...
-    """
+    """For the wanted classes that a unit's key determines, the expressions that compute them from it, `u0`, ..."""
     terms = {root: f"= {value}" for root, value in equalities.constants.items()}
     terms |= {equalities.find(column): f"u{index}" for index, column in enumerate(start)}
     tables = sorted(equalities.tables.items(), key=lambda entry: (entry[1].name, entry[0]))

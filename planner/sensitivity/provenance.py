@@ -39,8 +39,7 @@ class OwnerPosition:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Who owns a tuple: distinct positions in the order of FROM, the parents to join for them, equalities that are
-    closed.
+    """Who owns a tuple: distinct positions in the order of FROM, the parents to join for them, closed equalities.
 
     `ends`: foreign keys that the policy follows no further: a row that still references something is left out.
     """
@@ -126,8 +125,7 @@ def enter_parent(equalities: Equalities, completion: Completion) -> None:
 
 
 def join_equalities(query: BoundQuery) -> Equalities:
-    """The classes of equal columns that the conditions of a query prove (see
-    `planner.sensitivity.column_equalities`)."""
+    """The classes of equal columns that a query's conditions prove (`planner.sensitivity.column_equalities`)."""
     equalities = Equalities()
     for entry in query.tables:
         equalities.add(entry.alias, entry.table, always_present=entry.outer is None)
@@ -347,9 +345,7 @@ def _together(parts: list[exp.Cast]) -> exp.Expr:
 
 @dataclass(frozen=True)
 class Completion:
-    """A parent to join under a new alias, the row `child` that references it, and the columns of `key` that may be
-    NULL.
-    """
+    """A parent to join under a new alias, and the row `child` that references it; `nullable`: columns of its key."""
 
     alias: str
     table: Table

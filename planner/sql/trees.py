@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, reduce
 from typing import ClassVar, TypeVar
 
@@ -116,6 +116,12 @@ def copied(tree: Tree) -> Tree:
         else:
             arguments[name] = value
     return _with_notes(copy, tree)
+
+
+MIRRORED: Mapping[type[exp.Expr], type[exp.Binary]] = {
+    exp.EQ: exp.EQ, exp.NEQ: exp.NEQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
+}  # fmt: skip
+"""Comparisons with their sides exchanged."""
 
 
 def joined_texts(pieces: Sequence[exp.Expr]) -> exp.Expr:
