@@ -28,6 +28,9 @@ _CELL_BYTES = 64  # of a number, or of the place of a text, as an object
 
 Cell = str | int | float | bool | None
 
+MARKS = ("weak", "cut")
+"""What a row of an answer may be, the worst first: each is a field of `QueryResponse`, and a column of tables."""
+
 
 def text_bytes(rows: Iterable[Sequence[object]]) -> int:
     """What the texts among the cells take in memory: one, two or four bytes a character, by the widest of each.
@@ -263,6 +266,11 @@ class QueryResponse:
         nothing = ((None,) * len(named),) * len(rows)
         exact, weak = (1.0, "exact", "none", 0.0, 0.0), (False,) * len(rows)
         return cls(named, rows, nothing, *exact, budget, request_id, weak=weak, taus=nothing, notes=tuple(notes))
+
+    @property
+    def marks(self) -> dict[str, tuple[bool, ...]]:
+        """Per mark, is each row so?"""
+        return {name: getattr(self, name) for name in MARKS}
 
     @property
     def n_cells(self) -> int:

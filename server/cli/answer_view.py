@@ -117,7 +117,7 @@ def answer_table(response: QueryResponse) -> RenderableType:
         table.add_column(Text(printable(column.name)), justify="right" if numeric else "left", overflow="fold")
         if aggregates[index]:
             table.add_column(f"{_percent(response)} interval ({response.covers})", overflow="fold")
-    marked = any(response.weak) or any(response.cut)
+    marked = any(map(any, response.marks.values()))
     if marked:
         table.add_column("")
     for index, (cells, intervals) in enumerate(zip(response.rows, response.intervals, strict=True)):
@@ -127,9 +127,8 @@ def answer_table(response: QueryResponse) -> RenderableType:
 
 
 def _mark(response: QueryResponse, row: int) -> str:
-    """`weak`, where the noise is as large as the value; else `cut`, where more may be missing."""
-    marks = (("weak", response.weak), ("cut", response.cut))
-    return next((name for name, of_rows in marks if of_rows and of_rows[row]), "")
+    """The worst that a row is."""
+    return next((name for name, rows in response.marks.items() if rows and rows[row]), "")
 
 
 def expanded_answer(response: QueryResponse) -> RenderableType:

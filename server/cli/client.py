@@ -19,13 +19,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 import httpx
+from pydantic import TypeAdapter, ValidationError
 
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import console, printable, tell
 
 VARIABLE = "NOISEGATE_KEY"
+
+_Body = TypeVar("_Body")
 
 
 def read_key(key_file: Path | None) -> str:
@@ -115,8 +119,11 @@ def exchange(
     loopback = _is_loopback(address.host)
     if address.scheme == "http" and not loopback:
         tell(f"warning: {address} is not encrypted; others on the way can read your key", style="yellow")
-    # A proxy from the environment is for the world outside, never for this machine; whom to trust is for both.
-    with httpx.Client(trust_env=not loopback, verify=_trusted(address), timeout=_timeout()) as client:
+    # A proxy from the environment is for the world outside, never for this machine. Whom to trust is for both: the
+    # system's certificates, and what SSL_CERT_FILE and SSL_CERT_DIR name.
+    trusted = ssl.create_default_context() if address.scheme == "https" else True
+    timeout = httpx.Timeout(_ANSWER_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S)
+    with httpx.Client(trust_env=not loopback, verify=trusted, timeout=timeout) as client:
         try:
             response = client.request(
                 method,
@@ -138,15 +145,6 @@ def exchange(
     if not response.is_success:
         raise _refusal(response, url, sql)
     return response
-
-
-def _trusted(address: httpx.URL) -> ssl.SSLContext | bool:
-    """Whose certificates are believed: the system's, and what SSL_CERT_FILE and SSL_CERT_DIR name."""
-    return ssl.create_default_context() if address.scheme == "https" else True
-
-
-def _timeout() -> httpx.Timeout:
-    return httpx.Timeout(_ANSWER_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S)
 
 
 def _address(url: str) -> httpx.URL:
@@ -208,6 +206,14 @@ def not_ours(url: str) -> CommandFailed:
     )
 
 
+def read_body(kind: type[_Body], text: str, url: str) -> _Body:
+    """A response's JSON text as what it is. Raises: CommandFailed for one that is not as this version writes it."""
+    try:
+        return TypeAdapter(kind).validate_json(text)
+    except ValidationError as error:
+        raise not_ours(url) from error
+
+
 _AT_ONCE_S = 1
 """What is answered within it shows no progress and needs one request."""
 
@@ -259,11 +265,7 @@ def _wait(path: str, url: str, key: str, interrupted: threading.Event) -> None:
 
 
 def _field(response: httpx.Response, name: str, url: str) -> str:
-    try:
-        body = json.loads(response.text)
-    except json.JSONDecodeError as error:
-        raise not_ours(url) from error
-    value = body.get(name) if isinstance(body, dict) else None
+    value = read_body(dict[str, object], response.text, url).get(name)
     if not isinstance(value, str):
         raise not_ours(url)
     return value

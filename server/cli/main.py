@@ -110,79 +110,59 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-class _Noisegate(LazyGroup):
-    functions: ClassVar = {
-        "demo": "server.demo.command:demo",
-        "init": "server.cli.commands.first_proxy:init",
-        "serve": "server.cli.commands.serve:serve",
-        "query": "server.cli.commands.ask:query",
-        "explain": "server.cli.commands.ask:explain",
-        "workload": "server.cli.commands.workload:workload",
-        "shell": "server.cli.commands.shell:shell",
-        "budget": "server.cli.commands.ask:budget",
-        "tune": "server.cli.commands.tune:tune",
-        "verify": "server.cli.commands.verify:verify",
-    }
+def _of(module: str, *functions: str) -> dict[str, str]:
+    """Commands of a module, each named as its function."""
+    return {name.replace("_", "-"): f"server.cli.commands.{module}:{name}" for name in functions}
 
 
-class _Policy(LazyGroup):
-    functions: ClassVar = {
-        "init": "server.cli.commands.policy:init",
-        "check": "server.cli.commands.policy:check",
-        "accept": "server.cli.commands.policy:accept",
-    }
+GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "policy": (
+        "Write a first policy, check one against the database, confirm a weaker one.",
+        _of("policy", "init", "check", "accept"),
+    ),
+    "analyst": (
+        "Give people keys and budgets.",
+        _of("analyst", "add")
+        | {"list": "server.cli.commands.analyst:listed"}
+        | _of("analyst", "rotate_key", "disable", "enable", "set_role", "set_group"),
+    ),
+    "admin": (
+        "Budgets, charges, and what custodians did.",
+        _of("admin", "accounts", "grant", "top_up", "charges", "log"),
+    ),
+    "ledger": (
+        "Verify, export, back up or restore the ledger.",
+        _of("ledger", "verify", "export", "backup", "restore", "questions", "new_question_key"),
+    ),
+    "mirror": (
+        "Copy the tables into a local file, where questions run quicker.",
+        _of("data", "refresh", "status"),
+    ),
+    "data": ("Say that the data is a new load.", _of("data", "version", "bump")),
+}
+"""By name: what a group is for, and its commands."""
+
+COMMANDS: Mapping[str, str] = {
+    "demo": "server.demo.command:demo",
+    **_of("first_proxy", "init"),
+    **_of("serve", "serve"),
+    **_of("ask", "query", "explain"),
+    **_of("workload", "workload"),
+    **_of("shell", "shell"),
+    **_of("ask", "budget"),
+    **_of("tune", "tune"),
+    **_of("verify", "verify"),
+}
+"""Those that are in no group."""
 
 
-class _Analyst(LazyGroup):
-    functions: ClassVar = {
-        "add": "server.cli.commands.analyst:add",
-        "list": "server.cli.commands.analyst:listed",
-        "rotate-key": "server.cli.commands.analyst:rotate_key",
-        "disable": "server.cli.commands.analyst:disable",
-        "enable": "server.cli.commands.analyst:enable",
-        "set-role": "server.cli.commands.analyst:set_role",
-        "set-group": "server.cli.commands.analyst:set_group",
-    }
-
-
-class _Admin(LazyGroup):
-    functions: ClassVar = {
-        "accounts": "server.cli.commands.admin:accounts",
-        "grant": "server.cli.commands.admin:grant",
-        "top-up": "server.cli.commands.admin:top_up",
-        "charges": "server.cli.commands.admin:charges",
-        "log": "server.cli.commands.admin:log",
-    }
-
-
-class _Ledger(LazyGroup):
-    functions: ClassVar = {
-        "verify": "server.cli.commands.ledger:verify",
-        "export": "server.cli.commands.ledger:export",
-        "backup": "server.cli.commands.ledger:backup",
-        "restore": "server.cli.commands.ledger:restore",
-        "questions": "server.cli.commands.ledger:questions",
-        "new-question-key": "server.cli.commands.ledger:new_question_key",
-    }
-
-
-class _Mirror(LazyGroup):
-    functions: ClassVar = {
-        "refresh": "server.cli.commands.data:refresh",
-        "status": "server.cli.commands.data:status",
-    }
-
-
-class _Data(LazyGroup):
-    functions: ClassVar = {
-        "version": "server.cli.commands.data:version",
-        "bump": "server.cli.commands.data:bump",
-    }
+def _lazy(functions: Mapping[str, str]) -> type[LazyGroup]:
+    return type("LazyGroup", (LazyGroup,), {"functions": functions})
 
 
 app = typer.Typer(
     name="noisegate",
-    cls=_Noisegate,
+    cls=_lazy(COMMANDS),
     help=_HELP,
     no_args_is_help=True,
     add_completion=False,
@@ -190,16 +170,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a traceback with local variables could show secrets
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_GROUPS: tuple[tuple[str, type[LazyGroup], str], ...] = (
-    ("policy", _Policy, "Write a first policy, check one against the database, confirm a weaker one."),
-    ("analyst", _Analyst, "Give people keys and budgets."),
-    ("admin", _Admin, "Budgets, charges, and what custodians did."),
-    ("ledger", _Ledger, "Verify, export, back up or restore the ledger."),
-    ("mirror", _Mirror, "Copy the tables into a local file, where questions run quicker."),
-    ("data", _Data, "Say that the data is a new load."),
-)
-for _name, _group, _help in _GROUPS:
-    app.add_typer(typer.Typer(cls=_group, help=_help, no_args_is_help=True, rich_markup_mode=None), name=_name)
+for _name, (_about, _functions) in GROUPS.items():
+    _group = typer.Typer(cls=_lazy(_functions), help=_about, no_args_is_help=True, rich_markup_mode=None)
+    app.add_typer(_group, name=_name)
 
 
 @app.callback(invoke_without_command=False)

@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
 from rich.text import Text
 
 from server.cli.answer_view import answer_table, expanded_answer, explanation_view, left
-from server.cli.client import answered, ask, fetch, not_ours
+from server.cli.client import answered, ask, fetch, read_body
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, printable, show, show_rows, tell
 from server.explain.catalog import Catalog
@@ -61,7 +59,6 @@ def units(lines: Iterable[str]) -> Iterator[str]:
     yield from (found.text for found in split(pending))
 
 
-_Body = TypeVar("_Body")
 _EXPLAIN = "EXPLAIN"
 
 
@@ -92,11 +89,11 @@ class Session:
     @cached_property
     def schema(self) -> Catalog:
         """What may be asked; looked up once. Raises: CommandFailed."""
-        return self._fetched("/v1/schema", Catalog)
+        return read_body(Catalog, fetch(self.url, "/v1/schema", self.key), self.url)
 
     def budget(self) -> OutlookBody:
         """What is left. Raises: CommandFailed."""
-        return self._fetched("/v1/budget", OutlookBody)
+        return read_body(OutlookBody, fetch(self.url, "/v1/budget", self.key), self.url)
 
     def ask(self, statement: str) -> None:
         """Ask a statement and show its answer; EXPLAIN before it only explains. Raises: CommandFailed."""
@@ -106,21 +103,14 @@ class Session:
             return
         self.last = statement
         text = self._timed(lambda: answered(self.url, self.key, self._question(statement), sql=statement))
-        try:
-            response = AnswerBody.model_validate_json(text).response()
-        except ValidationError as error:
-            raise not_ours(self.url) from error
+        response = read_body(AnswerBody, text, self.url).response()
         show(expanded_answer(response) if self.expanded else answer_table(response))
 
     def explain(self, statement: str) -> None:
         """Show what a statement would do and cost; free. Raises: CommandFailed."""
         question = self._question(statement)
         text = self._timed(lambda: ask(self.url, "/v1/explain", self.key, question, sql=statement))
-        try:
-            explanation = TypeAdapter(Explanation).validate_json(text)
-        except ValidationError as error:
-            raise not_ours(self.url) from error
-        show(explanation_view(explanation))
+        show(explanation_view(read_body(Explanation, text, self.url)))
 
     def _question(self, statement: str) -> dict[str, object]:
         return {"sql": statement, **self.settings}
@@ -132,12 +122,6 @@ class Session:
         finally:
             if self.timing:
                 tell(f"Time: {time.monotonic() - begun:.3f} s")
-
-    def _fetched(self, path: str, kind: type[_Body]) -> _Body:
-        try:
-            return TypeAdapter(kind).validate_json(fetch(self.url, path, self.key))
-        except ValidationError as error:
-            raise not_ours(self.url) from error
 
 
 @dataclass(frozen=True)
@@ -254,18 +238,15 @@ def _setting(name: str, example: str, unset: str, said: str) -> Callable[[Sessio
     return run
 
 
-def _timing(session: Session, argument: str) -> None:
-    session.timing = _switched(argument, session.timing)
-    tell(f"Timing is {'on' if session.timing else 'off'}.")
+def _switch(attribute: str, name: str) -> Callable[[Session, str], None]:
+    """A command that turns something on or off."""
 
+    def run(session: Session, argument: str) -> None:
+        now = {"on": True, "off": False}.get(argument.lower(), not getattr(session, attribute))
+        setattr(session, attribute, now)
+        tell(f"{name} is {'on' if now else 'off'}.")
 
-def _expanded(session: Session, argument: str) -> None:
-    session.expanded = _switched(argument, session.expanded)
-    tell(f"Expanded display is {'on' if session.expanded else 'off'}.")
-
-
-def _switched(argument: str, now: bool) -> bool:
-    return {"on": True, "off": False}.get(argument.lower(), not now)
+    return run
 
 
 _EPSILON = _setting(
@@ -301,8 +282,8 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "what one person adds to a group at most: intervals are for the truth; or `default`",
             _NOBODY_ADDS_MORE_THAN,
         ),
-        r"\timing": Command("[on|off]", "say how long each question took", _timing),
-        r"\x": Command("[on|off]", "one line per cell", _expanded),
+        r"\timing": Command("[on|off]", "say how long each question took", _switch("timing", "Timing")),
+        r"\x": Command("[on|off]", "one line per cell", _switch("expanded", "Expanded display")),
         r"\q": Command("", "leave; so does Ctrl-D", _leave),
     }
 )

@@ -167,7 +167,8 @@ def show_rows(columns: Sequence[str], rows: Sequence[Sequence[Value]], output: F
 def show_one(columns: Sequence[str], row: Sequence[Value], output: Format, said: str, value: Value) -> None:
     """Write one row for a program; for a person what is said of it, and the one value that may be copied."""
     if output is Format.TABLE:
-        tell(said)
+        if said:
+            tell(said)
         write(str(value))
     else:
         show_rows(columns, [row], output)

@@ -160,7 +160,10 @@ def with_bounds(text: str, policy: Policy, proposals: Iterable[Proposal]) -> str
         named = [name for name in BOUNDS if name in bounds or name in there]
         merged = {name: {**there.get(name, {}), **bounds.get(name, {})} for name in named}
         meant["tables"].setdefault(written, {}).update(merged)
-        new = [f"{name} = {_inline(values)}" for name, values in merged.items()]
+        new = [
+            f"{name} = {{ {', '.join(f'{toml_key(of)} = {number(float(value))}' for of, value in values.items())} }}"
+            for name, values in merged.items()
+        ]
         settings += [section_of(table, policy.schemas), *new]
         lines = _placed(lines, table, policy, new)
     changed = "\n".join(lines) + "\n"
@@ -201,7 +204,11 @@ def write_policy(path: Path, before: str, after: str) -> None:
 def _placed(lines: Sequence[str], table: str, policy: Policy, new: Sequence[str]) -> list[str]:
     """The lines with the settings in the section of a table, which is made before its first subsection if need be."""
     headers = [(at, _path(line)) for at, line in enumerate(lines) if line.lstrip().startswith("[")]
-    of_table = [(at, len(path)) for at, path in headers if path[:1] == ["tables"] and _is(path[1:2], table, policy)]
+    of_table = [
+        (at, len(path))
+        for at, path in headers
+        if path[:1] == ["tables"] and any(_canonical(one, policy) == table for one in path[1:2])
+    ]
     own = next((at for at, depth in of_table if depth == 2), None)
     if own is None:
         header = section_of(table, policy.schemas)
@@ -227,19 +234,11 @@ def _path(line: str) -> list[str]:
     return path
 
 
-def _is(written: Sequence[str], table: str, policy: Policy) -> bool:
-    return any(_canonical(one, policy) == table for one in written)
-
-
 def _canonical(written: str, policy: Policy) -> str | None:
     try:
         return table_name(*name_parts(written, policy.schemas[0]))
     except ValueError:
         return None
-
-
-def _inline(values: Mapping[str, float]) -> str:
-    return "{ " + ", ".join(f"{toml_key(name)} = {number(float(value))}" for name, value in values.items()) + " }"
 
 
 def _says(text: str, meant: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from server.answer_columns import blocks
 from server.note import Note, NoteKind, kind_of, one_note
-from server.query import Budget, Cell, Interval, KeptPeriods, QueryResponse, ResultColumn
+from server.query import MARKS, Budget, Cell, Interval, KeptPeriods, QueryResponse, ResultColumn
 
 _EXAMPLE: JsonDict = {
     "columns": [{"name": "count", "type": "int8"}],
@@ -37,10 +37,6 @@ _EXAMPLE: JsonDict = {
     "detail_kinds": ["plain"],
     "request_id": "0f8fad5bd9cb469fa16570867728950e",
 }
-
-
-_MARKS = ("weak", "cut")
-"""One per row, not one per cell."""
 
 
 class ChargeBody(BaseModel):
@@ -130,15 +126,15 @@ class AnswerBody(BaseModel):
         )
 
 
-_LONG = ("rows", "intervals", "weak", "cut", "taus", "raw")
+_LONG = ("rows", "intervals", *MARKS, "taus", "raw")
 _ALIKE = AnswerBody.model_fields.keys() & {one.name for one in fields(QueryResponse)}
 """The fields that a body and an answer have under one name."""
 
 
 def without_rows(response: QueryResponse) -> AnswerBody:
     """The body of what an answer says beside its rows."""
-    body = AnswerBody.of(replace(response, rows=(), intervals=(), weak=(), cut=(), taus=(), raw=()))
-    return body.model_copy(update={"note": one_note(response)})
+    nothing: dict[str, Any] = dict.fromkeys(_LONG, ())
+    return AnswerBody.of(replace(response, **nothing)).model_copy(update={"note": one_note(response)})
 
 
 def json_pieces(response: QueryResponse) -> Iterator[bytes]:
@@ -152,7 +148,7 @@ def json_pieces(response: QueryResponse) -> Iterator[bytes]:
             continue
         yield b"["
         comma = b""
-        for block in blocks(getattr(response, name), 1 if name in _MARKS else len(response.columns)):
+        for block in blocks(getattr(response, name), 1 if name in MARKS else len(response.columns)):
             yield comma + to_json(block, inf_nan_mode="null")[1:-1]
             comma = b","
         yield b"]"

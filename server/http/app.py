@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 from server.admission import Admission, LedgerReads
 from server.connections import Outgoing
 from server.console import pages
-from server.http.exchange import BodyLimitMiddleware, ExchangeMiddleware, add_problem_handlers
+from server.http.exchange import ExchangeMiddleware, add_problem_handlers
 from server.http.metrics import Metrics
 from server.http.openapi import describe
 from server.http.routes import admin_accounts, admin_records, analyst, health, query
@@ -96,6 +96,5 @@ def create_app(
     app.router.routes.extend(_routes())
     add_problem_handlers(app)
     app.openapi = describe(app)  # type: ignore[method-assign]  # how FastAPI documents to do it
-    app.add_middleware(BodyLimitMiddleware)
-    app.add_middleware(ExchangeMiddleware, metrics=metrics)  # the last added is the outermost
+    app.add_middleware(ExchangeMiddleware, metrics=metrics)
     return app

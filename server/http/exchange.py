@@ -171,7 +171,7 @@ def is_known(scope: Mapping[str, object]) -> bool:
 
 
 class ExchangeMiddleware:
-    """Outermost: opens the Exchange, completes the response's headers, logs."""
+    """Outermost: opens the Exchange, bounds the body, completes the response's headers, logs."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -182,7 +182,8 @@ class ExchangeMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = scope[_KEY] = Exchange(_request_id(Headers(scope=scope)))
+        offered = Headers(scope=scope).get("x-request-id", "")
+        exchange = scope[_KEY] = Exchange(offered if _REQUEST_ID.fullmatch(offered) else uuid.uuid4().hex)
 
         async def send_completed(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -204,24 +205,33 @@ class ExchangeMiddleware:
             _log_line(exchange, scope, time.monotonic() - begun)
 
     async def _serve(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve; what nobody foresaw becomes a problem here.
+        """Serve, if the body is short enough; what nobody foresaw becomes a problem here.
+
+        The announced length is refused at once; a body sent in chunks is counted, whatever it announced. It is read
+        whole, up to the limit, before anything parses it.
 
         This is the one place that catches everything: an exception that went on to the HTTP server would be
         printed with its text, and the text of a foreign exception can quote a private value.
         """
         try:
-            await self._app(scope, receive, send)
+            announced = Headers(scope=scope).get("content-length", "0")
+            too_long = announced.isdecimal() and int(announced[:20]) > BODY_LIMIT_BYTES
+            messages = None if too_long else await _received(receive)
+            if messages is None:
+                exchange.code = _TOO_LARGE.code
+                await problem_response(_TOO_LARGE, exchange.request_id)(scope, receive, send)
+                return
+
+            async def replay() -> Message:
+                return messages.pop(0) if messages else await receive()
+
+            await self._app(scope, replay, send)
         except Exception as error:
             _log.error("unforeseen", request_id=exchange.request_id, **exception_summary(error))
             unforeseen = problem(error)
             exchange.code = unforeseen.code
             if not exchange.status:
                 await problem_response(unforeseen, exchange.request_id)(scope, receive, send)
-
-
-def _request_id(headers: Headers) -> str:
-    offered = headers.get("x-request-id", "")
-    return offered if _REQUEST_ID.fullmatch(offered) else uuid.uuid4().hex
 
 
 def _complete(headers: MutableHeaders, request_id: str) -> None:
@@ -256,35 +266,6 @@ def _log_line(exchange: Exchange, scope: Scope, duration_s: float) -> None:
 BODY_LIMIT_BYTES = 128 * 1024
 
 _TOO_LARGE = Problem("54000", f"The body is longer than {BODY_LIMIT_BYTES} bytes.", "Send less.", None, 413)
-
-
-class BodyLimitMiddleware:
-    """Reads a body whole, up to the limit, and hands it on; a longer one is answered with 413.
-
-    The announced length is refused at once; a body sent in chunks is counted, whatever it announced.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request if its body is short enough."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        announced = Headers(scope=scope).get("content-length", "0")
-        too_long = announced.isdecimal() and int(announced[:20]) > BODY_LIMIT_BYTES
-        messages = None if too_long else await _received(receive)
-        if messages is None:
-            exchange = exchange_of(scope)
-            exchange.code = _TOO_LARGE.code
-            await problem_response(_TOO_LARGE, exchange.request_id)(scope, receive, send)
-            return
-
-        async def replay() -> Message:
-            return messages.pop(0) if messages else await receive()
-
-        await self._app(scope, replay, send)
 
 
 async def _received(receive: Receive) -> list[Message] | None:

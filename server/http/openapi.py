@@ -16,8 +16,11 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from server import query
+from server import reloadable_pipeline as reloadable
 from server.explain import catalog, catalog_table, examples
 from server.http.exchange import MEDIA_TYPE, ProblemBody
+from server.ledger import analyst, entry
+from server.policy import accepted_policy
 from server.proposals import accuracy
 from server.workload import workload
 
@@ -153,7 +156,18 @@ _EXAMPLES: Mapping[str, object] = {
 
 _RECORDS: Mapping[str, type] = {
     name: kind
-    for module in (accuracy, catalog, catalog_table, examples, query, workload)
+    for module in (
+        accepted_policy,
+        accuracy,
+        analyst,
+        catalog,
+        catalog_table,
+        entry,
+        examples,
+        query,
+        reloadable,
+        workload,
+    )
     for name, kind in vars(module).items()
     if isinstance(kind, type) and is_dataclass(kind)
 }

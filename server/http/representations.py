@@ -147,8 +147,7 @@ def _arrow(response: QueryResponse) -> Iterator[bytes]:
 
     table = flat(response)
     beside = without_rows(response).model_dump(mode="json", exclude={"rows", "columns", "intervals", "taus", "raw"})
-    marks = {"weak": list(response.weak), "cut": list(response.cut)}
-    metadata = {"noisegate": json.dumps(beside | marks, allow_nan=False)}
+    metadata = {"noisegate": json.dumps(beside | response.marks, allow_nan=False)}
     schema = pa.schema([pa.field(name, RESULT_TYPES[kind].arrow_type(pa)) for name, kind in table.columns], metadata)
     sink = io.BytesIO()
 

@@ -12,11 +12,10 @@ import ipaddress
 import secrets
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
 
 import structlog
 
@@ -29,7 +28,7 @@ from server.pgwire.channel import Channel
 from server.pgwire.client_messages import Decoder
 from server.pgwire.errors import ProtocolViolation, told
 from server.pgwire.gateway import Gateway
-from server.pgwire.portals import Holdings
+from server.pgwire.portals import MOST_OF_ONE
 from server.pgwire.scram import Certificate, LedgerVerifiers
 from server.pgwire.session import Session
 from server.pgwire.settings import Settings
@@ -102,30 +101,26 @@ class CancelKeys:
         return True
 
 
-class SessionLimit:
-    """The sessions of one server, counted on its event loop."""
+@contextmanager
+def present(sessions: FairShares, analyst: str) -> Iterator[None]:
+    """Be one of an analyst's sessions. Raises: WireError when there are as many as may be."""
+    if sessions.refusal(analyst) is not None:
+        raise WireError("you have too many sessions", "53300", hint="close some")
+    sessions.take(analyst)
+    try:
+        yield
+    finally:
+        sessions.give_back(analyst)
 
-    def __init__(self, most_of_one: int = 100) -> None:
-        self._sessions = FairShares(most_of_one)
 
-    @contextmanager
-    def present(self, analyst: str) -> Iterator[None]:
-        """Be one of the analyst's sessions. Raises: WireError when there are as many as may be."""
-        if self._sessions.refusal(analyst) is not None:
-            raise WireError("you have too many sessions", "53300", hint="close some")
-        self._sessions.take(analyst)
-        try:
-            yield
-        finally:
-            self._sessions.give_back(analyst)
-
+_SESSIONS = 100
+"""Of one analyst at once."""
 
 _ENCRYPTIONS = 2
 """How often a client may ask: for GSS and for TLS."""
 
 _FAREWELL_S = 0.05
 
-_T = TypeVar("_T")
 _log = structlog.get_logger("noisegate.pgwire")
 
 
@@ -154,6 +149,7 @@ class ListenerContext:
       database: the one name that clients may connect to: the data set's.
       certificate: for TLS; None: plain text only.
       plain_text: may clients from other machines come without TLS? Those of this machine always may.
+      sessions, kept: the sessions of each analyst, and the bytes that they keep, counted on the server's event loop.
       secret: what verifiers of names that nobody has are made from (`scram.unknown_secret`).
     """
 
@@ -165,8 +161,8 @@ class ListenerContext:
     cancel_keys: CancelKeys
     secret: bytes
     limits: Limits
-    session_limit: SessionLimit = field(default_factory=SessionLimit)
-    holdings: Holdings = field(default_factory=Holdings)
+    sessions: FairShares = field(default_factory=lambda: FairShares(_SESSIONS))
+    kept: FairShares = field(default_factory=lambda: FairShares(MOST_OF_ONE))
 
 
 class Connection:
@@ -200,7 +196,7 @@ class Connection:
                 if self._place is not None:
                     self._place.stand(Standing.SERVED)
                 _log.info("session", analyst=startup, encrypted=self._channel.encrypted)
-                with self._reception.session_limit.present(startup):
+                with present(self._reception.sessions, startup):
                     await self._converse(session, startup)
         except (PlannerError, ServerError) as error:  # a setting that cannot be, a ledger that is busy
             self._channel.send(server_messages.error(told(error), severity="FATAL"))
@@ -261,9 +257,9 @@ class Connection:
             self._channel.send(server_messages.negotiate_protocol(0, unknown))
         await self._authenticate(user)
         self._check_database(first.parameters.get("database", user))
-        gateway, holdings = self._reception.gateway, self._reception.holdings
+        gateway, kept = self._reception.gateway, self._reception.kept
         settings = Settings(user, first.parameters, gateway.schemas, gateway.epsilons)
-        return Session(gateway, user, settings, self._channel.send, self._channel.pause, holdings), user
+        return Session(gateway, user, settings, self._channel.send, self._channel.pause, kept), user
 
     async def _encrypt(self, request: m.EncryptionRequest) -> None:
         certificate = self._reception.certificate
@@ -303,21 +299,21 @@ class Connection:
         certificate = self._reception.certificate
         binding = certificate.hash if certificate is not None and self._channel.encrypted else None
         offered = [scram.BOUND, scram.PLAIN] if binding is not None else [scram.PLAIN]
-        self._channel.send(server_messages.sasl_mechanisms(offered))
+        self._channel.send(server_messages.authentication(10, b"".join(map(server_messages.text, offered)) + b"\0"))
         await self._channel.drain()
         mechanism, first = sasl_initial(await self._authentication())
         if mechanism not in offered:
             raise ProtocolViolation("the client chose a mechanism that was not offered")
         known = await self._reception.verifiers.verifier(user)
         exchange = scram.Exchange(mechanism, known or scram.unknown_verifier(user, self._reception.secret), binding)
-        self._channel.send(server_messages.sasl_continue(exchange.first(first)))
+        self._channel.send(server_messages.authentication(11, exchange.first(first)))
         await self._channel.drain()
         proof = exchange.final(await self._authentication())
         if known is not None and not known.enabled:  # said to nobody but who holds the key
             raise WireError("your account is disabled", "28000", hint="ask the custodian")
         self._verifier = known
         self._trusted_until = asyncio.get_running_loop().time() + self._reception.limits.trusted_s
-        self._channel.send(server_messages.sasl_final(proof) + server_messages.AUTHENTICATION_OK)
+        self._channel.send(server_messages.authentication(12, proof) + server_messages.authentication(0))
         self._decoder.authenticated()
 
     async def _authentication(self) -> bytes:
@@ -359,7 +355,8 @@ class Connection:
 
     async def _next_or_idle(self) -> m.ClientMessage | None:
         try:
-            return await _within(self._message(), self._reception.limits.idle_s)
+            async with asyncio.timeout(self._reception.limits.idle_s):
+                return await self._message()
         except TimeoutError:
             raise WireError("the session was idle for too long", "57P05") from None
 
@@ -411,11 +408,6 @@ def sasl_initial(data: bytes) -> tuple[str, bytes]:
 def _is_local(peer: str) -> bool:
     """A Unix socket, or a loopback address."""
     return not peer or ipaddress.ip_address(peer.partition("%")[0]).is_loopback
-
-
-async def _within(waited: Awaitable[_T], seconds: float) -> _T:
-    async with asyncio.timeout(seconds):
-        return await waited
 
 
 _GRACE_S = 30.0

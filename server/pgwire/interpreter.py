@@ -351,7 +351,7 @@ class Interpreter:
         self._details = response.notes
         spent = f"charged {_amount(response.epsilon, response.delta)}; {_left(response.budget)}"
         note, shown = one_note(response), self.settings.flag("intervals")
-        marked = any(response.cut) or any(response.weak)
+        marked = any(map(any, response.marks.values()))
         if not note or not (marked or shown or response.covers == "exact"):
             note = f"SHOW {_DETAILS} says how to read it."
         elif marked and not shown and len(response.rows) > 1:

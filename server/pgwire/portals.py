@@ -21,23 +21,12 @@ MOST_OF_ONE = 128 << 20
 """Bytes of all sessions of one analyst together."""
 
 
-class Holdings:
-    """What is kept for whom, by one server; used on its event loop only.
+class Holding:
+    """What one session keeps, of what all sessions of its analyst keep together: nothing yet.
 
     Args:
-      most_of_one: bytes that one analyst's sessions may keep together.
+      shares: bytes that are kept for whom, by one server; used on its event loop only.
     """
-
-    def __init__(self, most_of_one: int = MOST_OF_ONE) -> None:
-        self._bytes = FairShares(most_of_one)
-
-    def of(self, analyst: str) -> Holding:
-        """What one more session of an analyst keeps: nothing yet."""
-        return Holding(self._bytes, analyst)
-
-
-class Holding:
-    """What one session keeps."""
 
     def __init__(self, shares: FairShares, analyst: str) -> None:
         self._shares = shares

@@ -161,7 +161,8 @@ class Exchange:
             raise _failed()
         nonce = self._server_first.split(",", 1)[0][2:]
         fresh = hmac.compare_digest(found["nonce"], nonce)
-        bound = hmac.compare_digest(_decoded(found["binding"]), self._binding())
+        binding = self._gs2.encode() + ((self._certificate_hash or b"") if self._bound else b"")
+        bound = hmac.compare_digest(_decoded(found["binding"]), binding)
         signed = f"{self._bare},{self._server_first},{found['unproved']}".encode()
         proved = self._proves(_decoded(found["proof"]), signed)
         if not (fresh and bound and proved):
@@ -175,9 +176,6 @@ class Exchange:
                 raise _failed()
         elif flag.startswith("p=") or (flag == "y" and self._certificate_hash is not None):
             raise _failed()
-
-    def _binding(self) -> bytes:
-        return self._gs2.encode() + ((self._certificate_hash or b"") if self._bound else b"")
 
     def _proves(self, proof: bytes, signed: bytes) -> bool:
         if len(proof) != len(self._verifier.stored_key):

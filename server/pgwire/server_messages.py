@@ -24,7 +24,6 @@ def text(value: str) -> bytes:
     return value.replace("\0", "").encode("utf-8", "replace") + b"\0"
 
 
-AUTHENTICATION_OK = message(b"R", struct.pack("!i", 0))
 NO_DATA = message(b"n")  # this statement has no rows
 EMPTY_QUERY = message(b"I")
 PARSE_COMPLETE, BIND_COMPLETE, CLOSE_COMPLETE = message(b"1"), message(b"2"), message(b"3")
@@ -32,19 +31,9 @@ PORTAL_SUSPENDED = message(b"s")  # there are more rows than were asked for
 COPY_DONE = message(b"c")
 
 
-def sasl_mechanisms(names: Iterable[str]) -> bytes:
-    """AuthenticationSASL: how one may prove who one is."""
-    return message(b"R", struct.pack("!i", 10), *(text(name) for name in names), b"\0")
-
-
-def sasl_continue(data: bytes) -> bytes:
-    """AuthenticationSASLContinue: the server's first message of SCRAM."""
-    return message(b"R", struct.pack("!i", 11), data)
-
-
-def sasl_final(data: bytes) -> bytes:
-    """AuthenticationSASLFinal: the server's proof, the last message of SCRAM."""
-    return message(b"R", struct.pack("!i", 12), data)
+def authentication(step: Literal[0, 10, 11, 12], data: bytes = b"") -> bytes:
+    """Authentication: 10 how one may prove who one is, 11 and 12 the server's part of SCRAM, 0 that it is proven."""
+    return message(b"R", struct.pack("!i", step), data)
 
 
 def negotiate_protocol(minor: int, unknown: Sequence[str]) -> bytes:

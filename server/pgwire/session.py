@@ -23,22 +23,18 @@ from server.pgwire.errors import (
 )
 from server.pgwire.gateway import Gateway
 from server.pgwire.interpreter import MAX_NAMES, Interpreter, Notices
-from server.pgwire.portals import Holdings, Portal
+from server.pgwire.portals import MOST_OF_ONE, Holding, Portal
 from server.pgwire.result_rows import Result, Shape
 from server.pgwire.settings import Settings
 from server.pgwire.statements import commands as c
 from server.pgwire.statements.parse_statement import cut, read
 from server.pgwire.statements.split_statements import Words
+from server.scheduling.fair_shares import FairShares
 
 _ROWS_AT_ONCE = 256
 _BYTES_AT_ONCE = 1 << 16
 
 _log = structlog.get_logger("noisegate.pgwire")
-
-
-async def let_others_go_on() -> None:
-    """What one client says is no reason for the others to wait."""
-    await asyncio.sleep(0)
 
 
 class Session:
@@ -48,7 +44,7 @@ class Session:
       settings: those of the startup message.
       pause: awaited before each statement of a text: other sessions go on, and a client that does not read what was
         sent is not sent more.
-      holdings: what the sessions of all analysts keep, if there are others.
+      kept: bytes that the sessions of all analysts keep, if there are others.
     """
 
     def __init__(
@@ -57,13 +53,13 @@ class Session:
         analyst: str,
         settings: Settings,
         send: Callable[[bytes], None],
-        pause: Callable[[], Awaitable[None]] = let_others_go_on,
-        holdings: Holdings | None = None,
+        pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0),
+        kept: FairShares | None = None,
     ) -> None:
         notices = Notices(
             self._notice, self._warning, lambda name, value: send(server_messages.parameter_status(name, value))
         )
-        self._holding = (holdings or Holdings()).of(analyst)
+        self._holding = Holding(kept or FairShares(MOST_OF_ONE), analyst)
         self._interpreter = Interpreter(gateway, analyst, settings, notices, self._holding)
         self.settings = settings
         self._send = send

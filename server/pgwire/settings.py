@@ -136,10 +136,6 @@ def _duration(name: str, value: str) -> str:
     return value
 
 
-def _any(name: str, value: str) -> str:
-    return value
-
-
 def _path(name: str, value: str) -> str:
     read_path(value)
     return value
@@ -183,7 +179,7 @@ class _Setting:
     """One setting: its default, what it may be, what clients are told of when it changes, and what it is for."""
 
     default: str
-    check: Callable[[str, str], str] = _any
+    check: Callable[[str, str], str] = lambda _, value: value
     reported: str | None = None
     about: str = "as in PostgreSQL, as far as clients need it"
 
@@ -346,7 +342,9 @@ class Settings:
                 known = ", ".join(known for known in _SETTINGS if known.startswith(_PREFIX))
                 raise InvalidSetting(f"there is no setting {name}", hint=f"there are {known}")
             return False
-        change = {name: self._initial[name] if value is None else _checked(name, value)}
+        if value is not None and len(value) > MAX_VALUE_LENGTH:
+            raise InvalidSetting(f"{name} has at most {MAX_VALUE_LENGTH} characters")
+        change = {name: self._initial[name] if value is None else setting.check(name, value)}
         if name == _EPSILON and value is not None:
             self._check_epsilon(float(change[name]))
         if not kept:
@@ -434,13 +432,6 @@ class Settings:
         found = _DURATION.fullmatch(self._values[name].strip().lower())
         assert found is not None, "checked when it was set"
         return int(found[1]) * _UNITS_MS[found[2]]
-
-
-def _checked(name: str, value: str) -> str:
-    """The value as it is kept. Raises: InvalidSetting, UnsupportedSQL."""
-    if len(value) > MAX_VALUE_LENGTH:
-        raise InvalidSetting(f"{name} has at most {MAX_VALUE_LENGTH} characters")
-    return _SETTINGS[name.lower()].check(name, value)
 
 
 _WORD = re.compile(r"(?:\\.|[^\\\s])+", re.DOTALL)

@@ -10,12 +10,12 @@ from typing import overload
 
 from planner.sql.sql_types import ResultType
 from server.answer_columns import blocks
-from server.query import Cell, QueryResponse
+from server.query import MARKS, Cell, QueryResponse
 from server.results.result_types import RESULT_TYPES, harmless
 
 Columns = tuple[tuple[str, ResultType], ...]
 
-_MARKS: Columns = (("weak", "bool"), ("cut", "bool"))
+_MARKS: Columns = tuple((name, "bool") for name in MARKS)
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class _FlatRows(Sequence[tuple[Cell, ...]]):
         if not any(self._noisy):
             yield from map(tuple, rows)
             return
-        weak, cut = (marks[place] or (False,) * len(rows) for marks in (response.weak, response.cut))
-        for cells, around, *marks in zip(rows, intervals, weak, cut, strict=True):
+        marked = [marks[place] or (False,) * len(rows) for marks in response.marks.values()]
+        for cells, around, *marks in zip(rows, intervals, *marked, strict=True):
             row: list[Cell] = []
             for cell, interval, wide in zip(cells, around, self._noisy, strict=True):
                 row.append(cell)

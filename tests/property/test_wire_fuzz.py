@@ -12,8 +12,9 @@ import pytest
 
 from server.errors import WireError
 from server.pgwire.channel import Channel
-from server.pgwire.connection import CancelKeys, Connection, Limits, ListenerContext, SessionLimit
+from server.pgwire.connection import CancelKeys, Connection, Limits, ListenerContext, present
 from server.pgwire.scram import LedgerVerifiers, Verifier
+from server.scheduling.fair_shares import FairShares
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.seeds import SEED, examples
 from tests.support.wire_client import SYNC, bind, describe, execute, fields_of, message, parse, query, replies
@@ -245,14 +246,14 @@ def test_a_session_ends_with_the_right_to_ask() -> None:
 
 
 def test_nobody_takes_all_places() -> None:
-    session_limit = SessionLimit(most_of_one=2)
+    sessions = FairShares(2)
     with (
-        session_limit.present("ann"),
-        session_limit.present("ann"),
-        session_limit.present("bob"),
+        present(sessions, "ann"),
+        present(sessions, "ann"),
+        present(sessions, "bob"),
         pytest.raises(WireError, match="too many sessions"),
-        session_limit.present("ann"),
+        present(sessions, "ann"),
     ):
         pass
-    with session_limit.present("ann"):
+    with present(sessions, "ann"):
         pass

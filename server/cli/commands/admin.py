@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,6 +13,7 @@ from planner.policy.sections import UNLIMITED
 from server.cli.answer_view import privacy_text
 from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, paged
 from server.cli.terminal import Format, Output, printable, show_rows, tell, write
+from server.ledger.account import Accounting
 
 if TYPE_CHECKING:
     from server.ledger.ledger import Ledger
@@ -95,11 +96,8 @@ def grant(
         typer.Option(help="The delta. Left out, it stays as it is; a new group has what an analyst has."),
     ] = None,
     accounting: Annotated[
-        str | None,
-        typer.Option(
-            help="basic, zcdp or renyi; fixed when the account is made. Left out: as it is, basic for a new one.",
-            metavar="NAME",
-        ),
+        Accounting | None,
+        typer.Option(help="Fixed when the account is made. Left out: as it is, basic for a new one."),
     ] = None,
     event_delta: Annotated[
         float | None,
@@ -117,11 +115,10 @@ def grant(
         typer.Option(help="The most that one query may spend, or unlimited. Left out: as it is.", metavar="EPSILON"),
     ] = None,
     renew: Annotated[
-        str | None,
+        Literal["day", "week", "month", "quarter", "year", "never"] | None,
         typer.Option(
-            help="Start again with each day, week, month, quarter or year of the calendar; never ends a renewal, or "
-            "windows. Left out: as it is.",
-            metavar="PERIOD",
+            help="Start again with each such period of the calendar; never ends a renewal, or windows. Left out: as"
+            " it is."
         ),
     ] = None,
     most_in_total: Annotated[
@@ -146,10 +143,6 @@ def grant(
     from server.ledger.account import GrantChange, grant_before, named_account
     from server.policy.accepted_policy import read_policy
 
-    if accounting not in (None, "basic", "zcdp", "renyi"):
-        raise typer.BadParameter("must be basic, zcdp or renyi", param_hint="--accounting")
-    if renew not in (None, "never", "day", "week", "month", "quarter", "year"):
-        raise typer.BadParameter("must be day, week, month, quarter, year or never", param_hint="--renew")
     window_s = None if window_days is None else round(window_days * 86_400)
     if window_s is not None:
         tell(
@@ -159,11 +152,11 @@ def grant(
     change = GrantChange(
         epsilon,
         delta,
-        accounting,  # type: ignore[arg-type]
+        accounting,
         event_delta,
         window_s,
         _or_unlimited(per_query_epsilon, "--per-query-epsilon"),
-        renew,  # type: ignore[arg-type]
+        renew,
         _or_unlimited(most_in_total, "--most-in-total"),
     )
     usual = read_policy(policy).delta_of_analyst

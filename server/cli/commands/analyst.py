@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.policy.sections import ACCOUNTINGS
 from server.cli.answer_view import privacy_text
 from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
 from server.cli.failure import CommandFailed
 from server.cli.terminal import Format, Output, show_rows, tell, write
+from server.ledger.account import Accounting
+from server.ledger.analyst import Role
 
 if TYPE_CHECKING:
     from planner.policy.policy import Policy
@@ -26,16 +26,8 @@ _LEAST = 1e-9
 """The smallest budget that is counted, for whom a budget is nothing."""
 
 
-class RoleName(StrEnum):
-    """What a key opens; no role includes another."""
-
-    ANALYST = "analyst"
-    AUDITOR = "auditor"
-    ADMIN = "admin"
-
-
 Name = Annotated[str, typer.Argument(help="The analyst's name.", metavar="NAME")]
-RoleOption = Annotated[RoleName, typer.Option(help="analyst asks, auditor reads the ledger, admin changes it.")]
+RoleOption = Annotated[Role, typer.Option(help="analyst asks, auditor reads the ledger, admin changes it.")]
 
 
 def add(
@@ -52,10 +44,10 @@ def add(
             "[budgets.analyst], or of one query."
         ),
     ] = None,
-    role: RoleOption = RoleName.ANALYST,
+    role: RoleOption = "analyst",
     group: Annotated[str | None, typer.Option(help="The group whose account also pays.")] = None,
     accounting: Annotated[
-        str | None, typer.Option(help="basic, zcdp or renyi; fixed now. The policy's if left out.", metavar="NAME")
+        Accounting | None, typer.Option(help="How charges add up; fixed now. The policy's if left out.")
     ] = None,
     reason: Reason = "",
     output: Output = Format.TABLE,
@@ -79,9 +71,7 @@ def add(
     named = read_policy(policy)
     grant = _grant(named, epsilon, delta, role)
     if accounting is not None:
-        if accounting not in ACCOUNTINGS:
-            raise typer.BadParameter("must be basic, zcdp or renyi", param_hint="--accounting")
-        grant = replace(grant, accounting=accounting)  # type: ignore[arg-type]
+        grant = replace(grant, accounting=accounting)
     Terms.of(grant)  # refuses what is no budget, before a ledger is made for it
     made, first = open_or_create(named, policy)
     with closing(made) as ledger:
@@ -90,8 +80,8 @@ def add(
             tell(f"Created the ledger {where}. Keep it: it holds every charge; the proxy does not start without it.")
         key, why = new_key(), act(reason)
         new = credentials_of(key)
-        ledger.add_analyst(name, new, grant.epsilon, grant.delta, role=role.value, group=group, act=why, grant=grant)
-        beyond = _beyond_dataset(grant, ledger) if role is RoleName.ANALYST else None
+        ledger.add_analyst(name, new, grant.epsilon, grant.delta, role=role, group=group, act=why, grant=grant)
+        beyond = _beyond_dataset(grant, ledger) if role == "analyst" else None
     if beyond is not None:
         tell(f"warning: {beyond}", style="yellow")
     renews = None if named.budgets.analyst is None else named.budgets.analyst.renew
@@ -120,12 +110,12 @@ def _beyond_dataset(grant: Grant, ledger: Ledger) -> str | None:
     )
 
 
-def _grant(policy: Policy, epsilon: float | None, delta: float | None, role: RoleName) -> Grant:
+def _grant(policy: Policy, epsilon: float | None, delta: float | None, role: Role) -> Grant:
     """What somebody new may spend: what is given, the rest as the policy has it. Who asks nothing needs nothing."""
     from server.ledger.account import Grant
     from server.policy.open_ledger_of_policy import grant_of
 
-    if role is not RoleName.ANALYST and epsilon is None:
+    if role != "analyst" and epsilon is None:
         return Grant(_LEAST, delta or 0.0)
     default = policy.budgets.analyst
     if default is not None and epsilon is None:
@@ -136,21 +126,21 @@ def _grant(policy: Policy, epsilon: float | None, delta: float | None, role: Rol
     return Grant(epsilon, policy.delta_of_analyst if delta is None else delta)
 
 
-def _opens(role: RoleName, grant: Grant, renews: str | None) -> str:
+def _opens(role: Role, grant: Grant, renews: str | None) -> str:
     """What the new key is for.
 
     Args:
       renews: how often the budget of the policy does.
     """
-    if role is RoleName.ANALYST:
+    if role == "analyst":
         spends = f"may spend {privacy_text(grant.epsilon, grant.delta)}"
         if grant.renew is not None:
             return f"{spends} per {grant.renew}"
         if renews is None:
             return spends
         return f"{spends} in all: without --epsilon it would be the policy's budget, which renews every {renews}"
-    can = "sees and changes who may do what" if role is RoleName.ADMIN else "sees who did what and changes nothing"
-    return f"is an {role.value}: {can}, on the administration page and at /v1/admin, and asks no questions"
+    can = "sees and changes who may do what" if role == "admin" else "sees who did what and changes nothing"
+    return f"is an {role}: {can}, on the administration page and at /v1/admin, and asks no questions"
 
 
 def listed(policy: PolicyFile, output: Output = Format.TABLE) -> None:
@@ -199,7 +189,7 @@ def enable(name: Name, policy: PolicyFile, reason: Reason) -> None:
 
 def set_role(
     name: Name,
-    role: Annotated[RoleName, typer.Argument(help="analyst asks, auditor reads the ledger, admin changes it.")],
+    role: Annotated[Role, typer.Argument(help="analyst asks, auditor reads the ledger, admin changes it.")],
     policy: PolicyFile,
     reason: Reason,
 ) -> None:
@@ -208,8 +198,8 @@ def set_role(
     Example:  noisegate analyst set-role ada auditor --policy policy.toml --reason "audits from now on"
     """
     with opened(policy) as ledger:
-        ledger.set_role(name, role.value, act(reason))
-    tell(f"{name} has the role {role.value}.")
+        ledger.set_role(name, role, act(reason))
+    tell(f"{name} has the role {role}.")
 
 
 def set_group(

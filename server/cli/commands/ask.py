@@ -6,17 +6,15 @@ import json
 import math
 import sys
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 
 from privacy.registry import why_not_served
 from server.cli.answer_view import answer_table, explanation_view, privacy_text, summary
-from server.cli.client import answered, ask, fetch, not_ours, read_key
+from server.cli.client import answered, ask, fetch, read_body, read_key
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, Output, printable, show, show_rows, tell, write
 from server.http.answer_body import AnswerBody
@@ -32,10 +30,7 @@ def proposed_epsilon(url: str, key: str, body: Mapping[str, object], sql: str, *
       yes: agree without asking.
     Raises: CommandFailed when there is no proposal, or it is declined.
     """
-    try:
-        proposal = TypeAdapter(Proposal).validate_json(ask(url, "/v1/propose", key, body, sql=sql))
-    except ValidationError as error:
-        raise not_ours(url) from error
+    proposal = read_body(Proposal, ask(url, "/v1/propose", key, body, sql=sql), url)
     width = f"{proposal.interval_width:,.4g}"
     tell(f"An interval of width {width} needs {_price(proposal)} ({printable(proposal.reason)}).")
     if proposal.charge > proposal.epsilon_left:
@@ -55,13 +50,6 @@ def _price(proposal: Proposal) -> str:
 
 
 DEFAULT_URL = "http://127.0.0.1:8432"
-
-
-class ExplanationFormat(StrEnum):
-    """How an explanation is written."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 SQL = Annotated[str, typer.Argument(help="One SELECT in quotes, or - to read it from standard input.", metavar="SQL")]
@@ -197,10 +185,7 @@ def query(
     if output is Format.JSON:
         write(_indented(text, url))
         return
-    try:
-        response = AnswerBody.model_validate_json(text).response()
-    except ValidationError as error:
-        raise not_ours(url) from error
+    response = read_body(AnswerBody, text, url).response()
     if output is Format.TABLE:
         show(answer_table(response))
         return
@@ -218,8 +203,8 @@ def explain(
     delta: Delta = None,
     mechanism: MechanismChoice = None,
     output: Annotated[
-        ExplanationFormat, typer.Option("--format", help="A table to read, or json (or --json) for a program.")
-    ] = ExplanationFormat.TABLE,
+        Literal["table", "json"], typer.Option("--format", help="A table to read, or json (or --json) for a program.")
+    ] = "table",
     key_file: KeyFile = None,
     parameters: Parameters = None,
     nobody_adds_more_than: AddsAtMost = None,
@@ -238,14 +223,10 @@ def explain(
     body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
     body |= {"nobody_adds_more_than": nobody_adds_more_than, "reuse": _sent(reuse)}
     text = ask(url, "/v1/explain", read_key(key_file), body, sql=sql)
-    if output is ExplanationFormat.JSON:
+    if output == "json":
         write(_indented(text, url))
         return
-    try:
-        explanation = TypeAdapter(Explanation).validate_json(text)
-    except ValidationError as error:
-        raise not_ours(url) from error
-    show(explanation_view(explanation))
+    show(explanation_view(read_body(Explanation, text, url)))
 
 
 def _sent(reuse: str) -> str | None:
@@ -263,10 +244,7 @@ def _statement(argument: str) -> str:
 
 def _indented(text: str, url: str) -> str:
     """The same JSON, indented."""
-    try:
-        return json.dumps(json.loads(text), indent=2)
-    except json.JSONDecodeError as error:
-        raise not_ours(url) from error
+    return json.dumps(read_body(dict[str, object], text, url), indent=2)
 
 
 _COLUMNS = ("epsilon", "epsilon_left", "delta", "delta_left", "questions_left", "limited_by", "tuning", "protects")
@@ -284,10 +262,7 @@ def budget(url: URL = DEFAULT_URL, output: Output = Format.TABLE, key_file: KeyF
 
     Exit codes: 0 shown, 2 usage, configuration or connection.
     """
-    try:
-        body = OutlookBody.model_validate_json(fetch(url, "/v1/budget", read_key(key_file)))
-    except ValidationError as error:
-        raise not_ours(url) from error
+    body = read_body(OutlookBody, fetch(url, "/v1/budget", read_key(key_file)), url)
     amounts = (body.epsilon, body.epsilon_left, body.delta, body.delta_left)
     show_rows(
         _COLUMNS, [(*amounts, body.questions_left, body.limited_by, body.tuning_epsilon, body.guarantee)], output

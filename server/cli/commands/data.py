@@ -6,34 +6,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
 from server.cli.failure import CommandFailed, ExitCode
-from server.cli.terminal import Format, Output, printable, show_rows, tell, write
+from server.cli.terminal import Format, Output, printable, show_one, show_rows, tell, write
 
 if TYPE_CHECKING:
     from server.backends.mirror import CurrentMirror
     from server.ledger.ledger import Ledger
-    from server.policy.loads import Reopen
     from server.startup.open_services import Prepared
 
 
 _COLUMNS = ("data_version",)
 _TOLD = 40
 """Changed periods that are listed."""
-
-
-class Reopening(StrEnum):
-    """What becomes of closed periods whose rows have changed."""
-
-    CHANGED = "changed"
-    ALL = "all"
 
 
 _REOPEN = (
@@ -49,16 +40,13 @@ def version(policy: PolicyFile, output: Output = Format.TABLE) -> None:
     """
     with opened(policy) as ledger:
         found = ledger.data_version()
-    if output is Format.TABLE:
-        write(str(found))
-    else:
-        show_rows(_COLUMNS, [(found,)], output)
+    show_one(_COLUMNS, (found,), output, "", found)
 
 
 def bump(
     policy: PolicyFile,
     reason: Reason,
-    reopen: Annotated[Reopening | None, typer.Option(help=_REOPEN)] = None,
+    reopen: Annotated[Literal["changed", "all"] | None, typer.Option(help=_REOPEN)] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Say that the data is a new load.
@@ -77,8 +65,7 @@ def bump(
     from server.policy.loads import bump_load
 
     with opened(policy) as ledger:
-        word: Reopen | None = None if reopen is None else "all" if reopen is Reopening.ALL else "changed"
-        done = bump_load(read_policy(policy), policy, ledger, act(reason), word)
+        done = bump_load(read_policy(policy), policy, ledger, act(reason), reopen)
         tuned = [one.version for one in ledger.tunings() if one.state == "committed"]
     found = done.found
     if found is not None:
@@ -99,11 +86,7 @@ def bump(
         tell("Closed periods are noted for the first time, or with another key: answers to them count from now on.")
     elif found is not None:
         tell(f"Closed periods that were compared: {found.periods}, changed: {len(found.changed)}.")
-    tell("The data is a new load, of version:")
-    if output is Format.TABLE:
-        write(str(done.version))
-    else:
-        show_rows(_COLUMNS, [(done.version,)], output)
+    show_one(_COLUMNS, (done.version,), output, "The data is a new load, of version:", done.version)
     if tuned:
         tell(
             f"What people have was last counted in version {tuned[-1]}: `noisegate tune` is worth repeating, at a new"

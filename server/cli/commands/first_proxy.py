@@ -22,7 +22,7 @@ import typer
 from rich.console import RenderableType
 
 from server.cli.answer_view import answer_table
-from server.cli.commands.open_ledger import act
+from server.cli.commands.open_ledger import Port, Wire, WirePort, act
 from server.cli.commands.policy import dataset_name, no_table
 from server.cli.failure import CommandFailed
 from server.cli.terminal import printable, show, tell, tell_failure, write
@@ -71,11 +71,9 @@ def init(
     analyst: Annotated[str | None, typer.Option(help="The first analyst's name.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="That analyst's whole budget.")] = None,
     output: Annotated[Path, typer.Option(help="The policy to write.", dir_okay=False)] = Path("policy.toml"),
-    port: Annotated[int, typer.Option(help="The port for HTTP; 0 takes a free one.", min=0, max=65535)] = 8432,
-    wire_port: Annotated[
-        int, typer.Option(help="The port for psql and drivers; 0 takes a free one.", min=0, max=65535)
-    ] = 6432,
-    wire: Annotated[bool, typer.Option(help="Serve psql and drivers.")] = True,
+    port: Port = 8432,
+    wire_port: WirePort = 6432,
+    wire: Wire = True,
     stop: Annotated[bool, typer.Option("--stop", help="Stop the proxy after the first answer; for scripts.")] = False,
 ) -> None:
     """Ask four questions, then write a policy, add an analyst, start the proxy and ask a first question.
@@ -350,14 +348,14 @@ def _forward(process: subprocess.Popen[str], addresses: queue.Queue[str | None])
 def _first_answer(address: str, key: str, table: str, epsilon: float) -> RenderableType:
     """How many people there are, asked as an analyst would."""
     from planner.schema import name_parts
-    from server.cli.client import answered
+    from server.cli.client import answered, read_body
     from server.http.answer_body import AnswerBody
 
     quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name_parts(table))
     sql = f"SELECT count(*) FROM {quoted}"
     tell(f"Asking at epsilon {epsilon:g}: {printable(sql)}")
     text = answered(address, key, {"sql": sql, "epsilon": epsilon}, sql=sql, idempotency_key=None)
-    return answer_table(AnswerBody.model_validate_json(text).response())
+    return answer_table(read_body(AnswerBody, text, address).response())
 
 
 def _stay(process: subprocess.Popen[str], output: Path, *, stop: bool) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
 
 
 _HASH = re.compile(r"[0-9a-f]{64}")
-
-
-class ExportFormat(StrEnum):
-    """The format of `ledger export`: charges as CSV, or all entries as JSON lines."""
-
-    CSV = "csv"
-    JSON = "json"
 
 
 def verify(
@@ -74,9 +66,9 @@ def verify(
 def export(
     policy: PolicyFile,
     output: Annotated[
-        ExportFormat,
+        Literal["csv", "json"],
         typer.Option("--format", help="csv: the charges; json: every entry with its hash, one object per line."),
-    ] = ExportFormat.JSON,
+    ] = "json",
 ) -> None:
     """Write the ledger to standard output.
 
@@ -85,7 +77,7 @@ def export(
     from server.ledger.export import EXPORTS
 
     with opened(policy) as ledger:
-        for part in EXPORTS[output.value](ledger):
+        for part in EXPORTS[output](ledger):
             write(part)
 
 

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 PolicyFile = Annotated[
     Path, typer.Option("--policy", help="The policy file; it says where the ledger is.", exists=True, dir_okay=False)
 ]
+PolicyArgument = Annotated[
+    Path, typer.Argument(help="The policy file.", exists=True, dir_okay=False, metavar="POLICY")
+]
+Port = Annotated[int, typer.Option(help="The port for HTTP; 0 takes a free one.", min=0, max=65535)]
+WirePort = Annotated[int, typer.Option(help="The port for psql and drivers; 0 takes a free one.", min=0, max=65535)]
+Wire = Annotated[bool, typer.Option(help="Serve psql and drivers.")]
 Reason = Annotated[str, typer.Option(help="Why; it stands in the ledger for good.")]
 After = Annotated[int, typer.Option(help="The last number of the page before.", min=0)]
 Limit = Annotated[int, typer.Option(help="How many rows at most.", min=1, max=1_000_000)]

@@ -18,7 +18,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from server.cli.commands.open_ledger import Reason, act, opened
+from server.cli.commands.open_ledger import PolicyArgument, Reason, act, opened
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, Output, console, printable, show, show_rows, tell
 
@@ -169,7 +169,7 @@ def check(
     counted = len(probes(contract, schema))
     number = Counter(finding.severity for finding in findings)
     if output is not Format.TABLE:
-        show_rows(_FINDINGS, [_finding_row(one) for one in findings], output)
+        show_rows(_FINDINGS, [tuple(getattr(one, name) for name in _FINDINGS) for one in findings], output)
     elif findings:
         show(_findings_table(findings))
     for finding in findings:
@@ -238,10 +238,6 @@ def _progress(status: Status) -> Callable[[str], None]:
     return lambda subject: status.update(Text(printable(subject)))
 
 
-def _finding_row(finding: Finding) -> tuple[str | int | None, ...]:
-    return finding.severity, finding.subject, finding.rows, finding.message, finding.next_step
-
-
 def _findings_table(findings: Sequence[Finding]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("finding")
@@ -258,7 +254,7 @@ def _findings_table(findings: Sequence[Finding]) -> Table:
 
 
 def accept(
-    policy: Annotated[Path, typer.Argument(help="The policy file.", exists=True, dir_okay=False, metavar="POLICY")],
+    policy: PolicyArgument,
     reason: Reason,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
 ) -> None:

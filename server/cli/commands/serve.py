@@ -16,6 +16,7 @@ from typing import Annotated, TextIO, cast
 import structlog
 import typer
 
+from server.cli.commands.open_ledger import PolicyArgument, Port, Wire, WirePort
 from server.cli.failure import CommandFailed
 from server.cli.terminal import SpareStream, tell
 
@@ -88,13 +89,11 @@ def address(listener: socket.socket, host: str) -> str:
 
 
 def serve(
-    policy: Annotated[Path, typer.Argument(help="The policy file.", exists=True, dir_okay=False, metavar="POLICY")],
+    policy: PolicyArgument,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port for HTTP; 0 takes a free one.", min=0, max=65535)] = 8432,
-    wire_port: Annotated[
-        int, typer.Option(help="The port for psql and drivers; 0 takes a free one.", min=0, max=65535)
-    ] = 6432,
-    wire: Annotated[bool, typer.Option(help="Serve psql and drivers.")] = True,
+    port: Port = 8432,
+    wire_port: WirePort = 6432,
+    wire: Wire = True,
     tls_certificate: Annotated[
         Path | None, typer.Option(help="A PEM certificate: both ports then speak TLS.", exists=True, dir_okay=False)
     ] = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from server.cli.commands.open_ledger import PolicyFile
 from server.cli.failure import ExitCode
 from server.cli.terminal import printable, show, tell
 
@@ -21,9 +21,7 @@ _CATALOG_TIMEOUT_MS = 10_000
 
 def verify(
     sql: Annotated[str, typer.Argument(help="One SELECT of sums and counts, in quotes.", metavar="SQL")],
-    policy: Annotated[
-        Path, typer.Option("--policy", help="The policy file, which names the database.", exists=True, dir_okay=False)
-    ],
+    policy: PolicyFile,
     vector: Annotated[
         bool, typer.Option("--vector", help="Compare the program of all groups together, of pmsja and s4s_vector.")
     ] = False,

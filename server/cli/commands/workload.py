@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 from rich.text import Text
 
 from server.cli.answer_view import answer_table, epsilon_text
-from server.cli.client import ask, not_ours, read_key
+from server.cli.client import ask, read_body, read_key
 from server.cli.commands.ask import DEFAULT_URL, URL, AddsAtMost, Epsilon, KeyFile, option
 from server.cli.failure import CommandFailed
 from server.cli.shell_session import units
@@ -63,13 +62,10 @@ def workload(
     if output is Format.JSON:
         write(json.dumps(json.loads(answered), indent=2))
         return
-    try:
-        if explain:
-            _show_summary(WorkloadExplanationBody.model_validate_json(answered).summary)
-            return
-        whole = WorkloadAnswerBody.model_validate_json(answered)
-    except ValidationError as error:
-        raise not_ours(url) from error
+    if explain:
+        _show_summary(read_body(WorkloadExplanationBody, answered, url).summary)
+        return
+    whole = read_body(WorkloadAnswerBody, answered, url)
     for statement, answer in zip(statements, whole.answers, strict=True):
         show(Text(printable(" ".join(statement.split())), style="bold"))
         show(answer_table(answer.response()))

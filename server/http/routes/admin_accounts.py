@@ -144,20 +144,6 @@ def _balance(ledger: Ledger, account: str) -> AccountBalance:
     return next(balance for balance in ledger.accounts() if balance.name == account)
 
 
-class AnalystBody(BaseModel):
-    """Who holds a key."""
-
-    name: str
-    role: Role
-    group: str | None
-    enabled: bool
-
-    @classmethod
-    def of(cls, analyst: Analyst) -> AnalystBody:
-        """The body of an analyst."""
-        return cls(name=analyst.name, role=analyst.role, group=analyst.group, enabled=analyst.enabled)
-
-
 class NewAnalystBody(ActBody):
     """Somebody new, with a budget; windows and caps follow at /v1/admin/accounts."""
 
@@ -214,15 +200,15 @@ async def holder(services: Held, reader: Reader) -> HolderBody:
 
 
 @router.get("/analysts", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
-async def analysts(services: Held) -> list[AnalystBody]:
+async def analysts(services: Held) -> tuple[Analyst, ...]:
     """All who hold or held keys."""
-    return [AnalystBody.of(analyst) for analyst in await services.lookups.call(services.ledger.analysts)]
+    return await services.lookups.call(services.ledger.analysts)
 
 
 @router.get("/analysts/{name}", dependencies=[READER], responses=problems(401, 403, 404, 422, 429, 500, 503))
-async def analyst(services: Held, name: AnalystName) -> AnalystBody:
+async def analyst(services: Held, name: AnalystName) -> Analyst:
     """One analyst by name: role, group, and whether the key is enabled. 404 where there is none."""
-    return AnalystBody.of(await services.lookups.call(services.ledger.analyst, name))
+    return await services.lookups.call(services.ledger.analyst, name)
 
 
 @router.post("/analysts", status_code=201, responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 500, 503))
@@ -241,9 +227,9 @@ async def rotate(services: Held, admin: Admin, name: AnalystName, body: ActBody)
 
 
 @router.patch("/analysts/{name}", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
-async def change(services: Held, admin: Admin, name: AnalystName, body: ChangedAnalystBody) -> AnalystBody:
+async def change(services: Held, admin: Admin, name: AnalystName, body: ChangedAnalystBody) -> Analyst:
     """Disable or enable, change the role or the group. What was spent stays spent."""
-    return AnalystBody.of(await services.lookups.call(_changed, services.ledger, name, body, body.act(admin)))
+    return await services.lookups.call(_changed, services.ledger, name, body, body.act(admin))
 
 
 def _added(ledger: Ledger, body: NewAnalystBody, delta: float, act: Act) -> str:

@@ -14,8 +14,10 @@ from server.http.authentication import READER, ActBody, Admin, Held, Name, admin
 from server.http.openapi import MAX_NUMBER, problems
 from server.http.services import Services
 from server.ledger.charge import ChargeRecord, ChargeState
-from server.ledger.entry import Entry, EntryKind
+from server.ledger.entry import Entry, EntryKind, Verification
 from server.ledger.export import EXPORTS
+from server.policy.accepted_policy import PolicyChanges
+from server.reloadable_pipeline import PolicyInForce
 
 router = admin_router()
 
@@ -27,15 +29,6 @@ class ReloadBody(ActBody):
         str | None,
         Field(pattern=r"^[0-9a-f]{64}$", description="The hash of a policy that protects less, if you mean it."),
     ] = None
-
-
-class PolicyBody(BaseModel):
-    """The policy in force."""
-
-    name: str
-    hash: str
-    changed: bool = Field(description="Is it another one than before?")
-    weaker: list[str] = Field(description="In what it protects less than the one before.")
 
 
 class DatasetBody(BaseModel):
@@ -68,18 +61,10 @@ async def dataset(services: Held) -> DatasetBody:
     return await DatasetBody.of(services)
 
 
-class PolicyChangesBody(BaseModel):
-    """What changed in the policy's text, as lines of unified diffs; addresses and key files are left out of it."""
-
-    last: list[str] = Field(description="From the policy that was accepted before to the one accepted last.")
-    pending: list[str] = Field(description="From that one to the file as it is now, which a reload would take over.")
-
-
 @router.get("/policy/changes", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
-async def policy_changes(services: Held) -> PolicyChangesBody:
+async def policy_changes(services: Held) -> PolicyChanges:
     """What changed in the policy; empty where nothing did, or where the text before is not kept."""
-    found = await services.lookups.call(services.pipeline.changes)
-    return PolicyChangesBody(last=list(found.last), pending=list(found.pending))
+    return await services.lookups.call(services.pipeline.changes)
 
 
 @router.get("/schema", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
@@ -89,10 +74,9 @@ async def schema(services: Held) -> Catalog:
 
 
 @router.post("/policy/reload", responses=problems(400, 401, 403, 409, 413, 422, 429, 500, 503))
-async def reload(services: Held, admin: Admin, body: ReloadBody) -> PolicyBody:
+async def reload(services: Held, admin: Admin, body: ReloadBody) -> PolicyInForce:
     """Read the policy anew. One that is invalid, or weaker and not confirmed, leaves the one before in force."""
-    now = await services.audits.call(services.pipeline.reload, body.act(admin), body.confirm)
-    return PolicyBody(name=now.name, hash=now.hash, changed=now.changed, weaker=list(now.weaker))
+    return await services.audits.call(services.pipeline.reload, body.act(admin), body.confirm)
 
 
 @router.post("/data/bump", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))
@@ -155,14 +139,6 @@ class EntryBody(BaseModel):
         )
 
 
-class VerificationBody(BaseModel):
-    """What a walk over the whole ledger found."""
-
-    entries: int = Field(description="How many hold.")
-    head: str = Field(description="The hash of the last one: noted elsewhere, it proves everything before it.")
-    fault: str | None = Field(description="What does not hold.")
-
-
 @router.get("/charges", dependencies=[READER], responses=problems(401, 403, 404, 422, 429, 500, 503))
 async def charges(
     services: Held,
@@ -188,10 +164,9 @@ async def entries(
 
 
 @router.post("/ledger/verify", dependencies=[READER], responses=problems(401, 403, 429, 500, 503))
-async def verify(services: Held) -> VerificationBody:
+async def verify(services: Held) -> Verification:
     """Walk over the whole ledger: some ten seconds for a million entries; nobody waits for it."""
-    found = await services.audits.call(services.ledger.verify)
-    return VerificationBody(entries=found.entries, head=found.head, fault=found.fault)
+    return await services.audits.call(services.ledger.verify)
 
 
 @router.get(

@@ -55,27 +55,18 @@ _TYPES = {
 _WORDS = {"TRUE": b"true", "FALSE": b"false", "NULL": None}
 
 
-def parameter_types(words: WordCursor) -> tuple[int, ...]:
-    """The OIDs of `(int, text)`, if that comes next. Raises: UnsupportedSQL for a type that no parameter has."""
-    return tuple(_type(words, part) for part in _listed(words))
-
-
 def _type(words: WordCursor, part: list[str]) -> int:
+    """The OID of one part of `(int, text)`. Raises: UnsupportedSQL for a type that no parameter has."""
     size = part.index("(") if "(" in part else len(part)  # a size counts for nothing, as in PostgreSQL
     name = " ".join(part[:size])
     if name not in _TYPES:
         hint = "leave the types out: PREPARE name AS SELECT ..."
-        position = words.statement.start + 1
-        raise UnsupportedSQL(f"a parameter of the type {name.lower()} is not supported", hint=hint, position=position)
+        raise words.unsupported(f"a parameter of the type {name.lower()} is not supported", hint)
     return _TYPES[name]
 
 
-def literal_values(words: WordCursor) -> tuple[bytes | None, ...]:
-    """The texts of `(1, 'a', NULL)`, if that comes next. Raises: UnsupportedSQL for what is no literal."""
-    return tuple(_literal(words, part) for part in _listed(words))
-
-
 def _literal(words: WordCursor, part: list[str]) -> bytes | None:
+    """The text of one part of `(1, 'a', NULL)`. Raises: UnsupportedSQL for what is no literal."""
     sign, rest = ("-", part[1:]) if part[:1] == ["-"] else ("", part)
     (word,) = rest if len(rest) == 1 else ("",)
     if word.startswith("'") and not sign:
@@ -85,7 +76,7 @@ def _literal(words: WordCursor, part: list[str]) -> bytes | None:
     if word in _WORDS and not sign:
         return _WORDS[word]
     hint = "write a literal, which takes its parameter's type: EXECUTE name (1, 'text', NULL)"
-    raise UnsupportedSQL("EXECUTE takes literals only", hint=hint, position=words.statement.start + 1)
+    raise words.unsupported("EXECUTE takes literals only", hint)
 
 
 def _listed(words: WordCursor) -> list[list[str]]:
@@ -129,7 +120,7 @@ def _commit(words: WordCursor) -> Command:
     words.take()
     words.skip("WORK", "TRANSACTION")
     if words.skip("PREPARED"):
-        raise UnsupportedSQL("prepared transactions are not supported", position=words.statement.start + 1)
+        raise words.unsupported("prepared transactions are not supported")
     words.end()
     return Transaction("commit", "COMMIT")
 
@@ -184,7 +175,7 @@ def _set(words: WordCursor) -> Command:
         if words.take() in ("DEFAULT", "NONE") and not words.word:  # as poolers reset a session
             return Nothing("SET")
         hint = "connect as the analyst who asks"
-        raise UnsupportedSQL("nobody becomes somebody else here", hint=hint, position=words.statement.start + 1)
+        raise words.unsupported("nobody becomes somebody else here", hint)
     name = _setting(words)
     if not words.skip("TO", "="):
         raise words.unreadable()
@@ -280,15 +271,15 @@ def _discard(words: WordCursor) -> Command:
 def _prepare(words: WordCursor) -> Command:
     words.take()
     if words.word == "TRANSACTION":
-        raise UnsupportedSQL("prepared transactions are not supported", position=words.statement.start + 1)
-    name, types = words.name(), parameter_types(words)
+        raise words.unsupported("prepared transactions are not supported")
+    name, types = words.name(), tuple(_type(words, part) for part in _listed(words))
     words.expect("AS")
     return Prepare(name, types, _inner(words, *_behind(words.statement.text, "AS")))
 
 
 def _execute(words: WordCursor) -> Command:
     words.take()
-    name, values = words.name(), literal_values(words)
+    name, values = words.name(), tuple(_literal(words, part) for part in _listed(words))
     words.end()
     return ExecutePrepared(name, values)
 
@@ -327,16 +318,10 @@ def _inner(words: WordCursor, sql: str, offset: int) -> Question:
     if len(inner) != 1 or inner[0].words[0] not in ("SELECT", "WITH", "VALUES", "TABLE", "("):
         raise words.unreadable()
     if configure_of(inner[0]) is not None:
-        raise UnsupportedSQL(
-            "settings have no cursor, no copy and no PREPARE",
-            hint="ask for them by SHOW",
-            position=words.statement.start + 1,
-        )
+        raise words.unsupported("settings have no cursor, no copy and no PREPARE", "ask for them by SHOW")
     if backend_call_of(inner[0]) is not None:  # the catalog would tell the number of a session of its own
         hint = "ask for it by itself"
-        raise UnsupportedSQL(
-            "sessions have no cursor, no copy and no PREPARE", hint=hint, position=words.statement.start + 1
-        )
+        raise words.unsupported("sessions have no cursor, no copy and no PREPARE", hint)
     question = question_of(inner[0])
     return Question(question.sql, words.statement.start + offset + question.start, question.catalog)
 
@@ -349,11 +334,11 @@ def _fetch(words: WordCursor) -> Command:
         count = None
     elif words.word in ("BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"):
         hint = "read forwards, or ask again: the same question is free"
-        raise UnsupportedSQL("cursors only move forwards", hint=hint, position=words.statement.start + 1)
+        raise words.unsupported("cursors only move forwards", hint)
     elif words.word[:1].isdecimal() or words.word == "-":
         count = words.count()
         if count < 0:
-            raise UnsupportedSQL("cursors only move forwards", position=words.statement.start + 1)
+            raise words.unsupported("cursors only move forwards")
     words.skip("FROM", "IN")
     name = words.name()
     words.end()
@@ -388,10 +373,6 @@ def _closing(words: list[str]) -> int:
     return next((index for index, depth in enumerate(depths) if index > 1 and depth == 0), 0)
 
 
-def _unlisten(words: WordCursor) -> Command:
-    return Nothing("UNLISTEN")
-
-
 READERS: Mapping[str, Callable[[WordCursor], Command]] = MappingProxyType(
     {
         "BEGIN": _begin,
@@ -414,7 +395,7 @@ READERS: Mapping[str, Callable[[WordCursor], Command]] = MappingProxyType(
         "MOVE": _fetch,
         "CLOSE": _close,
         "COPY": _copy,
-        "UNLISTEN": _unlisten,
+        "UNLISTEN": lambda words: Nothing("UNLISTEN"),
     }
 )
 """By the first word of a statement."""

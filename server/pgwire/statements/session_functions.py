@@ -114,7 +114,7 @@ def _calls(sql: str) -> tuple[ConfigCall, ...] | None:
         arguments = tuple(_argument(one.group()) for one in _VALUE.finditer(match["arguments"]))
         if len(arguments) not in ((3,) if name == _SETS else (1, 2)):
             return None
-        calls.append(ConfigCall(name == _SETS, arguments, _setting_column(match["alias"]) or name))
+        calls.append(ConfigCall(name == _SETS, arguments, _column(match["alias"], name)))
         if not match["end"]:
             return tuple(calls)
         place = match.end()
@@ -128,12 +128,6 @@ def _argument(written: str) -> str | int | bool | None:
         return text[1 : text.rindex("'")].replace("''", "'")
     text = text.partition("::")[0].strip().lower()
     return int(text[1:]) if text.startswith("$") else _CONSTANTS[text]
-
-
-def _setting_column(alias: str | None) -> str | None:
-    if alias is None or not alias.startswith('"'):
-        return None if alias is None else alias.lower()
-    return alias[1:-1].replace('""', '"')
 
 
 _CATALOGS = frozenset({"pg_catalog", "information_schema"})
@@ -155,12 +149,9 @@ def question_of(statement: Words) -> Question:
     names = statement.names
     reads = "from" in names or any(word == "TABLE" and before in _BEFORE_TABLE for before, word in _pairs(statement))
     asks = not reads or _asks_for_the_session(statement)
-    catalog = _names_a_catalog(names) or (asks and statement.words[0] != "EXPLAIN")
+    named = bool(names & _CATALOGS) or any(name.startswith("pg_") for name in names)
+    catalog = named or (asks and statement.words[0] != "EXPLAIN")
     return Question(statement.text, statement.start, catalog)
-
-
-def _names_a_catalog(names: frozenset[str]) -> bool:
-    return bool(names & _CATALOGS) or any(name.startswith("pg_") for name in names)
 
 
 def _asks_for_the_session(statement: Words) -> bool:
@@ -205,7 +196,9 @@ def as_client(question: Question, analyst: str, number: int) -> str:
     sql = question.sql
     pieces = [(kind, sql[start:end], start, end) for kind, start, end in scan(sql)]
     words = ["", "", *(text.upper() for _, text, _, _ in pieces), "", "", ""]
-    compares = _compares_roles(statement.names)
+    # Has it to do with catalogs, or with privileges on what they list?
+    told = statement.names - _NO_CATALOG
+    compares = "information_schema" in told or any(name.startswith(("pg_", "has_")) for name in told)
     literal = "'" + analyst.replace("'", "''") + "'"
     written, place, depth = [], 0, 0
     for at, (kind, text, start, end) in enumerate(pieces, 2):
@@ -231,8 +224,3 @@ def as_client(question: Question, analyst: str, number: int) -> str:
         written += [sql[place:start], instead]
         place = end
     return "".join([*written, sql[place:]])
-
-
-def _compares_roles(names: frozenset[str]) -> bool:
-    """Has a statement to do with catalogs, or with privileges on what they list?"""
-    return "information_schema" in names or any(name.startswith(("pg_", "has_")) for name in names - _NO_CATALOG)

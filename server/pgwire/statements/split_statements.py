@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.errors import InvalidSyntax
+from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.parsing.lexer import Kind, scan
 
 
@@ -150,6 +150,10 @@ class WordCursor:
         """Nothing may be left. Raises: InvalidSyntax."""
         if self.word:
             raise self.unreadable()
+
+    def unsupported(self, message: str, hint: str | None = None) -> UnsupportedSQL:
+        """The error of a statement that asks for what there is not."""
+        return UnsupportedSQL(message, hint=hint, position=self.statement.start + 1)
 
     def unreadable(self) -> InvalidSyntax:
         """The error of a statement that is not understood."""

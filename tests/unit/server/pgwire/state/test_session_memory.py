@@ -10,10 +10,11 @@ import pytest
 
 from server.errors import WireError
 from server.lru_cache import kept_bytes
-from server.pgwire.portals import Holdings
+from server.pgwire.portals import Holding
 from server.pgwire.session import Session
 from server.pgwire.settings import Settings
 from server.pgwire.statements.commands import Question
+from server.scheduling.fair_shares import FairShares
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_client import SYNC, bind, execute, message, parse, query
 from tests.unit.server.pgwire.test_session import Talk, error
@@ -23,7 +24,7 @@ WIDE = "SELECT '" + "\N{GRINNING FACE}" * 60_000 + "' FROM t"
 
 def shared(n: int, most: int) -> list[Talk]:
     """Sessions of one analyst, and one of another as the last."""
-    holdings, talks = Holdings(most), [Talk() for _ in range(n + 1)]
+    holdings, talks = FairShares(most), [Talk() for _ in range(n + 1)]
     for place, talk in enumerate(talks):
         owner = "ann" if place < n else "bob"
         talk.session = Session(
@@ -103,6 +104,6 @@ def test_the_bytes_of_a_text_are_those_of_its_widest_character() -> None:
     narrow, wide = (kept_bytes(Question(letter * 1000, 0, False)) for letter in ("a", "\N{GRINNING FACE}"))
     assert narrow > sys.getsizeof("a" * 1000)
     assert 2_900 < wide - narrow < 3_200
-    holding = Holdings(10).of("ann")
+    holding = Holding(FairShares(10), "ann")
     with pytest.raises(WireError):
         holding.check(0, 11)
