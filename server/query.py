@@ -41,7 +41,7 @@ def text_bytes(rows: Iterable[Sequence[object]]) -> int:
     return sum(sys.getsizeof(cell) for cell in chain.from_iterable(rows) if isinstance(cell, str | bytes))
 
 
-_BOUNDS = {"gt": "above {:g}", "ge": "at least {:g}", "lt": "below {:g}", "le": "at most {:g}"}
+BOUNDS = {"gt": "above {:g}", "ge": "at least {:g}", "lt": "below {:g}", "le": "at most {:g}"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Setting:
         if not (
             math.isfinite(number) and all(getattr(operator, how)(number, end) for how, end in self.bounds.items())
         ):
-            raise ValueError(f"a number {' and '.join(_BOUNDS[how].format(end) for how, end in self.bounds.items())}")
+            raise ValueError(f"a number {' and '.join(BOUNDS[how].format(end) for how, end in self.bounds.items())}")
         return number
 
 
@@ -86,21 +86,21 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             "Answer from this share of the join; unset, from all of it.", bounds={"gt": 0, "le": 1}
         ),
         "nobody_adds_more_than": Setting(
-            "What one person adds at most to a sum or count in one group, in its unit, as you say: intervals are then"
+            "What one person adds at most to a sum or count in one group, in its unit, as you say. Intervals are then"
             " for the truth, if it is true.",
             bounds={"gt": 0},
         ),
         "max_relative_error": Setting(
-            "How far an interval's end may be from its value, 0.05 for 5%: the least epsilon that is expected to do"
+            "How far an interval's end may be from its value, 0.05 for 5%. The least epsilon that is expected to do"
             " is spent, `epsilon` at most. Where nothing tells what that is, two releases are made and charged; an"
             " explanation says so beforehand.",
             bounds={"gt": 0},
         ),
         "max_absolute_error": Setting("As max_relative_error, in the answer's own unit.", bounds={"gt": 0}),
         "reuse": Setting(
-            "`auto`: an answer that follows from those that you have paid for is free, and given unless you name more"
-            " epsilon than you paid for them, or an accuracy that it lacks; `only`: such a one or none; `never`: a"
-            " new one, also to a question that you have paid for.",
+            "`auto`: an answer that follows from those that you have paid for is free. It is given unless you name"
+            " more epsilon than you paid for them, or an accuracy that it lacks. `only`: such a one or none. `never`:"
+            " a new one, also to a question that you have paid for.",
             "auto",
             get_args(Reuse),
         ),

@@ -67,7 +67,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_body(self, body: bytes) -> None:
-        """A part of a body, which has a bound of its own (`body_limit`)."""
+        """A part of a body, which has a bound of its own (`exchange.py`)."""
         self._room += FRAME_BYTES * len(body)
         super().on_body(body)
 

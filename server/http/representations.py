@@ -37,7 +37,7 @@ class AnswerStream(Response):
     """Sends pieces one after the other, each when the client has taken most of what came before.
 
     Between two of them everybody else has a turn. A client that takes nothing is cut off by its connection
-    (`connection_limits`), and whoever is gone ends it.
+    (`listener.py`), and whoever is gone ends it.
 
     Args:
       held: the room that the answer takes, let go at the end.

@@ -36,19 +36,6 @@ from server.scheduling.fair_shares import FairShares
 
 
 @dataclass(frozen=True)
-class CancelKey:
-    """What a client must show to cancel.
-
-    Attributes:
-      process: the session's number; means no process.
-      secret: 4 random bytes, as protocol 3.0 has room for.
-    """
-
-    process: int
-    secret: bytes = field(repr=False)
-
-
-@dataclass(frozen=True)
 class _Known:
     """A session: whose, what its client must show, what ends a statement, and what ends all of it."""
 
@@ -64,8 +51,8 @@ class CancelKeys:
     def __init__(self) -> None:
         self._sessions: dict[int, _Known] = {}
 
-    def add(self, analyst: str, cancel: Callable[[], None], end: Callable[[], None]) -> CancelKey:
-        """A key for a new session.
+    def add(self, analyst: str, cancel: Callable[[], None], end: Callable[[], None]) -> tuple[int, bytes]:
+        """The number of a new session, which means no process, and its secret: 4 bytes, as protocol 3.0 has room for.
 
         Args:
           cancel: ends what the session is doing.
@@ -75,11 +62,11 @@ class CancelKeys:
             pass
         secret = secrets.token_bytes(4)
         self._sessions[process] = _Known(analyst, secret, cancel, end)
-        return CancelKey(process, secret)
+        return process, secret
 
-    def remove(self, key: CancelKey) -> None:
+    def remove(self, process: int) -> None:
         """The session has ended."""
-        self._sessions.pop(key.process, None)
+        self._sessions.pop(process, None)
 
     def cancel(self, process: int, secret: bytes) -> None:
         """Cancel, if the key is right; nobody is told whether it was."""
@@ -325,12 +312,12 @@ class Connection:
     async def _converse(self, session: Session, user: str) -> None:
         """The session's messages, until either side ends."""
         keys = self._reception.cancel_keys
-        key = keys.add(user, session.cancel, self._end_by_owner)
-        session.number(key.process, partial(keys.stop_own, user))
+        process, secret = keys.add(user, session.cancel, self._end_by_owner)
+        session.number(process, partial(keys.stop_own, user))
         try:
             for name, value in session.settings.reported().items():
                 self._channel.send(server_messages.parameter_status(name, value))
-            self._channel.send(server_messages.backend_key(key.process, key.secret))
+            self._channel.send(server_messages.backend_key(process, secret))
             session.ready()
             while (message := await self._next_or_idle()) is not None:
                 if message is m.Signal.TERMINATE:
@@ -341,7 +328,7 @@ class Connection:
                 if self._stopping:
                     raise self._ending
         finally:
-            keys.remove(key)
+            keys.remove(process)
             session.close()
 
     async def _check_still_known(self, user: str) -> None:

@@ -33,6 +33,7 @@ from server.pgwire.statements import commands as c
 from server.pgwire.statements.session_functions import as_client
 from server.pgwire.wire_values import Field, bound_values, field_of, oid_of
 from server.query import Budget, QueryRequest, QueryResponse
+from server.results.result_types import truth
 from server.scheduling.hold_answer import Cancellation
 
 MAX_NAMES = 1_000
@@ -569,10 +570,10 @@ def _truth(value: Value) -> bool:
     """A truth value, or the text of one. Raises: InvalidSetting."""
     if isinstance(value, bool) or value is None:
         return bool(value)
-    spelled = str(value).strip().lower()
-    if spelled not in ("t", "true", "on", "yes", "1", "f", "false", "off", "no", "0"):
-        raise InvalidSetting("the last argument is true or false")
-    return spelled in ("t", "true", "on", "yes", "1")
+    try:
+        return truth(str(value))
+    except ValueError:
+        raise InvalidSetting("the last argument is true or false") from None
 
 
 def _fields(columns: Sequence[tuple[str, ResultType]]) -> tuple[Field, ...]:

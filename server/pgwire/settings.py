@@ -19,6 +19,7 @@ from planner.sql.zones import UTC, is_utc, zone_named
 from privacy.registry import why_not_served
 from server.errors import WireError
 from server.query import SETTINGS
+from server.results.result_types import truth
 
 SearchPath = tuple[str, ...] | None
 """The schemas in which a session looks for tables; None: as the policy says."""
@@ -96,19 +97,16 @@ _PREFIX = "noisegate."
 
 _EPSILON = "noisegate.epsilon"
 
-_ON, _OFF = frozenset({"on", "true", "yes", "1"}), frozenset({"off", "false", "no", "0"})
-
 _DURATION = re.compile(r"([0-9]{1,9})\s*(ms|s|min|h)?")
 
 _UNITS_MS = {None: 1, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 
 
 def _flag(name: str, value: str) -> str:
-    if value.lower() in _ON:
-        return "on"
-    if value.lower() in _OFF:
-        return "off"
-    raise InvalidSetting(f"{name} is on or off")
+    try:
+        return "on" if truth(value) else "off"
+    except ValueError:
+        raise InvalidSetting(f"{name} is on or off") from None
 
 
 def _of_question(name: str, value: str) -> str:

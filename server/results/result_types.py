@@ -166,6 +166,10 @@ class Parameter(Generic[Read]):
     binary: Callable[[bytes], Read]
 
 
+def _csv(cell: Cell) -> str:
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+
+
 @dataclass(frozen=True)
 class TypeForms:
     """The forms of one type's values. No function here is called for NULL.
@@ -185,7 +189,7 @@ class TypeForms:
     arrow_type: Callable[[Any], Any]
     arrow: Callable[[Any], object]
     parameter: Parameter[Element]
-    csv: Callable[[Cell], str]
+    csv: Callable[[Cell], str] = _csv
     cell: Callable[[Cell], Cell] = as_it_is
 
 
@@ -213,10 +217,6 @@ def harmless(text: str) -> str:
 def read_text(raw: bytes) -> str:
     """A text; a parameter of an unknown type, too. Raises: ValueError for bytes that are not UTF-8."""
     return raw.decode()
-
-
-def _csv(cell: Cell) -> str:
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
 def whole_within(bits: int, cell: Any) -> int:
@@ -295,13 +295,12 @@ def _finite(value: Decimal) -> Decimal:
     return value
 
 
-def _read_bool(raw: bytes) -> bool:
-    word = raw.decode().strip().lower()
-    if word in _TRUE:
-        return True
-    if word in _FALSE:
-        return False
-    raise ValueError
+def truth(text: str) -> bool:
+    """What a text says that PostgreSQL reads as a truth value. Raises: ValueError."""
+    word = text.strip().lower()
+    if word not in _TRUE | _FALSE:
+        raise ValueError
+    return word in _TRUE
 
 
 def _packed_whole(form: str) -> Callable[[bytes], int]:
@@ -361,8 +360,7 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             binary=lambda cell: b"\1" if cell else b"\0",
             arrow_type=lambda pa: pa.bool_(),
             arrow=bool,
-            parameter=Parameter(_read_bool, lambda raw: bool(struct.unpack("!?", raw)[0])),
-            csv=_csv,
+            parameter=Parameter(lambda raw: truth(raw.decode()), lambda raw: bool(struct.unpack("!?", raw)[0])),
         ),
         "int8": TypeForms(
             oid=20,
@@ -372,7 +370,6 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             arrow_type=lambda pa: pa.int64(),
             arrow=_whole,
             parameter=Parameter(_read_whole, _packed_whole("!q")),
-            csv=_csv,
         ),
         "text": TypeForms(
             oid=25,
@@ -392,7 +389,6 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             arrow_type=lambda pa: pa.float32(),
             arrow=float,
             parameter=Parameter(_read_real, _packed_float("!f")),
-            csv=_csv,
         ),
         "float8": TypeForms(
             oid=701,
@@ -402,7 +398,6 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             arrow_type=lambda pa: pa.float64(),
             arrow=float,
             parameter=Parameter(_read_decimal, _packed_float("!d")),
-            csv=_csv,
         ),
         "date": TypeForms(
             oid=1082,
@@ -414,7 +409,6 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             parameter=Parameter(
                 _written(Family.DATE), lambda raw: _EPOCH.date() + timedelta(days=struct.unpack("!i", raw)[0])
             ),
-            csv=_csv,
         ),
         "timestamp": TypeForms(
             oid=1114,
@@ -424,7 +418,6 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             arrow_type=lambda pa: pa.timestamp("us"),
             arrow=_arrow_moment,
             parameter=Parameter(_written(Family.TIMESTAMP), _packed_moment),
-            csv=_csv,
         ),
         "timestamptz": TypeForms(  # all at UTC, which is what every session is told
             oid=1184,
@@ -434,7 +427,6 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             arrow_type=lambda pa: pa.timestamp("us", tz="UTC"),
             arrow=_arrow_moment,
             parameter=Parameter(_zoned, lambda raw: _packed_moment(raw).replace(tzinfo=UTC)),
-            csv=_csv,
             cell=lambda value: zoned_text(str(value)),
         ),
         "numeric": TypeForms(
@@ -445,7 +437,6 @@ RESULT_TYPES: Mapping[ResultType, TypeForms] = MappingProxyType(
             arrow_type=lambda pa: pa.float64(),
             arrow=lambda cell: float(Decimal(str(cell))),
             parameter=Parameter(_read_decimal, lambda raw: _finite(decimal_of(raw))),
-            csv=_csv,
         ),
     }
 )

@@ -6,13 +6,16 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from planner.policy.policy import parse_policy
-from tests.release import policy_reference, sql_reference
+from server.http.query_body import QueryBody
+from server.query import SETTINGS, RequestSettings
+from tests.release import policy_reference, settings_reference, sql_reference
 from tests.release.readme import BLOCKS, RESULTS, ROOT, written
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -60,6 +63,17 @@ def test_the_reference_is_what_the_planner_decides_by() -> None:
     text = sql_reference.PAGE.read_text(encoding="utf-8")
     assert sql_reference.written(text) == text
     assert set(sql_reference.ABOUT) == set(sql_reference.allowed_aggregates())
+
+
+def test_the_page_of_http_has_every_setting_of_a_question() -> None:
+    """Where this fails: `python -m tests.release.settings_reference`."""
+    text = settings_reference.PAGE.read_text(encoding="utf-8")
+    assert settings_reference.written(text) == text
+    assert (
+        SETTINGS.keys()
+        == {one.name for one in fields(RequestSettings)}
+        == QueryBody.model_fields.keys() & SETTINGS.keys()
+    )
 
 
 def test_the_policy_s_page_has_every_setting_that_is_read() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 import queue
@@ -22,7 +21,7 @@ import typer
 from rich.console import RenderableType
 
 from server.cli.answer_view import answer_table
-from server.cli.commands.open_ledger import Port, Wire, WirePort, act
+from server.cli.commands.open_ledger import Port, Wire, WirePort, act, user
 from server.cli.commands.policy import dataset_name, no_table
 from server.cli.failure import CommandFailed
 from server.cli.terminal import printable, show, tell, tell_failure, write
@@ -104,7 +103,7 @@ def init(
     names = ", ".join(list(candidates)[:_SHOWN]) + (", ..." if len(candidates) > _SHOWN else "")
     asks = f"Which table holds one row per person ({printable(names)})"
     unit = _answered(people, "--people", asks, next(iter(candidates), None), lambda name: _people(name, database))
-    name = _answered(analyst, "--analyst", "Who is the first analyst", _user(), _analyst)
+    name = _answered(analyst, "--analyst", "Who is the first analyst", user(), _analyst)
     said = None if epsilon is None else f"{epsilon:g}"
     budget = _answered(said, "--epsilon", "That analyst's whole budget, an epsilon", "10", _budget)
     text = _policy(database, unit, budget)
@@ -371,10 +370,3 @@ def _stay(process: subprocess.Popen[str], output: Path, *, stop: bool) -> None:
         process.wait()
     except KeyboardInterrupt:
         return
-
-
-def _user() -> str | None:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user without a name
-        return None

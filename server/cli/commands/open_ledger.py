@@ -50,7 +50,7 @@ def act(reason: str) -> Act:
     """A change by whoever sits at this shell."""
     from server.ledger.analyst import Act
 
-    return Act(f"cli:{_user()}", reason)
+    return Act(f"cli:{user() or 'unknown'}", reason)
 
 
 def paged(read: Callable[..., Sequence[_Numbered]], after: int, limit: int) -> Iterator[_Numbered]:
@@ -71,8 +71,9 @@ def moment(milliseconds: int | None) -> str | None:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _user() -> str:
+def user() -> str | None:
+    """Who sits at this shell; None for a container's user without a name."""
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container's user without a name
-        return "unknown"
+    except (KeyError, OSError):
+        return None

@@ -13,22 +13,8 @@ from planner.limits import check_length
 from planner.parsing.lexer import Kind, check_blanks, scan
 from planner.parsing.parse import check_reads
 from server.pgwire.settings import spelled
-from server.pgwire.statements.commands import (
-    CloseCursor,
-    Command,
-    Copy,
-    Deallocate,
-    Declare,
-    Discard,
-    ExecutePrepared,
-    Fetch,
-    Nothing,
-    Prepare,
-    Question,
-    SetSetting,
-    Show,
-    Transaction,
-)
+from server.pgwire.statements import commands as c
+from server.pgwire.statements.commands import Command
 from server.pgwire.statements.session_functions import backend_call_of, configure_of, question_of
 from server.pgwire.statements.split_statements import WordCursor, Words, split, unquoted
 
@@ -108,7 +94,7 @@ def _begin(words: WordCursor) -> Command:
     modes = words.rest()
     if _writes(modes):
         raise ReadOnly("a transaction that writes is not opened here", position=words.statement.start + 1)
-    return Transaction("begin", tag)
+    return c.Transaction("begin", tag)
 
 
 def _writes(modes: tuple[str, ...]) -> bool:
@@ -122,7 +108,7 @@ def _commit(words: WordCursor) -> Command:
     if words.skip("PREPARED"):
         raise words.unsupported("prepared transactions are not supported")
     words.end()
-    return Transaction("commit", "COMMIT")
+    return c.Transaction("commit", "COMMIT")
 
 
 def _rollback(words: WordCursor) -> Command:
@@ -132,24 +118,25 @@ def _rollback(words: WordCursor) -> Command:
         words.skip("SAVEPOINT")
         name = words.name()
         words.end()
-        return Transaction("rollback to", "ROLLBACK", name)
+        return c.Transaction("rollback to", "ROLLBACK", name)
     words.end()
-    return Transaction("rollback", "ROLLBACK")
+    return c.Transaction("rollback", "ROLLBACK")
 
 
-def _savepoint(words: WordCursor) -> Command:
+def _named(words: WordCursor, *between: str) -> str:
+    """The name of a statement that is a verb, perhaps one of these words, and a name."""
     words.take()
+    words.skip(*between)
     name = words.name()
     words.end()
-    return Transaction("savepoint", "SAVEPOINT", name)
+    return name
 
 
-def _release(words: WordCursor) -> Command:
-    words.take()
-    words.skip("SAVEPOINT")
-    name = words.name()
-    words.end()
-    return Transaction("release", "RELEASE", name)
+def _named_or_all(words: WordCursor, *between: str) -> str | None:
+    """The same; None for ALL."""
+    everything = words.statement.words[-1] == "ALL"
+    name = _named(words, *between)
+    return None if everything else name
 
 
 def _set(words: WordCursor) -> Command:
@@ -160,26 +147,26 @@ def _set(words: WordCursor) -> Command:
     if words.skip("TRANSACTION", "CHARACTERISTICS"):
         if _writes(words.rest()):
             raise ReadOnly("transactions that write are not opened here", position=words.statement.start + 1)
-        return Nothing("SET")
+        return c.Nothing("SET")
     if words.skip("TIME"):
         words.expect("ZONE")
-        return SetSetting("timezone", _zone(words), local)
+        return c.SetSetting("timezone", _zone(words), local)
     if words.skip("SCHEMA"):
-        return SetSetting("search_path", _value(words), local)
+        return c.SetSetting("search_path", _value(words), local)
     if words.skip("CONSTRAINTS"):
-        return Nothing("SET CONSTRAINTS")
+        return c.Nothing("SET CONSTRAINTS")
     if words.skip("NAMES"):
-        return SetSetting("client_encoding", _value(words), local)
+        return c.SetSetting("client_encoding", _value(words), local)
     if words.skip("ROLE", "AUTHORIZATION"):
         words.skip("TO", "=")
         if words.take() in ("DEFAULT", "NONE") and not words.word:  # as poolers reset a session
-            return Nothing("SET")
+            return c.Nothing("SET")
         hint = "connect as the analyst who asks"
         raise words.unsupported("nobody becomes somebody else here", hint)
     name = _setting(words)
     if not words.skip("TO", "="):
         raise words.unreadable()
-    return SetSetting(name, _schemas(words) if name == "search_path" else _value(words), local)
+    return c.SetSetting(name, _schemas(words) if name == "search_path" else _value(words), local)
 
 
 def _zone(words: WordCursor) -> str | None:
@@ -204,20 +191,22 @@ def _setting(words: WordCursor) -> str:
 
 def _value(words: WordCursor) -> str | None:
     """A value: a quoted string, a word, a number, or a list; None for DEFAULT."""
+    written = _written(words)
+    return None if written is None else "".join(", " if part == "," else _plain(part) for part in written)
+
+
+def _written(words: WordCursor) -> tuple[str, ...] | None:
+    """What is left, which must be something; None for DEFAULT."""
     written = words.rest()
     if not written:
         raise words.unreadable()
-    if written == ("DEFAULT",):
-        return None
-    return "".join(", " if part == "," else _plain(part) for part in written)
+    return None if written == ("DEFAULT",) else written
 
 
 def _schemas(words: WordCursor) -> str | None:
     """A list of schemas, each a word or a string, which is one name; None for DEFAULT."""
-    written = words.rest()
-    if not written:
-        raise words.unreadable()
-    if written == ("DEFAULT",):
+    written = _written(words)
+    if written is None:
         return None
     names, commas = written[::2], written[1::2]
     if len(names) == len(commas) or any(comma != "," for comma in commas):
@@ -237,26 +226,26 @@ def _reset(words: WordCursor) -> Command:
     words.take()
     if words.skip("ROLE") or (words.skip("SESSION") and words.skip("AUTHORIZATION")):
         words.end()
-        return Nothing("RESET")
+        return c.Nothing("RESET")
     name = "timezone" if words.skip("TIME") and words.take() == "ZONE" else _setting(words)
     words.end()
-    return SetSetting(name, None, tag="RESET")
+    return c.SetSetting(name, None, tag="RESET")
 
 
 def _show(words: WordCursor) -> Command:
     words.take()
     if words.skip("TIME"):
         words.expect("ZONE")
-        return Show("timezone")
+        return c.Show("timezone")
     if words.skip("TRANSACTION"):
         words.expect("ISOLATION", "LEVEL")
-        return Show("transaction_isolation")
+        return c.Show("transaction_isolation")
     if words.skip("SESSION"):
         words.expect("AUTHORIZATION")
-        return Show("session_authorization")
+        return c.Show("session_authorization")
     name = _setting(words)
     words.end()
-    return Show(name)
+    return c.Show(name)
 
 
 def _discard(words: WordCursor) -> Command:
@@ -265,7 +254,7 @@ def _discard(words: WordCursor) -> Command:
     words.end()
     if what not in ("ALL", "PLANS", "SEQUENCES", "TEMP", "TEMPORARY"):
         raise words.unreadable()
-    return Discard(what)
+    return c.Discard(what)
 
 
 def _prepare(words: WordCursor) -> Command:
@@ -274,29 +263,20 @@ def _prepare(words: WordCursor) -> Command:
         raise words.unsupported("prepared transactions are not supported")
     name, types = words.name(), tuple(_type(words, part) for part in _listed(words))
     words.expect("AS")
-    return Prepare(name, types, _inner(words, *_behind(words.statement.text, "AS")))
+    return c.Prepare(name, types, _inner(words, *_behind(words.statement.text, "AS")))
 
 
 def _execute(words: WordCursor) -> Command:
     words.take()
     name, values = words.name(), tuple(_literal(words, part) for part in _listed(words))
     words.end()
-    return ExecutePrepared(name, values)
+    return c.ExecutePrepared(name, values)
 
 
 def _behind(text: str, keyword: str) -> tuple[str, int]:
     """What stands behind the first place of a keyword, and where that is."""
     place = next(end for kind, start, end in scan(text) if kind is Kind.WORD and text[start:end].upper() == keyword)
     return text[place:], place
-
-
-def _deallocate(words: WordCursor) -> Command:
-    words.take()
-    words.skip("PREPARE")
-    everything = words.word == "ALL"
-    name = words.name()
-    words.end()
-    return Deallocate(None if everything else name)
 
 
 def _declare(words: WordCursor) -> Command:
@@ -309,10 +289,10 @@ def _declare(words: WordCursor) -> Command:
     if hold or words.skip("WITHOUT"):
         words.expect("HOLD")
     words.expect("FOR")
-    return Declare(name, _inner(words, *_behind(words.statement.text, "FOR")), hold)
+    return c.Declare(name, _inner(words, *_behind(words.statement.text, "FOR")), hold)
 
 
-def _inner(words: WordCursor, sql: str, offset: int) -> Question:
+def _inner(words: WordCursor, sql: str, offset: int) -> c.Question:
     """The question inside another statement, which remembers where it stands."""
     inner = split(sql)
     if len(inner) != 1 or inner[0].words[0] not in ("SELECT", "WITH", "VALUES", "TABLE", "("):
@@ -323,7 +303,7 @@ def _inner(words: WordCursor, sql: str, offset: int) -> Question:
         hint = "ask for it by itself"
         raise words.unsupported("sessions have no cursor, no copy and no PREPARE", hint)
     question = question_of(inner[0])
-    return Question(question.sql, words.statement.start + offset + question.start, question.catalog)
+    return c.Question(question.sql, words.statement.start + offset + question.start, question.catalog)
 
 
 def _fetch(words: WordCursor) -> Command:
@@ -342,15 +322,7 @@ def _fetch(words: WordCursor) -> Command:
     words.skip("FROM", "IN")
     name = words.name()
     words.end()
-    return Fetch(name, count, move)
-
-
-def _close(words: WordCursor) -> Command:
-    words.take()
-    everything = words.word == "ALL"
-    name = words.name()
-    words.end()
-    return CloseCursor(None if everything else name)
+    return c.Fetch(name, count, move)
 
 
 def _copy(words: WordCursor) -> Command:
@@ -362,7 +334,7 @@ def _copy(words: WordCursor) -> Command:
         check_reads("COPY", text, words.statement.start + 1)
         raise AssertionError("every other COPY is refused")
     begins, ends = pieces[1][2], pieces[closing][1]
-    return Copy(_inner(words, text[begins:ends], begins), text[after[1][2] :])
+    return c.Copy(_inner(words, text[begins:ends], begins), text[after[1][2] :])
 
 
 def _closing(words: list[str]) -> int:
@@ -381,21 +353,21 @@ READERS: Mapping[str, Callable[[WordCursor], Command]] = MappingProxyType(
         "END": _commit,
         "ROLLBACK": _rollback,
         "ABORT": _rollback,
-        "SAVEPOINT": _savepoint,
-        "RELEASE": _release,
+        "SAVEPOINT": lambda words: c.Transaction("savepoint", "SAVEPOINT", _named(words)),
+        "RELEASE": lambda words: c.Transaction("release", "RELEASE", _named(words, "SAVEPOINT")),
         "SET": _set,
         "RESET": _reset,
         "SHOW": _show,
         "DISCARD": _discard,
         "PREPARE": _prepare,
         "EXECUTE": _execute,
-        "DEALLOCATE": _deallocate,
+        "DEALLOCATE": lambda words: c.Deallocate(_named_or_all(words, "PREPARE")),
         "DECLARE": _declare,
         "FETCH": _fetch,
         "MOVE": _fetch,
-        "CLOSE": _close,
+        "CLOSE": lambda words: c.CloseCursor(_named_or_all(words)),
         "COPY": _copy,
-        "UNLISTEN": lambda words: Nothing("UNLISTEN"),
+        "UNLISTEN": lambda words: c.Nothing("UNLISTEN"),
     }
 )
 """By the first word of a statement."""
