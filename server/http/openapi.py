@@ -123,22 +123,12 @@ _EXAMPLES: Mapping[str, object] = {
         "expected_noise": [["count(*)", [[1.0, 3.0], [2.0, 6.0]]]],
         "columns": [{"name": "count", "type": "int8"}],
         "tuples_per_unit": 50,
-        "sampling": None,
-        "sampling_rate": None,
-        "epsilon_if_fanouts_fail": None,
         "tables": [{"alias": "orders_0", "table": "orders", "join": "inner", "added": False}],
-        "conditions": [],
         "ownership": ["orders_0: o_custkey references customer"],
         "n_groups": 1,
-        "group_sources": [],
         "groups_reason": "there is one group",
         "mechanisms": [
-            {
-                "release": "count(*)",
-                "mechanism": "gem",
-                "epsilon": 1.0,
-                "reason": "selects one threshold, then releases once",
-            }
+            {"release": "count(*)", "mechanism": "gem", "epsilon": 1.0, "reason": "selects, then releases once"}
         ],
     },
     "Proposal": {
