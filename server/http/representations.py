@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -25,14 +25,6 @@ from server.results.flat_table import csv_pieces, flat
 from server.results.result_types import RESULT_TYPES
 
 
-class Room(Protocol):
-    """What holds room for an answer: one `Held`, or several."""
-
-    def close(self) -> None:
-        """Let go of it."""
-        ...
-
-
 class AnswerStream(Response):
     """Sends pieces one after the other, each when the client has taken most of what came before.
 
@@ -40,14 +32,16 @@ class AnswerStream(Response):
     (`listener.py`), and whoever is gone ends it.
 
     Args:
-      held: the room that the answer takes, let go at the end.
+      leave: lets go of the room that the answer takes, at the end.
     """
 
-    def __init__(self, pieces: Iterator[bytes], held: Room, media_type: str, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, pieces: Iterator[bytes], leave: Callable[[], None], media_type: str, headers: Mapping[str, str]
+    ) -> None:
         super().__init__(None, headers=headers, media_type=media_type)
         del self.headers["content-length"]
         self._pieces = pieces
-        self._held = held
+        self._leave = leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it, until it is sent or its client is gone."""
@@ -61,7 +55,7 @@ class AnswerStream(Response):
             for task in (sending, gone):
                 task.cancel()
             await asyncio.gather(sending, gone, return_exceptions=True)
-            self._held.close()
+            self._leave()
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -115,7 +109,9 @@ async def written(response: QueryResponse, kind: str, analyst: str, outgoing: Ou
     """
     if response.n_cells <= SHORT_CELLS and response.text_bytes <= SMALL_BYTES:
         return represented(response, kind)
-    return AnswerStream(pieces(response, kind), outgoing.hold(analyst, response), kind, _headers(response, kind))
+    return AnswerStream(
+        pieces(response, kind), outgoing.hold(analyst, response).close, kind, _headers(response, kind)
+    )
 
 
 def represented(response: QueryResponse, kind: str) -> Response:

@@ -115,10 +115,7 @@ def query(
     epsilon: Epsilon = None,
     delta: Delta = None,
     mechanism: MechanismChoice = None,
-    output: Annotated[
-        Format,
-        typer.Option("--format", help="A table to read, csv for a spreadsheet, json (or --json) for a program."),
-    ] = Format.TABLE,
+    output: Output = Format.TABLE,
     key_file: KeyFile = None,
     parameters: Parameters = None,
     interval_width: Annotated[
@@ -166,21 +163,17 @@ def query(
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
     key = read_key(key_file)
-    errors: dict[str, object] = {
-        "max_relative_error": max_relative_error,
-        "max_absolute_error": max_absolute_error,
-    }
+    asked: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
+    asked["nobody_adds_more_than"] = nobody_adds_more_than
+    errors: dict[str, object] = {"max_relative_error": max_relative_error, "max_absolute_error": max_absolute_error}
     by_error = any(one is not None for one in errors.values())
     if interval_width is not None or by_error:
         if mechanism is not None or (epsilon is not None and not (yes and by_error)):
             raise CommandFailed("an accuracy stands in place of --epsilon and --mechanism", hint="leave them out")
         if interval_width is not None or not yes:
-            wanted: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
-            wanted |= {"interval_width": interval_width, "nobody_adds_more_than": nobody_adds_more_than} | errors
+            wanted = asked | errors | {"interval_width": interval_width}
             epsilon, errors = proposed_epsilon(url, key, wanted, sql, yes=yes), {}
-    body: dict[str, object] = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism}
-    body |= {"parameters": values, "nobody_adds_more_than": nobody_adds_more_than} | errors
-    body["reuse"] = _sent(reuse)
+    body = asked | errors | {"epsilon": epsilon, "mechanism": mechanism, "reuse": _sent(reuse)}
     text = answered(url, key, body, sql=sql, idempotency_key=idempotency_key)
     if output is Format.JSON:
         write(_indented(text, url))

@@ -225,7 +225,7 @@ async def workload(
     with ExitStack() as held:
         for answer in answered.answers:
             held.callback(services.outgoing.hold(analyst, answer).close)
-        return AnswerStream(pieces, held.pop_all(), JSON, {})
+        return AnswerStream(pieces, held.pop_all().close, JSON, {})
 
 
 @router.post("/v1/workload/explain", responses=problems(400, 401, 403, 413, 422, 429, 500, 503))

@@ -36,7 +36,7 @@ class Slow:
 
 
 async def _served(client: Slow, room: Outgoing) -> asyncio.Task[None]:
-    stream = AnswerStream(client.pieces(), room.hold("ada", large()), "text/csv", {})
+    stream = AnswerStream(client.pieces(), room.hold("ada", large()).close, "text/csv", {})
     task = asyncio.ensure_future(stream({"type": "http"}, client.receive, client.send))
     await asyncio.sleep(0.1)
     return task
