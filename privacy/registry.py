@@ -110,7 +110,7 @@ class Mechanism:
       by_lengths: does it ask of each sum no more than vectors that are scaled to a length, for which it is enough to
         know what the units of each length have (`LengthHistogram`)?
       by_kind: does it make use of how many groups the units of each relation reach, as keys show it: may those that
-        reach fewer contribute more to each, or is noise for fewer (`KindMeasurement`)?
+        reach fewer contribute more to each, or is noise for fewer (`GroupLp.of_kinds`)?
     """
 
     name: str
@@ -519,14 +519,15 @@ def release_loads(
     Returns: one answer per sum, in order: those of the tuples themselves, to the bit.
     Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
     """
-    from privacy.mechanisms.measurement import SumMeasurement
+    from privacy.mechanisms.bound_first import BoundFirst
+    from privacy.mechanisms.group_lp import GroupLp
     from privacy.truncation.histograms import LoadsOfSum
 
     if not all(MECHANISMS[one.name].by_loads for one in made):
         raise InvalidParameter("this mechanism needs the tuples themselves")
 
     def released(one: ServedMeasurement | ServedGroupMeasurement, loads: LoadsOfSum) -> NoisyAnswer:
-        if isinstance(one, SumMeasurement):
+        if isinstance(one, GroupLp | BoundFirst):
             return one.release_sum(loads, entropy)
         assert not measures_together(one), "a mechanism by loads releases a sum"
         return one.release(loads.at(one.ladder), entropy)
@@ -545,10 +546,10 @@ def release_lengths(
     Returns: one answer per sum, in order.
     Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
     """
-    from privacy.mechanisms.measurement import VectorMeasurement
+    from privacy.mechanisms.clip import Clip, CountedClip
     from privacy.truncation.histograms import VectorsOfSum
 
-    clips = [one for one in made if isinstance(one, VectorMeasurement)]
+    clips = [one for one in made if isinstance(one, Clip | CountedClip)]
     if len(clips) < len(made):
         raise InvalidParameter("this mechanism needs the tuples themselves")
     return tuple(one.release_vectors(VectorsOfSum(histogram, row), entropy) for row, one in enumerate(clips))

@@ -20,7 +20,7 @@ from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.gem import NESTED_SELECTION
-from privacy.mechanisms.measurement import OfBudget, Pure
+from privacy.mechanisms.measurement import OneChoice, Pure
 from privacy.mechanisms.noise import IntegerNoise, ThresholdNoise
 from privacy.mechanisms.release import answer_with_interval, check_rungs, half_widths
 from privacy.mechanisms.scores import ExceedanceScores
@@ -29,11 +29,11 @@ from privacy.mechanisms.unit_vectors import RoundedNoise, UnitVectors, step_of
 from privacy.noisy_answer import Exceeding, NoisyAnswer
 from privacy.truncation.control import QUIET, Control
 from privacy.truncation.histograms import VectorsOfSum
-from privacy.units import Floats
+from privacy.units import Floats, Ints
 
 
 @dataclass(frozen=True)
-class Clip(OfBudget):
+class Clip(OneChoice):
     """One tau for all groups, chosen by how many units are longer; then sum_u x_u min(1, tau / |x_u|) plus noise.
 
     Pure budgets take |x| for the sum of a unit's groups, and Laplace noise tau / epsilon in each; concentrated ones
@@ -90,21 +90,12 @@ class Clip(OfBudget):
 
     def choose(self, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> int:
         """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: EntropyFailed."""
-        if len(self.ladder) == 1:
-            return 0
-        choice = self.budget.choose(
-            vectors.kept(self.ladder), self._scores(vectors.n_groups), self._selecting, entropy
-        )
-        return int(choice.index[0])
+        alone = len(self.ladder) == 1
+        return 0 if alone else self._chosen(vectors.kept(self.ladder), vectors.n_groups, entropy)
 
     def release_at(self, index: int, vectors: UnitVectors, entropy: Entropy) -> NoisyAnswer:
         """Scale to a threshold, and release with what is left of the budget. Raises: EntropyFailed."""
-        n_groups, rungs = vectors.n_groups, self._rungs
-        noise = rungs[index]
-        sums = vectors.sums(int(self.ladder.units[index]))
-        values = (sums + noise.draw(n_groups, entropy)).astype(np.float64) * noise.step_weight
-        signal = np.full(n_groups, self._signal(values, noise.tau))
-        return answer_with_interval(values, np.full(n_groups, index, np.intp), rungs, signal, self)
+        return self._noised(vectors.sums(int(self.ladder.units[index])), index, self._rungs, entropy)
 
     def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
         """As `release`, of what a database has added up of the units: noise hides its rounding in every group, too.
@@ -117,16 +108,18 @@ class Clip(OfBudget):
         if self.less is not None:
             raise InvalidParameter("a histogram of lengths adds up weights of one sign")
         index, rungs = self.choose(vectors, entropy), self._rounded(vectors.n_groups)
-        noise = rungs[index]
-        sums = vectors.sums(int(self.ladder.units[index]), noise.step)
-        values = (sums + noise.draw(vectors.n_groups, entropy)).astype(np.float64) * noise.step_weight
-        signal = np.full(vectors.n_groups, self._signal(values, noise.tau))
-        return answer_with_interval(values, np.full(vectors.n_groups, index, np.intp), rungs, signal, self)
+        return self._noised(vectors.sums(int(self.ladder.units[index]), rungs[index].step), index, rungs, entropy)
+
+    def _noised(self, sums: Ints, index: int, rungs: Sequence[ThresholdNoise], entropy: Entropy) -> NoisyAnswer:
+        """Noise of one rung on (G,) sums in its steps."""
+        noise, size = rungs[index], len(sums)
+        values = (sums + noise.draw(size, entropy)).astype(np.float64) * noise.step_weight
+        signal = np.full(size, self._signal(values, noise.tau))
+        return answer_with_interval(values, np.full(size, index, np.intp), rungs, signal, self)
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
-        if len(self.ladder) > 1:
-            check_scale(self.budget.choice_scale(self._selecting, self._scores(n_groups)))
+        self._check_choice(n_groups)
         check_rungs(self._rungs)
         check_rungs(self._rounded(max(1, n_groups)))
 
@@ -139,16 +132,6 @@ class Clip(OfBudget):
         total = float(values.sum())
         doubt = self.doubt(len(values))
         return max(0.0, total if self.less is None else abs(total)) / (doubt * tau) if doubt else math.inf
-
-    @property
-    def _split(self) -> float:
-        """The share of the budget that the choice gets."""
-        return 0.0 if len(self.ladder) == 1 else self.selection.split
-
-    @property
-    def _selecting(self) -> Fraction:
-        """eps_s of the one selection."""
-        return self.budget.selecting(self._split)
 
     @property
     def _rungs(self) -> Sequence[ThresholdNoise]:

@@ -6,18 +6,18 @@ what a server can ask of some of them beside. Bases: of pure privacy (`Pure`), a
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from fractions import Fraction
+from typing import Protocol
 
 from privacy.accounting.event import PrivacyEvent
-from privacy.entropy import Entropy
+from privacy.entropy import Entropy, check_scale
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, PureBudget
-from privacy.mechanisms.sums import GroupsOfKinds
+from privacy.mechanisms.scores import ExceedanceScores, Scores
+from privacy.mechanisms.selection import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control
-from privacy.truncation.histograms import VectorsOfSum
-from privacy.truncation.truncate import TruncatedSum
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
@@ -44,6 +44,36 @@ class OfBudget:
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""
         return self.epsilon
+
+
+class OneChoice(OfBudget):
+    """One that chooses one threshold for all groups, once. Of a ladder of one it chooses nothing, which is free."""
+
+    ladder: Ladder
+    selection: SelectionSettings
+
+    @property
+    def _split(self) -> float:
+        """The share of the budget that the choice gets."""
+        return 0.0 if len(self.ladder) == 1 else self.selection.split
+
+    @property
+    def _selecting(self) -> Fraction:
+        """eps_s of the one selection."""
+        return self.budget.selecting(self._split)
+
+    def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
+        """Of the thresholds. Raises: InvalidParameter where they are out of range."""
+        raise NotImplementedError
+
+    def _chosen(self, answer: TruncatedAnswer, n_groups: int, entropy: Entropy) -> int:
+        """The index of the threshold, by the answer of all groups together. Raises: EntropyFailed; SolverFailed."""
+        return int(self.budget.choose(answer, self._scores(n_groups), self._selecting, entropy).index[0])
+
+    def _check_choice(self, n_groups: int) -> None:
+        """Refuse noise or scores of the choice out of range. Raises: InvalidParameter."""
+        if len(self.ladder) > 1:
+            check_scale(self.budget.choice_scale(self._selecting, self._scores(n_groups)))
 
 
 class Pure:
@@ -159,27 +189,3 @@ class ServedGroupMeasurement(GroupMeasurement, Protocol):
 
     def check_noise(self, n_groups: int) -> None:
         """As `ServedMeasurement.check_noise`."""
-
-
-@runtime_checkable
-class KindMeasurement(ServedGroupMeasurement, Protocol):
-    """One that may let the units of one relation contribute more than those of another (`Mechanism.by_kind`)."""
-
-    def of_kinds(self, kinds: GroupsOfKinds) -> ServedGroupMeasurement:
-        """The same, told how many of the groups the units of each relation reach: of all that own tuples. Public."""
-
-
-@runtime_checkable
-class SumMeasurement(Protocol):
-    """One that asks of a sum no more than truncated values, whatever the sum is kept as (`Mechanism.by_loads`)."""
-
-    def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
-        """Release one noisy value per group of a sum that is truncated as it is asked for. Raises: as `release`."""
-
-
-@runtime_checkable
-class VectorMeasurement(Protocol):
-    """One that asks of a sum no more than vectors that are scaled to a length (`Mechanism.by_lengths`)."""
-
-    def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
-        """Release one noisy value per group of a sum that a database has added up. Raises: as `release`."""

@@ -14,13 +14,13 @@ from fractions import Fraction
 import numpy as np
 
 from privacy.accounting.event import ApproxDP, PrivacyEvent
-from privacy.entropy import Entropy, check_scale
+from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, check_gap, check_groups, groups_reached
 from privacy.join_tuples import Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
-from privacy.mechanisms.measurement import OfBudget
+from privacy.mechanisms.measurement import OneChoice
 from privacy.mechanisms.noise import ThresholdNoise, whole_number
 from privacy.mechanisms.release import (
     answer_with_interval,
@@ -121,7 +121,7 @@ asks more of thresholds where there are more groups."""
 
 
 @dataclass(frozen=True)
-class SharedThreshold(OfBudget):
+class SharedThreshold(OneChoice):
     """gem on sum_f v(f, tau) / L0, whose sensitivity is that of one group; then v(f, tau) plus noise in every group.
 
     A threshold for each group has to be chosen with a share of the budget for each group that a unit reaches. One
@@ -170,11 +170,8 @@ class SharedThreshold(OfBudget):
 
     def choose(self, answer: TruncatedAnswer, entropy: Entropy) -> int:
         """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: as `release`."""
-        if len(self.ladder) == 1:
-            return 0
         summed = SummedAnswer(answer, self._reached(answer.n_groups))
-        choice = self.budget.choose(summed, self._scores(answer.n_groups), self._selecting, entropy)
-        return int(choice.index[0])
+        return 0 if len(self.ladder) == 1 else self._chosen(summed, answer.n_groups, entropy)
 
     def release_at(self, rung: int, exact: Ints, entropy: Entropy) -> NoisyAnswer:
         """Noise for what is left of the budget, on values that move by (1 + gap) tau in the L0 groups of a unit.
@@ -191,14 +188,8 @@ class SharedThreshold(OfBudget):
         return answer_with_interval(values, index, steps, self._signal(values, steps[rung].tau), self)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        The noise of a group and its price in the scores rise with their number.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
-        if len(self.ladder) > 1:
-            check_scale(self.budget.choice_scale(self._selecting, self._scores(n_groups)))
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        self._check_choice(n_groups)
         check_rungs(self._rungs(n_groups))
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
@@ -223,16 +214,6 @@ class SharedThreshold(OfBudget):
             return np.full(n_groups, np.inf)
         seen = max(0.0, float(values.sum())) / self._reached(n_groups)
         return np.full(n_groups, seen / (self._doubt(n_groups) * tau))
-
-    @property
-    def _split(self) -> float:
-        """The share of the budget that the choice gets."""
-        return 0.0 if len(self.ladder) == 1 else self.selection.split
-
-    @property
-    def _selecting(self) -> Fraction:
-        """eps_s of the one selection."""
-        return self.budget.selecting(self._split)
 
     def _rungs(self, n_groups: int) -> Sequence[ThresholdNoise]:
         counts = self.nested and self.ladder.whole  # whole numbers

@@ -25,7 +25,6 @@ from privacy.entropy import Entropy, OpendpEntropy
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
 from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold, keep_groups
 from privacy.mechanisms.group_lp import GroupLp
-from privacy.mechanisms.measurement import KindMeasurement
 from privacy.mechanisms.rank_release import RankBatch, RankRelease
 from privacy.mechanisms.shared_threshold import LaplaceOrGaussian
 from privacy.mechanisms.sums import GroupsOfKinds
@@ -122,7 +121,7 @@ class Measuring:
 
 
 def _of_kinds(one: AnyRelease, kinds: GroupsOfKinds) -> AnyRelease:
-    return one.of_kinds(kinds) if MECHANISMS[one.name].by_kind and isinstance(one, KindMeasurement) else one
+    return one.of_kinds(kinds) if MECHANISMS[one.name].by_kind and isinstance(one, GroupLp) else one
 
 
 def plan_measurements(plan: Plan, policy: Policy) -> Measuring:

@@ -22,7 +22,8 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.measurement import KindMeasurement, Measurement, ServedGroupMeasurement
+from privacy.mechanisms.group_lp import GroupLp
+from privacy.mechanisms.measurement import Measurement, ServedGroupMeasurement
 from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.centre import SampledMean, SampledMedian, SimpleRandomSample
@@ -202,7 +203,7 @@ def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     yield f"group_lp, {owners} owners, epsilon {epsilon}", of("group_lp", DELTA)
     for delta in (0.0, DELTA) if owners > 1 else ():
         (made,) = group_measurements("group_lp", AllGroups([one], delta, None))
-        assert isinstance(made, KindMeasurement)
+        assert isinstance(made, GroupLp)
         told = made.of_kinds((("person", 1), ("other", GROUPS)))
         kinds = encode(_two_kinds(tuples(owners, GROUPS)))
 
