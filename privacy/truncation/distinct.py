@@ -22,6 +22,7 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import CompactJoinTuples, DistinctTuples, JoinTuples, OwnerColumn, Private
 from privacy.ladder import Ladder
 from privacy.truncation.encode import compact
+from privacy.truncation.ladder_instance import Reduced
 from privacy.truncation.programs.program import Incidence, PreparedProgram, fair_share
 from privacy.truncation.truncated_answer import StartingBounds
 from privacy.units import MAX_UNITS, ONE, Bools, Ints, saturating_add, saturating_sums
@@ -82,24 +83,9 @@ class GroupInstance(Private):
     n_groups: int
 
     @cached_property
-    def totals(self) -> Ints:
-        """(G,) total weight, saturating."""
-        return self.row_totals(self.weights)
-
-    @cached_property
     def loads(self) -> Ints:
         """(n,) total weight of each member's tuples, saturating."""
         return self.incidence.unit_sums(self.weights)
-
-    @cached_property
-    def heaviest(self) -> Ints:
-        """(G,) the largest load, 0 in an empty group."""
-        return self.member_max(self.loads)
-
-    @cached_property
-    def lightest(self) -> Ints:
-        """(G,) the smallest weight, MAX_UNITS in an empty group."""
-        return self._rows.reduced(np.minimum, self.weights, MAX_UNITS)
 
     def row_totals(self, values: Ints) -> Ints:
         """(G,) saturating totals of a value per tuple, in [0, MAX_UNITS]."""
@@ -167,9 +153,11 @@ class DistinctInstance(Private):
     Attributes:
       graph: distinct (owners, value) pairs, each of weight 1; the last member of a tuple is its value, the
         others are its owners, at least one.
+      ladder: the thresholds.
     """
 
     graph: GroupInstance
+    ladder: Ladder
 
     @property
     def n_groups(self) -> int:
@@ -192,8 +180,13 @@ class DistinctInstance(Private):
         caps = np.where(_is_value(program.incidence), ONE, program.caps)
         return PreparedProgram(np.minimum(program.weights, tau), program.incidence, caps)
 
+    def reduced(self, group: int, index: int) -> Reduced:
+        """The same at threshold ladder.units[index]: nothing of it is settled."""
+        program = self.program(group, int(self.ladder.units[index]))
+        return Reduced(0, program if len(program.weights) else None)
 
-def distinct_instance(tuples: DistinctTuples) -> DistinctInstance:
+
+def distinct_instance(tuples: DistinctTuples, ladder: Ladder) -> DistinctInstance:
     """Merge tuples that have the same group, owners and value; drop those without an owner, a value or a group.
 
     Merging keeps the optimum: a second tuple could only bring its value above 1.
@@ -209,7 +202,7 @@ def distinct_instance(tuples: DistinctTuples) -> DistinctInstance:
     once = CompactJoinTuples(
         merged.indptr, merged.units, merged.n_units, merged.group, merged.n_groups, np.minimum(merged.weights, ONE)
     )
-    return DistinctInstance(group_instance(once, 0))
+    return DistinctInstance(group_instance(once, 0), ladder)
 
 
 def _owned(tuples: DistinctTuples) -> Bools:
@@ -236,7 +229,7 @@ _PASSES = 12
 Bounds = tuple[Ints, Ints]
 
 
-def distinct_bounds(instance: DistinctInstance, ladder: Ladder) -> StartingBounds:
+def distinct_bounds(instance: DistinctInstance) -> StartingBounds:
     """Bounds of fbar for every group and threshold, equal where a closed form applies.
 
     Where no value is reached more often than 1 / tau times, values do not bind and fbar is linear; from the
@@ -245,7 +238,7 @@ def distinct_bounds(instance: DistinctInstance, ladder: Ladder) -> StartingBound
     of both; and a primal point, which starts from one tuple per value or, below 1, from all in proportion.
     Cost: about ten passes over the owners for each of at most twelve thresholds.
     """
-    graph = instance.graph
+    graph, ladder = instance.graph, instance.ladder
     taus = ladder.units
     everything = graph.member_totals(np.where(instance.is_value, ONE, 0))
     heaviest = graph.member_max(np.where(instance.is_value, 0, graph.loads))

@@ -8,7 +8,6 @@ relation may contribute is public.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,51 +116,6 @@ class Reduced(Private):
 
     settled: int
     core: PreparedProgram | None
-
-
-class Instance(Protocol):
-    """A block of independent programs, one per group, on a ladder of thresholds."""
-
-    @property
-    def n_groups(self) -> int:
-        """Number of public groups G."""
-
-    def reduced(self, group: int, index: int) -> Reduced:
-        """The program of one group at threshold ladder.units[index], before presolve."""
-
-
-class Programs(Protocol):
-    """A block of independent programs, one per group, for any threshold."""
-
-    @property
-    def n_groups(self) -> int:
-        """Number of public groups G."""
-
-    def program(self, group: int, tau: int) -> PreparedProgram:
-        """The truncation program of one group at threshold tau, before presolve."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class WholePrograms(Private):
-    """Programs of which nothing is settled: all of the tuples of a group are the core.
-
-    Attributes:
-      programs: one per group.
-      ladder: the thresholds.
-    """
-
-    programs: Programs
-    ladder: Ladder
-
-    @property
-    def n_groups(self) -> int:
-        """Number of public groups G."""
-        return self.programs.n_groups
-
-    def reduced(self, group: int, index: int) -> Reduced:
-        """The program of a cell with nothing settled beforehand: threshold ladder.units[index], one group."""
-        program = self.programs.program(group, int(self.ladder.units[index]))
-        return Reduced(0, program if len(program.weights) else None)
 
 
 def canonical_core(owners: Int32s, weights: Ints, caps: Ints) -> PreparedProgram | None:

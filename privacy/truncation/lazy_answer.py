@@ -14,7 +14,8 @@ from privacy.errors import InvalidParameter
 from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.ladder import Ladder
-from privacy.truncation.ladder_instance import Instance, Reduced
+from privacy.truncation.distinct import DistinctInstance
+from privacy.truncation.ladder_instance import LadderInstance, Reduced
 from privacy.truncation.programs.certificate import Certificate
 from privacy.truncation.programs.program import PreparedProgram
 from privacy.truncation.programs.solver_routes import certified_optimum
@@ -164,7 +165,7 @@ class LazyAnswer(Private):
 
     def __init__(
         self,
-        instance: Instance,
+        instance: LadderInstance | DistinctInstance,
         start: StartingBounds,
         ladder: Ladder,
         gap: float,

@@ -17,7 +17,7 @@ from privacy.join_tuples import CodedJoinTuples, DistinctTuples, Private
 from privacy.ladder import Ladder
 from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.distinct import distinct_bounds, distinct_instance
-from privacy.truncation.ladder_instance import ALIKE, Capacities, WholePrograms, ladder_instance, member_capacities
+from privacy.truncation.ladder_instance import ALIKE, Capacities, ladder_instance, member_capacities
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.level_index import add_loads
 from privacy.truncation.programs.exact_flow import exact_optimum
@@ -72,12 +72,12 @@ def truncate_distinct(
     Cost: the bounds now, one program per cell asked for later.
     Source: R2T (SIGMOD 2022), the program for queries with projection; privacy.md section 7.
     """
-    instance = distinct_instance(tuples)
+    instance = distinct_instance(tuples, ladder)
     if gap == 0 and not instance.single_owner:
         raise InvalidParameter("an exact count needs exactly one owner per tuple")
     certified = CertifiedOptimum(control, solver)
     optimiser = partial(exact_optimum, control=control) if gap == 0 else certified
-    return LazyAnswer(WholePrograms(instance, ladder), distinct_bounds(instance, ladder), ladder, gap, optimiser)
+    return LazyAnswer(instance, distinct_bounds(instance), ladder, gap, optimiser)
 
 
 def truncate(

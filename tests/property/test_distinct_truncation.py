@@ -53,7 +53,7 @@ def test_with_one_owner_the_flow_is_the_projection_program_exactly(pairs: list[P
 
 @given(st.one_of(single, several), st.sampled_from([LADDER, OTHER]))
 def test_bounds_contain_the_projection_program(pairs: list[Pair], ladder: Ladder) -> None:
-    start = distinct_bounds(distinct_instance(distinct_tuples(pairs)), ladder)
+    start = distinct_bounds(distinct_instance(distinct_tuples(pairs), ladder))
     exact = [projection_optimum(pairs, tau) for tau in ladder.units.tolist()]
     for j, tau in enumerate(ladder.units.tolist()):
         assert start.lower[0, j] - 1e-5 * tau <= exact[j] <= start.upper[0, j] + 1e-5 * tau

@@ -48,9 +48,8 @@ def test_a_unit_of_two_groups_is_two_members_and_weightless_tuples_are_gone() ->
 
 def test_totals_and_extremes_of_every_group_and_the_program_of_a_group_holds_its_tuples_only() -> None:
     instance = _instance()
-    assert (instance.totals // ONE).tolist() == [4, 0, 5]
-    assert (instance.heaviest // ONE).tolist() == [4, 0, 5]
-    assert instance.lightest.tolist() == [ONE, MAX_UNITS, 5 * ONE]
+    assert (instance.row_totals(instance.weights) // ONE).tolist() == [4, 0, 5]
+    assert (instance.member_max(instance.loads) // ONE).tolist() == [4, 0, 5]
     program = _instance().program(2, 7)
     assert (program.weights.tolist(), program.caps.tolist()) == ([5 * ONE], [7, 7])
     assert program.incidence.units.tolist() == [0, 1]
@@ -61,7 +60,7 @@ def test_many_groups_are_ranked_by_sorting() -> None:
     group = [0, 40_000, 99_999, 99_999]
     instance = group_instance(compact(from_sets(TUPLES, group, 100_000)), 0)
     assert instance.member_group.tolist() == [0, 0, 40_000, 99_999, 99_999]
-    assert np.flatnonzero(instance.totals).tolist() == [0, 40_000, 99_999]
+    assert np.flatnonzero(instance.row_totals(instance.weights)).tolist() == [0, 40_000, 99_999]
 
 
 def _pairs(*pairs: tuple[set[int], int]) -> list[Pair]:
@@ -69,7 +68,7 @@ def _pairs(*pairs: tuple[set[int], int]) -> list[Pair]:
 
 
 def test_equal_owners_and_values_merge_and_weigh_one() -> None:
-    instance = distinct_instance(distinct_tuples(_pairs(({1, 2}, 5), ({2, 1}, 5), ({1, 2}, 6), ({1}, 5))))
+    instance = distinct_instance(distinct_tuples(_pairs(({1, 2}, 5), ({2, 1}, 5), ({1, 2}, 6), ({1}, 5))), LADDER)
     assert instance.graph.weights.tolist() == [ONE] * 3
     assert int(instance.is_value.sum()) == 2
     assert not instance.single_owner
@@ -77,13 +76,13 @@ def test_equal_owners_and_values_merge_and_weigh_one() -> None:
 
 def test_what_nobody_owns_or_has_no_value_or_no_group_does_not_count() -> None:
     pairs = _pairs((set(), 1), ({1}, -1), ({1}, 2), ({1}, 3))
-    instance = distinct_instance(distinct_tuples(pairs, [0, 0, -1, 0]))
+    instance = distinct_instance(distinct_tuples(pairs, [0, 0, -1, 0]), LADDER)
     assert instance.graph.weights.tolist() == [ONE]
     assert instance.single_owner
 
 
 def test_a_value_has_the_cap_one_at_every_threshold() -> None:
-    instance = distinct_instance(distinct_tuples(_pairs(({0}, 0), ({1}, 0), ({1}, 1))))
+    instance = distinct_instance(distinct_tuples(_pairs(({0}, 0), ({1}, 0), ({1}, 1))), LADDER)
     for tau in (ONE >> 3, ONE, ONE << 5):
         program = instance.program(0, tau)
         assert program.caps.tolist() == [tau, tau, ONE, ONE]
@@ -91,29 +90,29 @@ def test_a_value_has_the_cap_one_at_every_threshold() -> None:
 
 
 def test_groups_number_their_values_apart() -> None:
-    instance = distinct_instance(distinct_tuples(_pairs(({0}, 0), ({0}, 0), ({1}, 1)), [0, 1, 1], 3))
+    instance = distinct_instance(distinct_tuples(_pairs(({0}, 0), ({0}, 0), ({1}, 1)), [0, 1, 1], 3), LADDER)
     assert [len(instance.program(group, ONE).caps) for group in range(3)] == [2, 4, 0]
     assert instance.n_groups == 3
 
 
 def test_a_value_is_not_a_unit_of_the_same_key() -> None:
-    instance = distinct_instance(distinct_tuples(_pairs(({3}, 3), ({4}, 4))))
+    instance = distinct_instance(distinct_tuples(_pairs(({3}, 3), ({4}, 4))), LADDER)
     assert len(instance.program(0, ONE).caps) == 4
 
 
 def test_nothing_at_all_and_columns_of_other_lengths_are_refused_and_nothing_private_is_shown() -> None:
-    instance = distinct_instance(distinct_tuples([]))
+    instance = distinct_instance(distinct_tuples([]), LADDER)
     assert instance.single_owner
     assert instance.program(0, ONE).weights.tolist() == []
     group, value = np.zeros(2, np.int64), np.zeros(2, np.int64)
     with pytest.raises(InvalidParameter):
-        distinct_instance(DistinctTuples((owner("unit", [1, 2]),), group, 1, value[:1]))
+        distinct_instance(DistinctTuples((owner("unit", [1, 2]),), group, 1, value[:1]), LADDER)
     with pytest.raises(InvalidParameter):
-        distinct_instance(DistinctTuples((owner("unit", [1]),), group, 1, value))
+        distinct_instance(DistinctTuples((owner("unit", [1]),), group, 1, value), LADDER)
     with pytest.raises(InvalidParameter):
-        distinct_instance(DistinctTuples((owner("unit", [1, 2]),), group, 1, value.astype(np.int32)))
+        distinct_instance(DistinctTuples((owner("unit", [1, 2]),), group, 1, value.astype(np.int32)), LADDER)
     tuples = DistinctTuples((OwnerColumn("unit", np.array([4711]), np.zeros(1, bool)),), *_one_row())
-    assert "4711" not in repr(tuples) + repr(distinct_instance(tuples))
+    assert "4711" not in repr(tuples) + repr(distinct_instance(tuples, LADDER))
 
 
 def _one_row() -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], int, np.ndarray[tuple[int], np.dtype[np.int64]]]:
@@ -124,7 +123,7 @@ LADDER = Ladder(-4, 4)
 
 
 def _bounds(pairs: list[Pair], group: list[int] | None = None, n_groups: int = 1) -> StartingBounds:
-    return distinct_bounds(distinct_instance(distinct_tuples(pairs, group, n_groups)), LADDER)
+    return distinct_bounds(distinct_instance(distinct_tuples(pairs, group, n_groups), LADDER))
 
 
 def test_linear_as_far_as_no_value_binds_and_flat_from_the_busiest_unit_up() -> None:
