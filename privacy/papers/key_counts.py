@@ -20,6 +20,7 @@ from privacy.errors import InvalidParameter
 from privacy.exact import UPWARD, check_confidence, check_groups, exact, exact_epsilon, float_at_least
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples
 from privacy.mechanisms.measurement import Pure
+from privacy.mechanisms.noise import laplace_quantile
 from privacy.mechanisms.noise_sums import NoiseSum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.grouping_smoothing import (
@@ -81,7 +82,7 @@ class SmoothingBias:
 
     def added(self, n_keys: int, moved: int, frequencies: int, tail: float) -> float:
         """How far above the bias what is released lies in the middle of all draws, in counts. Public."""
-        return quantile(self.scale(n_keys, moved, frequencies), tail) / _GRID
+        return laplace_quantile(tail, self.scale(n_keys, moved, frequencies)) / _GRID
 
     def at_most(self, incidence: Incidence, smooth: NoisyCounts, tail: float, entropy: Entropy) -> float:
         """A released number that no key's bias exceeds, with probability 1 - `tail`; 0 where nothing is smoothed.
@@ -97,17 +98,7 @@ class SmoothingBias:
             _by_frequencies(incidence, smooth.frequencies) if smooth.frequencies else _by_groups(incidence, smooth)
         )
         noisy = exactly + int(checked(entropy.laplace(scale, 1), 1)[0])
-        return max(0, noisy + quantile(scale, tail)) / _GRID
-
-
-def quantile(scale: float, tail: float) -> int:
-    """The least k >= 0 with P(Z > k) = a^(k + 1) / (1 + a) <= tail, Z discrete Laplace noise, a = e^(-1 / scale).
-
-    >>> [quantile(scale, 0.025) for scale in (0.1, 1.0, 10.0)]
-    [0, 3, 30]
-    """
-    beyond = -(math.log(tail) + math.log1p(math.exp(-1 / scale))) * scale * UPWARD
-    return max(0, math.ceil(beyond) - 1)
+        return max(0, noisy + laplace_quantile(tail, scale)) / _GRID
 
 
 def _sensitivity(n_keys: int, moved: int, frequencies: int) -> int:
@@ -273,7 +264,7 @@ class KeyCounts(Pure):
             half = _reach_of_sum(table, rho, coefficient_scale(table, rho, self._part("smoothing")), tail)
         else:
             size = table.moved if self.name in ("gs_r", "gs_s") else 1
-            half = quantile(noise_scale(table.moved, self._part("release")), tail) / size
+            half = laplace_quantile(tail, noise_scale(table.moved, self._part("release"))) / size
         if self.smooths:
             half += self._bias.added(table.n_keys, table.moved, self._told(table), 2 * tail)
         return [(1.0, half)]
@@ -331,7 +322,7 @@ class KeyCounts(Pure):
             scale = coefficient_scale(table, found.frequencies, self._part("release"))
             return np.full(table.n_keys, _reach_of_sum(table, found.frequencies, scale, self._tail))
         sizes = np.bincount(found.group)[found.group]
-        return quantile(float((found.noise_scale * sizes).max()) * UPWARD, self._tail) / sizes
+        return laplace_quantile(self._tail, float((found.noise_scale * sizes).max()) * UPWARD) / sizes
 
 
 def _at_most(share: Fraction) -> float:

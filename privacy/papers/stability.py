@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -174,21 +174,8 @@ class FractionOf:
         return draws.choose(records, min(records, math.floor(self.share * records)))
 
 
-def with_replacement(size: int) -> NoReturn:
-    """Refused: of one record the sample is n copies, of none it is empty, so it costs n epsilon at least.
-
-    Raises: InvalidParameter, always.
-    """
-    raise InvalidParameter("a sample with replacement costs its size times epsilon; draw without replacement")
-
-
 def charged(transformations: Sequence[Transformation], epsilon: float) -> float:
     """What epsilon costs behind several transformations, the first being that of the data (proposition 4.2)."""
     for transformation in reversed(transformations):
         epsilon = transformation.sigma(epsilon)
     return epsilon
-
-
-def in_parallel(epsilons: Sequence[float]) -> float:
-    """What is spent on parts of which a record is in one at most, by a rule fixed beforehand: the largest."""
-    return max(epsilons)

@@ -14,8 +14,9 @@ from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.exact import exact
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
+from privacy.mechanisms.noise import laplace_quantile
 from privacy.papers.grouping_smoothing import Incidence, NoisyCounts, coefficient_scale, enforced, reconstructed
-from privacy.papers.key_counts import KeyCounts, SmoothingBias, _reach_of_sum, frequencies, quantile
+from privacy.papers.key_counts import KeyCounts, SmoothingBias, _reach_of_sum, frequencies
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
@@ -194,7 +195,7 @@ def test_the_quantile_is_the_least() -> None:
         weight = np.exp(-np.abs(steps) / scale)
         weight /= weight.sum()
         for tail in (0.2, 0.025, 1e-4):
-            reach = quantile(scale, tail)
+            reach = laplace_quantile(tail, scale)
             assert weight[steps > reach].sum() <= tail * (1 + 1e-9)
             assert reach == 0 or weight[steps > reach - 1].sum() > tail
 
@@ -204,7 +205,7 @@ def test_the_bias_of_groups_is_exact_and_rounded_up() -> None:
     table = Incidence(np.arange(10), keys, 5, 1)
     group = np.array([0, 0, 1, 1, 1])
     smooth = NoisyCounts(np.zeros(5), np.ones(5), group, 2, "gs_r", 1.0)
-    reach = quantile(1024 / 0.5, 0.1)
+    reach = laplace_quantile(0.1, 1024 / 0.5)
     assert SmoothingBias(Fraction(1, 2)).at_most(table, smooth, 0.1, NOISELESS) == (2731 + reach) / 1024  # 5 - 7/3
     alone = NoisyCounts(np.zeros(5), np.ones(5), np.arange(5), 1, "gs", 1.0)
     assert SmoothingBias(Fraction(1, 2)).at_most(table, alone, 0.1, NOISELESS) == 0.0

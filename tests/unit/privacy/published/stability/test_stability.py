@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from privacy.errors import InvalidParameter
 from privacy.papers.stability import (
     Bernoulli,
     FractionOf,
@@ -18,8 +17,6 @@ from privacy.papers.stability import (
     Stable,
     WithoutReplacement,
     charged,
-    in_parallel,
-    with_replacement,
 )
 from tests.support.seeded_draws import SeededDraws
 from tests.unit.privacy.refusals import refuses_each
@@ -94,7 +91,6 @@ def test_sigma_of_each_step_is_the_papers_formula() -> None:
     assert FractionOf(0.9).sigma(1.0) == pytest.approx(math.log(0.1 + 0.9 * math.e**2))
     assert Stable(3).sigma(0.5) == pytest.approx(1.5)
     assert charged([Stable(2), Bernoulli(0.5)], 1.0) == pytest.approx(2 * math.log(1 + 0.5 * (math.e - 1)))
-    assert in_parallel([0.5, 1.0]) == 1.0
     assert 999 < WithoutReplacement(9).sigma(500.0) >= math.log(0.9) + 1000
 
 
@@ -106,5 +102,3 @@ def test_samples_are_as_large_as_they_say() -> None:
     assert abs(len(Bernoulli(0.25).kept(100_000, draws)) - 25_000) < 800
     for step, wrong in ((Bernoulli, 0), (WithoutReplacement, 0), (FractionOf, 1.1), (Stable, -1)):
         refuses_each(step, [wrong])
-    with pytest.raises(InvalidParameter, match="without replacement"):  # what to do instead
-        with_replacement(3)
