@@ -108,7 +108,7 @@ def lightest(start: Ints, weights: Ints) -> Ints:
 
 
 FEW = 64
-"""Tuples of a small group. A larger one is worth preparing as a program."""
+"""Tuples of a small group. A larger one is worth a program, and filling it would be a pass for each threshold."""
 
 _LARGE = 1 << 54
 """From weights or thresholds of this size on a sum of so many might wrap: left to the other solvers."""
@@ -237,10 +237,6 @@ def _twice(
     return int(total) if cut == total else _UNPROVED
 
 
-_FEW = 64
-"""Groups of more tuples have a program of their own anyway, and filling would be a pass over them per threshold."""
-
-
 def settle_small_groups(instance: LadderInstance, bounds: StartingBounds) -> StartingBounds:
     """Make the bounds equal where filling the tuples in their order attains the upper bound.
 
@@ -251,16 +247,8 @@ def settle_small_groups(instance: LadderInstance, bounds: StartingBounds) -> Sta
     Returns: the bounds given, changed in place.
     Cost: one pass over the tuples of small groups for each threshold that is open.
     """
-    _fill(
-        instance.row_start,
-        instance.member_start,
-        instance.members,
-        instance.weights,
-        instance.capacities.kind,
-        instance.capacities.table,
-        bounds.lower,
-        bounds.upper,
-    )
+    tuples = instance.row_start, instance.member_start, instance.members, instance.weights
+    _fill(*tuples, instance.capacities.kind, instance.capacities.table, bounds.lower, bounds.upper)
     return bounds
 
 
@@ -276,11 +264,11 @@ def _fill(
     upper: Ints,
 ) -> None:
     """Raise lower[group, rung] to upper where a greedy filling attains it. Spare caps never fall below 0."""
-    spare = np.empty(_FEW * max(1, len(members)), np.int64)
+    spare = np.empty(FEW * max(1, len(members)), np.int64)
     for group in range(len(row_start) - 1):
         first, end = row_start[group], row_start[group + 1]
         size = member_start[group + 1] - member_start[group]
-        if end - first > _FEW or size > len(spare):
+        if end - first > FEW or size > len(spare):
             continue
         for rung in range(capacities.shape[1]):
             if lower[group, rung] == upper[group, rung]:

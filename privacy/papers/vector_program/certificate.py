@@ -329,28 +329,12 @@ def certificate_pass(
     load, square = np.zeros(len(units) + 1), np.zeros(len(units) + 1)
     prices = np.zeros(tuples.n_units)
     gain, counters = np.zeros(1), np.array(FRESH_COUNTERS)
+    table = tuples.indptr, tuples.units, tuples.group, tuples.weights[release]
+    own = np.concatenate((np.zeros(1), shares[units]))
+    multipliers = by_code, dual.run_group, run_code, dual.by_run
+    sums = load, square, gain, prices
     for first, last in slices(tuples.indptr, control, "proving"):
-        add_tuples(
-            first,
-            last,
-            tuples.indptr,
-            tuples.units,
-            tuples.group,
-            tuples.weights[release],
-            code_of,
-            np.concatenate((np.zeros(1), shares[units])),
-            points,
-            by_code,
-            dual.run_group,
-            run_code,
-            dual.by_run,
-            1.0 / float(tau),
-            load,
-            square,
-            gain,
-            prices,
-            counters,
-        )
+        add_tuples(first, last, *table, code_of, own, points, *multipliers, 1.0 / float(tau), *sums, counters)
     close_group(len(tuples.group), tuples.indptr, tuples.units, code_of, load, square, counters)
     lengths = np.zeros(tuples.n_units)
     lengths[units] = np.where(over[units], np.sqrt(square[1:]), 0.0)

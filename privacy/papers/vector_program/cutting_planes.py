@@ -116,18 +116,9 @@ def _rows(core: Core, shares: Floats, direction: Floats, broken: Ints) -> tuple[
     if len(broken) > _PASSES * block:
         order = np.argsort(patterns.columns, kind="stable")
         ends = np.cumsum(np.bincount(patterns.columns, minlength=len(core.columns)))
-        return _sum_apart(
-            patterns.indptr,
-            patterns.columns,
-            np.repeat(np.arange(len(core.weight)), np.diff(patterns.indptr)),
-            core.weight,
-            core.run,
-            shares,
-            direction,
-            broken,
-            order,
-            ends,
-        )
+        pattern = np.repeat(np.arange(len(core.weight)), np.diff(patterns.indptr))
+        entries = patterns.indptr, patterns.columns, pattern, core.weight, core.run
+        return _sum_apart(*entries, shares, direction, broken, order, ends)
     starts, columns, values = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], [np.zeros(0)]
     for first in range(0, len(broken), block):
         part = broken[first : first + block]

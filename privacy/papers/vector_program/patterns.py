@@ -215,20 +215,10 @@ def merge_patterns(
     code_of = column_of + np.int32(1)
     by_code = np.concatenate((np.zeros(1), guess))
     trie = empty_trie()
+    table = tuples.indptr, tuples.units, tuples.group, tuples.weights[release]
     for first, last in slices(tuples.indptr, control, "merging"):
-        trie = insert_tuples(
-            first,
-            last,
-            tuples.indptr,
-            tuples.units,
-            tuples.group,
-            tuples.weights[release],
-            code_of,
-            by_code,
-            bits,
-            int(np.diff(tuples.indptr[first : last + 1]).max(initial=1)),
-            trie,
-        )
+        width = int(np.diff(tuples.indptr[first : last + 1]).max(initial=1))
+        trie = insert_tuples(first, last, *table, code_of, by_code, bits, width, trie)
     key, group, weight, *_ = trie
     nodes = np.flatnonzero(weight)  # the others only lead to patterns
     indptr, columns = read_columns(nodes, key, bits)

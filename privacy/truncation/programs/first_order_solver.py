@@ -217,6 +217,7 @@ class _State:
         self._table = _table(program)
         self._places = (0,) * self._table.shape[1]
         self._step = 1.0 / np.maximum(incidence.degrees, 1)
+        self._program = self._table, self._places, self._weights, self._caps, self._step
         self._x = np.zeros(len(self._weights))
         self._y = np.full(len(self._caps) + 1, 1.0 / len(self._places))
         self._y[-1] = 0.0
@@ -231,35 +232,13 @@ class _State:
         at_once = max(1, _ENTRIES_PER_CALL // self._table.size)
         while (done := int(self._scalars[ITERATIONS])) < until:
             control.check("first-order iterations", done)
-            iterate(
-                self._table,
-                self._places,
-                self._weights,
-                self._caps,
-                self._step,
-                self._x,
-                self._x_anchor,
-                self._y,
-                self._y_anchor,
-                self._load,
-                self._scalars,
-                min(at_once, until - done),
-            )
+            point = self._x, self._x_anchor, self._y, self._y_anchor
+            iterate(*self._program, *point, self._load, self._scalars, min(at_once, until - done))
 
     def candidate(self) -> Point:
         """The projection of the next step, within the bounds."""
-        projected(
-            self._table,
-            self._places,
-            self._weights,
-            self._caps,
-            self._step,
-            self._x,
-            self._y,
-            float(self._scalars[OMEGA]),
-            self._x_out,
-            self._y_out,
-        )
+        omega = float(self._scalars[OMEGA])
+        projected(*self._program, self._x, self._y, omega, self._x_out, self._y_out)
         return self._x_out, self._y_out[:-1]
 
     def _primal_weight(self, degree: float) -> float:
