@@ -207,16 +207,6 @@ class Gem(OfBudget):
         """(tau, half-width of the interval) for each threshold that may be chosen, in normalised weight."""
         return half_widths(self._rungs(self._budgets(n_groups)[1]), self.confidence)
 
-    def prices(self, n_groups: int = 1) -> tuple[float, ...]:
-        """c E|noise| / tau + t, t = 2 ln(L / beta) / eps_1 under pure privacy, per threshold.
-
-        It is what the scores charge for a unit of tau, in units of weight, far from it. Any prices are private; these
-        are accurate. Public, like `expected_noise`.
-        """
-        selecting, releasing = self._budgets(n_groups)
-        far = self.selection.farthest(self.ladder, float(selecting), n_groups)
-        return tuple(self._noise_price(part, self.c) + far for part in releasing)
-
     def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
         """What a value is measured in for its `signal`, in multiples of tau, per threshold."""
         selecting, releasing = self._budgets(n_groups)

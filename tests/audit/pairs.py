@@ -44,7 +44,9 @@ def selection_swing(gem: Gem, distance: int = 6, n_groups: int = 1) -> tuple[Tab
     ladder = gem.ladder
     tau = ladder.units.astype(np.float64)
     rival, top = len(ladder) - distance, len(ladder) - 1
-    price = gem.prices(n_groups)[0]
+    selecting, releasing = gem._budgets(n_groups)
+    noise = gem.c / float(releasing[0])
+    price = noise + gem.selection.farthest(gem.ladder, float(selecting), n_groups)
     alpha = np.zeros(len(ladder))
     without = (price - alpha) * tau
     without[rival + 1 : top] = without[rival] + tau[rival]  # unattractive, and still non-decreasing
