@@ -19,10 +19,10 @@ from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Fixed, Gem
 from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise import ThresholdNoise
 from privacy.mechanisms.release import check_rungs
+from privacy.mechanisms.selection import settled_values
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.truncate import TruncatedSum, TuplesOfSum
-from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import MAX_UNITS, Bools, Ints
 
 TEST_SHARE = 0.1
@@ -186,7 +186,7 @@ class BoundFirst(Pure):
         bounded = one.at(self.direct.ladder)
         if self.certain:
             return replace(self.direct.release(bounded, entropy), mechanism=self.name)
-        passes = self.test(one.n_groups).passes(_values(bounded), entropy, one.units())
+        passes = self.test(one.n_groups).passes(settled_values(bounded, 0), entropy, one.units())
         answers = []
         if passes.any():
             answers.append(self.direct.release(bounded, entropy))
@@ -232,11 +232,6 @@ def bound_test(
 def left_by_test(epsilon: float) -> float:
     """What of epsilon the release has: with the test's share a little less than epsilon."""
     return epsilon * (1 - TEST_SHARE) * DOWN
-
-
-def _values(answer: TruncatedAnswer) -> Ints:
-    """(G,) every group's value at the one threshold."""
-    return np.array([answer.solve(group, 0) for group in range(answer.n_groups)], np.int64)
 
 
 def _either(passes: Bools, answers: list[NoisyAnswer]) -> NoisyAnswer:

@@ -25,6 +25,7 @@ from privacy.kernel import kernel
 from privacy.ladder import Ladder
 from privacy.mechanisms.noise import ThresholdNoise
 from privacy.mechanisms.release import check_answer, check_rungs, release_noise
+from privacy.mechanisms.selection import settled_values
 from privacy.truncation.level_index import add_loads, by_unit
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE, Bools, Int32s, Ints, saturating_add
@@ -153,7 +154,7 @@ class GroupThreshold:
         """
         check_answer(answer, self.ladder, self.gap)
         rung = self._rung(answer.n_groups)
-        values = _values(answer)
+        values = settled_values(answer, 0)
         groups = np.flatnonzero(self._is_there(values))
         noise = release_noise(np.zeros(len(groups), np.intp), (rung,), entropy)
         return groups[values[groups] // rung.step + noise >= self._least_steps(rung)]
@@ -193,15 +194,6 @@ class GroupThreshold:
         public = self.delta == 0  # under discovery the number of groups is private, and only L0 may divide
         share = group_epsilon(self.epsilon, self.groups_per_unit, n_groups if public else self.groups_per_unit or 1)
         return ThresholdNoise(int(self.ladder.units[0]), self.gap, share)
-
-
-def _values(answer: TruncatedAnswer) -> Ints:
-    """(G,) the truncated counts in units, solved where the bounds leave them open."""
-    low, high = answer.bounds()
-    values = low[:, 0].copy()
-    for group in np.flatnonzero(low[:, 0] != high[:, 0]).tolist():
-        values[group] = answer.solve(group, 0)
-    return values
 
 
 MOST_VOTED = 1000

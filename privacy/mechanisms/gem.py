@@ -29,7 +29,7 @@ from privacy.mechanisms.release import (
     released,
 )
 from privacy.mechanisms.scores import ExceedanceScores, Scores
-from privacy.mechanisms.selection import SelectionSettings
+from privacy.mechanisms.selection import SelectionSettings, settled_values
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign, choice_budget, release_budget
 from privacy.sampling.loss import Loss
@@ -82,8 +82,7 @@ class Fixed(Pure):
         rung = self._rung(answer.n_groups)
         index = np.zeros(answer.n_groups, np.intp)
         noise = release_noise(index, (rung,), entropy)
-        exact = np.array([answer.solve(group, 0) for group in range(answer.n_groups)], np.int64)
-        values = released(exact, noise, index, (rung,))
+        values = released(settled_values(answer, 0), noise, index, (rung,))
         chose_nothing = np.full(answer.n_groups, np.inf)
         return answer_with_interval(values, index, (rung,), chose_nothing, self)
 

@@ -155,17 +155,18 @@ class Choice(Private):
     values: Ints
 
 
-def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp]) -> Ints:
+def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp] | int) -> Ints:
     """(G,) the value of every group at its threshold, solved where the bounds do not know it.
 
     Args:
-      index: (G,) a rung per group.
+      index: (G,) a rung per group, or one of all.
     """
-    rows = np.arange(answer.n_groups)
-    lower, upper = (bound[rows, index].copy() for bound in answer.bounds())
-    for group in np.flatnonzero(lower != upper):
-        lower[group] = answer.solve(int(group), int(index[group]))
-    return lower
+    rows, rungs = np.arange(answer.n_groups), np.broadcast_to(index, answer.n_groups)
+    lower, upper = answer.bounds()
+    values: Ints = lower[rows, rungs].copy()
+    for group in np.flatnonzero(values != upper[rows, rungs]):
+        values[group] = answer.solve(int(group), int(rungs[group]))
+    return values
 
 
 def choose(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, noise: Ints) -> Choice:

@@ -99,7 +99,7 @@ class SummedAnswer(Private):
 
     def solve(self, group: int, index: int) -> int:
         """The sum at a threshold."""
-        values = settled_values(self._answer, np.full(self._answer.n_groups, index, np.intp))
+        values = settled_values(self._answer, index)
         return int(self._sum(values[:, None])[0, 0])
 
     def _sum(self, values: Ints) -> Ints:
@@ -166,7 +166,7 @@ class SharedThreshold(OneChoice):
         """
         check_answer(answer, self.ladder, self.gap)
         rung = self.choose(answer, entropy)
-        return self.release_at(rung, settled_values(answer, np.full(answer.n_groups, rung, np.intp)), entropy)
+        return self.release_at(rung, settled_values(answer, rung), entropy)
 
     def choose(self, answer: TruncatedAnswer, entropy: Entropy) -> int:
         """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: as `release`."""

@@ -15,6 +15,7 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise import IntegerNoise
 from privacy.mechanisms.release import check_answer
+from privacy.mechanisms.selection import settled_values
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
@@ -67,8 +68,7 @@ class LaplaceGlobal(Pure):
         """
         check_answer(answer, self.ladder, self.gap)
         noise = self._noise(answer.n_groups)
-        exact_values = np.array([answer.solve(group, 0) for group in range(answer.n_groups)], np.int64)
-        values = noise.weight(noise.released(exact_values, entropy))
+        values = noise.weight(noise.released(settled_values(answer, 0), entropy))
         below, above = self._interval(noise)
         return NoisyAnswer(
             values=values,
