@@ -217,7 +217,7 @@ class CountedClip(Pure):
 
     @property
     def name(self) -> str:
-        """`l1_clip`."""
+        """`l1_clip`, which releases its sums."""
         return self.clip.name
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:

@@ -188,4 +188,4 @@ class ServedGroupMeasurement(GroupMeasurement, Protocol):
     """One that a server runs."""
 
     def check_noise(self, n_groups: int) -> None:
-        """As `ServedMeasurement.check_noise`."""
+        """Refuse noise out of range for up to so many groups. Public. Raises: InvalidParameter."""
