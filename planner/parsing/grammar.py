@@ -72,17 +72,6 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
     (_FIELD.format("doy"), ("dayofyear",)),
 )  # fmt: skip
 
-
-def hint_for(name: str) -> str | None:
-    """What to write instead of a function, if the table knows.
-
-    >>> hint_for("QUANTILE") == hint_for("approx_percentile"), hint_for("year"), hint_for("my_function")
-    (True, 'write extract(year FROM x)', None)
-    """
-    folded = name.lower()
-    return next((hint for hint, names in _INSTEAD if any(fnmatchcase(folded, one) for one in names)), None)
-
-
 # What is refused is refused because it is not above; these say why, and what to write instead.
 _REFUSED: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
     ("it gives another value each time", None,
@@ -116,75 +105,54 @@ _REFUSED: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
 
 
 def why_refused(name: str) -> tuple[str, str | None]:
-    """Why a function is not in the table, and what to write instead.
+    """Why a function is not in the table, and what to write instead, as far as is known.
 
     >>> why_refused("random"), why_refused("age")[0], why_refused("my_function")
     (('it gives another value each time', None), 'it gives an interval, of which months have no length', ('', None))
+    >>> why_refused("QUANTILE") == why_refused("approx_percentile"), why_refused("year")
+    (True, ('', 'write extract(year FROM x)'))
     """
-    for reason, hint, names in _REFUSED:
-        if any(fnmatchcase(name.lower(), pattern) for pattern in names):
-            return reason, hint
-    return "", None
+    folded = name.lower()
+    reasons = ((reason, hint) for reason, hint, names in _REFUSED if any(fnmatchcase(folded, one) for one in names))
+    hints = (hint for hint, names in _INSTEAD if any(fnmatchcase(folded, one) for one in names))
+    reason, hint = next(reasons, ("", None))
+    return reason, hint or next(hints, None)
 
-
-_BINARY = frozenset({"this", "expression"})
-_UNARY = frozenset({"this"})
 
 ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     **functions.PARTS,
+    **dict.fromkeys(
+        (exp.From, exp.Where, exp.Having, exp.Exists, exp.Avg, exp.Sum, exp.Median, exp.PercentileCont,
+         exp.PercentileDisc, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop),
+        frozenset({"this"}),
+    ),
+    **dict.fromkeys(
+        (exp.Filter, exp.WithinGroup, exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept,
+         exp.RegrR2, exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy),
+        frozenset({"this", "expression"}),
+    ),
+    **dict.fromkeys((exp.With, exp.Group, exp.Order, exp.Distinct, exp.Tuple), frozenset({"expressions"})),
+    **dict.fromkeys((exp.Limit, exp.Offset), frozenset({"expression"})),
+    **dict.fromkeys((exp.Min, exp.Max), frozenset({"this", "expressions"})),
     exp.Select: frozenset(
         {"expressions", "from_", "joins", "where", "group", "with_", "distinct", "having", "order", "limit", "offset"}
     ),
-    exp.With: frozenset({"expressions"}),
     exp.CTE: frozenset({"this", "alias", "materialized"}),
     exp.Subquery: frozenset({"this", "alias", "joins"}),
-    exp.From: _UNARY,
     exp.Table: frozenset({"this", "db", "catalog", "alias", "joins", "sample"}),
     exp.TableSample: frozenset({"method", "percent"}),
     exp.TableAlias: frozenset({"this", "columns"}),
     exp.Join: frozenset({"this", "on", "using", "kind", "method", "side"}),
-    exp.Having: _UNARY,
-    exp.Order: frozenset({"expressions"}),
     exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
-    exp.Limit: frozenset({"expression"}),
-    exp.Offset: frozenset({"expression"}),
     exp.Fetch: frozenset({"direction", "count", "limit_options"}),
     exp.LimitOptions: frozenset({"rows"}),
-    exp.Distinct: frozenset({"expressions"}),
-    exp.Tuple: frozenset({"expressions"}),
-    exp.Filter: _BINARY,
-    exp.Avg: _UNARY,
-    exp.Stddev: _UNARY,
-    exp.StddevPop: _UNARY,
-    exp.StddevSamp: _UNARY,
-    exp.Variance: _UNARY,
-    exp.VariancePop: _UNARY,
-    exp.CovarPop: _BINARY,
-    exp.CovarSamp: _BINARY,
-    exp.Corr: _BINARY,
-    exp.RegrSlope: _BINARY,
-    exp.RegrIntercept: _BINARY,
-    exp.RegrR2: _BINARY,
-    exp.RegrCount: _BINARY,
-    exp.RegrAvgx: _BINARY,
-    exp.RegrAvgy: _BINARY,
-    exp.Where: _UNARY,
-    exp.Group: frozenset({"expressions"}),
-    exp.Exists: _UNARY,
     exp.In: functions.PARTS[exp.In] | {"query"},
     exp.Alias: frozenset({"this", "alias"}),
     exp.Identifier: frozenset({"this", "quoted"}),
     exp.Column: frozenset({"this", "table", "db", "catalog"}),
     exp.Star: frozenset(),
     exp.Count: frozenset({"this", "big_int"}),
-    exp.Sum: _UNARY,
-    exp.Min: frozenset({"this", "expressions"}),
-    exp.Max: frozenset({"this", "expressions"}),
-    exp.WithinGroup: _BINARY,
-    exp.PercentileCont: _UNARY,
-    exp.PercentileDisc: _UNARY,
-    exp.Median: _UNARY,
-}
+}  # fmt: skip
 
 _LEVELS = "levels are added up from counts, sums and averages; ask for anything else level by level, by plain columns"
 
@@ -306,7 +274,7 @@ def check_grammar(
         called, position = function_name(position, near, tokens)
         reason, way = why_refused(called)
         message = f"{name} {called} is not supported{': ' if reason else ''}{reason}"
-        raise UnsupportedSQL(message, hint=hint or way or hint_for(called), position=position)
+        raise UnsupportedSQL(message, hint=hint or way, position=position)
     keyword = _keyword_position(name, tokens, position)
     place = keyword or position or position_of(node) or _near(node)
     raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=place)

@@ -24,7 +24,7 @@ from planner.parsing.grammar import Refusal, check_grammar, unknown_construct
 from planner.parsing.lexer import lex
 from planner.parsing.postgres_parser import postgres_parser, tokens_of
 from planner.postprocessing.composed import RELATION_PREFIX, is_relation
-from planner.public.route import PUBLIC, means_cte
+from planner.public.route import PUBLIC, means_cte, refused_join
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect
 from planner.sql.trees import nodes, position_of, tables_of
@@ -45,33 +45,15 @@ _QUERIES = frozenset(
      exp.ExplodingGenerateSeries, exp.GenerateSeries}
 )  # fmt: skip
 
-_SCALARS = frozenset(
-    {exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Neg, exp.Not, exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul,
-     exp.Div, exp.Mod, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ,
-     exp.Between, exp.In, exp.Like, exp.ILike, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least,
-     exp.Cast, exp.Interval, exp.IntervalSpan, exp.Var, exp.DataType, exp.DataTypeParam, exp.Abs, exp.Ceil, exp.Floor,
-     exp.Round, exp.Trunc, exp.Sqrt, exp.Cbrt, exp.Exp, exp.Ln, exp.Log, exp.Pow, exp.Sign, exp.Pi, exp.Lower,
-     exp.Upper, exp.Initcap, exp.Length, exp.Substring, exp.Trim, exp.Concat, exp.ConcatWs, exp.DPipe, exp.Left,
-     exp.Right, exp.Reverse, exp.StrPosition, exp.SplitPart, exp.Replace, exp.Extract, exp.TimestampTrunc,
-     exp.TimeToStr, exp.ToChar, exp.DateFromParts, exp.AtTimeZone, exp.WidthBucket, exp.Escape, exp.Chr, exp.Degrees,
-     exp.Radians, exp.ToNumber, exp.StrToDate, exp.Overlay, exp.RegexpReplace, exp.Translate, exp.MD5,
-     exp.JustifyDays, exp.JustifyHours, exp.Acos, exp.Asin, exp.Atan, exp.Atan2, exp.Cos, exp.Sin, exp.Tan,
-     exp.Cot, exp.Ascii}
-)  # fmt: skip
-
-_AGGREGATES = frozenset(
-    {exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance,
-     exp.VariancePop, exp.Corr, exp.CovarPop, exp.CovarSamp, exp.GroupConcat, exp.LogicalAnd, exp.LogicalOr,
-     exp.PercentileCont, exp.PercentileDisc, exp.Mode, exp.RegrSlope, exp.RegrIntercept,
-     exp.RegrR2, exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy, exp.WithinGroup, exp.Filter}
-)  # fmt: skip
-
-_WINDOWS = frozenset(
-    {exp.Window, exp.WindowSpec, exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile,
-     exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue}
-)  # fmt: skip
-
-ALLOWED = _QUERIES | _SCALARS | _AGGREGATES | _WINDOWS
+ALLOWED = _QUERIES | frozenset(PUBLIC) | {
+    exp.Acos, exp.Ascii, exp.Asin, exp.Atan, exp.Atan2, exp.Cbrt, exp.Chr, exp.Cos, exp.Cot, exp.DateFromParts,
+    exp.Degrees, exp.IntervalSpan, exp.JustifyDays, exp.JustifyHours, exp.MD5, exp.Overlay, exp.Pi, exp.Radians,
+    exp.RegexpReplace, exp.Reverse, exp.Sin, exp.StrToDate, exp.Tan, exp.TimeToStr, exp.ToNumber, exp.Translate,
+    exp.GroupConcat, exp.LogicalAnd, exp.LogicalOr, exp.Mode,
+    exp.CumeDist, exp.DenseRank, exp.FirstValue, exp.Lag, exp.LastValue, exp.Lead, exp.NthValue, exp.Ntile,
+    exp.PercentRank, exp.Rank, exp.RowNumber, exp.Window, exp.WindowSpec,
+}  # fmt: skip
+"""Beside what public statements may hold: functions, aggregates and windows that only compute."""
 
 _BY_NAME = frozenset(
     {"age", "make_date", "make_timestamp", "to_char", "split_part", "initcap", "btrim", "ltrim", "rtrim", "concat",
@@ -102,8 +84,6 @@ _WORDS = _FIELDS | {
     "UNBOUNDED", "CURRENT ROW", "PRECEDING", "FOLLOWING", "BOTH", "LEADING", "TRAILING", "FIRST", "NEXT",
 }  # fmt: skip
 """What a part of a construct may be that is written into the statement as it stands, without quotes."""
-
-_JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
 
 
 def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -> None:
@@ -148,18 +128,14 @@ def _refusal(node: exp.Expr, dialect: Dialect) -> Refusal | None:
             name, near = unknown_construct(node)[::2]
             return name, "around answers only PostgreSQL has it: select what it is computed from", near
         return None if known else unknown_construct(node)
-    if kind not in ALLOWED and kind not in PUBLIC:
-        return unknown_construct(node)
-    if kind in DIALECTS[dialect].refused:
+    if kind not in ALLOWED or kind in DIALECTS[dialect].refused:
         return unknown_construct(node)
     if isinstance(node, exp.Cast) and (type(node.to) is not exp.DataType or node.to.this.name not in _TYPES):
         return f"a cast to {node.to.sql('postgres').lower()}", "cast to text, a number, a date or a time", node
     if isinstance(node, exp.DataType):
         return None
     if isinstance(node, exp.Join):
-        if node.kind not in _JOIN_KINDS or node.side not in ("", "LEFT", "RIGHT", "FULL"):
-            return f"{node.kind or node.side} JOIN", "use another kind of JOIN", node
-        return None if node.method in ("", "NATURAL") else (f"{node.method} JOIN", "write ON", node)
+        return refused_join(node)
     for part, value in node.args.items() if kind in _QUERIES else ():
         if value and part in _FORBIDDEN_PARTS:
             return f"{part.strip('_').upper()}", None, node

@@ -16,23 +16,14 @@ from planner.policy.table_lookup import find_table
 from planner.schema import Schema
 from planner.sql.trees import fold, tables_of
 
-_UNARY = frozenset({"this"})
 _SET = frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"})
 
 PUBLIC: dict[type[exp.Expr], frozenset[str]] = {
     **{kind: parts for kind, parts in ALLOWED.items() if kind is not exp.TableSample},
     exp.Table: frozenset({"this", "db", "catalog", "alias", "joins"}),
-    exp.In: ALLOWED[exp.In] | {"query"},
-    exp.Exists: _UNARY,
-    exp.Min: _UNARY,
-    exp.Max: _UNARY,
-    exp.Union: _SET,
-    exp.Intersect: _SET,
-    exp.Except: _SET,
+    **dict.fromkeys((exp.Min, exp.Max), frozenset({"this"})),
+    **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), _SET),
 }
-
-_SIDES = frozenset({"", "LEFT", "RIGHT", "FULL"})
-_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
 
 
 def check_public(statement: Statement) -> None:
@@ -52,12 +43,14 @@ def check_public_grammar(tree: exp.Query, tokens: Sequence[Token]) -> None:
 def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
     if type(node) not in PUBLIC:
         return unknown_construct(node)
-    if isinstance(node, exp.Join):
-        if node.kind not in _KINDS or node.side not in _SIDES:
-            return f"{node.kind or node.side} JOIN", "use another kind of JOIN", node
-        if node.method not in ("", "NATURAL"):
-            return f"{node.method} JOIN", "write ON", node
-    return unknown_part(node, PUBLIC)
+    return (refused_join(node) if isinstance(node, exp.Join) else None) or unknown_part(node, PUBLIC)
+
+
+def refused_join(node: exp.Join) -> Refusal | None:
+    """A join that PostgreSQL does not have, such as SEMI or ASOF."""
+    if node.kind not in ("", "INNER", "CROSS", "OUTER") or node.side not in ("", "LEFT", "RIGHT", "FULL"):
+        return f"{node.kind or node.side} JOIN", "use another kind of JOIN", node
+    return None if node.method in ("", "NATURAL") else (f"{node.method} JOIN", "write ON", node)
 
 
 def names_private_table(
