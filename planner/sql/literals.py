@@ -272,16 +272,10 @@ def typed(node: exp.Literal, kind: SqlType, zone: str = zones.UTC) -> exp.Expr:
         return exp.Literal.string(text)
     if kind.is_moment:
         return moment_sql(written_moment(text, kind.family, position_of(node), zone))
-    if kind.family is Family.BOOL:
-        return _truth(node)
-    if kind.family is Family.UUID:
-        return _uuid(node)
     if kind.family is Family.ENUM:
         return _label(node, kind)
-    if kind.family is Family.TIME:
-        return _time(node)
-    if kind.family is Family.INET:
-        return _network(node)
+    if kind.family in _READERS:
+        return _READERS[kind.family](node)
     text = text.strip(_BLANKS)
     digits = text[1:] if text[:1] in ("-", "+") else text
     if kind.is_number and _NUMBER.fullmatch(digits):
@@ -293,14 +287,8 @@ def typed(node: exp.Literal, kind: SqlType, zone: str = zones.UTC) -> exp.Expr:
 
 def moment(node: exp.Expr) -> date | datetime | None:
     """The value of `DATE '...'`, `TIMESTAMP '...'`, each plus or minus INTERVALs; None for anything else."""
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.Cast):
-        return _cast(node)
-    if isinstance(node, (exp.Add, exp.Sub)) and isinstance(interval := node.expression.unnest(), exp.Interval):
-        start = moment(node.this)
-        return None if start is None else _shift(start, interval, -1 if isinstance(node, exp.Sub) else 1)
-    return None
+    found = moment_in(node, zones.UTC)
+    return None if found is None else found[0]
 
 
 def moment_sql(value: date | datetime) -> exp.Expr:
@@ -338,7 +326,7 @@ def written_moment(text: str, family: Family, position: int | None = None, zone:
 
 
 def moment_in(node: exp.Expr, zone: str) -> tuple[date | datetime, bool] | None:
-    """As `moment`, where the session's zone is not UTC; and has it a time zone? Then its value is the one at UTC."""
+    """As `moment`, in a session's zone; and has it a time zone? Then its value is the one at UTC."""
     node = node.unnest()
     if isinstance(node, exp.Cast):
         return _cast_in(node, zone)
@@ -359,10 +347,12 @@ def moment_in(node: exp.Expr, zone: str) -> tuple[date | datetime, bool] | None:
 def _cast_in(node: exp.Cast, zone: str) -> tuple[date | datetime, bool]:
     inner, family, place = node.this.unnest(), _MOMENTS.get(node.to.this), position_of(node)
     if not isinstance(inner, exp.Cast) or family is None:
-        value = _cast(node)  # of a text
-        if family is Family.TIMESTAMPTZ:
-            value = written_moment(inner.name, family, position_of(inner), zone)
-        return value, family is Family.TIMESTAMPTZ
+        if not (isinstance(inner, exp.Literal) and inner.is_string):
+            raise UnsupportedSQL("a cast is not supported", hint="a cast can fail", position=place)
+        if family is None:
+            message = f"a literal of type {node.to.sql('postgres')} is not supported"
+            raise UnsupportedSQL(message, hint="write DATE '...' or TIMESTAMP '...'", position=place)
+        return written_moment(inner.name, family, position_of(inner), zone), family is Family.TIMESTAMPTZ
     value, zoned = _cast_in(inner, zone)
     if zoned and family is not Family.TIMESTAMPTZ:
         value = in_calendar(zones.local_time, midnight(value), zone, place)
@@ -386,25 +376,11 @@ def in_calendar(
         raise InvalidSyntax("a date beyond the years 1 to 9999", position=position) from None
 
 
-def _cast(node: exp.Cast) -> date | datetime:
-    inner, family = node.this.unnest(), _MOMENTS.get(node.to.this)
-    if isinstance(inner, exp.Cast) and family is not None:
-        return _converted(_cast(inner), family)
-    if not (isinstance(inner, exp.Literal) and inner.is_string):
-        raise UnsupportedSQL("a cast is not supported", hint="a cast can fail", position=position_of(node))
-    if family is not None:
-        return written_moment(inner.name, family, position_of(inner))
-    hint = "write DATE '...' or TIMESTAMP '...'"
-    raise UnsupportedSQL(
-        f"a literal of type {node.to.sql('postgres')} is not supported", hint=hint, position=position_of(node)
-    )
-
-
 def _converted(value: date | datetime, family: Family) -> date | datetime:
     """A moment at UTC as another type of moment."""
     if family is Family.DATE:
         return value.date() if isinstance(value, datetime) else value
-    return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+    return midnight(value)
 
 
 def _truth(node: exp.Expr) -> exp.Expr:
@@ -448,6 +424,9 @@ def _network(node: exp.Expr) -> exp.Expr:
     return cast_sql(exp.Literal.string(found.with_prefixlen), "INET")
 
 
+_READERS = {Family.BOOL: _truth, Family.UUID: _uuid, Family.TIME: _time, Family.INET: _network}
+
+
 def _label(node: exp.Expr, kind: SqlType) -> exp.Expr:
     if node.name not in kind.labels:
         some = ", ".join(f"'{label}'" for label in kind.labels[:_SHOWN_LABELS])
@@ -465,7 +444,7 @@ def _shift(start: date | datetime, interval: exp.Interval, sign: int) -> datetim
         hint = "write INTERVAL '3' MONTH; one whole number and one unit"
         raise UnsupportedSQL("this interval is not supported", hint=hint, position=position_of(interval))
     steps = sign * int(text)
-    instant = start if isinstance(start, datetime) else datetime(start.year, start.month, start.day)
+    instant = midnight(start)
     try:
         if name in _SECONDS:
             return instant + timedelta(seconds=steps * _SECONDS[name])
