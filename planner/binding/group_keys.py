@@ -226,7 +226,7 @@ class GroupKeys:
         self._places: dict[exp.Expr, int] = {}
         self._kinds: set[type[exp.Expr]] = {exp.Column}
         for item in group.expressions if group is not None else []:
-            written = scope.bind(_meant(item, select, scope)).unnest()
+            written = scope.bind(meant_key(item, select, scope)).unnest()
             if written not in self._places:
                 self._enter(_bind_key(written, scope, given, position_of(item)))
 
@@ -287,8 +287,11 @@ def constant_place(count: int, item: exp.Expr, clause: str) -> int | None:
     return None
 
 
-def _meant(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
-    """An expression; or, as in PostgreSQL, the position or (when no column has that name) the alias of an output."""
+def meant_key(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
+    """An expression; or, as in PostgreSQL, the position or (when no column has that name) the alias of an output.
+
+    Raises: UnknownColumn.
+    """
     place = constant_place(len(select.expressions), item.unnest(), "GROUP BY")
     if place is not None:
         output: exp.Expr = select.expressions[place].unalias()

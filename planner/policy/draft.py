@@ -42,14 +42,43 @@ _UNPROVEN = (
 _FEW_ROWS = 10_000
 _BIRTH = re.compile(r"birth|born|(?:^|_)dob(?:$|_)", re.IGNORECASE)
 
-_SIDE_CHANNELS = (
-    "# Whether a question fails, and how long it takes, no epsilon covers; the defaults are safe:",
-    f"# min_epsilon = {DEFAULT_MIN_EPSILON:g}         # the least that one query may ask for; some joins cost more",
-    "# unbounded_joins = true      # private tables may meet by other conditions than keys, which costs more",
-    f"# answer_quantum = {ANSWER_QUANTUM_S:.1f}        # seconds: joins that may explode leave at 8 times it",
-    "# hold_all_answers = true     # so do those of all other private questions",
-    "# max_join_tuples = 1000000   # refuse what may have more join tuples by fan-outs and the `rows` of tables",
-)
+_HEAD = f"""
+[database]
+url = "env:NOISEGATE_DATABASE_URL"   # a reference, env:NAME or file:PATH; never a password
+# seconds = 60         # how long one question may run in the database
+# memory_mb = 64       # for each of its sorts and hash tables (work_mem of PostgreSQL)
+
+[ledger]
+path = "ledger.sqlite"
+
+[privacy]
+epsilon = 0.5        # default charge of a query
+max_epsilon = 2.0    # the most that one query may ask for
+delta = 1e-8         # the most delta of one query: less noise where people are in several groups
+# minimum_frequency = 10    # withhold groups whose noisy number of privacy units is smaller; costs a share
+# Whether a question fails, and how long it takes, no epsilon covers; the defaults are safe:
+# min_epsilon = {DEFAULT_MIN_EPSILON:g}         # the least that one query may ask for; some joins cost more
+# unbounded_joins = true      # private tables may meet by other conditions than keys, which costs more
+# answer_quantum = {ANSWER_QUANTUM_S:.1f}        # seconds: joins that may explode leave at 8 times it
+# hold_all_answers = true     # so do those of all other private questions
+# max_join_tuples = 1000000   # refuse what may have more join tuples by fan-outs and the `rows` of tables
+
+# Defaults: for all analysts together, and for each that is added; each answer takes from both.
+[budgets.dataset]
+epsilon = 50
+delta = 1e-5
+[budgets.analyst]
+epsilon = 10
+delta = 1e-6
+"""
+
+_FOREIGN_KEYS = """\
+# Foreign keys: whose row is referenced owns the row that references it. Where that is not so (a doctor
+# signs a visit, and does not own it), declare the key with owning = false. A self-reference must be
+# settled so, or by `depth = 1` for chains of one step (deeper rows are left out of every answer).
+# A fan-out is left open: nothing is assumed, and answers that read all rows lose nothing. A number,
+# the most rows that can ever share one value, buys cheaper samples. It is a promise about rows to come:
+# where it is false, samples protect less than they are charged for; EXPLAIN says how much less at most."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +125,9 @@ def draft(
     drafted = [table for table in known if table.keys or table.foreign_keys or table.name in owned]
     others = [(table.name, _NO_KEY) for table in known if table not in drafted]
     lines = [
-        *_head(name, schema),
+        f"name = {_text(name)}",
+        *_search_path(schema),
+        _HEAD,
         *_units(chosen, lookups, units is not None),
         "",
         *_references(known, suggested, owned),
@@ -112,7 +143,7 @@ def draft(
 def _views(schema: Schema, omitted: Container[str]) -> list[str]:
     """Views need no section; what has rows of its own must say that nobody is behind them."""
     views = [(name, view.kind) for name, view in sorted(schema.views.items()) if name not in omitted]
-    plain = [_key(name) for name, kind in views if kind == "view"]
+    plain = [toml_key(name) for name, kind in views if kind == "view"]
     lines = [] if not plain else [
         "",
         f"# Views need no section: {', '.join(plain)}.",
@@ -122,7 +153,7 @@ def _views(schema: Schema, omitted: Container[str]) -> list[str]:
     ]  # fmt: skip
     for name, kind in views:
         if kind != "view":
-            lines += ["", f"# [tables.{_key(name)}]    # a {kind}"]
+            lines += ["", f"# [tables.{toml_key(name)}]    # a {kind}"]
             lines.append("# public = true    # only if no row of it says anything about a person")
     return lines
 
@@ -139,7 +170,7 @@ def _omissions(left_out: Sequence[tuple[str, str]]) -> list[str]:
     return [
         "",
         _LEFT_OUT,
-        *(f"#   {_key(name)}: {why}" for name, why in sorted(left_out)),
+        *(f"#   {toml_key(name)}: {why}" for name, why in sorted(left_out)),
     ]
 
 
@@ -155,50 +186,15 @@ def _search_path(schema: Schema) -> list[str]:
     ]
 
 
-def _head(name: str, schema: Schema) -> list[str]:
-    return [
-        f"name = {_text(name)}",
-        *_search_path(schema),
-        "",
-        "[database]",
-        'url = "env:NOISEGATE_DATABASE_URL"   # a reference, env:NAME or file:PATH; never a password',
-        "# seconds = 60         # how long one question may run in the database",
-        "# memory_mb = 64       # for each of its sorts and hash tables (work_mem of PostgreSQL)",
-        "",
-        "[ledger]",
-        'path = "ledger.sqlite"',
-        "",
-        "[privacy]",
-        "epsilon = 0.5        # default charge of a query",
-        "max_epsilon = 2.0    # the most that one query may ask for",
-        "delta = 1e-8         # the most delta of one query: less noise where people are in several groups",
-        "# minimum_frequency = 10    # withhold groups whose noisy number of privacy units is smaller; costs a share",
-        *_SIDE_CHANNELS,
-        "",
-        "# Defaults: for all analysts together, and for each that is added; each answer takes from both.",
-        "[budgets.dataset]",
-        "epsilon = 50",
-        "delta = 1e-5",
-        "[budgets.analyst]",
-        "epsilon = 10",
-        "delta = 1e-6",
-        "",
-    ]
-
-
 def _units(chosen: Mapping[str, tuple[str, ...]], lookups: Mapping[str, str], decided: bool) -> list[str]:
     """The relations of people: too many units cost accuracy, a missing one costs a person's protection."""
-    asks = (
-        []
-        if decided
-        else [
-            "# DECIDE who is protected: keep the relations that hold one row per person, remove the others",
-            "# (a table of wards or codes is no person; remove it here before you declare it public below).",
-        ]
-    )
-    lines = [*asks, "[privacy_units]"]
+    lines = ["[privacy_units]"] if decided else [
+        "# DECIDE who is protected: keep the relations that hold one row per person, remove the others",
+        "# (a table of wards or codes is no person; remove it here before you declare it public below).",
+        "[privacy_units]",
+    ]  # fmt: skip
     lines += [
-        f"{_key(name)} = {_text(key[0]) if len(key) == 1 else json.dumps([*key])}" for name, key in chosen.items()
+        f"{toml_key(name)} = {_text(key[0]) if len(key) == 1 else json.dumps([*key])}" for name, key in chosen.items()
     ]
     named = ", ".join(_said(name) for name in lookups if name not in chosen)
     return [*lines, f"# No people, as it looks: {named}; see below"] if named else lines
@@ -206,9 +202,16 @@ def _units(chosen: Mapping[str, tuple[str, ...]], lookups: Mapping[str, str], de
 
 def _candidates(tables: Sequence[Table], lookups: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Every relation that could be one of people."""
-    return {
-        table.name: (key,) for table in tables if table.name not in lookups and (key := _unit_key(table)) is not None
-    }
+    keys = {table.name: row_key(table) for table in tables if table.name not in lookups}
+    return {name: key for name, key in keys.items() if key is not None and len(key) == 1}
+
+
+def _parents(tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey]) -> dict[str, set[str]]:
+    """The tables that each references, by a key of the catalog or a suggested one."""
+    references = {table.name: {key.references for key in table.foreign_keys} for table in tables}
+    for key in suggested:
+        references[key.table].add(key.references)
+    return references
 
 
 def _lookups(
@@ -217,9 +220,7 @@ def _lookups(
     """Tables that look like lists of codes, and why: others reference them, they reference none but such, and they
     are known to be small, and hold no dates and no uuids, as people's do. A table of people can still look the same,
     so nothing is declared public by it."""
-    references = {table.name: {key.references for key in table.foreign_keys} for table in tables}
-    for key in suggested:
-        references[key.table].add(key.references)
+    references = _parents(tables, suggested)
     found: dict[str, str] = {}
     while True:
         more = {
@@ -240,22 +241,12 @@ def _lookups(
 def _reached(
     tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey], units: Mapping[str, tuple[str, ...]]
 ) -> set[str]:
-    """The tables whose rows belong to a unit: along every foreign key but references to the table itself."""
-    references = {table.name: {key.references for key in table.foreign_keys} - {table.name} for table in tables}
-    for key in suggested:
-        references[key.table].add(key.references)
+    """The tables whose rows belong to a unit: along every foreign key."""
+    references = _parents(tables, suggested)
     owned = set(units)
     while more := {name for name, parents in references.items() if parents & owned} - owned:
         owned |= more
     return owned
-
-
-def _unit_key(table: Table) -> str | None:
-    for key in table.keys:
-        column = table.column(key[0]) if len(key) == 1 else None
-        if column is not None and not column.nullable and canonical_cast(sql_type(column.type)):
-            return column.name
-    return None
 
 
 def with_likely_keys(schema: Schema) -> Schema:
@@ -272,14 +263,9 @@ def with_likely_keys(schema: Schema) -> Schema:
 def _with_likely_key(table: Table) -> Table:
     if table.unique_keys:
         return table
-    plain = table.relation.lower()
-    singular = plain[:-1] if plain.endswith("s") else plain
-    words = [
-        "id",
-        *(f"{name}{joint}{end}" for end in ("id", "key") for name in (plain, singular) for joint in ("_", "")),
-    ]
+    called = [f"{name}{joint}{end}" for end in ("id", "key") for name in _called(table) for joint in ("_", "")]
     there = {column.name.lower(): column for column in table.columns if canonical_cast(sql_type(column.type))}
-    found = next((there[word] for word in words if word in there), None)
+    found = next((there[word] for word in ("id", *called) if word in there), None)
     if found is None:
         return table
     columns = tuple(replace(one, nullable=False) if one is found else one for one in table.columns)
@@ -332,21 +318,17 @@ def _refers(column: Column, other: Table, key: str, *, of_any_width: bool) -> bo
     kinds = sql_type(column.type).family, sql_type(above.type).family
     if above.type != column.type and not (of_any_width and kinds == (Family.INTEGER, Family.INTEGER)):
         return False
-    plain = other.relation.lower()
-    singular = plain[:-1] if plain.endswith("s") else plain
-    words = {f"{name}{joint}{key.lower()}" for name in (plain, singular) for joint in ("", "_")}
-    return column.name.lower() in words
+    return column.name.lower() in {f"{name}{joint}{key.lower()}" for name in _called(other) for joint in ("", "_")}
+
+
+def _called(table: Table) -> tuple[str, str]:
+    """The table's name, and the same in singular."""
+    plain = table.relation.lower()
+    return plain, plain.removesuffix("s")
 
 
 def _references(tables: Sequence[Table], suggested: Sequence[DeclaredForeignKey], owned: set[str]) -> list[str]:
-    lines = [
-        "# Foreign keys: whose row is referenced owns the row that references it. Where that is not so (a doctor",
-        "# signs a visit, and does not own it), declare the key with owning = false. A self-reference must be",
-        "# settled so, or by `depth = 1` for chains of one step (deeper rows are left out of every answer).",
-        "# A fan-out is left open: nothing is assumed, and answers that read all rows lose nothing. A number,",
-        "# the most rows that can ever share one value, buys cheaper samples. It is a promise about rows to come:",
-        "# where it is false, samples protect less than they are charged for; EXPLAIN says how much less at most.",
-    ]
+    lines = [_FOREIGN_KEYS]
     for table in tables:
         for key in table.foreign_keys:
             settled = key.references == table.name
@@ -384,7 +366,7 @@ def _block(table: str, columns: Sequence[str], references: str, key: Sequence[st
 
 def _table(table: Table, asked: bool, lookup: str | None, estimates: Estimates) -> list[str]:
     """A section, or a comment that becomes one: a table without a section cannot be asked about."""
-    header = f"[tables.{_key(table.name)}]"
+    header = f"[tables.{toml_key(table.name)}]"
     if lookup is not None and not asked:
         return [
             f"# DECIDE: {_said(table.name)} looks like a lookup table: {lookup}; {LOOKED}.",
@@ -420,7 +402,7 @@ def _columns(table: Table, estimates: Estimates) -> list[str]:
     """Ranges and domains to decide, each in a comment."""
     keys = {name for key in table.keys for name in key}
     keys |= {name for key in table.foreign_keys for name in key.columns}
-    enums = [_key(column.name) for column in table.columns if sql_type(column.type).labels]
+    enums = [toml_key(column.name) for column in table.columns if sql_type(column.type).labels]
     lines = []
     if enums:
         lines.append(f"# {', '.join(enums)}: enums, to GROUP BY as they are; whoever may ask sees their labels")
@@ -428,15 +410,15 @@ def _columns(table: Table, estimates: Estimates) -> list[str]:
     for column in table.columns:
         kind, looked = sql_type(column.type), estimates.columns.get((table.name, column.name))
         if looked is not None and column.name not in keys:
-            settings.append(f"# {_key(column.name)} = {{ {looked} }}   # {LOOKED}")
+            settings.append(f"# {toml_key(column.name)} = {{ {looked} }}   # {LOOKED}")
         elif kind.is_number and column.name not in keys:
-            settings.append(f"# {_key(column.name)} = {{ range = [lowest, highest] }}   # {column.type}")
+            settings.append(f"# {toml_key(column.name)} = {{ range = [lowest, highest] }}   # {column.type}")
         elif kind.is_moment:
             first = "1900-01-01" if _BIRTH.search(column.name) else "2000-01-01"
             span = f"[{first}, {estimates.today.isoformat()}]"
-            settings.append(f'# {_key(column.name)} = {{ range = {span}, step = "day" }}   # {column.type}')
+            settings.append(f'# {toml_key(column.name)} = {{ range = {span}, step = "day" }}   # {column.type}')
     if settings:
-        lines.append(f"# [tables.{_key(table.name)}.columns]    # DECIDE the ranges, from what the values mean")
+        lines.append(f"# [tables.{toml_key(table.name)}.columns]    # DECIDE the ranges, from what the values mean")
         lines += settings
         lines.append('# a column to GROUP BY lists its values: status = { domain = ["open", "closed"] }')
         lines.append("# or lets those be found that many share: diagnosis = { discover = true }; needs a delta")
@@ -455,7 +437,3 @@ def _said(name: str) -> str:
 
 def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _key(name: str) -> str:
-    return toml_key(name)

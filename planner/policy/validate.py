@@ -7,7 +7,7 @@ and a draft that nobody has decided on.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from planner.errors import PolicyInvalid, did_you_mean
@@ -50,16 +50,19 @@ def _names(table: Table) -> Iterator[str]:
     return (column.name for column in table.columns)
 
 
+def _missing(key: Sequence[str], table: Table) -> list[str]:
+    """What is wrong with a key whose columns the table does not have."""
+    missing = [column for column in key if table.column(column) is None]
+    return [f"no column {', '.join(missing)}{_meant(missing[0], _names(table))}"] if missing else []
+
+
 def _units(policy: Policy, schema: Schema) -> Iterator[str]:
     for name, key in policy.privacy_units.items():
         table = schema.tables.get(name)
         if table is None:
             yield f"privacy_units.{name}: no such table{_meant(name, schema.tables)}"
-        elif any(table.column(column) is None for column in key):
-            missing = [column for column in key if table.column(column) is None]
-            yield f"privacy_units.{name}: no column {', '.join(missing)}{_meant(missing[0], _names(table))}"
         else:
-            for problem in _unit_key(table, key, policy):
+            for problem in _missing(key, table) or _unit_key(table, key, policy):
                 yield f"privacy_units.{name}: {problem}"
         if name not in policy.tables:
             yield f"privacy_units.{name}: the table has no {section_of(name, policy.schemas)}"
@@ -103,9 +106,7 @@ def _tables(policy: Policy, schema: Schema) -> Iterator[str]:
             for one in table.columns:
                 if one.name in key and one.type in READ_IN_PART:
                     yield f"tables.{name}.keys: two {one.name}, of type {one.type}, may be read as one"
-            missing = [column for column in key if table.column(column) is None]
-            if missing:
-                yield f"tables.{name}.keys: no column {', '.join(missing)}{_meant(missing[0], _names(table))}"
+            yield from (f"tables.{name}.keys: {problem}" for problem in _missing(key, table))
         if declared.accepted_null_owners is not None and (declared.public or declared.rows_are_units):
             yield f"tables.{name}.accepted_null_owners: no row of this table belongs to nobody"
         if declared.rows_are_units and (declared.public or name in policy.privacy_units):

@@ -12,10 +12,10 @@ from sqlglot import exp
 
 from planner.binding.derived_columns import NAMESPACE, named, within_view
 from planner.binding.from_clause import CommonTable, is_comma
-from planner.binding.group_keys import constant_place
+from planner.binding.group_keys import constant_place, meant_key
 from planner.binding.limit_offset import default_name, row_count
 from planner.binding.scope import Meaning, Source
-from planner.errors import AmbiguousColumn, InvalidSyntax, StatementTooComplex, UnknownColumn, UnsupportedSQL
+from planner.errors import AmbiguousColumn, InvalidSyntax, StatementTooComplex, UnsupportedSQL
 from planner.expressions.scalar import Scalar, wrap
 from planner.expressions.strings import as_text
 from planner.limits import MAX_OUTPUTS
@@ -287,28 +287,11 @@ class _Select:
 
     def _key(self, item: exp.Expr) -> Scalar:
         """GROUP BY an expression, a position or, when no column has that name, an alias."""
-        key = self._rows.value(self._meant(item))
+        key = self._rows.value(meant_key(item, self._select, self._items.scope))
         if key.plain is None or not holds(key.plain, exp.Column):
             hint = "leave it out"
             raise UnsupportedSQL("a group key that is the same for all rows", hint=hint, position=position_of(item))
         return key
-
-    def _meant(self, item: exp.Expr) -> exp.Expr:
-        items = self._select.expressions
-        place = constant_place(len(items), item.unnest(), "GROUP BY")
-        if place is not None:
-            found: exp.Expr = items[place].unalias()
-            return found
-        if isinstance(item, exp.Column) and item.args.get("table") is None:
-            try:
-                self._items.scope.resolve(item)
-            except UnknownColumn:
-                for output in self._select.expressions:
-                    if isinstance(output, exp.Alias) and fold(output.args["alias"]) == fold(item.this):
-                        meant: exp.Expr = output.this
-                        return meant
-                raise
-        return item
 
     def _outputs(self, item: exp.Expr) -> Iterator[_Output]:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
