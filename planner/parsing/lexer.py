@@ -257,8 +257,7 @@ def check_blanks(text: str, start: int) -> None:
     """
     for offset, character in enumerate(text):
         if character.isspace():
-            hint = "write an ordinary blank"
-            raise InvalidSyntax("a blank beyond ASCII", hint=hint, position=start + offset + 1)
+            raise InvalidSyntax("a blank beyond ASCII", hint="write an ordinary blank", position=start + offset + 1)
 
 
 def _lexeme(kind: Kind, text: str, start: int, sql: str) -> Lexeme:

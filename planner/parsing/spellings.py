@@ -18,7 +18,7 @@ from planner.parsing.lexer import Lexeme
 from planner.sql.datetimes import moment_text
 from planner.sql.literals import BOUND_ARRAY, array_elements, constant, constant_text
 from planner.sql.sql_types import sql_type
-from planner.sql.trees import cast_sql, copied, nodes, position_of
+from planner.sql.trees import cast_sql, copied, nodes
 
 
 def memberships(tree: exp.Query) -> None:
@@ -392,7 +392,6 @@ def check_row_counts(tree: exp.Expr) -> None:
         while isinstance(count, (exp.Paren, exp.Cast)):
             count = count.this
         if isinstance(count, exp.Neg) and isinstance(count.this, exp.Literal):
-            raise InvalidSyntax(f"{name} is not negative", hint="write 0 or more", position=position_of(node))
+            raise InvalidSyntax(f"{name} is not negative", hint="write 0 or more", at=node)
         if isinstance(count, exp.Literal) and count.is_string and not count.name.strip().isdecimal():
-            hint = "write the number of rows"
-            raise InvalidSyntax(f"{name} takes a whole number", hint=hint, position=position_of(node))
+            raise InvalidSyntax(f"{name} takes a whole number", hint="write the number of rows", at=node)

@@ -27,7 +27,7 @@ from planner.postprocessing.composed import RELATION_PREFIX, is_relation
 from planner.public.route import PUBLIC, means_cte, refused_join
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect
-from planner.sql.trees import nodes, position_of, tables_of
+from planner.sql.trees import nodes, tables_of
 
 _FORBIDDEN_PARTS = frozenset(
     {"into", "locks", "hint", "sample", "recursive", "pivots", "laterals", "match", "prewhere", "connect", "cluster",
@@ -104,8 +104,7 @@ def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -
         taken = isinstance(node, exp.Identifier) and node.name.lower().startswith(RELATION_PREFIX)
         if taken and not _made_here(node):
             hint = "give it another name"
-            raise UnsupportedSQL(f"names that begin with {RELATION_PREFIX!r} are taken", hint=hint,
-                                 position=position_of(node))  # fmt: skip
+            raise UnsupportedSQL(f"names that begin with {RELATION_PREFIX!r} are taken", hint=hint, at=node)
 
 
 def is_allowed(node: exp.Expr, dialect: Dialect) -> bool:

@@ -20,7 +20,7 @@ from planner.public.route import means_cte
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect, Schema, Table
 from planner.sql.sql_types import REAL, Family, ResultType, SqlType, sql_type
-from planner.sql.trees import copied, fold, named_sql, nodes, position_of, quoted, table_sql, tables_of
+from planner.sql.trees import copied, fold, named_sql, nodes, quoted, table_sql, tables_of
 
 
 def guard_divisions(outer: exp.Query) -> None:
@@ -189,7 +189,7 @@ def _as_rows(function: exp.Table | exp.Lateral) -> None:
         name = {exp.ExplodingGenerateSeries: "generate_series"}.get(type(function.this))
         hint = "write AS and a name for it behind the function"
         if name is None:
-            raise UnsupportedSQL("a function in FROM without a name", hint=hint, position=position_of(function))
+            raise UnsupportedSQL("a function in FROM without a name", hint=hint, at=function)
         alias = exp.TableAlias(this=quoted(name), columns=None if alias is None else alias.args.get("columns"))
     rows = exp.Table(this=function.this, alias=copied(alias))
     select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=rows))
@@ -231,7 +231,7 @@ def _check_labels(outer: exp.Query, relations: Sequence[Relation], tables: Itera
         ):
             hint = "write IN with the labels that are meant, or compare it inside, in WHERE or HAVING"
             message = "the order of texts beside labels of an enum is not supported here"
-            raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+            raise UnsupportedSQL(message, hint=hint, at=node)
 
 
 def _check_reals(names: Mapping[str, exp.Expr], tables: Iterable[Table]) -> None:
@@ -245,7 +245,7 @@ def _check_reals(names: Mapping[str, exp.Expr], tables: Iterable[Table]) -> None
         if read is not None:
             message = f"{table.name}.{reals[0]}, which is a real, is not supported around answers on DuckDB"
             hint = "name other columns, or ask about the public table by itself"
-            raise UnsupportedSQL(message, hint=hint, position=position_of(read))
+            raise UnsupportedSQL(message, hint=hint, at=read)
 
 
 def _value(table: Table, name: str) -> exp.Expr:

@@ -18,7 +18,7 @@ from planner.public.select import FromItems, bind_select, named_place, sort_colu
 from planner.schema import Schema
 from planner.sql.result_types import shown_as
 from planner.sql.sql_types import REAL, Family, SqlType
-from planner.sql.trees import bound_column, cast_sql, position_of, tables_of
+from planner.sql.trees import bound_column, cast_sql, tables_of
 from planner.sql.zones import UTC
 
 
@@ -76,9 +76,7 @@ class _Queries:
         while isinstance(node, (exp.Subquery, exp.Paren)) and not node.args.get("joins"):
             node = node.this
         if not isinstance(node, (exp.Select, exp.SetOperation)):
-            raise UnsupportedSQL(
-                "this kind of subquery is not supported", hint="write a SELECT", position=position_of(node)
-            )
+            raise UnsupportedSQL("this kind of subquery is not supported", hint="write a SELECT", at=node)
         known = common_tables(node, visible)
 
         def subquery(inner: exp.Expr, scope: PublicScope) -> tuple[exp.Query, tuple[SqlType, ...]]:
@@ -95,7 +93,7 @@ class _Queries:
         left, right = sides
         if len(left.columns) != len(right.columns):
             word = type(node).__name__.upper()
-            raise UnsupportedSQL(f"the sides of {word} have different numbers of columns", position=position_of(node))
+            raise UnsupportedSQL(f"the sides of {word} have different numbers of columns", at=node)
         kinds = [_common(one, other, node) for one, other in zip(left.types, right.types, strict=True)]
         columns = tuple(RelationColumn(c.name, kind) for c, kind in zip(left.columns, kinds, strict=True))
         bodies = [exp.Subquery(this=self._cast(side, kinds)) for side in sides]
@@ -107,8 +105,7 @@ class _Queries:
             place = named_place(item, names)
             if place is None:
                 hint = "sort by a column's name or position"
-                raise UnsupportedSQL("ORDER BY an expression after a set operation", hint=hint,
-                                     position=position_of(item))  # fmt: skip
+                raise UnsupportedSQL("ORDER BY an expression after a set operation", hint=hint, at=item)
             order.append(sort_column(item, place))
         return Relation(body, columns, (), tuple(order), row_count(node, "limit"), row_count(node, "offset") or 0)
 
@@ -136,7 +133,7 @@ def _common(left: SqlType, right: SqlType, node: exp.Expr) -> SqlType:
     if left.family is right.family and left.labels == right.labels:
         return left
     names = f"{left.shown} and {right.shown}"
-    raise UnsupportedSQL(f"{names} are no one type", hint="cast one of them", position=position_of(node))
+    raise UnsupportedSQL(f"{names} are no one type", hint="cast one of them", at=node)
 
 
 def _wider(left: SqlType, right: SqlType) -> SqlType:

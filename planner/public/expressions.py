@@ -28,7 +28,7 @@ from planner.expressions.scalar import Binder, Digits, Scalar, repeated, wrap
 from planner.expressions.strings import as_text
 from planner.public.relation import PublicScope
 from planner.sql.sql_types import REAL, Family, SqlType, sql_type
-from planner.sql.trees import cast_sql, columns_of, copied, holds, position_of
+from planner.sql.trees import cast_sql, columns_of, copied, holds
 
 _DOUBLE = SqlType(Family.FLOAT)
 _ANY = Bounds(-1e15, 1e15, 1e-15, integral=False)
@@ -96,7 +96,7 @@ def remainder(node: exp.Expr, binder: Binder) -> Scalar:
     a, b = arithmetic.exact_form(left), arithmetic.exact_form(right)
     if a is None or b is None:
         hint = "use columns of a whole or numeric type"
-        raise UnsupportedSQL("a remainder of a floating point number", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("a remainder of a floating point number", hint=hint, at=node)
     digits = Digits(b[1].whole, max(a[1].scale, b[1].scale), a[1].integral and b[1].integral)
     sql = exp.Mod(this=wrap(a[0]), expression=_nonzero(b[0], right))
     return typed(node, digits.type, sql, digits)
@@ -233,16 +233,16 @@ def bind_aggregate(node: exp.Expr, rows: Binder, present: Callable[[exp.Column],
     condition = None if where is None else rows.predicate(where)
     argument = function.this
     if argument is None:
-        raise InvalidSyntax("an aggregate lacks its argument", hint="write COUNT(*)", position=position_of(node))
+        raise InvalidSyntax("an aggregate lacks its argument", hint="write COUNT(*)", at=node)
     if isinstance(argument, exp.Star):
         if not isinstance(function, exp.Count):
-            raise InvalidSyntax("only COUNT takes *", position=position_of(node))
+            raise InvalidSyntax("only COUNT takes *", at=node)
         return _count(node, _filtered(exp.Count(this=exp.Star()), condition))
     if isinstance(argument, exp.Column) and isinstance(argument.this, exp.Star) and isinstance(function, exp.Count):
         return _count(node, _filtered(exp.Count(this=present(argument)), condition))
     distinct = isinstance(argument, exp.Distinct)
     if distinct and len(argument.expressions) != 1:
-        raise UnsupportedSQL("DISTINCT over several columns is not supported here", position=position_of(argument))
+        raise UnsupportedSQL("DISTINCT over several columns is not supported here", at=argument)
     value = rows.scalar(argument.expressions[0] if distinct else argument)
     if isinstance(function, (exp.Sum, exp.Avg)):
         check_typed(function, argument.expressions[0] if distinct else argument)
@@ -296,8 +296,7 @@ def _extreme(call: _Call, kind: type[exp.Expr]) -> Scalar:
     argument = call.argument
     assert argument.type is not None, "typed"
     if argument.type.family in _NO_ORDER:
-        message = f"{kind.__name__.upper()} over {argument.kind} is not supported"
-        raise UnsupportedSQL(message, position=position_of(call.node))
+        raise UnsupportedSQL(f"{kind.__name__.upper()} over {argument.kind} is not supported", at=call.node)
     argument = as_text(argument)
     result = argument.type
     assert result is not None, "typed"
@@ -358,15 +357,14 @@ class PublicBinder:
         bind = HANDLERS.get(type(node)) or (TABLE[type(node)].bind if type(node) in TABLE else None)
         if bind is None:
             name = type(node).__name__.upper()
-            raise UnsupportedSQL(f"{name} is not supported here", position=position_of(node))
+            raise UnsupportedSQL(f"{name} is not supported here", at=node)
         return as_it_stands(bind(node, self))
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
         """Bind a condition. Raises: as `scalar`."""
         scalar = settle(self.scalar(node), _BOOL, self)
         if scalar.type != _BOOL:
-            hint = "write a comparison"
-            raise UnsupportedSQL("this is not a condition", hint=hint, position=position_of(node))
+            raise UnsupportedSQL("this is not a condition", hint="write a comparison", at=node)
         return scalar.sql
 
     def value(self, node: exp.Expr) -> Scalar:
@@ -376,7 +374,7 @@ class PublicBinder:
     def _special(self, node: exp.Expr) -> Scalar | None:
         if isinstance(node, (exp.Filter, *AGGREGATES)):
             message = "an aggregate in a condition over rows, or in another aggregate, is not supported"
-            raise UnsupportedSQL(message, hint="write it in HAVING", position=position_of(node))
+            raise UnsupportedSQL(message, hint="write it in HAVING", at=node)
         return None
 
     def _column(self, node: exp.Column) -> Scalar:
@@ -394,8 +392,7 @@ class PublicBinder:
         written = node.args["query"] if isinstance(node, exp.In) else node
         statement, kinds = self._subquery(written, self._scope)
         if len(kinds) != 1:
-            hint = "select one column"
-            raise UnsupportedSQL("a subquery of several columns", hint=hint, position=position_of(written))
+            raise UnsupportedSQL("a subquery of several columns", hint="select one column", at=written)
         column = as_it_stands(
             Scalar(written, kinds[0], exp.Subquery(this=statement), lambda: not_a_number(node, kinds[0]))
         )
@@ -438,7 +435,7 @@ class GroupBinder(PublicBinder):
                 return found
             hint = "group by it, or aggregate it"
             message = f"column {column.name!r} is not a group key"
-            raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+            raise UnsupportedSQL(message, hint=hint, at=node)
         return found
 
     def _nested(self, node: exp.Expr) -> Scalar:
@@ -448,9 +445,7 @@ class GroupBinder(PublicBinder):
         assert found.plain is not None, "a subquery has one form"
         for column in columns_of(found.plain):
             if column.table in self._own and column not in keys:
-                hint = "group by it"
-                message = f"column {column.name!r} is not a group key"
-                raise UnsupportedSQL(message, hint=hint, position=position_of(node))
+                raise UnsupportedSQL(f"column {column.name!r} is not a group key", hint="group by it", at=node)
         return found
 
 

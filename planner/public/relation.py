@@ -15,7 +15,7 @@ from planner.policy.policy import ColumnPolicy, Policy
 from planner.schema import Column, Schema, Table
 from planner.sql.literals import label_place
 from planner.sql.sql_types import REAL, Family, ResultType, SqlType
-from planner.sql.trees import bound_column, copied, named_sql, position_of
+from planner.sql.trees import bound_column, copied, named_sql
 from planner.sql.zones import UTC
 
 MAX_SUBQUERIES = 64
@@ -38,9 +38,7 @@ class PublicTables(Tables):
         """The catalog's table. Raises: UnknownTable; UnsupportedSQL for one that is not public."""
         table = super().lookup(node)
         if not self.is_public(table):
-            raise UnsupportedSQL(
-                f"table {table.name!r} is private: no exact answer may read it", position=position_of(node)
-            )
+            raise UnsupportedSQL(f"table {table.name!r} is private: no exact answer may read it", at=node)
         return table
 
     def add(self, name: str, table: Table, position: int | None) -> BoundTable:
@@ -73,7 +71,7 @@ class PublicScope(Scope):
             if isinstance(column, exp.Column) and not self._tables.nullable(column):
                 return column_copy(column)
         message, hint = "COUNT over the rows of what has no column that is never NULL", "write COUNT(*)"
-        raise UnsupportedSQL(message, hint=hint, position=position_of(star))
+        raise UnsupportedSQL(message, hint=hint, at=star)
 
     def resolve(self, column: exp.Column, among: Sequence[Source] | None = None) -> exp.Expr:
         """As a Scope does; a name that means nothing here may mean something outside."""

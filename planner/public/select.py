@@ -99,15 +99,13 @@ class FromItems:
             ]
         if (natural or using) and join.side in ("RIGHT", "FULL"):
             hint = "write ON, and COALESCE of the two columns"
-            raise UnsupportedSQL(f"{join.side} JOIN with USING is not supported", hint=hint,
-                                 position=position_of(join))  # fmt: skip
+            raise UnsupportedSQL(f"{join.side} JOIN with USING is not supported", hint=hint, at=join)
         if join.kind == "CROSS" or (natural and not using):
             if join.side:
-                hint = "write ON TRUE"
-                raise UnsupportedSQL("an outer join without a condition", hint=hint, position=position_of(join))
+                raise UnsupportedSQL("an outer join without a condition", hint="write ON TRUE", at=join)
             return exp.Join(this=right, kind="CROSS")
         if condition is None and not using:
-            raise InvalidSyntax("JOIN lacks its ON or USING", position=position_of(join))
+            raise InvalidSyntax("JOIN lacks its ON or USING", at=join)
         binder = PublicBinder(self.scope, self._subquery, [*tree, *sources])
         found = [self._equal(name, tree, sources, binder, position) for name, position in using]
         if condition is not None:
@@ -204,7 +202,7 @@ class FromItems:
             if not isinstance(meaning, tuple):
                 hint = "give its columns different aliases"
                 message = f"several columns are named {name!r}"
-                raise AmbiguousColumn(message, hint=hint, position=position_of(node))
+                raise AmbiguousColumn(message, hint=hint, at=node)
             column = bound_column(*meaning)
             column.meta["bound"] = True
             found.append((name, column))
@@ -253,7 +251,7 @@ class _Select:
         outputs = [output for item in self._select.expressions for output in self._outputs(item)]
         if not outputs or len(outputs) > MAX_OUTPUTS:
             message = f"more than {MAX_OUTPUTS} columns" if outputs else "no columns"
-            raise StatementTooComplex(message, position=position_of(self._select))
+            raise StatementTooComplex(message, at=self._select)
         distinct = self._select.args.get("distinct") is not None
         if distinct:
             self._body.set("distinct", exp.Distinct())
@@ -289,14 +287,13 @@ class _Select:
         """GROUP BY an expression, a position or, when no column has that name, an alias."""
         key = self._rows.value(meant_key(item, self._select, self._items.scope))
         if key.plain is None or not holds(key.plain, exp.Column):
-            hint = "leave it out"
-            raise UnsupportedSQL("a group key that is the same for all rows", hint=hint, position=position_of(item))
+            raise UnsupportedSQL("a group key that is the same for all rows", hint="leave it out", at=item)
         return key
 
     def _outputs(self, item: exp.Expr) -> Iterator[_Output]:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             if not self._items.scope.sources:
-                raise UnsupportedSQL("* without FROM", hint="name a table", position=position_of(self._select))
+                raise UnsupportedSQL("* without FROM", hint="name a table", at=self._select)
             for name, column in self._items.star(item):
                 yield _output(name, self._binder.value(column))
             return
@@ -319,7 +316,7 @@ class _Select:
                 if (sql, key.type) not in columns and distinct:
                     hint = "select it, too"
                     message = "SELECT DISTINCT sorted by something that is not selected"
-                    raise UnsupportedSQL(message, hint=hint, position=position_of(item))
+                    raise UnsupportedSQL(message, hint=hint, at=item)
                 if (sql, key.type) not in columns:
                     columns.append((sql, key.type))
                     shown.append(sql)
@@ -341,8 +338,7 @@ def named_place(item: exp.Expr, names: list[str]) -> int | None:
         return None
     places = [place for place, name in enumerate(names) if name == fold(node.this)]
     if len(places) > 1:
-        hint = "sort by its position"
-        raise UnsupportedSQL("ORDER BY a name that several columns have", hint=hint, position=position_of(node))
+        raise UnsupportedSQL("ORDER BY a name that several columns have", hint="sort by its position", at=node)
     return places[0] if places else None
 
 

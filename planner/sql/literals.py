@@ -154,7 +154,7 @@ def label_place(label: exp.Expr, kind: SqlType, node: exp.Expr) -> exp.Expr:
     """
     if len(kind.labels) > _MOST:
         hint = "sort or compare its labels as text: status::text"
-        raise UnsupportedSQL(f"the order of more than {_MOST} labels", hint=hint, position=position_of(node))
+        raise UnsupportedSQL(f"the order of more than {_MOST} labels", hint=hint, at=node)
     case = exp.Case()
     for place, known in enumerate(kind.labels):
         same = exp.EQ(this=label.copy(), expression=exp.Literal.string(known))
@@ -202,12 +202,10 @@ def check_type(written: exp.Expr, kind: SqlType) -> None:
         return
     if kind.family is not Family.ENUM:
         hint = "compare it with a column of that type"
-        raise UnsupportedSQL(f"the type {name} is not supported here", hint=hint, position=position_of(written))
+        raise UnsupportedSQL(f"the type {name} is not supported here", hint=hint, at=written)
     if not is_named(kind, name):
         hint = "compare an enum with labels of its own type"
-        raise UndefinedOperator(
-            f"{kind.enum} and {name} are not compared here", hint=hint, position=position_of(written)
-        )
+        raise UndefinedOperator(f"{kind.enum} and {name} are not compared here", hint=hint, at=written)
 
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
@@ -237,10 +235,10 @@ def number(node: exp.Expr) -> Decimal:
     """
     text = node.name
     if len(text) > _MAX_DIGITS or not _NUMBER.fullmatch(text):
-        raise InvalidSyntax("a number that cannot be read", position=position_of(node))
+        raise InvalidSyntax("a number that cannot be read", at=node)
     value = Decimal(text)
     if value and not _SMALLEST <= value <= _LARGEST:
-        raise UnsupportedSQL("a number beyond 1e100 or below 1e-100", position=position_of(node))
+        raise UnsupportedSQL("a number beyond 1e100 or below 1e-100", at=node)
     return value
 
 
@@ -282,7 +280,7 @@ def typed(node: exp.Literal, kind: SqlType, zone: str = zones.UTC) -> exp.Expr:
         value = number(exp.Literal(this=digits, is_string=False))
         return number_sql(value.copy_negate() if value and text.startswith("-") else value)
     wanted = "write a number" if kind.is_number else "write a value of its type"
-    raise UnreadableValue(f"{kind.shown} is not compared with text", hint=wanted, position=position_of(node))
+    raise UnreadableValue(f"{kind.shown} is not compared with text", hint=wanted, at=node)
 
 
 def moment(node: exp.Expr) -> date | datetime | None:
@@ -388,7 +386,7 @@ def _truth(node: exp.Expr) -> exp.Expr:
     text = node.name.strip(_BLANKS).lower()
     meant = {truth for word, truth in _TRUTHS if text and word.startswith(text)}
     if len(meant) != 1:
-        raise UnreadableValue("boolean is not compared with text", hint="write TRUE", position=position_of(node))
+        raise UnreadableValue("boolean is not compared with text", hint="write TRUE", at=node)
     return exp.Boolean(this=meant.pop())
 
 
@@ -396,7 +394,7 @@ def _uuid(node: exp.Expr) -> exp.Expr:
     try:
         return cast_sql(exp.Literal.string(str(uuid.UUID(node.name))), "UUID")
     except ValueError:
-        raise UnreadableValue("a UUID that cannot be read", position=position_of(node)) from None
+        raise UnreadableValue("a UUID that cannot be read", at=node) from None
 
 
 def _time(node: exp.Expr) -> exp.Expr:
@@ -404,8 +402,7 @@ def _time(node: exp.Expr) -> exp.Expr:
     found = _TIME.fullmatch(node.name)
     hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second")) if found else (24, 0, 0)
     if hour > 23 or minute > 59 or second > 59:
-        hint = "write '12:30' or '12:30:00.5'"
-        raise UnreadableValue("a time that cannot be read", hint=hint, position=position_of(node))
+        raise UnreadableValue("a time that cannot be read", hint="write '12:30' or '12:30:00.5'", at=node)
     fraction = ((found and found["fraction"]) or "").rstrip("0")
     text = f"{hour:02}:{minute:02}:{second:02}{'.' if fraction else ''}{fraction}"
     return cast_sql(exp.Literal.string(text), "TIME")
@@ -420,7 +417,7 @@ def _network(node: exp.Expr) -> exp.Expr:
         found = ipaddress.ip_interface(f"{written}{slash}{bits}")
     except ValueError:
         hint = "write '10.0.0.1' or '10.0.0.0/8'"
-        raise UnreadableValue("an address that cannot be read", hint=hint, position=position_of(node)) from None
+        raise UnreadableValue("an address that cannot be read", hint=hint, at=node) from None
     return cast_sql(exp.Literal.string(found.with_prefixlen), "INET")
 
 
@@ -431,7 +428,7 @@ def _label(node: exp.Expr, kind: SqlType) -> exp.Expr:
     if node.name not in kind.labels:
         some = ", ".join(f"'{label}'" for label in kind.labels[:_SHOWN_LABELS])
         hint = did_you_mean(node.name, kind.labels) or f"write one of its labels: {some}"
-        raise UnreadableValue("a text that is no label of the enum", hint=hint, position=position_of(node))
+        raise UnreadableValue("a text that is no label of the enum", hint=hint, at=node)
     return exp.Literal.string(node.name)
 
 
@@ -442,7 +439,7 @@ def _shift(start: date | datetime, interval: exp.Interval, sign: int) -> datetim
     text = amount.name if isinstance(amount, exp.Literal) else ""
     if not re.fullmatch(r"-?\d{1,6}", text) or name not in _SECONDS | _MONTHS:
         hint = "write INTERVAL '3' MONTH; one whole number and one unit"
-        raise UnsupportedSQL("this interval is not supported", hint=hint, position=position_of(interval))
+        raise UnsupportedSQL("this interval is not supported", hint=hint, at=interval)
     steps = sign * int(text)
     instant = midnight(start)
     try:
@@ -454,4 +451,4 @@ def _shift(start: date | datetime, interval: exp.Interval, sign: int) -> datetim
             year=year, month=month + 1, day=min(instant.day, calendar.monthrange(year, month + 1)[1])
         )
     except (ValueError, OverflowError):
-        raise InvalidSyntax("a date beyond the years 1 to 9999", position=position_of(interval)) from None
+        raise InvalidSyntax("a date beyond the years 1 to 9999", at=interval) from None
