@@ -14,7 +14,7 @@ import pytest
 
 from server.cli.main import COMMANDS, GROUPS
 
-HEAVY = ("cryptography", "numpy", "opendp", "psycopg", "scipy", "sqlglot")
+HEAVY = ("cryptography", "numpy", "opendp", "postgast", "psycopg", "scipy", "sqlglot")
 ALL = [
     *(((), name, target) for name, target in COMMANDS.items()),
     *(((group,), name, target) for group, (_, found) in GROUPS.items() for name, target in found.items()),
