@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from datetime import date
 from functools import cached_property
-from typing import get_args
+from typing import Any, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 from planner.errors import PolicyInvalid
@@ -179,20 +179,22 @@ class DeclaredForeignKey:
         return ForeignKey(self.columns, self.references, self.key)
 
 
-_LATER: Mapping[str, object] = {
-    "keys": (),
-    "accepted_null_owners": None,
-    "accepted_orphans": None,
-    "parquet": None,
-    "event_delta": 0.0,
-    "renew": None,
-    "most_in_total": None,
-    "append_only": None,
-    "clip": {},
-    "at_most": {},
-}
-"""Settings of tables, foreign keys and budgets that there have not always been, by what they are where nobody sets
-them."""
+_NO_PART = frozenset({"mirror", "question_key_file"})
+"""Of the hash: no answer and no charge depends on where rows are read, nor on whether words of questions are kept."""
+
+
+def _content(value: object) -> object:
+    """What is set: what stands at its default is left out, so that a new setting changes no older policy's hash."""
+    if is_dataclass(value):
+        set_ = ((one, getattr(value, one.name)) for one in fields(value) if one.name not in _NO_PART)
+        return {one.name: _content(held) for one, held in set_ if held != _default(one)}
+    if isinstance(value, Mapping):
+        return {name: _content(held) for name, held in value.items()}
+    return [_content(held) for held in value] if isinstance(value, tuple) else value
+
+
+def _default(one: Field[Any]) -> object:
+    return one.default_factory() if one.default_factory is not MISSING else one.default
 
 
 @dataclass(frozen=True)
@@ -269,20 +271,7 @@ class Policy:
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the canonical content: layout and comments of the file do not count."""
-        content = asdict(self)
-        del content["mirror"], content["question_key_file"]
-        if self.solver == "certified":
-            del content["solver"]  # the hash is that of policies from before there was a choice
-        if self.schemas == (PUBLIC,):
-            del content["schemas"]  # so is this one
-        if self.database_limits == DatabaseLimits():
-            del content["database_limits"]
-        budgets = [one for one in content["budgets"].values() if one is not None]
-        for declared in (*content["tables"].values(), *content["foreign_keys"], *budgets):
-            for name, unset in _LATER.items():
-                if declared.get(name, unset) == unset:
-                    declared.pop(name, None)  # likewise
-        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(_content(self), sort_keys=True, default=str).encode()).hexdigest()
 
     @property
     def delta_of_analyst(self) -> float:
