@@ -17,6 +17,7 @@ from planner.group_domains.key_sources import personal_table
 from planner.parsing.grammar import check_grammar
 from planner.parsing.parse import Statement
 from planner.parsing.spellings import check_row_counts
+from planner.parsing.syntax import check_syntax
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.postprocessing.allowed_sql import check_allowed
@@ -137,6 +138,7 @@ class Composer:
         check_allowed(split.outer, statement.tokens, self.dialect)
         for part in split.parts:
             check_grammar(part.select, statement.tokens)
+        check_syntax(statement.sql)
         try:
             parts = self._planned(split, request, len(split.parts))
         except SensitivityUnbounded as error:
@@ -239,6 +241,7 @@ class Composer:
             relations.append(Relation(part.relation, relation_columns(found.columns, found.noisy), enums=found.enums))
         outer = _without_placeholders(split.outer)
         check_allowed(outer, statement.tokens, self.dialect)
+        check_syntax(statement.sql)
         columns = NoisyColumns(noisy, sums)
         return DescribedComposition(tuple(parameters), *self._written(outer, relations, whole, columns, search_path))
 

@@ -273,6 +273,18 @@ def test_what_cannot_be_computed_costs_nothing(pipeline: Pipeline, ledger: Ledge
     assert not ledger.charges("ada")
 
 
+def test_what_postgresql_does_not_read_is_refused_around_answers_too(pipeline: Pipeline, ledger: Ledger) -> None:
+    for sql, at in (
+        (f"SELECT s, rank() OVER (ORDER BY n), FROM ({BY_SEGMENT}) t", "FROM"),
+        (f"SELECT s, rank() OVER (ORDER BY n) FROM ({BY_SEGMENT}) t WHERE 1 < 2 < 3", "< 3"),
+        (f"SELECT s FROM ({BY_SEGMENT}) t LIMIT 1 LIMIT 2", "LIMIT 2"),
+    ):
+        with pytest.raises(InvalidSyntax) as caught:
+            _asked(pipeline, sql, epsilon=1.0)
+        assert sql[(caught.value.position or 0) - 1 :].startswith(at)
+    assert not ledger.charges("ada")
+
+
 def test_a_budget_that_is_too_small_for_all_answers_pays_for_none(pipeline: Pipeline, ledger: Ledger) -> None:
     union = "SELECT 'orders', count(*) FROM orders UNION ALL SELECT 'customers', count(*) FROM customer"
     ledger.add_analyst("bea", "1" * 64, epsilon=0.6, delta=0.0)
