@@ -124,8 +124,6 @@ def read(sql: str) -> Statement:
     tokens = _tokens(_lexemes(sql))
     check_nesting(tokens)
     _check_words(tokens, sql)
-    if "LIMIT" in sql.upper():
-        _check_limits(tokens)
     tree = _query(sql, tokens)
     if "%" in sql and tree.find(exp.Placeholder) is not None:  # `%s` of some drivers
         check_syntax(sql)
@@ -195,14 +193,6 @@ def _check_words(tokens: list[Token], sql: str) -> None:
         meant = nearest(word, _FIRST_WORDS) if known else None
         hint = "write one SELECT" if meant is None else f"write {meant}"
         raise UnsupportedSQL(f"{name} is not supported", hint=hint, position=first.start + 1)
-
-
-def _check_limits(tokens: list[Token]) -> None:
-    """Refuse `LIMIT a, b`, which the parser library reads, and PostgreSQL does not."""
-    for limit, number, comma in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if limit.token_type is TokenType.LIMIT and comma.token_type is TokenType.COMMA:
-            hint = f"write LIMIT count OFFSET {number.text}, the count being the number behind the comma"
-            raise InvalidSyntax("LIMIT takes one number", hint=hint, position=comma.start + 1)
 
 
 def _is_array(before: Token, sql: str) -> bool:

@@ -61,6 +61,9 @@ def _refuse(lexemes: list[Lexeme], place: int) -> NoReturn:
     if previous == "TOP" and lexeme.symbol == NUMBER:
         hint = f"write LIMIT {lexeme.text} at the end of the SELECT, below ORDER BY"
         raise InvalidSyntax("TOP is not supported", hint=hint, position=lexemes[place - 1].start + 1)
+    if lexeme.symbol == "LIMIT" and symbols[place + 2 : place + 3] == [","]:
+        hint = f"write LIMIT count OFFSET {lexemes[place + 1].text}, the count being the number behind the comma"
+        raise InvalidSyntax("LIMIT takes one number", hint=hint, position=lexemes[place + 2].start + 1)
     joins = [symbol for symbol in symbols[:place] if symbol in _JOINS][-2:]
     if lexeme.symbol in _AFTER_A_JOIN and previous != "," and joins[-1:] == ["JOIN"] and joins != ["CROSS", "JOIN"]:
         hint = "write ON with the columns that are equal"
