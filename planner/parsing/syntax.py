@@ -3,13 +3,19 @@
 The parser library that makes trees reads more than PostgreSQL does, and guesses: a comma too many, `a < b < c`, a
 JOIN without ON. So libpg_query, PostgreSQL 18's parser as a library, reads each statement too, for nothing but its
 form. Its tree is not used, and its words reach nobody: the errors are written here.
+
+The package postgast brings the library. It is called without the package's Python, whose classes of nodes and
+protobuf take as long to import as half of sqlglot.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from postgast import PgQueryError, split
+import ctypes
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
 
 from planner.errors import InvalidSyntax, nearest
 from planner.parsing.lexer import END, FUNCTIONS_ONLY, NAME, NUMBER, PARAMETER, RESERVED, Lexeme, lex
@@ -22,6 +28,52 @@ _JOINS = frozenset({"CROSS", "FROM", "JOIN", "NATURAL", "ON", "SELECT", "USING"}
 _AFTER_A_JOIN = frozenset({END, ")", ",", "GROUP", "HAVING", "LIMIT", "ORDER", "WHERE"})
 _LONGEST = 40
 
+_FILES = {"darwin": "libpg_query.dylib", "win32": "pg_query.dll"}
+
+
+class _Error(ctypes.Structure):
+    """`PgQueryError` of pg_query.h."""
+
+    _fields_: ClassVar = [
+        *((name, ctypes.c_char_p) for name in ("message", "funcname", "filename")),
+        ("lineno", ctypes.c_int),
+        ("cursorpos", ctypes.c_int),
+        ("context", ctypes.c_char_p),
+    ]
+
+
+class _Split(ctypes.Structure):
+    """`PgQuerySplitResult` of pg_query.h: the statements of a text, or the error that ended it."""
+
+    _fields_: ClassVar = [
+        ("stmts", ctypes.c_void_p),
+        ("n_stmts", ctypes.c_int),
+        ("stderr_buffer", ctypes.c_char_p),
+        ("error", ctypes.POINTER(_Error)),
+    ]
+
+
+@cache
+def _library() -> Any:
+    """The C library; it keeps what it allocates by thread, and each call is safe beside others."""
+    spec = find_spec("postgast")
+    assert spec is not None and spec.submodule_search_locations, "a dependency of this package"
+    library = ctypes.CDLL(str(Path(spec.submodule_search_locations[0], _FILES.get(sys.platform, "libpg_query.so"))))
+    library.pg_query_split_with_parser.argtypes = [ctypes.c_char_p]
+    library.pg_query_split_with_parser.restype = _Split
+    library.pg_query_free_split_result.argtypes = [_Split]
+    library.pg_query_free_split_result.restype = None
+    return library
+
+
+def _stopped(sql: bytes) -> int | None:
+    """The offset in bytes at which PostgreSQL's parser stops; None where it reads the whole text."""
+    found = _library().pg_query_split_with_parser(sql)
+    try:
+        return max(0, found.error.contents.cursorpos - 1) if found.error else None
+    finally:
+        _library().pg_query_free_split_result(found)
+
 
 def check_syntax(sql: str) -> None:
     """Refuse a statement that PostgreSQL's grammar does not derive; `planner.parsing.lexer.lex` reads it.
@@ -29,11 +81,10 @@ def check_syntax(sql: str) -> None:
     Raises: InvalidSyntax with the place where PostgreSQL stops.
     Cost: linear, 0.02 ms for TPC-H Q5.
     """
-    try:
-        split(sql)
-    except PgQueryError as error:
-        place = len(sql.encode()[: max(0, error.cursorpos - 1)].decode())
-        lexemes = lex(sql)
+    written = sql.encode()
+    stopped = _stopped(written)
+    if stopped is not None:
+        place, lexemes = len(written[:stopped].decode()), lex(sql)
         _refuse(lexemes, sum(lexeme.start < place for lexeme in lexemes[:-1]))
     if "$" in sql:
         _check_placeholders(lex(sql))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.parsing.parse import parse
+from planner.parsing.syntax import check_syntax
 from tests.support.refused import assert_refused
 
 # statement, a word of the message, the text at its position, a word of the hint
@@ -61,6 +66,16 @@ def test_what_postgresql_reads_otherwise_than_the_parser_library_is_refused() ->
     ]:
         assert_refused(parse, sql, UnsupportedSQL, word, at, hint)
     parse('SELECT count(*) AS "user" FROM visit v WHERE v.user = 1 AND "user" = 2')
+
+
+def test_threads_are_told_their_own_places() -> None:
+    def place(blanks: int) -> int | None:
+        with pytest.raises(InvalidSyntax) as caught:
+            check_syntax(f"SELECT {' ' * blanks}count(*) é FROM visit WHERE a < b < c")
+        return caught.value.position
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(place, range(400))) == [42 + blanks for blanks in range(400)]
 
 
 def test_reads_what_postgresql_reads() -> None:
