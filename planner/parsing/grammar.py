@@ -339,11 +339,15 @@ def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]])
     return None
 
 
+_KEYWORDS = RESERVED | FUNCTIONS_ONLY
+
+
 def _is_keyword(name: exp.Identifier) -> bool:
     """Does PostgreSQL reserve the word that names a table or a column here, as USER, which is a function there?"""
+    if name.args.get("quoted") or name.args["this"].upper() not in _KEYWORDS:
+        return False
     around = name.parent
-    named = isinstance(around, exp.Table) or (isinstance(around, exp.Column) and around.args.get("table") is None)
-    return named and not name.args.get("quoted") and name.name.upper() in RESERVED | FUNCTIONS_ONLY
+    return isinstance(around, exp.Table) or (isinstance(around, exp.Column) and around.args.get("table") is None)
 
 
 def _in_from(node: exp.Expr) -> bool:
