@@ -110,6 +110,21 @@ class Backend(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Limits:
+    """Public bounds of one read.
+
+    Attributes:
+      statement_ms: how long a statement, or on files the statements of one question, may take.
+      public_ms: the same for queries over public tables only: they are free, so that nothing else bounds them.
+      rows: the most distinct join tuples that one statement may take in.
+    """
+
+    statement_ms: int = 60_000
+    public_ms: int = 15_000
+    rows: int = 20_000_000
+
+
 class SnapshotBackend(ABC, Generic[C]):
     """A Backend each of whose answers is of one snapshot by a connection of its own.
 

@@ -118,8 +118,7 @@ def from_array(data: bytes | None) -> Integers:
         return Integers(np.zeros(0, np.int64), np.zeros(0, np.bool_))
     elements = np.frombuffer(data, np.uint8, offset=_HEADER)
     if int.from_bytes(data[_NULLS], "big"):
-        words = elements.view(">u4").astype(np.uint32)
-        return Integers(*_with_nulls(words, int.from_bytes(data[_ROWS], "big")))
+        return from_arrays([data], np.array([int.from_bytes(data[_ROWS], "big")], np.int64))
     values = np.ascontiguousarray(elements.reshape(-1, _ELEMENT)[:, _LENGTH:]).view(">i8").ravel().astype(np.int64)
     return Integers(values, np.zeros(len(values), np.bool_))
 
@@ -142,22 +141,6 @@ def _behind_headers(
                 values[row] = (np.int64(words[place + 1]) << 32) | np.int64(words[place + 2])
                 place += 3
             row += 1
-    return values, missing
-
-
-@kernel
-def _with_nulls(words: NDArray[np.uint32], rows: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The elements of an array: a word of the length, and two of the value unless the length is that of a NULL."""
-    values = np.zeros(rows, np.int64)
-    missing = np.zeros(rows, np.bool_)
-    place = 0
-    for row in range(rows):
-        if words[place] == _LENGTH_OF_NULL:
-            missing[row] = True
-            place += 1
-        else:
-            values[row] = (np.int64(words[place + 1]) << 32) | np.int64(words[place + 2])
-            place += 3
     return values, missing
 
 

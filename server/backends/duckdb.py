@@ -19,7 +19,7 @@ from planner.errors import SchemaChanged
 from planner.policy.sections import DatabaseLimits
 from planner.schema import Dialect, Schema
 from planner.sql.sql_types import ResultType
-from server.backends.backend import SnapshotBackend
+from server.backends.backend import Limits, SnapshotBackend
 from server.backends.columns import Column, Integers
 from server.backends.duckdb_catalog import DataFiles, ParquetFolder, data_files
 from server.backends.files import TablePatterns, unchanged
@@ -55,22 +55,16 @@ _SESSION = (
 
 
 @dataclass(frozen=True)
-class DuckdbLimits:
+class DuckdbLimits(Limits):
     """Public bounds of one read.
 
     Attributes:
-      statement_ms: how long the statements of one question may take.
-      public_ms: the same for queries over public tables only: they are free, so that nothing else bounds them.
-      rows: the most distinct join tuples that are taken in.
       memory_mb: what DuckDB may hold in memory before it spills to a folder of its own.
       public_memory_mb: the same for queries over public tables only.
       spill_mb: what it may spill; a query that needs more is over its memory limit.
       threads: how many processors one question may use; one over public tables only uses one.
     """
 
-    statement_ms: int = 60_000
-    public_ms: int = 15_000
-    rows: int = 20_000_000
     memory_mb: int = 4_096
     public_memory_mb: int = 1_024
     spill_mb: int = 16_384

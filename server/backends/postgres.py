@@ -20,7 +20,7 @@ from planner.postprocessing.write_outer import OuterStatement
 from planner.schema import PUBLIC, Dialect
 from planner.sql.sql_types import ResultType
 from server import libpq
-from server.backends.backend import SnapshotBackend
+from server.backends.backend import Limits, SnapshotBackend
 from server.backends.columns import (
     Column,
     arrays_sql,
@@ -72,20 +72,14 @@ _SESSION = {
 
 
 @dataclass(frozen=True)
-class ReadLimits:
-    """Public bounds of one read.
+class ReadLimits(Limits):
+    """Public bounds of one read; of whole numbers alone a statement may take in 60 million rows.
 
     Attributes:
-      statement_ms: statement timeout.
-      public_ms: the same for queries over public tables only: they are free, so that nothing else bounds them.
-      rows: the most distinct join tuples that one statement may take in; of whole numbers alone, 60 million.
       work_mem_mb: what each sort and each hash table of a statement may hold before it spills to disk.
       parallel_workers: how many processes may help with a statement; None: as PostgreSQL is set.
     """
 
-    statement_ms: int = 60_000
-    public_ms: int = 15_000
-    rows: int = 20_000_000
     work_mem_mb: int = 64
     parallel_workers: int | None = None
 

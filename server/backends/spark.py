@@ -20,10 +20,9 @@ from pyarrow import compute
 
 from planner.errors import SchemaChanged, UnsupportedSQL
 from planner.limits import MAX_PUBLIC_ROWS
-from planner.policy.sections import DatabaseLimits
 from planner.postprocessing.write_outer import OuterStatement
 from planner.schema import Dialect, Schema
-from server.backends.backend import SnapshotBackend
+from server.backends.backend import Limits, SnapshotBackend
 from server.backends.columns import Column, Integers
 from server.backends.files import ParquetFiles, TablePatterns, unchanged
 from server.backends.public_rows import Computed
@@ -90,26 +89,6 @@ def shown_text(value: object) -> object:
 
 
 @dataclass(frozen=True)
-class SparkLimits:
-    """Public bounds of one read.
-
-    Attributes:
-      statement_ms: how long the statements of one question may take.
-      public_ms: the same for queries over public tables only: they are free, so that nothing else bounds them.
-      rows: the most distinct join tuples that are taken in.
-    """
-
-    statement_ms: int = 60_000
-    public_ms: int = 15_000
-    rows: int = 20_000_000
-
-    @classmethod
-    def of_policy(cls, limits: DatabaseLimits) -> SparkLimits:
-        """As a policy's settings say."""
-        return cls(statement_ms=limits.seconds * 1_000, rows=limits.rows)
-
-
-@dataclass(frozen=True)
 class SparkBackend(SnapshotBackend[SparkSession]):
     """Reads join tuples from files by Spark, in one state of the files.
 
@@ -121,7 +100,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
       path: the folder; never written.
       tables: of the folder, in the state that was checked.
       version: that state.
-      limits: see SparkLimits.
+      limits: see Limits.
       patterns: of the tables whose files the policy names.
     """
 
@@ -132,13 +111,11 @@ class SparkBackend(SnapshotBackend[SparkSession]):
     path: Path
     tables: tuple[FileTable, ...]
     version: str
-    limits: SparkLimits = SparkLimits()
+    limits: Limits = Limits()
     patterns: TablePatterns = ()
 
     @classmethod
-    def of_folder(
-        cls, address: SparkAddress, folder: ParquetFiles, limits: SparkLimits = SparkLimits()
-    ) -> SparkBackend:
+    def of_folder(cls, address: SparkAddress, folder: ParquetFiles, limits: Limits = Limits()) -> SparkBackend:
         """What answers from the files as they are now and from no other state.
 
         Raises: BackendUnavailable; ConfigurationInvalid.

@@ -27,10 +27,11 @@ from sqlglot import exp, parse_one
 from planner.policy.sections import DatabaseLimits
 from planner.rewriting.dialects.spark import FILES, written
 from planner.schema import Schema
+from server.backends.backend import Limits
 from server.backends.custody import Custody, Misfit, Statement
 from server.backends.files import CONNECT, ParquetFiles, TablePatterns, connect_and_folder, path_of
 from server.backends.query_tuples import refuse_memory_below
-from server.backends.spark import SparkBackend, SparkLimits, arrow_columns
+from server.backends.spark import SparkBackend, arrow_columns
 from server.backends.spark_session import SparkAddress, SparkSession, opened_session
 from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid
 
@@ -198,7 +199,9 @@ def opened_spark_files(
         path = path_of(url)
         refuse_memory_below(limits.memory_mb, LEAST_MEMORY_MB, "Spark")
         address = local_spark(SparkMemory(limits.memory_mb or SparkMemory.memory_mb, limits.processes))
-    backend = SparkBackend.of_folder(address, ParquetFiles(path, patterns), SparkLimits.of_policy(limits))
+    backend = SparkBackend.of_folder(
+        address, ParquetFiles(path, patterns), Limits(limits.seconds * 1_000, rows=limits.rows)
+    )
     with opened_session(backend.address, None) as session:
         session.with_files(backend.tables)
         yield SparkCustody(session, backend)

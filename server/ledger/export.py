@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import Literal
 
 from server.ledger.charge import ChargeRecord
@@ -15,29 +16,29 @@ from server.ledger.tuning import TuningRecord
 
 _PAGE = 1000
 
-_COLUMNS = (
-    "number",
-    "analyst",
-    "epsilon",
-    "delta",
-    "state",
-    "accounts",
-    "repeats",
-    "mechanism",
-    "request_id",
-    "policy_hash",
-    "plan_hash",
-    "reserved_at_ms",
-    "settled_at_ms",
-)
+_COLUMNS: Mapping[str, Callable[[ChargeRecord], object]] = {
+    "number": attrgetter("number"),
+    "analyst": attrgetter("charge.analyst"),
+    "epsilon": attrgetter("charge.epsilon"),
+    "delta": attrgetter("charge.delta"),
+    "state": attrgetter("state"),
+    "accounts": lambda record: " ".join(record.accounts),
+    "repeats": attrgetter("charge.repeats"),
+    "mechanism": attrgetter("charge.mechanism"),
+    "request_id": attrgetter("charge.request_id"),
+    "policy_hash": attrgetter("charge.policy_hash"),
+    "plan_hash": attrgetter("charge.plan_hash"),
+    "reserved_at_ms": attrgetter("shown_reserved_at_ms"),
+    "settled_at_ms": attrgetter("shown_settled_at_ms"),
+}
 
 
 def charges_csv(ledger: Ledger) -> Iterator[str]:
     """One line per charge, below a header, and behind them one per tuning, which is nobody's and has no number."""
-    yield _lines([_COLUMNS])
+    yield _lines([tuple(_COLUMNS)])
     after = 0
     while page := ledger.charges(after=after, limit=_PAGE):
-        yield _lines(list(map(_row, page)))
+        yield _lines([tuple(told(record) for told in _COLUMNS.values()) for record in page])
         after = page[-1].number
     if found := ledger.tunings():
         yield _lines(list(map(_tuning_row, found)))
@@ -62,26 +63,6 @@ def _lines(rows: list[tuple[object, ...]]) -> str:
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(rows)
     return stream.getvalue()
-
-
-def _row(record: ChargeRecord) -> tuple[object, ...]:
-    """The fields of `_COLUMNS`."""
-    charge = record.charge
-    return (
-        record.number,
-        charge.analyst,
-        charge.epsilon,
-        charge.delta,
-        record.state,
-        " ".join(record.accounts),
-        charge.repeats,
-        charge.mechanism,
-        charge.request_id,
-        charge.policy_hash,
-        charge.plan_hash,
-        record.shown_reserved_at_ms,
-        record.shown_settled_at_ms,
-    )
 
 
 def _tuning_row(record: TuningRecord) -> tuple[object, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
 from server.errors import (
@@ -326,11 +325,22 @@ class Ledger:
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst's own account was granted and has left, rounded down. Raises UnknownAnalyst."""
-        return _budget(self._store.read(partial(_own_balance, analyst)))
+
+        def own(reading: Reading) -> Balance:
+            account_rows.analyst(reading, analyst)  # an unknown one is refused by that name
+            return account_rows.balance(reading, analyst_account(analyst)).as_of(*_now(reading))
+
+        return _budget(self._store.read(own))
 
     def outlook(self, analyst: str) -> Outlook:
         """The accounts that pay for an analyst's queries, and how many more like the last ten they pay for."""
-        return self._store.read(partial(_outlook, analyst))
+
+        def found(reading: Reading) -> Outlook:
+            paying = _balances(analyst, reading)
+            spent = charge_rows.newest_spent(reading, analyst, OUTLOOK_CHARGES)
+            return replace(outlook(paying, spent), accounts=_shown(paying, reading))
+
+        return self._store.read(found)
 
     def analyst_by_key(self, key_hash: str) -> str | None:
         """The name of the enabled analyst who holds the key, or None. One indexed look-up."""
@@ -354,7 +364,7 @@ class Ledger:
 
     def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
         """The accounts that pay for an analyst's queries (all accounts for None), by name. Raises UnknownAnalyst."""
-        return self._store.read(partial(_accounts, analyst))
+        return self._store.read(lambda reading: _shown(_balances(analyst, reading), reading))
 
     def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
         """Up to `limit` charges with numbers above `after`, in order; of one analyst, or of all."""
@@ -477,11 +487,6 @@ class Ledger:
         self._store.write(lambda writing: work(Journal(writing, self._store.instance, noted)))
 
 
-def _own_balance(analyst: str, reading: Reading) -> Balance:
-    account_rows.analyst(reading, analyst)  # an unknown one is refused by that name
-    return account_rows.balance(reading, analyst_account(analyst)).as_of(*_now(reading))
-
-
 def _balances(analyst: str | None, reading: Reading) -> tuple[Balance, ...]:
     if analyst is None:
         found = account_rows.all_balances(reading)
@@ -497,20 +502,10 @@ def _now(reading: Reading) -> tuple[int, int]:
     return at_ms, at_ms - reading.offset_ms
 
 
-def _accounts(analyst: str | None, reading: Reading) -> tuple[AccountBalance, ...]:
-    return _with_tuning(tuple(one.shown for one in _balances(analyst, reading)), reading)
-
-
-def _with_tuning(shown: tuple[AccountBalance, ...], reading: Reading) -> tuple[AccountBalance, ...]:
+def _shown(balances: Sequence[Balance], reading: Reading) -> tuple[AccountBalance, ...]:
     """With what tunings add to what each account says of the guarantee."""
     found = tuning.tunings(reading)
-    return tuple(replace(one, tuning_epsilon=tuning.tuned_epsilon(found, one.name)) for one in shown)
-
-
-def _outlook(analyst: str, reading: Reading) -> Outlook:
-    spent = charge_rows.newest_spent(reading, analyst, OUTLOOK_CHARGES)
-    found = outlook(_balances(analyst, reading), spent)
-    return replace(found, accounts=_with_tuning(found.accounts, reading))
+    return tuple(replace(one.shown, tuning_epsilon=tuning.tuned_epsilon(found, one.name)) for one in balances)
 
 
 def _budget(own: Balance) -> Budget:

@@ -17,7 +17,7 @@ import json
 import os
 import secrets
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,6 +38,9 @@ _PREFIX = "ngq_"
 
 _KEY_BYTES, _NONCE_BYTES, _ID_LETTERS = 32, 12, 16
 _VERSION = "1"
+
+Sealing = Callable[[int], str]
+"""The sealed text for a charge of that number, in ASCII."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,8 +110,8 @@ class QuestionKeys:
         return cls({_name(key): key for key in (_key(line, path.name) for line in lines)})
 
     def sealing(self, ledger: str, text: AskedText) -> Sealing:
-        """A text that the ledger will seal once it knows the charge's number."""
-        return Sealing(self, ledger, text)
+        """A text that the ledger will seal once it knows the charge's number; no `repr` shows it."""
+        return lambda number: self.sealed(ledger, number, text)
 
     def sealed(self, ledger: str, number: int, text: AskedText) -> str:
         """A text as the entry of a charge keeps it, in ASCII."""
@@ -137,19 +140,6 @@ class QuestionKeys:
         except (InvalidTag, binascii.Error, ValueError):
             raise LedgerInvalid(f"The question of charge {number} is not what was sealed for it.") from None
         return AskedText.read(_unpadded(whole))
-
-
-@dataclass(frozen=True, repr=False)
-class Sealing:
-    """A text on its way into the ledger; it is in no `repr`."""
-
-    keys: QuestionKeys
-    ledger: str
-    text: AskedText
-
-    def seal(self, number: int) -> str:
-        """The sealed text for a charge of that number."""
-        return self.keys.sealed(self.ledger, number, self.text)
 
 
 def new_question_key() -> str:

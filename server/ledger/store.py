@@ -36,21 +36,16 @@ class Head:
 
 
 class Reading(Protocol):
-    """One consistent view of the tables. Statements hold `?` for each value and neither `?` nor `%` otherwise.
-
-    Attributes:
-      now_ms: the store's clock, in milliseconds since the epoch; it may go backwards.
-      offset_ms: by how much the ledger's time is ahead of it.
-    """
+    """One consistent view of the tables. Statements hold `?` for each value and neither `?` nor `%` otherwise."""
 
     @property
     def now_ms(self) -> int:
-        """The clock of the store, in milliseconds since the epoch; `offset_ms` is added to it."""
+        """The clock of the store, in milliseconds since the epoch; it may go backwards."""
         ...
 
     @property
     def offset_ms(self) -> int:
-        """What is added to the clock."""
+        """By how much the ledger's time is ahead of it."""
         ...
 
     def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
@@ -67,21 +62,16 @@ class Reading(Protocol):
 
 
 class Writing(Reading, Protocol):
-    """One atomic write. No other write of any process runs beside it.
-
-    Attributes:
-      head: the last entry when the write began.
-      retried: whether an earlier attempt may have been committed although its answer was lost.
-    """
+    """One atomic write. No other write of any process runs beside it."""
 
     @property
     def head(self) -> Head:
-        """Where the next entry begins."""
+        """The last entry when the write began."""
         ...
 
     @property
     def retried(self) -> bool:
-        """Whether the work may have been done before."""
+        """Whether an earlier attempt may have been committed although its answer was lost."""
         ...
 
     def run(self, statement: str, *values: object) -> None:
@@ -90,13 +80,7 @@ class Writing(Reading, Protocol):
 
 
 class Store(Protocol):
-    """A database with the ledger's tables. Usable from any thread; not to be carried across a fork.
-
-    Attributes:
-      id: of the ledger.
-      instance: of this open store; every reservation carries it.
-      local: is it a file of this machine, in which a read waits for nobody and takes microseconds?
-    """
+    """A database with the ledger's tables. Usable from any thread; not to be carried across a fork."""
 
     @property
     def id(self) -> str:
@@ -105,12 +89,12 @@ class Store(Protocol):
 
     @property
     def local(self) -> bool:
-        """Is it a file of this machine?"""
+        """Is it a file of this machine, in which a read waits for nobody and takes microseconds?"""
         ...
 
     @property
     def instance(self) -> str:
-        """Who has it open."""
+        """Of this open store; every reservation carries it."""
         ...
 
     def write(self, work: Callable[[Writing], T]) -> T:

@@ -21,8 +21,9 @@ from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import JoinTuples
 from privacy.truncation.histograms import LoadHistogram
+from server.backends.backend import Limits
 from server.backends.columns import Integers
-from server.backends.spark import SparkBackend, SparkLimits, arrow_columns
+from server.backends.spark import SparkBackend, arrow_columns
 from server.backends.spark_session import SETTINGS, SparkAddress, opened_session
 from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid, QueryCancelled
 from tests.integration.test_data_files import POLICY
@@ -94,7 +95,7 @@ def test_totals_saturate_instead_of_failing(tmp_path: Path) -> None:
 
 
 def test_more_rows_than_the_limit_are_not_taken_in(backend: SparkBackend) -> None:
-    few = replace(backend, limits=SparkLimits(rows=100))
+    few = replace(backend, limits=Limits(rows=100))
     with pytest.raises(QueryCancelled, match="joins more than the proxy takes in"):
         few.read(_query(backend, "SELECT sum(cost) FROM visit", loads=False))
 

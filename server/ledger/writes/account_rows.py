@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any
 
 from privacy.accounting.amounts import Charge as Amount
@@ -69,14 +69,8 @@ def update_spent(writing: Writing, account: Balance) -> None:
 
 def update(writing: Writing, account: Balance) -> None:
     """Write an account under new terms."""
-    writing.run(
-        "UPDATE accounts SET accounting = ?, nano_epsilon = ?, atto_delta = ?, event_atto = ?, window_ms = ?,"
-        " nano_cap = ?, renew = ?, most_nano = ?, most_atto = ?, started_ms = ?, spent = ?, progress = ?"
-        " WHERE name = ?",
-        *_terms(account),
-        *_spent(account),
-        account.name,
-    )
+    changed = ", ".join(f"{column.strip()} = ?" for column in _COLUMNS.split(",")[1:])
+    writing.run(f"UPDATE accounts SET {changed} WHERE name = ?", *_terms(account), *_spent(account), account.name)
 
 
 def _balance(row: tuple[Any, ...]) -> Balance:
@@ -88,10 +82,7 @@ def _balance(row: tuple[Any, ...]) -> Balance:
 
 
 def _terms(account: Balance) -> tuple[object, ...]:
-    terms = account.terms
-    amounts = (terms.nano_epsilon, terms.atto_delta, terms.event_atto)
-    renewal = (terms.renew, terms.most_nano, terms.most_atto)
-    return terms.accounting, *amounts, terms.window_ms, terms.nano_cap, *renewal
+    return astuple(account.terms)  # its fields stand in the order of _COLUMNS
 
 
 def _spent(account: Balance) -> tuple[int, str, str]:

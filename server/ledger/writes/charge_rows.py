@@ -101,7 +101,7 @@ def reserved_content(
         request_hash=charge.request_hash,
         accounts={account.name: [account.terms.accounting, account.started_ms] for account in accounts},
         amounts={accounting: save(amount) for accounting, amount in amounts.items()},
-        sealed_question=None if charge.sealing is None else charge.sealing.seal(number),
+        sealed_question=None if charge.sealing is None else charge.sealing(number),
     )
 
 

@@ -108,6 +108,6 @@ def test_of_a_long_statement_the_beginning_is_kept(one: QuestionKeys) -> None:
 
 def test_nothing_of_it_is_in_a_repr(one: QuestionKeys) -> None:
     sealing = one.sealing("ledger", TEXT)
-    assert one.opened("ledger", 3, sealing.seal(3)) == TEXT
+    assert one.opened("ledger", 3, sealing(3)) == TEXT
     for shown in (repr(one), repr(TEXT), repr(sealing)):
         assert "SELECT" not in shown and "ngq_" not in shown and "b'" not in shown
