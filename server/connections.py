@@ -362,10 +362,7 @@ class Entrance:
 
     def _pause(self, seconds: float) -> None:
         self._loop.remove_reader(self._listening)
-        self._paused = self._loop.call_later(seconds, self._resume)
-
-    def _resume(self) -> None:
-        self._loop.add_reader(self._listening, self._accept)
+        self._paused = self._loop.call_later(seconds, self._loop.add_reader, self._listening, self._accept)
 
     def _admit(self, accepted: socket.socket, peer: object) -> None:
         accepted.setblocking(False)

@@ -245,10 +245,8 @@ class CurrentMirror:
         stamp = self._stamp()
         if stamp is None or stamp.id != name or version != data_version or self._lack(stamp):
             return database
-        return MirrorFirst(self._backend(stamp), query, database)
-
-    def _backend(self, stamp: Stamp) -> MirrorBackend:
-        return MirrorBackend(self.file.path, limits=self.limits, key=self.file.key, id=stamp.id)
+        copy = MirrorBackend(self.file.path, limits=self.limits, key=self.file.key, id=stamp.id)
+        return MirrorFirst(copy, query, database)
 
     def why_not(self) -> str | None:
         """What keeps the copy from being current, for its custodian; None where it is."""

@@ -69,7 +69,8 @@ def refuse_unsafe_role(connection: psycopg.Connection[Any]) -> None:
       silently cut; of many tables the first ones are named.
     """
     owned, written, cut = _tables(connection)
-    beyond = [*_attributes(connection), *_memberships(connection), *_named("it owns", owned)]
+    memberships = [f"it is a member of {name}" for (name,) in connection.execute(_MEMBERSHIPS)]
+    beyond = [*_attributes(connection), *memberships, *_named("it owns", owned)]
     beyond += _named("it may write", written)
     hidden = [f"row-level security hides rows of {table} from it" for table in cut]
     creates = [place for (place,) in connection.execute(_CREATE)]
@@ -86,10 +87,6 @@ def refuse_unsafe_role(connection: psycopg.Connection[Any]) -> None:
 def _attributes(connection: psycopg.Connection[Any]) -> list[str]:
     row = connection.execute(_ATTRIBUTES).fetchone()
     return [] if row is None else [f"it has {name}" for name, has in zip(_ATTRIBUTE_NAMES, row, strict=True) if has]
-
-
-def _memberships(connection: psycopg.Connection[Any]) -> list[str]:
-    return [f"it is a member of {name}" for (name,) in connection.execute(_MEMBERSHIPS)]
 
 
 def _tables(connection: psycopg.Connection[Any]) -> tuple[list[str], list[str], list[str]]:

@@ -207,7 +207,7 @@ def _found(place: int, column: Column) -> _Block:
 
     A row is left out for what it holds itself, whoever else is there: so this costs no privacy.
     """
-    distinct = sorted(filter(_is_shown, set(column)), key=_null_last)
+    distinct = sorted(filter(_is_shown, set(column)), key=lambda value: (value is None, value))
     rank: dict[object, int] = dict(zip(distinct, itertools.count()))
     index = np.fromiter(map(rank.get, column, itertools.repeat(-1)), np.int64, len(column))
     return _Block({place: tuple(distinct)}, index)
@@ -216,10 +216,6 @@ def _found(place: int, column: Column) -> _Block:
 def _is_shown(value: object) -> bool:
     """Not of a text with bytes that are no UTF-8, as a file may hold one (`server.backends.spark`)."""
     return not isinstance(value, str) or _NO_LETTER.search(value) is None
-
-
-def _null_last(value: object) -> tuple[bool, object]:
-    return value is None, value
 
 
 ReadColumns = Callable[[str, int], Sequence[Column]]
@@ -325,16 +321,12 @@ class QueryTuples:
         Args:
           place: (G + 1,) the new index of each group, -1 for none; the last entry is that of tuples of no group.
         """
-        join = self.join and _moved(self.join, place, n_groups)
+        join = self.join and replace(self.join, group=place[self.join.group], n_groups=n_groups)
         made = {id(one): one and replace(one, group=place[one.group], n_groups=n_groups) for one in self.distinct}
         return QueryTuples(join, tuple(made[id(one)] for one in self.distinct))
 
     def __repr__(self) -> str:
         return f"QueryTuples(releases={len(self.distinct)}, <private>)"
-
-
-def _moved(join: JoinTuples | Histogram, place: NDArray[np.int64], n_groups: int) -> JoinTuples | Histogram:
-    return replace(join, group=place[join.group], n_groups=n_groups)
 
 
 def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns, room: Room) -> tuple[Domain, QueryTuples]:

@@ -198,31 +198,21 @@ def guarantee(account: AccountBalance) -> str:
 
 
 def _of_answers(account: AccountBalance) -> str:
-    grant = account.grant
+    grant, periods = account.grant, account.periods
     whole = _amount(grant.epsilon, grant.delta)
     if grant.window_s is not None:
         every = f"{grant.window_s / _DAY_S:.6g} days" if grant.window_s >= _DAY_S else f"{grant.window_s} seconds"
         return f"{whole} in every {every}; in total nothing bounds it: k windows are k budgets"
-    if account.periods is None:
+    if periods is None:
         return f"{whole} in total"
     if grant.renew is None:
-        return f"{whole} from now on, and {_past(account.periods)} before it"
-    return f"{whole} per {grant.renew}; {_so_far(account.periods)}; {_most(account.periods)}"
-
-
-def _so_far(periods: PeriodsSoFar) -> str:
+        return f"{whole} from now on, and {_amount(periods.past_epsilon, periods.past_delta)} before it"
     total = _amount(periods.total_epsilon, periods.total_delta)
-    return f"by the end of {periods.name} at most {total} over all periods"
-
-
-def _past(periods: PeriodsSoFar) -> str:
-    return _amount(periods.past_epsilon, periods.past_delta)
-
-
-def _most(periods: PeriodsSoFar) -> str:
+    so_far = f"by the end of {periods.name} at most {total} over all periods"
     if math.isinf(periods.most_in_total):
-        return "in total nothing bounds it: k periods are k budgets"
-    return f"at most {_amount(periods.most_in_total, periods.most_delta_in_total)} in total, where renewal stops"
+        return f"{whole} per {grant.renew}; {so_far}; in total nothing bounds it: k periods are k budgets"
+    most = _amount(periods.most_in_total, periods.most_delta_in_total)
+    return f"{whole} per {grant.renew}; {so_far}; at most {most} in total, where renewal stops"
 
 
 def _amount(epsilon: float, delta: float) -> str:

@@ -168,58 +168,57 @@ class Crashed(_Settlement):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnalystAdded(_Act):
+class _OfAnalyst(_Act):
+    analyst: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalystAdded(_OfAnalyst):
     """A new analyst; `credentials` is their fingerprint."""
 
     kind = EntryKind.ANALYST
-    analyst: str
     role: str
     group: str | None
     credentials: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyChanged(_Act):
+class KeyChanged(_OfAnalyst):
     """Other credentials, by their fingerprint."""
 
     kind = EntryKind.KEY
-    analyst: str
     credentials: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoleChanged(_Act):
+class RoleChanged(_OfAnalyst):
     """What the analyst's key opens."""
 
     kind = EntryKind.ROLE
-    analyst: str
     role: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Enabled(_Act):
+class Enabled(_OfAnalyst):
     """The analyst may ask. In older ledgers `enabled` is 0 where the analyst was disabled."""
 
     kind = EntryKind.ENABLED
-    analyst: str
     enabled: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Disabled(_Act):
+class Disabled(_OfAnalyst):
     """The analyst may not ask: `enabled` is 0."""
 
     kind = EntryKind.DISABLED
-    analyst: str
     enabled: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupChanged(_Act):
+class GroupChanged(_OfAnalyst):
     """The group that pays beside the analyst, or none."""
 
     kind = EntryKind.GROUP
-    analyst: str
     group: str | None
 
 

@@ -6,9 +6,9 @@ A person in the data for k periods is protected at their sum: an account says ho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import assert_never
 
 from planner.errors import InvalidSetting
 from privacy.errors import InvalidParameter
@@ -20,6 +20,32 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _MONDAY = date(1969, 12, 29).toordinal()  # of the week of the epoch
 _LAST_YEAR = 9998
 """The last whole year of Python's calendar but one: every period has a next one."""
+
+
+_PERIODS: dict[Renewal, tuple[Callable[[date], int], Callable[[int], date], Callable[[date], str]]] = {
+    "day": (
+        lambda day: day.toordinal() - _EPOCH,
+        lambda period: date.fromordinal(period + _EPOCH),
+        date.isoformat,
+    ),
+    "week": (
+        lambda day: (day.toordinal() - _MONDAY) // 7,
+        lambda period: date.fromordinal(7 * period + _MONDAY),
+        lambda day: "{:04}-W{:02}".format(*day.isocalendar()[:2]),
+    ),
+    "month": (
+        lambda day: 12 * day.year + day.month - 1,
+        lambda period: date(period // 12, period % 12 + 1, 1),
+        lambda day: f"{day.year:04}-{day.month:02}",
+    ),
+    "quarter": (
+        lambda day: 4 * day.year + (day.month - 1) // 3,
+        lambda period: date(period // 4, 3 * (period % 4) + 1, 1),
+        lambda day: f"{day.year:04}-Q{(day.month + 2) // 3}",
+    ),
+    "year": (lambda day: day.year, lambda period: date(period, 1, 1), lambda day: f"{day.year:04}"),
+}
+"""The number of the period that a day lies in, the first day of one, and its name by that day."""
 
 
 @dataclass(frozen=True)
@@ -67,24 +93,12 @@ def period_at(renew: Renewal, utc_ms: int) -> int:
     """
     day = utc_ms // _DAY_MS + _EPOCH
     at = date.fromordinal(min(max(day, 1), date(_LAST_YEAR, 12, 31).toordinal()))
-    match renew:
-        case "day":
-            return at.toordinal() - _EPOCH
-        case "week":
-            return (at.toordinal() - _MONDAY) // 7
-        case "month":
-            return 12 * at.year + at.month - 1
-        case "quarter":
-            return 4 * at.year + (at.month - 1) // 3
-        case "year":
-            return at.year
-        case _:
-            assert_never(renew)
+    return _PERIODS[renew][0](at)
 
 
 def period_start_ms(renew: Renewal, period: int) -> int:
     """When a period begins, in milliseconds since the epoch."""
-    return (_first_day(renew, period).toordinal() - _EPOCH) * _DAY_MS
+    return (_PERIODS[renew][1](period).toordinal() - _EPOCH) * _DAY_MS
 
 
 def period_name(renew: Renewal, period: int) -> str:
@@ -93,42 +107,13 @@ def period_name(renew: Renewal, period: int) -> str:
     >>> period_name("month", 23640), period_name("quarter", 7880), period_name("week", 0)
     ('1970-01', '1970-Q1', '1970-W01')
     """
-    day = _first_day(renew, period)
-    match renew:
-        case "day":
-            return day.isoformat()
-        case "week":
-            year, week, _ = day.isocalendar()
-            return f"{year:04}-W{week:02}"
-        case "month":
-            return f"{day.year:04}-{day.month:02}"
-        case "quarter":
-            return f"{day.year:04}-Q{(day.month + 2) // 3}"
-        case "year":
-            return f"{day.year:04}"
-        case _:
-            assert_never(renew)
+    _, first_day, name = _PERIODS[renew]
+    return name(first_day(period))
 
 
 def day_of(utc_ms: int) -> str:
     """The day of a time, for people."""
     return (datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=utc_ms)).strftime("%Y-%m-%d")
-
-
-def _first_day(renew: Renewal, period: int) -> date:
-    match renew:
-        case "day":
-            return date.fromordinal(period + _EPOCH)
-        case "week":
-            return date.fromordinal(7 * period + _MONDAY)
-        case "month":
-            return date(period // 12, period % 12 + 1, 1)
-        case "quarter":
-            return date(period // 4, 3 * (period % 4) + 1, 1)
-        case "year":
-            return date(period, 1, 1)
-        case _:
-            assert_never(renew)
 
 
 _LATER = ("renew", "most_nano", "most_atto")

@@ -16,15 +16,14 @@ from server.errors import LedgerInvalid
 from server.ledger.account import DATASET
 from server.ledger.analyst import Act
 from server.ledger.charge import Charge
-from server.ledger.currency import amount_of, charged_epsilon, epsilon_of
+from server.ledger.currency import charged_epsilon, epsilon_of
 from server.ledger.entry import Tuned, Tuning
 from server.ledger.store import CHARGE_KINDS, Reading
 from server.ledger.writes import account_rows
 from server.ledger.writes.administer import data_version, signed
-from server.ledger.writes.charge_rows import payments_in
 from server.ledger.writes.clock import check_renewed
 from server.ledger.writes.journal import Journal
-from server.ledger.writes.reserve import Short
+from server.ledger.writes.reserve import Short, charged, give_back, priced
 
 TuningState = Literal["reserved", "committed", "released"]
 """All but `released` count as spent; a crash leaves it reserved."""
@@ -103,18 +102,16 @@ def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[st
     if (done := journal.done_before()) is not None:
         assert isinstance(done, Tuning), "what reserving has written"
         return done.tuning
-    nano = charged_epsilon(charge.epsilon)
     paying = tuple(one.at(journal.at_ms) for one in account_rows.balances(journal.writing, (DATASET,)))
     check_renewed(journal, paying)
-    amounts = {one.terms.accounting: amount_of(one.terms.accounting, charge) for one in paying}
-    short = tuple(one for one in paying if not one.admits(amounts[one.terms.accounting]))
+    amounts, short = priced(charge, paying)
     if short:
         return Short(short, paying)
     number = len(tunings(journal.writing)) + 1
     journal.append(
         Tuning(
             tuning=number,
-            nano_epsilon=nano,
+            nano_epsilon=charged_epsilon(charge.epsilon),
             version=data_version(journal.writing),
             policy_hash=charge.policy_hash,
             measures=[list(one) for one in measures],
@@ -123,8 +120,8 @@ def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[st
             **signed(act),
         )
     )
-    for one in paying:
-        account_rows.update_spent(journal.writing, one.charged(amounts[one.terms.accounting], Amount(nano)))
+    for one in charged(charge, paying, amounts):
+        account_rows.update_spent(journal.writing, one)
     return number
 
 
@@ -135,9 +132,5 @@ def settle_tuning(journal: Journal, number: int, histograms: Sequence[Histogram]
         raise LedgerInvalid(f"There is no tuning {number} that is reserved.")
     kept = None if histograms is None else [dict(one) for one in histograms]
     journal.append(Tuned(tuning=number, histograms=kept, **signed(act)))
-    if kept is not None:
-        return
-    for name, (amount, started_ms) in payments_in(reserved).items():
-        account = account_rows.balance(journal.writing, name).at(journal.at_ms)
-        refunded = account.refunded(amount, Amount(reserved.nano_epsilon), started_ms)
-        account_rows.update_spent(journal.writing, refunded)
+    if kept is None:
+        give_back(journal, reserved, Amount(reserved.nano_epsilon))

@@ -215,12 +215,14 @@ def _comparable(prints: LoadPrints, noted: PeriodsNoted) -> Iterator[tuple[str, 
             told = noted.tables.get(table, {}).get("ways", {}).get(way)
             if told is not None and told["shape"] == one.shape:
                 closed = date.fromisoformat(noted.tables[table]["before"]) <= read.before
-                still = told["periods"] if closed else _still_closed(told["periods"], read.before)
+                still = (
+                    told["periods"]
+                    if closed
+                    else {
+                        period: since for period, since in told["periods"].items() if days_of(period)[1] < read.before
+                    }
+                )
                 yield table, way, {"periods": still}, one
-
-
-def _still_closed(periods: Mapping[str, Any], before: date) -> Mapping[str, Any]:
-    return {period: told for period, told in periods.items() if days_of(period)[1] < before}
 
 
 def _held(

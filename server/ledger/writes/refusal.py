@@ -34,15 +34,12 @@ def check_caps(charge: Charge, paying: tuple[Balance, ...]) -> None:
     for one in paying:
         cap = one.terms.nano_cap
         if cap is not None and charged_epsilon(charge.epsilon) > cap:
-            raise _too_expensive(charge, one, cap)
-
-
-def _too_expensive(charge: Charge, account: Balance, nano_cap: int) -> QueryTooExpensive:
-    return QueryTooExpensive(
-        f"The query asks for epsilon {charge.epsilon!r}, but one query may spend at most epsilon"
-        f" {epsilon_of(nano_cap)!r}{_of(charge, account)}.",
-        hint=f"Ask with epsilon {epsilon_of(nano_cap)!r} or less.",
-    )
+            most = epsilon_of(cap)
+            raise QueryTooExpensive(
+                f"The query asks for epsilon {charge.epsilon!r}, but one query may spend at most epsilon {most!r}"
+                f"{_of(charge, one)}.",
+                hint=f"Ask with epsilon {most!r} or less.",
+            )
 
 
 def _wanted(charge: Charge, account: Balance) -> tuple[list[str], list[str]]:

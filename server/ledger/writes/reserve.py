@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from privacy.accounting.amounts import Charge as Amount
+from privacy.accounting.amounts import Spent
 from server.errors import (
     DuplicateRequest,
     LedgerInvalid,
@@ -28,12 +29,22 @@ from server.errors import (
     TooManyQueries,
     UnknownAnalyst,
 )
-from server.ledger.account import DATASET, analyst_account, group_account
+from server.ledger.account import DATASET, Accounting, analyst_account, group_account
 from server.ledger.analyst import Analyst
 from server.ledger.balance import Balance
 from server.ledger.charge import Charge, Reservation
 from server.ledger.currency import amount_of, charged_delta, charged_epsilon
-from server.ledger.entry import Committed, Crashed, EntryContent, EntryKind, Failed, Released, Reserved, Settlement
+from server.ledger.entry import (
+    Committed,
+    Crashed,
+    EntryContent,
+    EntryKind,
+    Failed,
+    Released,
+    Reserved,
+    Settlement,
+    Tuning,
+)
 from server.ledger.store import FAILURES, Reading, Store
 from server.ledger.writes import account_rows, charge_rows
 from server.ledger.writes.account_rows import analyst
@@ -197,7 +208,12 @@ def _give_back(journal: Journal, entry: int) -> None:
     row = journal.writing.row("SELECT content FROM entries WHERE number = ?", entry)
     assert row is not None, "a charge refers to its entry"
     reserved = Reserved.read(row[0])
-    payments, basic = payments_in(reserved), basic_in(reserved)
+    give_back(journal, reserved, basic_in(reserved))
+
+
+def give_back(journal: Journal, reserved: Reserved | Tuning, basic: Amount) -> None:
+    """Give the accounts back what a reservation took, which is `basic` by basic composition."""
+    payments = payments_in(reserved)
     for one in account_rows.balances(journal.writing, tuple(payments)):
         amount, started_ms = payments[one.name]
         account_rows.update_spent(journal.writing, one.at(journal.at_ms).refunded(amount, basic, started_ms))
@@ -237,16 +253,31 @@ def _reserved(journal: Journal, charge: Charge) -> Reservation | Short:
     paying = tuple(one.at(journal.at_ms) for one in account_rows.balances(journal.writing, names))
     check_renewed(journal, paying)
     check_caps(charge, paying)
-    amounts = {one.terms.accounting: amount_of(one.terms.accounting, charge) for one in paying}
-    if not all(one.admits(amounts[one.terms.accounting]) for one in paying):
+    amounts, short = priced(charge, paying)
+    if short:
         return shortage(charge, account_rows.balances(journal.writing, paying_accounts(payer)), journal.at_ms)
     number = last_number() + 1
     entry = journal.append(charge_rows.reserved_content(number, charge, paying, amounts))
     charge_rows.insert(journal.writing, number, entry, charge, journal.instance)
-    basic = Amount(charged_epsilon(charge.epsilon), charged_delta(charge.delta))
-    for one in paying:
-        account_rows.update_spent(journal.writing, one.charged(amounts[one.terms.accounting], basic))
+    for one in charged(charge, paying, amounts):
+        account_rows.update_spent(journal.writing, one)
     return Reservation(number, charge)
+
+
+Amounts: TypeAlias = dict[Accounting, Spent]
+"""What a charge costs, by currency."""
+
+
+def priced(charge: Charge, paying: Iterable[Balance]) -> tuple[Amounts, tuple[Balance, ...]]:
+    """What a charge costs its accounts, and those that it does not fit."""
+    amounts = {one.terms.accounting: amount_of(one.terms.accounting, charge) for one in paying}
+    return amounts, tuple(one for one in paying if not one.admits(amounts[one.terms.accounting]))
+
+
+def charged(charge: Charge, paying: Iterable[Balance], amounts: Amounts) -> tuple[Balance, ...]:
+    """The accounts after the charge."""
+    basic = Amount(charged_epsilon(charge.epsilon), charged_delta(charge.delta))
+    return tuple(one.charged(amounts[one.terms.accounting], basic) for one in paying)
 
 
 def shortage(charge: Charge, accounts: Iterable[Balance], at_ms: int) -> Short:
@@ -256,8 +287,7 @@ def shortage(charge: Charge, accounts: Iterable[Balance], at_ms: int) -> Short:
     another analyst has asked the question.
     """
     every = tuple(one.at(at_ms) for one in accounts)
-    short = tuple(one for one in every if not one.admits(amount_of(one.terms.accounting, charge)))
-    return Short(short, every)
+    return Short(priced(charge, every)[1], every)
 
 
 def paying_accounts(payer: Analyst, *, releases: bool = True) -> tuple[str, ...]:
@@ -412,10 +442,8 @@ def foreseen(
             check_caps(charge, paying)
         except QueryTooExpensive as refusal:
             return refusal
-        amounts = {one.terms.accounting: amount_of(one.terms.accounting, charge) for one in paying}
-        short = tuple(one for one in paying if not one.admits(amounts[one.terms.accounting]))
+        amounts, short = priced(charge, paying)
         if short:
             return charge, Short(short, paying)
-        basic = Amount(charged_epsilon(charge.epsilon), charged_delta(charge.delta))
-        known |= {one.name: one.charged(amounts[one.terms.accounting], basic) for one in paying}
+        known |= {one.name: one for one in charged(charge, paying, amounts)}
     return None
