@@ -30,8 +30,6 @@ class LedgerReads:
     wakes the loop again, takes several times as long. A read over a network may wait, and has to be in a thread.
 
     Args:
-      ledger: knows budgets.
-      at_once: is the ledger a local one?
       threads: where reads wait otherwise.
     """
 

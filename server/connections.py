@@ -182,9 +182,6 @@ class Outgoing:
     Several readers of one and the same object take its room once, and once of each owner's share. One owner has half
     of the room (`FairShares`), or one answer of any size while others have not filled theirs; what is larger than all
     room is read alone.
-
-    Args:
-      most_bytes: of all answers together.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -250,9 +247,7 @@ class Held:
 
     Args:
       room: where it is counted; None for a small answer, which is not.
-      owner: whose answer it is.
       response: the answer; None where nothing is counted.
-      n_bytes: what it takes, in bytes.
     """
 
     def __init__(self, room: Outgoing | None, owner: str, response: QueryResponse | None, n_bytes: int) -> None:
@@ -407,7 +402,7 @@ class Entrance:
         task = self._loop.create_task(self._connect(accepted, place))
         self._shaking.add(task)
         task.add_done_callback(self._shaking.discard)
-        place.end = lambda: _cancel(task)
+        place.end = partial(_cancel, task)
 
     async def _connect(self, accepted: socket.socket, place: Place) -> None:
         handshake_s = None if self._context is None else HANDSHAKE_S

@@ -43,7 +43,7 @@ from planner.schema import PUBLIC, Dialect, Schema, name_parts, sql_name
 from privacy.entropy import Entropy
 from privacy.mechanisms.contributions import CONTRIBUTION_LADDER, LEAST, ContributionHistogram, released
 from privacy.truncation.histograms import LoadHistogram
-from server.backends.backend import Backend
+from server.backends.backend import Backend, quoted
 from server.errors import BackendUnavailable, QueryFailed
 from server.ledger.analyst import Act
 from server.ledger.currency import charged_epsilon
@@ -64,7 +64,6 @@ class Measure:
     """One quantity that each person has.
 
     Attributes:
-      table: its canonical name.
       name: ROWS, or a column, whose absolute values are added up.
       unit: what the weight 1 is.
     """
@@ -234,7 +233,7 @@ def _adds_up(name: str, column: str, policy: Policy, schema: Schema) -> bool:
 
 
 def _select(name: str, wanted: Sequence[str]) -> str:
-    sums = ["count(*)" if what == ROWS else f"sum(abs({_identifier(what)}))" for what in wanted]
+    sums = ["count(*)" if what == ROWS else f"sum(abs({quoted(what)}))" for what in wanted]
     return f"SELECT {', '.join(sums)} FROM {_quoted(name)}"
 
 
@@ -245,11 +244,7 @@ def _planned(sql: str, policy: Policy, schema: Schema) -> Plan:
 
 def _quoted(name: str) -> str:
     namespace, relation = name_parts(name)
-    return ".".join(map(_identifier, (relation,) if namespace == PUBLIC else (namespace, relation)))
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return ".".join(map(quoted, (relation,) if namespace == PUBLIC else (namespace, relation)))
 
 
 NANO = 10**9
@@ -261,9 +256,7 @@ class Tuned:
     """A measure of a tuning and what was released of it.
 
     Attributes:
-      table: its canonical name.
       measure: ROWS, or a column.
-      histogram: what was released.
     """
 
     table: str

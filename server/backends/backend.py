@@ -40,6 +40,16 @@ NUMBERS = frozenset({Family.FLOAT, Family.NUMERIC})
 """What holds NaN in PostgreSQL."""
 
 
+def quoted(name: str) -> str:
+    """A name in SQL, whatever it is."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def with_nan(table: Table, families: Collection[Family], free: Collection[str] = ()) -> Table:
     """The table, with a mark at each column that may hold NaN, and so may be missing.
 
@@ -257,7 +267,6 @@ class MirrorFirst:
     Attributes:
       copy: refuses to read from another copy than the one that was chosen.
       query: the question as the copy reads it.
-      database: what was copied.
     """
 
     copy: Backend

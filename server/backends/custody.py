@@ -23,7 +23,7 @@ from planner.periods.reached_rows import OWN, Way
 from planner.policy.draft import Estimates
 from planner.schema import Schema, Table
 from planner.sql.sql_types import Family, sql_type
-from server.backends.backend import Backend
+from server.backends.backend import Backend, quoted
 from server.errors import BackendFailed
 
 Statement = sql.Composed | bytes
@@ -96,7 +96,6 @@ class Print:
     """Of a multiset of rows.
 
     Attributes:
-      count: how many.
       sums: of the two pieces of their hashes.
     """
 
@@ -136,7 +135,7 @@ def day_prints(
     joins = []
     for way in ways:
         pairs = " AND ".join(
-            f"{aliases[way.name]}.{_quoted(above)} = {aliases[way.before]}.{_quoted(name)}"
+            f"{aliases[way.name]}.{quoted(above)} = {aliases[way.before]}.{quoted(name)}"
             for name, above in zip(way.key.columns, way.key.key, strict=True)
         )
         joins.append(f"LEFT JOIN {_name(way.table)} {aliases[way.name]} ON {pairs}")
@@ -144,7 +143,7 @@ def day_prints(
     hashes = ", ".join(f"{engine.hashed(_row_text(aliases[name], told[name]))} AS h_{aliases[name]}" for name in told)
     found = table.column(column)
     assert found is not None, "the policy was validated"
-    moment = f"t.{_quoted(column)}"
+    moment = f"t.{quoted(column)}"
     if sql_type(found.type).family is Family.TIMESTAMPTZ:
         moment = f"({moment} AT TIME ZONE 'UTC')"
     inside = f"CAST(greatest(least({moment}, DATE '9999-12-31'), DATE '0001-01-01') AS DATE)"
@@ -202,7 +201,7 @@ class _Engine:
 
 def _row_text(alias: str, table: Table) -> str:
     """A text that says all columns of a row, and nothing else."""
-    texts = (f"CAST({alias}.{_quoted(column.name)} AS VARCHAR)" for column in table.columns)
+    texts = (f"CAST({alias}.{quoted(column.name)} AS VARCHAR)" for column in table.columns)
     return " || ".join(f"coalesce(CAST(length({text}) AS VARCHAR) || ':' || {text}, '-')" for text in texts)
 
 
@@ -216,9 +215,4 @@ def _hash(document: Iterable[object]) -> str:
 
 
 def _name(table: Table) -> str:
-    return f"{_quoted(table.namespace)}.{_quoted(table.relation)}"
-
-
-def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
+    return f"{quoted(table.namespace)}.{quoted(table.relation)}"

@@ -96,7 +96,6 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
     Attributes:
       path: a DuckDB file, or a folder of Parquet files; never written.
       namespace: the schema of the file that holds the tables.
-      limits: see DuckdbLimits.
       version: the state of the files that was checked, of which alone anything is answered; None: any.
       patterns: of the tables of a folder whose files the policy names.
     """

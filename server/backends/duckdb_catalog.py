@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection
 
 from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, table_name
 from planner.sql.sql_types import READ_IN_PART
-from server.backends.backend import FLOATS, with_nan
+from server.backends.backend import FLOATS, literal, with_nan
 from server.backends.files import ParquetFiles, TablePatterns, files_version, fold
 from server.errors import BackendUnavailable, ConfigurationInvalid
 
@@ -173,7 +173,7 @@ class DuckdbFile:
 
     def attach(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
         """Open it for reading. Returns: what lets a statement read it and nothing else of the machine."""
-        connection.execute(f"ATTACH {_text(self.path)} AS {_CATALOG} (READ_ONLY)")
+        connection.execute(f"ATTACH {literal(str(self.path))} AS {_CATALOG} (READ_ONLY)")
         return (f"USE {_CATALOG}",)
 
     def schema(self, connection: DuckDBPyConnection) -> Schema:
@@ -220,12 +220,12 @@ class ParquetFolder(ParquetFiles):
         """
         tables = self.tables()
         for name, found in tables.items():
-            listed = ", ".join(map(_text, found.files))
+            listed = ", ".join(literal(str(file)) for file in found.files)
             hive = "true, hive_types_autocast = false" if found.columns else "false"
             connection.execute(
                 f'CREATE VIEW "{name}" AS SELECT * FROM read_parquet([{listed}], hive_partitioning = {hive})'
             )
-        every = ", ".join(_text(file) for found in tables.values() for file in found.files)
+        every = ", ".join(literal(str(file)) for found in tables.values() for file in found.files)
         return (f"SET allowed_paths = [{every}]",)
 
     def changed_part(self) -> str:
@@ -260,7 +260,7 @@ class ParquetFolder(ParquetFiles):
         for name, table in self.tables().items():
             known = None
             for file in table.files:
-                read = f"DESCRIBE SELECT * FROM read_parquet({_text(file)}, hive_partitioning = false)"
+                read = f"DESCRIBE SELECT * FROM read_parquet({literal(str(file))}, hive_partitioning = false)"
                 try:
                     found = [(str(column[0]), str(column[1])) for column in connection.execute(read).fetchall()]
                 except duckdb.Error as error:
@@ -288,8 +288,3 @@ DataFiles = DuckdbFile | ParquetFolder
 def data_files(path: Path, namespace: str = "main", patterns: TablePatterns = ()) -> DataFiles:
     """What stands at a path."""
     return ParquetFolder(path, patterns) if path.is_dir() else DuckdbFile(path, namespace)
-
-
-def _text(path: Path) -> str:
-    escaped = str(path).replace("'", "''")
-    return f"'{escaped}'"

@@ -11,6 +11,7 @@ from sqlglot import transpile
 
 from planner.policy.sections import DatabaseLimits
 from planner.schema import Schema
+from server.backends.backend import quoted
 from server.backends.custody import Custody, Misfit, Statement
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.files import TablePatterns, path_of
@@ -38,7 +39,6 @@ class FilesCustody(Custody):
     """One state of the files.
 
     Attributes:
-      connection: to them.
       backend: which answers from this state of them alone.
     """
 
@@ -64,9 +64,8 @@ class FilesCustody(Custody):
         if not self.backend.path.is_dir():
             return
         for table in schema.tables.values():
-            quoted = [f'"{column.name.replace(chr(34), 2 * chr(34))}"' for column in table.columns]
-            name = f'"{table.namespace}"."{table.relation}"'
-            read = ", ".join(f"bit_xor(hash({column}))" for column in quoted)
+            read = ", ".join(f"bit_xor(hash({quoted(column.name)}))" for column in table.columns)
+            name = f"{quoted(table.namespace)}.{quoted(table.relation)}"
             try:
                 self.connection.execute(f"SELECT {read} FROM {name}").fetchall()
             except duckdb.Error:

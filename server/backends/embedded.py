@@ -37,12 +37,7 @@ _FATAL = re.compile(r"\b(?:FATAL|PANIC)\b")
 
 @dataclass(frozen=True)
 class EmbeddedPostgres:
-    """A running server.
-
-    Attributes:
-      data: its data directory.
-      socket: the directory of its Unix socket.
-    """
+    """A running server."""
 
     data: Path
     socket: Path

@@ -21,7 +21,7 @@ from planner.policy.policy import Policy
 from planner.rewriting.dialects.mirror import folded, mirrored
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema, Table
-from server.backends.backend import Backend, MirrorFirst
+from server.backends.backend import Backend, MirrorFirst, literal
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
 from server.backends.duckdb_catalog import DuckdbFile
 from server.errors import BackendUnavailable, ConfigurationInvalid
@@ -42,7 +42,6 @@ class Stamp:
     Attributes:
       id: its name, which the ledger's entry about the load has, too.
       fingerprint: of the structure of the database that was copied.
-      columns: what was copied.
       rows: how many of each table.
       copied_at: when, in seconds since 1970.
     """
@@ -68,7 +67,7 @@ class MirrorFile:
 
     def attach(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
         """Open it for reading. Returns: what lets a statement read it and nothing else of the machine."""
-        connection.execute(f"ATTACH {_text(str(self.path))} AS {CATALOG} (READ_ONLY{self._encrypted})")
+        connection.execute(f"ATTACH {literal(str(self.path))} AS {CATALOG} (READ_ONLY{self._encrypted})")
         return (*self._spilled, f"USE {CATALOG}")
 
     def create(self, connection: DuckDBPyConnection) -> None:
@@ -76,7 +75,7 @@ class MirrorFile:
         try:
             if self.key:
                 connection.execute(_CRYPTOGRAPHY)
-            connection.execute(f"ATTACH {_text(str(self.path))} AS {CATALOG} (READ_WRITE{self._encrypted})")
+            connection.execute(f"ATTACH {literal(str(self.path))} AS {CATALOG} (READ_WRITE{self._encrypted})")
             for statement in self._spilled:
                 connection.execute(statement)
         except duckdb.Error:
@@ -137,7 +136,7 @@ class MirrorFile:
 
     @property
     def _encrypted(self) -> str:
-        return f", ENCRYPTION_KEY {_text(self.key)}" if self.key else ""
+        return f", ENCRYPTION_KEY {literal(self.key)}" if self.key else ""
 
     @property
     def _spilled(self) -> tuple[str, ...]:
@@ -162,11 +161,6 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _text(value: str) -> str:
-    escaped = value.replace("'", "''")
-    return f"'{escaped}'"
 
 
 @dataclass(frozen=True)
@@ -217,11 +211,8 @@ class CurrentMirror:
     """The mirror of a policy.
 
     Attributes:
-      file: where the copy is.
       schema: of the database, as plans are made for it.
-      tables: those that are copied.
       load: reads the version of the data, and the name of its copy (`Ledger.mirrored_load`).
-      limits: of one question.
     """
 
     file: MirrorFile

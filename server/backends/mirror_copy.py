@@ -16,6 +16,7 @@ from pyarrow import csv
 from planner.rewriting.dialects.mirror import mirror_type, mirrored
 from planner.schema import Column, Table
 from planner.sql.sql_types import Family, sql_type
+from server.backends.backend import quoted
 from server.backends.mirror import CATALOG
 from server.errors import BackendFailed
 
@@ -35,7 +36,7 @@ def copy_tables(
     """
     try:
         for namespace in sorted({table.namespace for table in tables}):
-            target.execute(f"CREATE SCHEMA IF NOT EXISTS {CATALOG}.{_quoted(namespace)}")
+            target.execute(f"CREATE SCHEMA IF NOT EXISTS {CATALOG}.{quoted(namespace)}")
         return {table.name: _copied(source, mirrored(table), target, watch) for table in tables}
     except (duckdb.Error, psycopg.Error, pa.ArrowException) as error:
         raise BackendFailed(
@@ -44,8 +45,8 @@ def copy_tables(
 
 
 def _copied(source: psycopg.Connection[Any], table: Table, target: DuckDBPyConnection, watch: Watch) -> int:
-    place = f"{CATALOG}.{_quoted(table.namespace)}.{_quoted(table.relation)}"
-    columns = ", ".join(f"{_quoted(column.name)} {mirror_type(column.type)}" for column in table.columns)
+    place = f"{CATALOG}.{quoted(table.namespace)}.{quoted(table.relation)}"
+    columns = ", ".join(f"{quoted(column.name)} {mirror_type(column.type)}" for column in table.columns)
     target.execute(f"CREATE TABLE {place} ({columns})")
     values = ", ".join(_read(f"c{index}", column) for index, column in enumerate(table.columns))
 
@@ -121,7 +122,3 @@ def _read(name: str, column: Column) -> str:
         era = f"trim(regexp_replace({name}, '^(\\S+) ?(.*) BC$', '\\1 (BC) \\2'))"
         name = f"CASE WHEN suffix({name}, ' BC') THEN {era} ELSE {name} END"
     return f"TRY_CAST({name} AS {mirror_type(column.type)})"
-
-
-def _quoted(name: str) -> str:
-    return f'"{name.replace(chr(34), chr(34) * 2)}"'

@@ -107,7 +107,6 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
 
     Attributes:
       url: connection URL or conninfo; holds the password, so it is in no repr.
-      limits: see ReadLimits.
       namespaces: the schemas that the policy names, whose structure a plan's fingerprint is of.
     """
 

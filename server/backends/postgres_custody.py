@@ -299,7 +299,6 @@ class PostgresCustody(Custody):
 
     Attributes:
       connection: from `server.backends.postgres.connected`.
-      url: of the same database.
       named: the schemas that the policy names.
       limits: of a question.
     """

@@ -28,7 +28,6 @@ class Computed:
     """What a database has computed from released answers and public tables.
 
     Attributes:
-      columns: name and type of each column.
       rows: none where only the columns were asked for.
     """
 

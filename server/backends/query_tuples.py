@@ -106,7 +106,6 @@ class Blocks:
       width: columns.
     Attributes:
       most: rows for which there is room, if their texts are short: more need not be asked for.
-      rows: those that have arrived.
     """
 
     def __init__(self, room: Room, width: int) -> None:

@@ -99,8 +99,6 @@ class SparkBackend(SnapshotBackend[SparkSession]):
       address: of Spark Connect, which sees the same files under the same paths.
       path: the folder; never written.
       tables: of the folder, in the state that was checked.
-      version: that state.
-      limits: see Limits.
       patterns: of the tables whose files the policy names.
     """
 

@@ -70,7 +70,6 @@ class FileTable:
     """A table of files.
 
     Attributes:
-      name: of the table.
       files: absolute paths.
       columns: names in lower case, and Spark's types; MILLIS of those that are not read.
     """
@@ -299,12 +298,7 @@ def opened_session(address: SparkAddress, limit_ms: int | None) -> Iterator[Spar
 
 @dataclass(frozen=True, eq=False)
 class SparkSession:
-    """What statements are run by.
-
-    Attributes:
-      client: pyspark's session.
-      expired: has its time run out?
-    """
+    """What statements are run by."""
 
     client: Any
     expired: threading.Event

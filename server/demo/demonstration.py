@@ -30,7 +30,6 @@ class DemoQuery:
     """One question.
 
     Attributes:
-      name: short.
       protects: whose presence the answer hides.
       sql: what the analyst sends; as it stands, it also gives the true value.
       most: bar for the 95th percentile of the relative error over many runs at epsilon 1
@@ -92,8 +91,6 @@ class Answer:
     """A noisy answer beside the truth.
 
     Attributes:
-      body: the proxy's response.
-      seconds: how long it took.
       errors: relative error per group (one without GROUP BY).
       truth: true value per group key (key None without GROUP BY).
     """

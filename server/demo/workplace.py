@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from server.demo import tpch
 from server.demo.database import load_once
 from server.errors import ConfigurationInvalid
 from server.ledger.analyst import Act, Role, credentials_of, new_key
+from server.ledger.ledger import Ledger
 from server.policy.accepted_policy import read_policy
 from server.policy.open_ledger_of_policy import open_or_create
 
@@ -44,8 +45,6 @@ class Demonstration:
     """A loaded database and the policy before it.
 
     Attributes:
-      folder: holds everything.
-      server: the embedded PostgreSQL.
       owner_url: the database as its owner, for true values.
       proxy_url: the database as the proxy's own role.
     """
@@ -111,12 +110,9 @@ def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "anal
 
     Returns: the key, which also lies in the demonstration's key file, for its owner alone.
     """
-    ledger, _ = open_or_create(read_policy(demonstration.policy), demonstration.policy)
     key = new_key()
-    try:
+    with _ledger(demonstration) as ledger:
         ledger.add_analyst(name or f"demo-{time.time_ns()}", credentials_of(key), epsilon, 0.0, role=role)
-    finally:
-        ledger.close()
     demonstration.key_file.touch(mode=0o600)
     demonstration.key_file.write_text(key + "\n")
     return key
@@ -124,11 +120,12 @@ def add_analyst(demonstration: Demonstration, epsilon: float, role: Role = "anal
 
 def new_data(demonstration: Demonstration) -> None:
     """Say that the data is a new load, so that nothing is answered with what an earlier run has kept."""
-    ledger, _ = open_or_create(read_policy(demonstration.policy), demonstration.policy)
-    try:
+    with _ledger(demonstration) as ledger:
         ledger.bump_data(Act("demonstration", "another run"))
-    finally:
-        ledger.close()
+
+
+def _ledger(demonstration: Demonstration) -> closing[Ledger]:
+    return closing(open_or_create(read_policy(demonstration.policy), demonstration.policy)[0])
 
 
 @contextmanager

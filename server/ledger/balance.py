@@ -28,10 +28,8 @@ class Balance:
 
     Attributes:
       name: `analyst:NAME`, `group:NAME` or `dataset`.
-      terms: what it may spend.
       started_ms: when its window or its period was begun, in milliseconds since the epoch, by the ledger's time; no
         two periods of an account have the same.
-      spent: what it has spent since.
       basic: the epsilons and deltas of the same charges, added up; the same as `spent` by basic composition.
       periods: of the calendar, once it renews by it; kept for good.
     """

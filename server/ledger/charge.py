@@ -29,14 +29,11 @@ class Charge:
     """What one query will spend.
 
     Attributes:
-      analyst: whose budget.
       epsilon: above 0; rounded up to whole nano-epsilon.
       delta: in [0, 1); rounded up to whole atto-delta. The release is (epsilon, delta)-DP: accounts that count by
         basic composition are charged exactly that.
-      request_id: the request that asks for it.
       policy_hash: of the policy that the plan was made for.
       plan_hash: of the plan; identifies the question without its literals.
-      mechanism: which mechanism will release.
       event: what accounts that count in zCDP or Renyi are charged for; None stands for the least that is known of
         an (epsilon, delta)-DP release: PureDP, or ApproxDP when delta is above 0.
       answer_key: under which the answer is kept; empty when it is not kept.
@@ -69,7 +66,6 @@ class Reservation:
 
     Attributes:
       id: its number among the charges of the ledger, from 1 without gaps.
-      charge: what was taken.
     """
 
     id: int

@@ -270,7 +270,6 @@ class KeysChecked(_Act):
     Attributes:
       version: of the data that was counted.
       fingerprint: of the database's structure then.
-      keys: their names.
     """
 
     kind = EntryKind.CHECKED
@@ -342,7 +341,6 @@ class Tuning(_Act):
     Attributes:
       tuning: its number, from 1 without gaps.
       nano_epsilon: what it spends, rounded up.
-      version: of the data.
       policy_hash: of the policy that says whose rows are counted.
       measures: what is counted of each person: a table, and `rows` or a column.
       accounts, amounts: as of `Reserved`: the dataset's account, or none where there is none.
@@ -418,7 +416,6 @@ class Entry:
     Attributes:
       number: from 1 without gaps.
       at_ms: milliseconds since the epoch; never before the entry before it, whatever the clock did.
-      kind: what happened.
       content: what the kind says (`EntryContent`), as it is stored: the hash is over this form.
       hash: SHA-256 over the previous entry's hash and the canonical encoding of all of the above, 32 bytes.
     """

@@ -58,7 +58,6 @@ class HighWaterMark:
     """What is known of the ledger.
 
     Attributes:
-      ledger: its id.
       entries: how many entries it certainly holds.
       hash: of the last of these, in hex.
     """

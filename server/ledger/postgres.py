@@ -170,7 +170,6 @@ class PostgresView:
     """What runs in one transaction.
 
     Attributes:
-      connection: in a transaction.
       clock: for tests; otherwise the server's.
       retried: whether a commit of the same work may have been done before.
       beginning: what a write asked for at its beginning: the server's clock, by how much the ledger is ahead of it,
@@ -344,7 +343,6 @@ class PostgresStore:
 
     Args:
       url: of the database, as a role that may write the tables.
-      marker: the marker file beside the policy.
       clock: for tests; otherwise the server's, which all proxies share.
     """
 
@@ -402,25 +400,16 @@ class PostgresStore:
         if self._writer is None or new:
             self._writer = self._session()
         try:
-            return self._written(self._writer, work, new, retried)
+            with write_transaction(self._writer, self._clock, retried, self._steady) as view:
+                if new and self._known.number and hash_of(view, self._known.number) != self._known.hash:
+                    raise LedgerInvalid("The ledger's database came back without what it had promised to keep.")
+                done = work(view)
+                self._known = view.head  # durable: what is written now is not yet
+                write_marker(self._marker, HighWaterMark(self.id, view.head.number, view.head.hash.hex()))
+                return done
         except ConnectionLost as error:
             error.sent = True
             raise
-
-    def _written(
-        self,
-        writer: psycopg.Connection[tuple[Any, ...]],
-        work: Callable[[Writing], T],
-        new: bool,
-        retried: bool,
-    ) -> T:
-        with write_transaction(writer, self._clock, retried, self._steady) as view:
-            if new and self._known.number and hash_of(view, self._known.number) != self._known.hash:
-                raise LedgerInvalid("The ledger's database came back without what it had promised to keep.")
-            done = work(view)
-            self._known = view.head  # durable: what is written now is not yet
-            write_marker(self._marker, HighWaterMark(self.id, view.head.number, view.head.hash.hex()))
-            return done
 
     def _read_once(self, work: Callable[[Reading], T]) -> T:
         if self._reader is None or self._reader.closed:

@@ -49,7 +49,6 @@ class AskedText:
 
     Attributes:
       sql: the statement as it was written.
-      parameters: the values of its placeholders.
       cut: was it longer than MAX_TEXT_BYTES? Then it ends there, and has no values.
     """
 

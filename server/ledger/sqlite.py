@@ -180,7 +180,6 @@ class ProcessLock:
     file is gone or its lock can be had. The lock guards that one decision; the budget never depends on it.
 
     Args:
-      ledger: the ledger's file.
       instance: unique; its file is locked before it makes its first reservation.
     """
 
@@ -311,7 +310,6 @@ class SqliteView:
     """What runs in one transaction of a connection.
 
     Attributes:
-      connection: in a transaction.
       clock: read once, at the beginning.
       steady: keeps it from running ahead.
       head: the last entry then.
@@ -363,8 +361,6 @@ class SqliteStore:
 
     Args:
       path: an existing, checked ledger file.
-      marker: the marker file beside the policy.
-      clock: for the times of entries.
     """
 
     def __init__(self, path: Path, marker: Path, clock: Clock = time.time) -> None:

@@ -138,7 +138,6 @@ class Place:
     """Where a ledger lies.
 
     Attributes:
-      ledger: its file.
       marker: the file that knows how far it had come.
     """
 

@@ -43,7 +43,6 @@ class TuningRecord:
       version: of the data that it counted.
       measures: what it counted: a table, and `rows` or a column.
       paid: did the dataset's account pay? It did where there was one.
-      state: what became of it.
       histograms: by measure; empty unless committed.
       reserved_at_ms: when, in milliseconds since the epoch.
     """

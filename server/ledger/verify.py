@@ -64,7 +64,6 @@ class Replay:
 
     Attributes:
       analysts: by name: fingerprint of the credentials, role, group, enabled.
-      balances: by name.
     """
 
     def __init__(self) -> None:

@@ -139,8 +139,6 @@ class Change:
     """From what is in force to a policy as it is now, in the database as it is now.
 
     Attributes:
-      file: the policy.
-      ownership: what makes rows people's own.
       weaker: in what less is protected.
       lost: the part of it that the database has lost, and not the policy's text alone.
       is_new: does the ledger have to hear of it?

@@ -31,7 +31,7 @@ from planner.sql.sql_types import Family, sql_type
 from planner.sql.trees import bound_column, cast_sql, copied
 from server.backends.custody import Custody, Misfit
 from server.errors import BackendFailed
-from server.policy.verified_keys import Finding, Probe, key_probes, shared_key, table_name
+from server.policy.verified_keys import Finding, Probe, beyond, key_probes, present, shared_key, table_name
 
 _COSTS = "samples are charged too little, see epsilon_if_fanouts_fail of EXPLAIN"
 """What a false promise does: Delta rests on it."""
@@ -67,19 +67,7 @@ def fanout_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
 
 def _fanout(table: Table, declared: DeclaredForeignKey, most: int) -> Probe:
     """Rows beyond the fan-out; NULL references nothing and joins nothing."""
-    names = sql.SQL(", ").join(map(sql.Identifier, declared.columns))
-    present = sql.SQL(" AND ").join(
-        sql.SQL("{} IS NOT NULL").format(sql.Identifier(name)) for name in declared.columns
-    )
-    count = sql.SQL(
-        "SELECT coalesce(sum(n - {most}), 0)::bigint FROM "
-        "(SELECT count(*) AS n FROM {table} WHERE {present} GROUP BY {names} HAVING count(*) > {most}) d"
-    ).format(
-        most=sql.Literal(most),
-        table=sql.Identifier(table.namespace, table.relation),
-        present=present,
-        names=names,
-    )
+    count = beyond(table, declared.columns, sql.SQL("n - {}").format(sql.Literal(most)), most)
     subject = f"{table.name}.{', '.join(declared.columns)}"
     return Probe("error", subject, f"more than the declared fan-out of {most}: {_COSTS}", count)
 
@@ -273,10 +261,9 @@ def _without_parent(table: Table, parent: Table, key: ForeignKey) -> sql.Compose
     matches = sql.SQL(" AND ").join(
         sql.SQL("p.{} = t.{}").format(sql.Identifier(theirs), sql.Identifier(ours)) for ours, theirs in pairs
     )
-    present = sql.SQL(" AND ").join(sql.SQL("t.{} IS NOT NULL").format(sql.Identifier(name)) for name in key.columns)
     return sql.SQL(
         "SELECT count(*) FROM {table} t WHERE {present} AND NOT EXISTS (SELECT 1 FROM {parent} p WHERE {matches})"
-    ).format(table=table_name(table), present=present, parent=table_name(parent), matches=matches)
+    ).format(table=table_name(table), present=present(key.columns, "t."), parent=table_name(parent), matches=matches)
 
 
 def _nobodys(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:

@@ -39,11 +39,16 @@ def open_policy_ledger(policy: Policy, policy_path: Path) -> Ledger:
     Raises: LedgerMissing, LedgerInvalid, LedgerUnavailable, TooManyQueries; ConfigurationInvalid for a secret that is
       not set.
     """
-    if not policy.ledger_is_shared:
-        return open_ledger(*ledger_paths(policy, policy_path))
-    from server.ledger.postgres import open_postgres_ledger
+    return _opened(policy, policy_path, new=False)
 
-    return open_postgres_ledger(resolve(policy.ledger_path, policy_path.parent), marker_of(policy_path))
+
+def _opened(policy: Policy, policy_path: Path, *, new: bool) -> Ledger:
+    if not policy.ledger_is_shared:
+        return (create_ledger if new else open_ledger)(*ledger_paths(policy, policy_path))
+    from server.ledger.postgres import create_postgres_ledger, open_postgres_ledger
+
+    url = resolve(policy.ledger_path, policy_path.parent)
+    return (create_postgres_ledger if new else open_postgres_ledger)(url, marker_of(policy_path))
 
 
 def open_or_create(policy: Policy, policy_path: Path) -> tuple[Ledger, bool]:
@@ -56,7 +61,7 @@ def open_or_create(policy: Policy, policy_path: Path) -> tuple[Ledger, bool]:
     except LedgerMissing:
         if read_marker(marker_of(policy_path)) is not None:
             raise
-    ledger = _created(policy, policy_path)
+    ledger = _opened(policy, policy_path, new=True)
     if policy.budgets.dataset is not None:
         ledger.grant(DATASET, grant_of(policy.budgets.dataset), Act("policy", "the policy's budget for the dataset"))
     return ledger, True
@@ -75,11 +80,3 @@ def grant_of(budget: BudgetPolicy) -> Grant:
         cast("Renewal | None", budget.renew),
         budget.most_in_total,
     )
-
-
-def _created(policy: Policy, policy_path: Path) -> Ledger:
-    if not policy.ledger_is_shared:
-        return create_ledger(*ledger_paths(policy, policy_path))
-    from server.ledger.postgres import create_postgres_ledger
-
-    return create_postgres_ledger(resolve(policy.ledger_path, policy_path.parent), marker_of(policy_path))

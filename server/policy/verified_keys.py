@@ -135,13 +135,26 @@ def _null_key(table: Table, key: tuple[str, ...]) -> Probe:
 
 def shared_key(table: Table, key: tuple[str, ...], message: str) -> Probe:
     """Rows that share a key with another; NULL is no value, as in a constraint."""
-    names = sql.SQL(", ").join(map(sql.Identifier, key))
-    present = sql.SQL(" AND ").join(sql.SQL("{} IS NOT NULL").format(sql.Identifier(name)) for name in key)
-    count = sql.SQL(
-        "SELECT coalesce(sum(n), 0)::bigint FROM "
-        "(SELECT count(*) AS n FROM {table} WHERE {present} GROUP BY {names} HAVING count(*) > 1) d"
-    ).format(table=table_name(table), present=present, names=names)
-    return Probe("error", f"{table.name}.{', '.join(key)}", message, count)
+    return Probe("error", f"{table.name}.{', '.join(key)}", message, beyond(table, key, sql.SQL("n"), 1))
+
+
+def beyond(table: Table, key: tuple[str, ...], counted: sql.Composable, most: int) -> sql.Composed:
+    """What is counted of the keys that more than so many rows share; NULL in a key shares nothing."""
+    return sql.SQL(
+        "SELECT coalesce(sum({counted}), 0)::bigint FROM "
+        "(SELECT count(*) AS n FROM {table} WHERE {present} GROUP BY {names} HAVING count(*) > {most}) d"
+    ).format(
+        counted=counted,
+        table=table_name(table),
+        present=present(key),
+        names=sql.SQL(", ").join(map(sql.Identifier, key)),
+        most=sql.Literal(most),
+    )
+
+
+def present(key: tuple[str, ...], alias: str = "") -> sql.Composed:
+    """The condition that no column of a key is NULL."""
+    return sql.SQL(" AND ").join(sql.SQL(f"{alias}{{}} IS NOT NULL").format(sql.Identifier(name)) for name in key)
 
 
 def table_name(table: Table) -> sql.Composed:

@@ -38,7 +38,6 @@ class Job:
       analyst: whose it is; nobody else sees it.
       begun: when, by a monotonic clock, in seconds.
       task: what will be the answer, or the error.
-      cancelled: set to end it early.
     """
 
     id: str
@@ -66,9 +65,6 @@ class Jobs:
     """The jobs of one server, in memory: an answer that is lost with it is kept in the ledger, and free again.
 
     Used on the event loop only.
-
-    Args:
-      clock: seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -58,7 +58,6 @@ class MirrorSchedule:
     failure five minutes pass.
 
     Args:
-      policy: in force.
       mirror: the one that was there at the start.
       command: what copies it.
     """

@@ -60,11 +60,7 @@ class Services:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A policy that fits its database.
-
-    Attributes:
-      url: of the database.
-    """
+    """A policy that fits its database."""
 
     file: PolicyFile
     schema: Schema

@@ -102,7 +102,6 @@ class WorkerPool:
     waiting for it: so however often somebody has calls cancelled, there is a worker for everybody else's turn.
 
     Args:
-      limits: public bounds.
       preload: the module that every worker imports at once: the one whose functions will be called.
       also: those of their arguments. What is imported when a call comes counts as time to take it in: on a machine
         under load every worker would be taken for dead, one after the other.

@@ -43,9 +43,6 @@ class UnansweredLimit:
     """Counts them per analyst over a sliding window, in memory. Nothing private is in it, so a restart may forget.
 
     Any thread may use it. An analyst takes the memory of MAX_UNANSWERED times, and none without any.
-
-    Args:
-      clock: seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -110,11 +107,7 @@ def _no_statement(statement: str) -> Sequence[tuple[object, ...]]:
 
 
 class PublicReads:
-    """Reads public tables on an analyst's behalf; what fails was free. Any thread may use it.
-
-    Args:
-      workers: where the answers are taken in.
-    """
+    """Reads public tables on an analyst's behalf; what fails was free. Any thread may use it."""
 
     def __init__(self, workers: WorkerPool) -> None:
         self._workers = workers

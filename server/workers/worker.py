@@ -62,11 +62,7 @@ class Success:
 
 @dataclass(frozen=True)
 class Failure:
-    """One of our own errors, by class and words; nothing of its cause crosses the pipe.
-
-    Attributes:
-      spent: as of Success.
-    """
+    """One of our own errors, by class and words; nothing of its cause crosses the pipe."""
 
     kind: type[ServerError] | type[PlannerError]
     message: str
@@ -177,7 +173,6 @@ class Worker:
 
     Args:
       memory_bytes: address space of the process.
-      preload: the modules that it imports at once.
     Raises: OSError when no process can be started.
     """
 

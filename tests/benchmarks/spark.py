@@ -17,9 +17,10 @@ from pathlib import Path
 from planner.plan import BackendQuery
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
+from server.backends.backend import Limits
 from server.backends.files import ParquetFiles
 from server.backends.query_tuples import QueryTuples
-from server.backends.spark import SparkBackend, SparkLimits
+from server.backends.spark import SparkBackend
 from server.backends.spark_custody import SparkMemory, local_spark, stop_local_sparks
 from tests.benchmarks.rows import Row
 from tests.support.planning import planned
@@ -55,7 +56,7 @@ def run(quick: bool) -> list[Row]:
     rows = []
     try:
         backend = SparkBackend.of_folder(
-            address, ParquetFiles(_files(scale)), SparkLimits(statement_ms=_LIMIT_MS, rows=1 << 27)
+            address, ParquetFiles(_files(scale)), Limits(statement_ms=_LIMIT_MS, rows=1 << 27)
         )
         schema = _schema(backend)
         for name, sql, rate in CASES:

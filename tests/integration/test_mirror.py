@@ -19,7 +19,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from planner.errors import PolicyInvalid
+from planner.errors import PolicyInvalid, SchemaChanged
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.sections import MirrorPolicy
 from planner.schema import Schema
@@ -202,7 +202,7 @@ def test_a_copy_that_is_replaced_before_it_is_read_is_left_for_the_database(
     source = mirror.source(question.mirrored, question.data_version, PostgresBackend(url))
     assert isinstance(source, MirrorFirst) and source.copy.read(source.query)
     _refreshed(mirror, url, ledger)
-    with pytest.raises(BackendUnavailable):
+    with pytest.raises(SchemaChanged):
         source.copy.read(source.query)
     assert source.read(question.query)[0] is not None
     database = mirror.source(question.mirrored, question.data_version, PostgresBackend(url))

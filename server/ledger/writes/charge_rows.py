@@ -81,23 +81,23 @@ _RECORD = (
 )
 
 
+_ALIKE = (
+    *("analyst", "request_id", "policy_hash", "plan_hash", "mechanism"),
+    *("answer_key", "repeats", "idempotency_key"),
+)
+"""What a charge and its entry say alike."""
+
+
 def reserved_content(
     number: int, charge: Charge, accounts: tuple[Balance, ...], amounts: Mapping[Accounting, Spent]
 ) -> Reserved:
     """What the entry of a reservation says: the charge, which accounts pay, from which window, and how much."""
     return Reserved(
+        **{name: getattr(charge, name) for name in _ALIKE},
         charge=number,
-        analyst=charge.analyst,
         nano_epsilon=charged_epsilon(charge.epsilon),
         atto_delta=charged_delta(charge.delta),
         event=None if charge.event is None else save_event(charge.event),
-        request_id=charge.request_id,
-        policy_hash=charge.policy_hash,
-        plan_hash=charge.plan_hash,
-        mechanism=charge.mechanism,
-        answer_key=charge.answer_key,
-        repeats=charge.repeats,
-        idempotency_key=charge.idempotency_key,
         request_hash=charge.request_hash,
         accounts={account.name: [account.terms.accounting, account.started_ms] for account in accounts},
         amounts={accounting: save(amount) for accounting, amount in amounts.items()},
@@ -108,17 +108,10 @@ def reserved_content(
 def charge_in(content: Reserved) -> Charge:
     """The charge of a reservation's entry; its epsilon and delta are the rounded ones."""
     return Charge(
-        analyst=content.analyst,
+        **{name: getattr(content, name) for name in _ALIKE},
         epsilon=epsilon_of(content.nano_epsilon),
         delta=delta_of(content.atto_delta),
-        request_id=content.request_id,
-        policy_hash=content.policy_hash,
-        plan_hash=content.plan_hash,
-        mechanism=content.mechanism,
         event=None if content.event is None else load_event(content.event),
-        answer_key=content.answer_key,
-        repeats=content.repeats,
-        idempotency_key=content.idempotency_key,
         request_hash=content.request_hash or "",
     )
 

@@ -175,7 +175,6 @@ class Vitals:
     """Counts of a ledger.
 
     Attributes:
-      entries: how many there are.
       crashed, failed: charges that a crash cut off, and that failed and count against the limits.
       head_age_hours: how long ago the last entry was written, in whole hours, since when a question ends depends on
         the data.
