@@ -37,7 +37,7 @@ _FATAL = re.compile(r"\b(?:FATAL|PANIC)\b")
 
 @dataclass(frozen=True)
 class EmbeddedPostgres:
-    """A running server."""
+    """A running server, which is asked by a socket in a folder."""
 
     data: Path
     socket: Path

@@ -128,7 +128,7 @@ class Ledger:
         return claimed
 
     def claim_all(self, charges: Sequence[Charge]) -> tuple[Reservation, ...] | None:
-        """As `claim` for each of several charges, in one write: where one cannot be taken, none is."""
+        """As `claim` for several charges in one write: where one cannot be taken, none is. Raises: as `claim`."""
         try:
             return self._write(claim_all, self._store, charges)
         except NotAllClaimed as refused:
