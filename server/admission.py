@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from server.found import Found, Kept
@@ -118,6 +119,7 @@ class Answers(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class Admission:
     """Asks the pipeline in force, for every protocol that clients speak.
 
@@ -126,20 +128,17 @@ class Admission:
     else. What was found says where the rest happens: a small answer is shown on the event loop, a large one in those
     threads, and everything else waits for its turn.
 
-    Args:
+    Attributes:
       in_force: hands out the pipeline in force, once per request: a reload in between changes nothing for it.
       reads: can the ledger be read on the event loop?
       lookups: threads for kept answers, and for the planning without which they are not found.
       queries: threads that wait for workers.
     """
 
-    def __init__(
-        self, in_force: Callable[[], Answers], reads: LedgerReads, lookups: ThreadPool, queries: ThreadPool
-    ) -> None:
-        self._in_force = in_force
-        self._reads = reads
-        self._lookups = lookups
-        self._queries = queries
+    in_force: Callable[[], Answers]
+    reads: LedgerReads
+    lookups: ThreadPool
+    queries: ThreadPool
 
     async def answer(self, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """The answer to the analyst who asks.
@@ -148,13 +147,13 @@ class Admission:
           cancelled: set by whoever does not want the answer any more.
         Raises: TooManyQueries when too many wait already; otherwise what the pipeline raises.
         """
-        pipeline = self._in_force()
-        found = pipeline.find_planned(request) if self._reads.at_once else None
+        pipeline = self.in_force()
+        found = pipeline.find_planned(request) if self.reads.at_once else None
         if found is None:
-            found = await self._lookups.call_for(request.analyst, pipeline.find, request)
+            found = await self.lookups.call_for(request.analyst, pipeline.find, request)
         if isinstance(found, Kept) and found.paid.small:
             return pipeline.finish(found, request)
-        threads = self._lookups if isinstance(found, Kept) else self._queries
+        threads = self.lookups if isinstance(found, Kept) else self.queries
         return await threads.call_for(request.analyst, pipeline.finish, found, request, cancelled)
 
     async def in_turn(self, analyst: str, work: Callable[..., T], *given: Any) -> T:
@@ -166,4 +165,4 @@ class Admission:
           given: its arguments.
         Raises: as `answer`.
         """
-        return await self._queries.call_for(analyst, work, *given)
+        return await self.queries.call_for(analyst, work, *given)

@@ -19,6 +19,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
 
@@ -242,26 +243,26 @@ class Outgoing:
             self._room.give_back(owner, own, adds=n_bytes if is_last else 0)
 
 
+@dataclass(eq=False, repr=False)
 class Held:
     """Room that an answer takes, until `close`.
 
-    Args:
+    Attributes:
       room: where it is counted; None for a small answer, which is not.
       response: the answer; None where nothing is counted.
     """
 
-    def __init__(self, room: Outgoing | None, owner: str, response: QueryResponse | None, n_bytes: int) -> None:
-        self._room = room
-        self._owner = owner
-        self._response = response
-        self._n_bytes = n_bytes
+    room: Outgoing | None
+    owner: str
+    response: QueryResponse | None
+    n_bytes: int
 
     def close(self) -> None:
         """Let go; a second time does nothing."""
-        room, self._room = self._room, None
-        if room is not None and self._response is not None:
-            room._let_go(self._owner, self._response, self._n_bytes)
-            self._response = None
+        room, self.room = self.room, None
+        if room is not None and self.response is not None:
+            room._let_go(self.owner, self.response, self.n_bytes)
+            self.response = None
 
     def __del__(self) -> None:
         self.close()

@@ -82,23 +82,19 @@ class Ledger:
 
     Each act of a custodian is one entry with who did it and why, and raises UnknownAnalyst where it names one.
 
+    Attributes:
+      id: which ledger this is; never changes.
+      local: is it a file of this machine, which is read in microseconds?
+
     Args:
       store: holds the tables; closed with the ledger.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.id = store.id
+        self.local = store.local
         self._operations = itertools.count(1)  # next() of it is atomic
-
-    @property
-    def id(self) -> str:
-        """Which ledger this is; never changes."""
-        return self._store.id
-
-    @property
-    def local(self) -> bool:
-        """Is it a file of this machine, which is read in microseconds?"""
-        return self._store.local
 
     def reserve(self, charge: Charge) -> Reservation:
         """Take the charge from the analyst's account, the group's and the dataset's, or from none; durable on return.

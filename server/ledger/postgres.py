@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -180,11 +180,10 @@ class PostgresView:
     connection: psycopg.Connection[tuple[Any, ...]]
     clock: Clock | None = None
     retried: bool = False
-    beginning: Callable[[], list[tuple[Any, ...]]] | None = None
+    beginning: Callable[[], tuple[Any, ...]] | None = None
     steady: Callable[[int], int] = int
     _now_ms: int | None = field(default=None, init=False)
     _offset_ms: int | None = field(default=None, init=False)
-    _beginning: tuple[Any, ...] | None = field(default=None, init=False)
 
     # What is read once is kept in a field. In Python 3.11 functools.cached_property holds one lock for all instances
     # while it computes: a view that waits for another proxy's write would keep every other view waiting.
@@ -200,31 +199,24 @@ class PostgresView:
     def offset_ms(self) -> int:
         """What is added to the clock."""
         if self._offset_ms is None:
-            row = self.row(CLOCK) if self.beginning is None else (self._began[1],)
+            row = self.row(CLOCK) if self.beginning is None else (self.beginning()[1],)
             self._offset_ms = offset_in(None if row is None else row[0])
         return self._offset_ms
 
     @property
     def head(self) -> Head:
         """The last entry when a write began; views that only read do not know it."""
-        if self.beginning is None or self._began[2] is None:
+        if self.beginning is None or self.beginning()[2] is None:
             return NO_HEAD
-        _, _, number, at_ms, link = self._began
+        _, _, number, at_ms, link = self.beginning()
         return Head(number, at_ms, bytes(link))
 
     def _read_clock(self) -> int:
         if self.clock is not None:
             return round(self.clock() * 1000)
         if self.beginning is not None:
-            return self.steady(int(self._began[0]))
+            return self.steady(int(self.beginning()[0]))
         return self.steady(int(self.rows("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")[0][0]))
-
-    @property
-    def _began(self) -> tuple[Any, ...]:
-        assert self.beginning is not None, "only a write asks for it"
-        if self._beginning is None:
-            self._beginning = self.beginning()[0]
-        return self._beginning
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """All rows of a query."""
@@ -267,7 +259,8 @@ def write_transaction(
             with connection.pipeline():
                 connection.execute(_BEGIN_WRITE)
                 connection.execute(_LOCK)
-                yield PostgresView(connection, clock, retried, connection.execute(_TIME_AND_HEAD).fetchall, steady)
+                began = connection.execute(_TIME_AND_HEAD)
+                yield PostgresView(connection, clock, retried, cache(lambda: began.fetchall()[0]), steady)
                 # Sent with the last statements: after an error the server skips what follows in the pipeline, so a
                 # COMMIT that is done says that all of it was.
                 done = connection.execute("COMMIT")
@@ -346,6 +339,8 @@ class PostgresStore:
       clock: for tests; otherwise the server's, which all proxies share.
     """
 
+    local = False
+
     def __init__(self, url: str, marker: Path, clock: Clock | None = None) -> None:
         self.instance = str(uuid.uuid4())
         self._url = url
@@ -359,11 +354,6 @@ class PostgresStore:
         self._reader: psycopg.Connection[tuple[Any, ...]] | None = None
         self._closed = False
         self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
-
-    @property
-    def local(self) -> bool:
-        """No: a read may wait for the network."""
-        return False
 
     def write(self, work: Callable[[Writing], T]) -> T:
         """Do the work in one write, and again after a conflict or a lost connection."""

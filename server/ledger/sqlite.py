@@ -363,6 +363,8 @@ class SqliteStore:
       path: an existing, checked ledger file.
     """
 
+    local = True
+
     def __init__(self, path: Path, marker: Path, clock: Clock = time.time) -> None:
         self.instance = str(uuid.uuid4())
         self._path = path
@@ -376,11 +378,6 @@ class SqliteStore:
         self._readers: queue.SimpleQueue[sqlite3.Connection] = queue.SimpleQueue()  # those that nobody uses now
         self._closed = threading.Event()
         self.id: str = self.read(lambda view: str(view.rows("SELECT id FROM identity")[0][0]))
-
-    @property
-    def local(self) -> bool:
-        """Whether the store is a file of this machine: it is, so reads need no thread of their own."""
-        return True
 
     def write(self, work: Callable[[Writing], T]) -> T:
         """Do the work in one write."""
