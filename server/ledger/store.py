@@ -143,7 +143,7 @@ repeated word for word, and would read every charge without."""
 CLOCK = f"SELECT content FROM entries WHERE kind = '{EntryKind.CLOCK}' AND kind NOT IN {CHARGE_KINDS}" + (
     " ORDER BY number DESC LIMIT 1"
 )
-"""The newest entry that says how far the clock is behind the ledger's time (`ledger_clock.py`); by the index of
+"""The newest entry that says how far the clock is behind the ledger's time (`writes/clock.py`); by the index of
 acts."""
 
 FAILURES = f"""kind IN ('{EntryKind.FAILED}', '{EntryKind.CRASHED}') AND substr(content, 1, 11) = '{{"analyst":'"""

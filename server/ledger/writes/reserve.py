@@ -352,8 +352,7 @@ def claim(journal: Journal, store: Store, charge: Charge) -> Reservation | Short
     died holds nobody up. One that only lost its sessions for a moment may be taken for dead: then the question is
     measured twice, and both charges stand.
 
-    Raises: as `reserve`; and for a release TooManyFailures, TooManyOwnQueries and TooManyQueries (`failing`), and
-      RateLimited (`giving_back`).
+    Raises: as `reserve`; and for a release as `asked_failures` and `asked_given_back`.
     """
     if (done := journal.done_before()) is not None:
         return _reservation(done, charge)
