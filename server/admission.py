@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-from server.found import Found, Kept
+from server.answers.work import Cached, Work
 from server.ledger.balance import Outlook
 from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
@@ -102,16 +102,16 @@ T = TypeVar("T")
 class Answers(Protocol):
     """The way of a query in two parts; each method may be called from any thread."""
 
-    def find_planned(self, request: QueryRequest) -> Found | None:
+    def find_planned(self, request: QueryRequest) -> Work | None:
         """What `find` returns, in a few reads of the ledger; None where the question would have to be planned."""
         ...
 
-    def find(self, request: QueryRequest) -> Found:
+    def find(self, request: QueryRequest) -> Work:
         """Look a question up: planned, its answer looked for among the kept ones; takes milliseconds, or seconds."""
         ...
 
-    def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
-        """The answer: of what is Kept at once, of anything else after a wait for workers; `cancelled` ends it early.
+    def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+        """The answer: of what is Cached at once, of all else after a wait for workers; `cancelled` ends it early.
 
         Args:
           found: by this very pipeline, for this request.
@@ -151,9 +151,9 @@ class Admission:
         found = pipeline.find_planned(request) if self.reads.at_once else None
         if found is None:
             found = await self.lookups.call_for(request.analyst, pipeline.find, request)
-        if isinstance(found, Kept) and found.paid.small:
+        if isinstance(found, Cached) and found.paid.small:
             return pipeline.finish(found, request)
-        threads = self.lookups if isinstance(found, Kept) else self.queries
+        threads = self.lookups if isinstance(found, Cached) else self.queries
         return await threads.call_for(request.analyst, pipeline.finish, found, request, cancelled)
 
     async def in_turn(self, analyst: str, work: Callable[..., T], *given: Any) -> T:

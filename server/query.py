@@ -397,6 +397,8 @@ class Explanation:
       groups_per_unit: L0, how many groups one person can reach; None: not bounded.
       mechanism, reason: which, and why this mechanism and these numbers.
       epsilon, delta: the charge.
+      charge_epsilon, charge_delta: what is charged now, the sum over what would be measured: 0 where all is free, and
+        less than `epsilon` where a part is paid for. None: nothing of it was looked for.
       most_epsilon, most_delta: the most that is charged in the end, where an accuracy was asked for and nothing tells
         beforehand what it needs; `epsilon` and `delta` are then the first release's. None: these are all.
       expected_noise: (tau, half-width at 95%) pairs per release: noise as a function of tau.
@@ -456,5 +458,7 @@ class Explanation:
     relative_errors: tuple[RelativeError, ...] = ()
     likely_cut: float | None = None
     cannot_pay: CannotPay | None = None
+    charge_epsilon: float | None = None
+    charge_delta: float | None = None
     most_epsilon: float | None = None
     most_delta: float | None = None

@@ -153,6 +153,12 @@ class Question:
         return cls(plan, query, measuring, key, data_version, mirrored, day_columns=day_columns, bound=bound)
 
     @property
+    def whole_bound(self) -> BoundQuery:
+        """What the plan was made from, where somebody asks for the same of other days or keys."""
+        assert self.bound is not None, "what requests ask is planned with it"
+        return self.bound
+
+    @property
     def only_names_groups(self) -> bool:
         """Is there nothing to measure, and nothing to charge?"""
         return not self.plan.releases

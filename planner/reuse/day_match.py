@@ -19,8 +19,8 @@ from planner.reuse.matching import (
     moments,
     named,
 )
+from planner.reuse.normal_form import tree_hash
 from planner.reuse.outline import Outline, conditions, renamed, rows_of_state
-from planner.reuse.tree_hash import tree_hash
 
 
 @dataclass(frozen=True)

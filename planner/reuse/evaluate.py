@@ -30,7 +30,7 @@ from planner.reuse.fact import (
     less,
     truth,
 )
-from planner.reuse.tree_hash import TreeHashes
+from planner.reuse.normal_form import TreeHashes
 from planner.sql.datetimes import patterns, read_moment
 
 Answer = bool | None | Unknown

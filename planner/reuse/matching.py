@@ -12,7 +12,7 @@ from sqlglot import exp
 from planner.plan import Plan, Release
 from planner.reuse.evaluate import Evaluator
 from planner.reuse.fact import NULL, Fact, Known, Other, Plain, Unknown, Within, after, floored, moment_of, plain
-from planner.reuse.normal_form import Ordered, conjuncts, counted
+from planner.reuse.normal_form import Ordered, TreeHashes, conjuncts, counted
 from planner.reuse.outline import (
     FIELDS,
     KeyOutline,
@@ -26,7 +26,6 @@ from planner.reuse.outline import (
     rows,
     written,
 )
-from planner.reuse.tree_hash import TreeHashes
 from planner.sql.trees import nodes
 
 _MOMENTS = ("date", "timestamp", "timestamptz")

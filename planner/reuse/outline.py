@@ -16,8 +16,7 @@ from sqlglot import exp
 from planner.group_domains.day_conditions import DayColumn, Run, split_days
 from planner.plan import GroupKey, Plan, Products, Release
 from planner.reuse.fact import TimeUnit, moment_of
-from planner.reuse.normal_form import Ordered, conjuncts, counted
-from planner.reuse.tree_hash import text_hash, tree_hash
+from planner.reuse.normal_form import Ordered, conjuncts, counted, text_hash, tree_hash
 from planner.sql.sql_types import ResultType
 
 FIELDS: Mapping[str, int] = {"MONTH": 1, "QUARTER": 3}

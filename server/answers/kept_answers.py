@@ -12,14 +12,112 @@ from dataclasses import dataclass, field, replace
 
 from planner.limits import check_cells
 from server.answers.encoding import decoded
-from server.answers.idempotency import first_attempt
 from server.answers.released import Released, alone_if_large
-from server.answers.served import Served
+from server.errors import DuplicateRequest, KeyReused
 from server.ledger.charge import Charge, KeptAnswer, Reservation
+from server.ledger.currency import charged_delta, charged_epsilon
 from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
-from server.query import Budget
+from server.query import Budget, QueryResponse
+from server.question import Question, shown_answers
+from server.results.notes import confidence_notes
+from server.results.response import response
 from server.scheduling.single_flight import SingleFlight, check_waiting
+
+_ANEW = "nothing was charged now; ask with a new key"
+_AGAIN = {
+    "reserved": ("is under way, or was cut off", "nothing was charged now; ask again a little later"),
+    "crashed": ("was cut off after its charge", _ANEW),
+    "failed": ("failed after its charge", _ANEW),
+    "released": ("could not be begun", _ANEW),
+}
+
+
+def first_attempt(ledger: Ledger, charge: Charge) -> KeptAnswer | None:
+    """The answer that the analyst got, or should have got, for this very request.
+
+    It is that answer even when the policy or the data version has changed since, or the answer is kept anew.
+
+    Args:
+      ledger: knows which charge the key has made.
+      charge: of the request as it is now.
+    Returns: None without a key, or when it has made no charge.
+    Raises: KeyReused when it was sent with another request: statement, parameters and settings are compared as they
+      were written; DuplicateRequest when it was for another price or reading of the same request, or never answered.
+    """
+    if not charge.idempotency_key:
+        return None
+    record = ledger.charge_of(charge.analyst, charge.idempotency_key)
+    if record is None:
+        return None
+    if not _same_request(record.charge, charge):
+        raise KeyReused("The idempotency key belongs to another request.", hint=_ANEW)
+    if _priced(record.charge) != _priced(charge):
+        raise DuplicateRequest(
+            "The request with this idempotency key meant something else when it was first sent.", hint=_ANEW
+        )
+    kept = ledger.kept_answer(record.charge.answer_key, charge.analyst) if record.state == "committed" else None
+    if kept is None or not kept.paid:
+        what, hint = _AGAIN.get(record.state, ("was answered, but its answer was not kept", _ANEW))
+        raise DuplicateRequest(f"The request with this idempotency key {what}.", hint=hint)
+    return kept
+
+
+def _same_request(before: Charge, now: Charge) -> bool:
+    """Of charges from before requests were noted, the answer's own name says it."""
+    if not before.request_hash:
+        return before.answer_key == now.answer_key
+    return before.request_hash == now.request_hash
+
+
+def _priced(charge: Charge) -> tuple[object, ...]:
+    """What is read, and for how much: under a policy or at a time that changed it, the answer kept is of another."""
+    return charge.plan_hash, charge.mechanism, charged_epsilon(charge.epsilon), charged_delta(charge.delta)
+
+
+@dataclass(frozen=True)
+class Served:
+    """What an analyst is given.
+
+    Attributes:
+      released: what was measured, now or before.
+      budget: the analyst's, after this.
+      epsilon, delta: what was charged now; 0 for an answer that the analyst has paid for.
+      number: of the charge under which it was measured before; None for what was measured now.
+    """
+
+    released: Released
+    budget: Budget
+    epsilon: float
+    delta: float
+    number: int | None = None
+
+    @property
+    def cached(self) -> bool:
+        """Was it measured before?"""
+        return self.number is not None
+
+    def response(self, question: Question, request_id: str) -> QueryResponse:
+        """The answer to a question that releases just this; how it is shown is the question's own."""
+        return replace(
+            self._shown(question),
+            budget=self.budget,
+            request_id=request_id,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            cached=self.cached,
+        )
+
+    def _shown(self, question: Question) -> QueryResponse:
+        """What follows from releases and plan alone, worked out once for what is served again and again."""
+        known = None if self.number is None else shown_answers.get((question.serial, self.number))
+        if known is not None:
+            return known
+        with alone_if_large(self.released.n_values):
+            shown = response(question.plan, self.released.domain, self.released.noisy, self.budget, "")
+            shown = replace(shown, notes=(*shown.notes, *confidence_notes(shown.confidence)))
+        return shown if self.number is None else shown_answers.put((question.serial, self.number), shown)
+
 
 _RECENT = 1024
 _RECENT_BYTES = 64 << 20
@@ -29,10 +127,6 @@ _PAUSES_S = (0.05, 0.1, 0.2, 0.4)
 
 _WAIT_S = 420.0
 """The longest that a question may take: a wait for a worker, and two attempts."""
-
-
-Measure = Callable[[], tuple[Released, Budget] | None]
-"""Charges and measures; None where another proxy has claimed the question."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +148,7 @@ class Paid:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A question of a statement that asks several.
+    """A question that is to be paid for.
 
     Attributes:
       charge: what it would cost.
@@ -148,55 +242,35 @@ class KeptAnswers:
         return None if kept is None or not kept.paid else self._released(kept)
 
     def serve(
-        self, charge: Charge, measure: Measure, cancelled: threading.Event | None = None, columns: int = 1
-    ) -> Served:
-        """Serve what a charge is for.
-
-        Args:
-          charge: what the question would cost; its `answer_key` names the question.
-          measure: claims the charge and measures; called by one thread at a time, and only where nothing is kept.
-          cancelled: ends a wait for others early.
-          columns: of the answer.
-        Raises: StatementTooComplex for an answer that would be too large; BudgetExhausted and its kin for one that
-          must be paid; DuplicateRequest; TooManyQueries and CancelledEarly for what others measured all the while;
-          what `measure` raises.
-        """
-        paid = self.find(charge)  # it was looked up before, but may have waited long for its turn
-        if paid is not None:
-            return self.again(paid)
-        end = time.monotonic() + _WAIT_S
-        with self.flights.alone(charge.answer_key, _WAIT_S, cancelled):
-            for pause_s in itertools.chain(_PAUSES_S, itertools.repeat(_PAUSES_S[-1])):
-                served = self._once(
-                    charge, measure, columns
-                )  # while this thread waited, another one may have finished
-                if served is not None:
-                    return served
-                check_waiting(end, cancelled)
-                time.sleep(pause_s)
-        raise AssertionError("the wait ends")
-
-    def serve_together(
         self, wanted: Sequence[Wanted], charged: list[str], cancelled: threading.Event | None = None
-    ) -> tuple[Served, ...]:
-        """Serve several questions of one statement: every charge is reserved before the first one is measured.
+    ) -> dict[str, Served]:
+        """Serve what charges are for; every charge is reserved before the first question is measured.
 
         Args:
-          wanted: the questions; those with one answer key are one, and charged once.
+          wanted: the questions; those with one answer key are one, and charged once. Each is measured by one thread
+            at a time, and only where nothing is kept.
           charged: where the answer key of each is noted once its charge stands and its answer is kept.
           cancelled: ends a wait for others early.
-        Raises: as `serve`. Where a charge does not fit, none is made. What was measured before a failure stays
-          charged, and kept; what was not begun is given back.
+        Returns: what is served, by answer key.
+        Raises: StatementTooComplex for an answer that would be too large; BudgetExhausted and its kin, and then no
+          charge is made; DuplicateRequest; TooManyQueries and CancelledEarly for what others measured all the while;
+          what `measure` raises. What was measured before a failure stays charged, and kept; what was not begun is
+          given back.
         """
-        end = time.monotonic() + _WAIT_S
         questions = {one.charge.answer_key: one for one in wanted}
+        paid = {key: self.find(one.charge) for key, one in questions.items()}  # it may have waited long for its turn
+        served = {key: self.again(one) for key, one in paid.items() if one is not None}
+        questions = {key: one for key, one in questions.items() if key not in served}
+        if not questions:
+            return served
+        end = time.monotonic() + _WAIT_S
         with ExitStack() as stack:
             for key in sorted(questions):  # two statements never wait in a ring
                 stack.enter_context(self.flights.alone(key, max(0.0, end - time.monotonic()), cancelled))
             for pause_s in itertools.chain(_PAUSES_S, itertools.repeat(_PAUSES_S[-1])):
-                served = self._together(questions, charged)
-                if served is not None:
-                    return tuple(served[one.charge.answer_key] for one in wanted)
+                others = self._together(questions, charged)
+                if others is not None:
+                    return served | others
                 check_waiting(end, cancelled)
                 time.sleep(pause_s)
         raise AssertionError("the wait ends")
@@ -235,14 +309,6 @@ class KeptAnswers:
             return Served(repeated, self.ledger.commit(reservation), charge.epsilon, charge.delta, charge.repeats)
         return Served(*one.measure(reservation), charge.epsilon, charge.delta)
 
-    def _once(self, charge: Charge, measure: Measure, columns: int) -> Served | None:
-        """What can be served now; None while another proxy is at it."""
-        kept = self._lookup(charge)
-        if kept is not None:
-            return self.again(self._paid(kept, charge)) if kept.paid else self._repeated(kept, charge, columns)
-        measured = measure()
-        return None if measured is None else Served(*measured, charge.epsilon, charge.delta)
-
     def _lookup(self, charge: Charge) -> KeptAnswer | None:
         return self.ledger.kept_answer(charge.answer_key, charge.analyst)
 
@@ -258,15 +324,6 @@ class KeptAnswers:
 
     def _paid(self, kept: KeptAnswer, charge: Charge) -> Paid:
         return Paid(kept, self.ledger.budget(charge.analyst))
-
-    def _repeated(self, kept: KeptAnswer, charge: Charge, columns: int) -> Served | None:
-        """Charge another analyst for what was released already. It is read first, so that nothing can fail after."""
-        released = self._released(kept)
-        check_cells(len(released.domain), columns)
-        reservation = self.ledger.claim(replace(charge, repeats=kept.number))
-        if reservation is None:
-            return None
-        return Served(released, self.ledger.commit(reservation), charge.epsilon, charge.delta, kept.number)
 
     def _released(self, kept: KeptAnswer) -> Released:
         known = self.releases.get(kept.number)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from psycopg import sql
 
-from planner.periods.reached_rows import OWN, Way
 from planner.policy.draft import Estimates
+from planner.reuse.period_scope import OWN, Way
 from planner.schema import Schema, Table
 from planner.sql.sql_types import Family, sql_type
 from server.backends.backend import Backend, quoted

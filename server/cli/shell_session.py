@@ -14,8 +14,7 @@ from server.cli.answer_view import answer_table, expanded_answer, explanation_vi
 from server.cli.client import answered, ask, fetch, read_body
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, printable, show, show_rows, tell
-from server.explain.catalog import Catalog
-from server.explain.catalog_table import CatalogTable, JoinPath
+from server.explain.catalog import Catalog, CatalogTable, JoinPath
 from server.http.answer_body import AnswerBody
 from server.http.budget_body import OutlookBody
 from server.pgwire.statements import split_statements

@@ -2,19 +2,208 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING
 
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.policy.table_lookup import table_in_sql
-from planner.schema import Schema, Table
+from planner.schema import Schema, Table, sql_identifier
 from planner.sql.sql_types import sql_type
-from server.explain.catalog_table import CatalogColumn, CatalogTable, JoinPath
-from server.explain.examples import Example, examples
 
 if TYPE_CHECKING:
     from planner.examine_views import ShownView
+
+_FEW_VALUES, _FEW_YEARS = 12, 24
+_TAIL = math.log(20)
+_MOST_PEOPLE = 50
+"""The widest half of an interval that a first question may have."""
+
+_AVERAGE_NEEDS = 0.25
+"""The least epsilon at which averages are right within a tenth, over 10,000 rows of which nobody has more than 10."""
+
+_TEXTS = ("text", "char", "varchar", "bpchar")
+_WHOLE = ("smallint", "integer", "bigint", "int2", "int4", "int8")
+_DATED = ("date", "timestamp", "timestamp without time zone", "timestamp with time zone", "timestamptz")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question to begin with: the table that it is about, with what it counts; and its words."""
+
+    name: str
+    sql: str
+
+
+def examples(tables: Sequence[CatalogTable], epsilon: float) -> tuple[Example, ...]:
+    """First those about people themselves, then about what they have.
+
+    Args:
+      tables: what may be asked.
+      epsilon: the policy's default, with which an example is asked.
+    """
+    return (*_of_people(tables, epsilon), *_of_what_they_have(tables, epsilon))
+
+
+def _of_people(tables: Sequence[CatalogTable], epsilon: float) -> Iterator[Example]:
+    """Each person is in one group at most."""
+    people = [table for table in tables if table.privacy_unit]
+    if not people or _TAIL / epsilon > _MOST_PEOPLE:
+        return
+    yield Example(f"{people[0].name}: how many", f"SELECT count(*)\nFROM {people[0].sql}")
+    for table, column in _first(people, _is_kind):
+        by = sql_identifier(column.name)
+        yield Example(f"{table.name}: by {column.name}", f"SELECT {by}, count(*)\nFROM {table.sql}\nGROUP BY {by}")
+    yield from _by_public_table(tables, people)
+    for table, column in _first(people, lambda column: _years(column) is not None):
+        year = f"date_trunc('year', {sql_identifier(column.name)}) AS year"
+        sql = f"SELECT {year}, count(*)\nFROM {table.sql}\nGROUP BY 1\nORDER BY 1"
+        yield Example(f"{table.name}: by year of {column.name}", sql)
+
+
+def _of_what_they_have(tables: Sequence[CatalogTable], epsilon: float) -> Iterator[Example]:
+    """People counted once in each group, of tables whose rows are one person's."""
+    owned = [(table, join) for table in tables for join in [_owner(table, tables)] if join is not None]
+    counted = {table.name: f"count(DISTINCT {sql_identifier(join.columns[0])}) AS people" for table, join in owned}
+    asked = [table for table, _ in owned]
+
+    def tells(groups: int) -> bool:
+        return _TAIL * groups / epsilon <= _MOST_PEOPLE
+
+    for table, column in _first(asked, lambda column: tells(_years(column) or _MOST_PEOPLE)):
+        year = f"date_trunc('year', {sql_identifier(column.name)}) AS year"
+        sql = f"SELECT {year}, {counted[table.name]}\nFROM {table.sql}\nGROUP BY 1\nORDER BY 1"
+        yield Example(f"{table.name}: people by year", sql)
+        few = partial(_few_with, tells, _years(column) or 0)
+        for _, kind in _first([table], few):
+            by = f"{year}, {sql_identifier(kind.name)}"
+            sql = f"SELECT {by}, {counted[table.name]}\nFROM {table.sql}\nGROUP BY 1, 2\nORDER BY 1, 2"
+            yield Example(f"{table.name}: people by year and {kind.name}", sql)
+    for table, kind in _first(asked, lambda kind: _is_kind(kind) and tells(len(kind.domain or ()))):
+        by = sql_identifier(kind.name)
+        sql = f"SELECT {by}, {counted[table.name]}\nFROM {table.sql}\nGROUP BY {by}"
+        yield Example(f"{table.name}: people by {kind.name}", sql)
+    if epsilon >= _AVERAGE_NEEDS:
+        for table, column in _first(asked, _is_amount):
+            sql = f"SELECT avg({sql_identifier(column.name)})\nFROM {table.sql}"
+            yield Example(f"{table.name}: average {column.name}", sql)
+
+
+def _first(
+    tables: Sequence[CatalogTable], wanted: Callable[[CatalogColumn], bool]
+) -> list[tuple[CatalogTable, CatalogColumn]]:
+    """The first column that is wanted, with its table; or none."""
+    return [(table, column) for table in tables for column in table.columns if wanted(column)][:1]
+
+
+def _few_with(tells: Callable[[int], bool], years: int, kind: CatalogColumn) -> bool:
+    return _is_kind(kind) and tells(years * len(kind.domain or ()))
+
+
+def _is_amount(column: CatalogColumn) -> bool:
+    """Is an average of it of use? Of a few whole numbers, such as years, it is not."""
+    low, high = column.low, column.high
+    few = column.type in _WHOLE and isinstance(low, float) and isinstance(high, float) and high - low < _FEW_YEARS
+    return isinstance(low, float) and not few
+
+
+def _is_kind(column: CatalogColumn) -> bool:
+    return 1 < len(column.domain or ()) <= _FEW_VALUES
+
+
+def _years(column: CatalogColumn) -> int | None:
+    """How many years the declared range of a date has, if they are few."""
+    if column.type not in _DATED or not isinstance(column.low, str) or not isinstance(column.high, str):
+        return None
+    years = date.fromisoformat(column.high).year - date.fromisoformat(column.low).year + 1
+    return years if 1 < years <= _FEW_YEARS else None
+
+
+def _owner(table: CatalogTable, tables: Sequence[CatalogTable]) -> JoinPath | None:
+    """The one key by which a row belongs to somebody; None where there are more, or it leads to another table."""
+    if table.privacy_unit or table.public:
+        return None
+    by_name = {one.name: one for one in tables}
+    owning = [join for join in table.joins if join.owning and not by_name[join.table].public]
+    if len(owning) != 1 or len(owning[0].columns) != 1 or not by_name[owning[0].table].privacy_unit:
+        return None
+    return owning[0]
+
+
+def _by_public_table(tables: Sequence[CatalogTable], people: Sequence[CatalogTable]) -> Iterator[Example]:
+    by_name = {table.name: table for table in tables}
+    for table in people:
+        for join in table.joins:
+            other = by_name[join.table]
+            texts = [column.name for column in other.columns if column.type.startswith(_TEXTS)]
+            if other.public and texts and len(join.columns) == 1:
+                on = f"{table.sql}.{sql_identifier(join.columns[0])} = {other.sql}.{sql_identifier(join.key[0])}"
+                by = sql_identifier(texts[0])
+                sql = f"SELECT {by}, count(*)\nFROM {table.sql} JOIN {other.sql} ON {on}\nGROUP BY {by}"
+                yield Example(f"{table.name}: by {other.name}", sql)
+                return
+
+
+@dataclass(frozen=True)
+class CatalogColumn:
+    """A column.
+
+    Attributes:
+      name, type: as the database has them.
+      nullable: may it be NULL?
+      low, high: the declared range, of numbers or (in ISO form) of days; None: none is declared.
+      domain: the values that may be group keys, as text; None: none are declared.
+      note: the same as a few words.
+    """
+
+    name: str
+    type: str
+    nullable: bool
+    low: float | str | None
+    high: float | str | None
+    domain: tuple[str, ...] | None
+    note: str
+
+
+@dataclass(frozen=True)
+class JoinPath:
+    """`columns` reference `key` of `table`; `owning`: does the row belong to whom that table's row belongs to?"""
+
+    columns: tuple[str, ...]
+    table: str
+    key: tuple[str, ...]
+    owning: bool
+
+
+@dataclass(frozen=True)
+class CatalogTable:
+    """A table.
+
+    Attributes:
+      name: canonical: no two tables have the same (`planner.schema`).
+      namespace: the schema that holds it.
+      sql: how a question names it.
+      public: is it answered exactly and free?
+      privacy_unit: is a row of it somebody who is protected?
+      columns: in the table's order.
+      keys: what identifies a row.
+      joins: its foreign keys; a view has neither of its own.
+      kind: `table`, or `view`, which stands for rows of others.
+    """
+
+    name: str
+    namespace: str
+    sql: str
+    public: bool
+    privacy_unit: bool
+    columns: tuple[CatalogColumn, ...]
+    keys: tuple[tuple[str, ...], ...]
+    joins: tuple[JoinPath, ...]
+    kind: str = "table"
+
 
 _SHOWN_VALUES = 12
 

@@ -144,15 +144,23 @@ def by_doubling(noise: Sequence[tuple[float, float]]) -> Iterator[tuple[float, f
 
 def would_charge(explanation: Explanation) -> str:
     """What the question costs, as it is asked."""
-    delta = f", delta {explanation.delta:g}" if explanation.delta else ""
-    charge = f"epsilon {explanation.epsilon:g}{delta}"
+    charge = _amounts(explanation.epsilon, explanation.delta)
     if explanation.paid:
         return f"nothing: this very answer was paid for, {charge}"
     if explanation.most_epsilon is not None:
         most = f", delta {explanation.most_delta:g}" if explanation.most_delta else ""
         first = f"of which epsilon {explanation.epsilon:g} tells what it needs"
         return f"up to epsilon {explanation.most_epsilon:g}{most}, {first}"
-    return f"nothing (with reuse = never: {charge})" if explanation.follows else charge
+    if explanation.follows:
+        return f"nothing (with reuse = never: {charge})"
+    if not explanation.charge_epsilon:
+        return charge
+    charged = _amounts(explanation.charge_epsilon, explanation.charge_delta or 0.0)
+    return charge if charged == charge else f"{charged} (with reuse = never: {charge})"
+
+
+def _amounts(epsilon: float, delta: float) -> str:
+    return f"epsilon {epsilon:g}" + (f", delta {delta:g}" if delta else "")
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:

@@ -17,12 +17,12 @@ from fastapi.openapi.utils import get_openapi
 
 from server import query
 from server import reloadable_pipeline as reloadable
-from server.explain import catalog, catalog_table, examples
+from server.answers.proposals import accuracy
+from server.answers.workload import workload
+from server.explain import catalog
 from server.http.exchange import MEDIA_TYPE, ProblemBody
 from server.ledger import analyst, entry
 from server.policy import accepted_policy
-from server.proposals import accuracy
-from server.workload import workload
 
 MAX_NUMBER = (1 << 53) - 1
 """The largest number of a charge or an entry that may be named: exact in every client's JSON, and within the ledger's
@@ -151,9 +151,7 @@ _RECORDS: Mapping[str, type] = {
         accuracy,
         analyst,
         catalog,
-        catalog_table,
         entry,
-        examples,
         query,
         reloadable,
         workload,

@@ -9,10 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic.config import JsonDict
 from pydantic_core import to_json
 
-from server.http.answer_body import AnswerBody, ChargeBody, json_pieces
-from server.http.query_body import AskingBody, StatementBody, of_setting
-from server.query import Budget, CannotPay
-from server.workload.workload import (
+from server.answers.workload.workload import (
     MOST_QUERIES,
     WorkloadExplanation,
     WorkloadItem,
@@ -20,6 +17,9 @@ from server.workload.workload import (
     WorkloadResponse,
     WorkloadSummary,
 )
+from server.http.answer_body import AnswerBody, ChargeBody, json_pieces
+from server.http.query_body import AskingBody, StatementBody, of_setting
+from server.query import Budget, CannotPay
 
 _EXAMPLE: JsonDict = {
     "queries": [

@@ -291,8 +291,8 @@ class PeriodsNoted(_Act):
       nonce: random, in all digests of this entry; empty in entries of versions that had none.
       loads: the versions of which this was noted, with their fingerprints; the newest last.
       tables: by append-only table: `before`, the first day that is not closed; `ways`, by the name of a chain of
-        references (`planner.periods.reached_rows`): `shape`, a hash of what was read, and `periods`, by the name of
-        each (`server.periods.calendar`), the version since which it is so, and its digest.
+        references (`planner.reuse.period_scope`): `shape`, a hash of what was read, and `periods`, by the name of
+        each (`server.answers.periods.noted_periods`), the version since which it is so, and its digest.
       whole: by public table: `shape`, `since` and `digest`.
       reopened: what the custodian has called changed, or would not vouch for: table, period and version.
     """

@@ -28,16 +28,16 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from planner.periods.reached_rows import OWN, ways
 from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy
+from planner.reuse.period_scope import OWN, ways
 from planner.schema import Schema
 from server.backends.custody import Custody, Print, WayPrints, day_prints, whole_print
 from server.backends.open_custody import open_policy_custody
 from server.ledger.analyst import Act
 from server.ledger.entry import PeriodsNoted
 from server.ledger.ledger import Ledger
-from server.periods.calendar import closed_periods, days_of
+from server.policy.calendar import closed_periods, days_of
 from server.policy.secrets import key_name, periods_key, resolve
 
 Reopen = Literal["changed", "all"]

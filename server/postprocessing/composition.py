@@ -40,7 +40,7 @@ from planner.sql.sql_types import NUMBERS, Family, ResultType, SqlType, sql_type
 from planner.sql.trees import holds, nodes, tables_of
 from server.query import QueryRequest
 from server.question import Question
-from server.results.arithmetic.evaluate import releases_used
+from server.results.evaluate import releases_used
 
 _NANO = 1e9
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from planner.plan import Plan
 from planner.released_expression import SortKey
 from server.note import Note
-from server.results.arithmetic.column import Column
-from server.results.arithmetic.evaluate import Evaluator, releases_used
-from server.results.arithmetic.shown_groups import limited
+from server.results.arithmetic import Column
+from server.results.evaluate import Evaluator, limited, releases_used
 
 USUAL = 0.95
 """Of the interval of one release, the same for all."""

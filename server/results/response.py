@@ -24,10 +24,8 @@ from server.answer_columns import NOTHING, CellColumn, LazyRows
 from server.backends.columns import Domain
 from server.note import Note
 from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
-from server.results.arithmetic.arithmetic import whole
-from server.results.arithmetic.column import Column
-from server.results.arithmetic.evaluate import Evaluator, releases_used
-from server.results.arithmetic.shown_groups import limited, shown_groups, sorted_groups
+from server.results.arithmetic import Column, whole
+from server.results.evaluate import Evaluator, limited, releases_used, shown_groups, sorted_groups
 from server.results.notes import order_note
 from server.results.result_types import RESULT_TYPES, cells_of
 

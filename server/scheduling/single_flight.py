@@ -117,6 +117,12 @@ class Outage:
         """
         if self._away.is_set():
             self._look(probe, time.monotonic(), cancelled)
+        with self.noticed():
+            yield
+
+    @contextmanager
+    def noticed(self) -> Iterator[None]:
+        """Remember what the block finds. Raises: what it raises."""
         try:
             yield
         except _AWAY:

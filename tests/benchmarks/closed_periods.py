@@ -87,7 +87,9 @@ def _asked(pipeline: Pipeline, analyst: str) -> QueryResponse:
 def _without(pipeline: Pipeline) -> Pipeline:
     """The same, which looks for nothing that is kept of closed periods."""
     other = replace(pipeline)
-    other.__dict__["periods"] = replace(pipeline.periods, policy=replace(pipeline.policy, tables={}))
+    days = replace(pipeline.deciding.days)
+    days.__dict__["promised"] = False
+    other.__dict__["deciding"] = replace(pipeline.deciding, days=days)
     return other
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import median
 from typing import cast
 
+from server.answers.proposals.expectation import expected
 from server.ledger.ledger import Ledger
-from server.proposals.relative_errors import expected
 from server.query import QueryResponse
 from server.results.response import response
 from tests.benchmarks.everyday.asking import Asking

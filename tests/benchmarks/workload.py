@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from server.answers.workload.workload import WorkloadItem, WorkloadRequest
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerLimits, WorkerPool
-from server.workload.workload import WorkloadItem, WorkloadRequest
 from tests.benchmarks.marginal_optimum import least_error
 from tests.benchmarks.rows import Row
 from tests.support.asking import ask

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from server.answers.workload.workload import WorkloadItem, WorkloadRequest
 from server.backends.duckdb import DuckdbBackend
 from server.errors import BudgetExhausted, QueryTooExpensive
 from server.ledger.account import Grant
@@ -17,7 +18,6 @@ from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.workers.pool import WorkerPool
-from server.workload.workload import WorkloadItem, WorkloadRequest
 from tests.support.asking import ask
 from tests.support.visits import PLACES, visits_policy
 

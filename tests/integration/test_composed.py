@@ -12,11 +12,11 @@ import pytest
 from planner.errors import InvalidSyntax, PlannerError, StatementTooComplex, UnsupportedSQL
 from planner.postprocessing.decompose import MAX_PARTS
 from planner.postprocessing.write_outer import OuterStatement, Relation
+from server.answers.work import Compose
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
 from server.backends.postgres_catalog import read_schema
 from server.errors import BackendFailed, BudgetExhausted
-from server.found import ToCompute
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
@@ -197,7 +197,7 @@ def test_a_statement_is_planned_once_for_all_who_ask_and_charged_to_each(pipelin
     sql = "SELECT 'orders', count(*) FROM orders UNION ALL SELECT 'customers', count(*) FROM customer"
     asked = QueryRequest("ada", sql, epsilon=1.0, request_id="request-1")
     first, second = pipeline.find(asked), pipeline.find(replace(asked, analyst="bea"))
-    assert isinstance(first, ToCompute) and isinstance(second, ToCompute)
+    assert isinstance(first, Compose) and isinstance(second, Compose)
     assert first.composition is second.composition
     assert pipeline.find(replace(asked, epsilon=2.0)) != first
     answers = [ask(pipeline, replace(asked, analyst=analyst)) for analyst in ("ada", "bea")]

@@ -12,17 +12,17 @@ import psycopg
 import pytest
 
 from planner.policy.policy import parse_policy
+from server.answers.proposals.accuracy import Accuracy
+from server.answers.work import Compose, measures
+from server.answers.workload.workload import WorkloadItem, WorkloadRequest
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend, connected
 from server.backends.postgres_catalog import read_schema
 from server.errors import BudgetExhausted, NoGroups, NoProposal
-from server.found import ToCompute, ToMeasure
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
-from server.proposals.accuracy import Accuracy
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
-from server.workload.workload import WorkloadItem, WorkloadRequest
 from tests.support.asking import ask
 
 ANALYSTS = {"ada": (3.0, 0.0)}
@@ -177,12 +177,11 @@ def test_a_list_that_becomes_empty_between_parts_costs_nothing(wards: Wards) -> 
     wards.run("INSERT INTO ward VALUES (1, 1)")
     asked = request(f"SELECT max(s.n) AS most FROM ({COUNTS}) AS s")
     found = wards.pipeline.find(asked)
-    assert isinstance(found, ToCompute)
-    parts = wards.pipeline.parts_found(found.composition, asked)
+    assert isinstance(found, Compose)
+    decided = wards.pipeline.deciding.decide(found, asked)
     wards.run("DELETE FROM ward")
-    wanted = [one for one in parts if isinstance(one, ToMeasure)]
-    assert wanted
+    assert measures(decided)
     with pytest.raises(NoGroups, match="became empty"):
-        wards.pipeline.released_together(wanted, [], None)
+        wards.pipeline.running.run(decided, asked)
     assert wards.left == 3.0
     assert wards.ask(asked.sql).epsilon == 0.0

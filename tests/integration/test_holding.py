@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from planner.policy.policy import parse_policy
+from server.answers.work import Measure
 from server.errors import BackendFailed, CancelledByClient, QueryFailed
-from server.found import ToMeasure
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
@@ -59,7 +59,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(hold_answer, "time", SimpleNamespace(monotonic=clock, sleep=lambda _: None))
     monkeypatch.setattr(hold_answer, "_LOOK_UP_S", 1e-4)
-    monkeypatch.setattr("server.pipeline.Holding", partial(Holding, clock=clock))
+    monkeypatch.setattr("server.answers.run.Holding", partial(Holding, clock=clock))
     return clock
 
 
@@ -97,7 +97,7 @@ def test_answers_and_failures_leave_at_public_moments_and_nothing_says_so_before
             ask(made, request)
         assert moment_s <= clock.now <= moment_s + 5 * TICK_S, measured_s
         assert ledger.charges()[-1].settled_at_ms is not None
-    assert seen == [(None, ToMeasure, 1)] * 4
+    assert seen == [(None, Measure, 1)] * 4
 
 
 def test_what_is_linear_or_kept_is_not_held_unless_the_policy_says_so(make: Make, clock: Clock) -> None:
@@ -135,7 +135,7 @@ def test_a_cancellation_looks_the_same_whatever_it_meets(
     assert cancelled.at is not None
     assert cancelled.at + QUANTUM_S <= clock.now <= cancelled.at + QUANTUM_S + 5 * TICK_S
     assert ledger.budget("ada").epsilon_left == 87.0
-    assert isinstance(made.find(JOIN), ToMeasure)
+    assert isinstance(made.find(JOIN), Measure)
 
 
 def _wait_for(file: Path) -> None:

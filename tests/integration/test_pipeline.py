@@ -16,6 +16,8 @@ from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import parse_policy
 from privacy.errors import SolverFailed
+from server.answers.proposals.accuracy import Accuracy
+from server.answers.work import Cached, Explain, ListGroups, Measure, Public
 from server.backends.columns import Domain
 from server.errors import (
     BackendConnectionLost,
@@ -29,14 +31,12 @@ from server.errors import (
     TooManyFailures,
     TooManyQueries,
 )
-from server.found import Kept, ToExplain, ToList, ToMeasure, ToRead
 from server.ledger.analyst import Act
 from server.ledger.ledger import Ledger
 from server.ledger.question_texts import QuestionKeys, add_key
 from server.ledger.writes.reserve import MAX_FAILURES
 from server.lru_cache import LruCache
 from server.pipeline import Pipeline
-from server.proposals.accuracy import Accuracy
 from server.query import QueryRequest
 from server.workers.pool import WorkerPool
 from tests.support.asking import ask
@@ -114,7 +114,7 @@ def test_naming_the_groups_is_free_and_reads_nothing(
     backend = GroupsBackend(tmp_path / "reads")
     answering = replace(pipeline(), policy=policy, backend=backend)
     for _ in range(2):
-        assert isinstance(answering.find(asked), ToList) and isinstance(answering.find_planned(asked), ToList)
+        assert isinstance(answering.find(asked), ListGroups) and isinstance(answering.find_planned(asked), ListGroups)
         answer = ask(answering, asked)
     assert answer.rows == (("P",), ("O",))
     assert (answer.epsilon, answer.mechanism, answer.covers) == (0.0, "none", "exact")
@@ -318,11 +318,11 @@ def test_what_is_kept_is_at_hand(pipeline: Callable[..., Pipeline], tmp_path: Pa
     assert asked.find_planned(QUESTION) is None
     ask(asked, QUESTION)
     at_hand = asked.find_planned(QUESTION)
-    assert isinstance(at_hand, Kept) and at_hand.paid.small
+    assert isinstance(at_hand, Cached) and at_hand.paid.small
     assert asked.finish(at_hand, QUESTION) == ask(asked, QUESTION)
     assert pipeline().find_planned(QUESTION) is None, "it would have to be planned"
-    assert isinstance(asked.find_planned(replace(QUESTION, analyst="eve")), ToMeasure), "it would have to be paid"
-    assert isinstance(asked.find_planned(replace(QUESTION, idempotency_key="mine")), Kept)
+    assert isinstance(asked.find_planned(replace(QUESTION, analyst="eve")), Measure), "it would have to be paid"
+    assert isinstance(asked.find_planned(replace(QUESTION, idempotency_key="mine")), Cached)
 
 
 def test_a_question_is_planned_once_from_its_look_up_to_its_answer(
@@ -334,10 +334,10 @@ def test_a_question_is_planned_once_from_its_look_up_to_its_answer(
         planned.append(make_plan(*args, **settings))
         return planned[-1]
 
-    monkeypatch.setattr("server.pipeline.make_plan", counted)
+    monkeypatch.setattr("server.planning.make_plan", counted)
     forgetful = replace(pipeline(), questions=LruCache(0))
     found = forgetful.find(QUESTION)
-    assert isinstance(found, ToMeasure)
+    assert isinstance(found, Measure)
     assert not forgetful.finish(found, QUESTION).cached
     assert len(planned) == 1
 
@@ -355,11 +355,11 @@ def test_what_was_bought_while_a_question_waited_for_its_turn_is_free(
 
 
 def test_what_is_kept_is_found_without_a_worker(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:
-    assert isinstance(pipeline().find(QUESTION), ToMeasure)
+    assert isinstance(pipeline().find(QUESTION), Measure)
     first = ask(pipeline(), QUESTION)
     idle = replace(pipeline(), workers=cast(WorkerPool, None))
     found = idle.find(QUESTION)
-    assert isinstance(found, Kept)
+    assert isinstance(found, Cached)
     again = idle.finish(found, QUESTION)
     assert (again.cached, again.epsilon, again.rows) == (True, 0.0, first.rows)
     assert (tmp_path / "reads").read_text() == "read\n"
@@ -367,8 +367,8 @@ def test_what_is_kept_is_found_without_a_worker(pipeline: Callable[..., Pipeline
 
 def test_what_is_free_is_never_kept(pipeline: Callable[..., Pipeline]) -> None:
     explaining = replace(QUESTION, sql="EXPLAIN SELECT count(*) FROM orders")
-    assert isinstance(pipeline().find(explaining), ToExplain)
-    assert isinstance(pipeline().find(replace(QUESTION, sql="SELECT r_name FROM region")), ToRead)
+    assert isinstance(pipeline().find(explaining), Explain)
+    assert isinstance(pipeline().find(replace(QUESTION, sql="SELECT r_name FROM region")), Public)
 
 
 def test_an_answer_names_what_the_ledger_was_charged(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:

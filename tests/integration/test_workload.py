@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
+from server.answers.run import Running
+from server.answers.workload.workload import WorkloadItem, WorkloadRequest, WorkloadResponse
 from server.errors import BackendConnectionLost, BudgetExhausted, NoProposal, NothingFollows, QueryFailed
 from server.ledger.analyst import Act
 from server.ledger.currency import charged_epsilon
@@ -18,7 +20,6 @@ from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
-from server.workload.workload import WorkloadItem, WorkloadRequest, WorkloadResponse
 from tests.support.asking import ask
 from tests.support.ward_grid import MONTHS, SEXES, WARDS, exact, load_wards, ward_pipeline
 
@@ -176,9 +177,9 @@ def test_a_part_that_fails_charges_what_was_read_and_gives_the_rest_back(
 ) -> None:
     """Two parts are measured, the third is lost twice."""
     calls = 0
-    measured = Pipeline._measured
+    measured = Running._measured
 
-    def failing(self: Pipeline, *given: Any) -> Any:
+    def failing(self: Running, *given: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls < 3:
@@ -190,7 +191,7 @@ def test_a_part_that_fails_charges_what_was_read_and_gives_the_rest_back(
         def call(self, *given: Any, **named: Any) -> Any:
             raise BackendConnectionLost("gone")
 
-    monkeypatch.setattr(Pipeline, "_measured", failing)
+    monkeypatch.setattr(Running, "_measured", failing)
     statements = [f"SELECT count(*) FROM visit WHERE kind = '{kind}'" for kind in ("a", "b", "c")]
     statements += ["SELECT count(*) FROM visit", ALONE]
     with pytest.raises(QueryFailed):

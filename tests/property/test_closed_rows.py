@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from planner.policy.policy import parse_policy
 from server.backends.open_custody import open_custody
 from server.ledger.analyst import Act
-from server.periods.calendar import days_of
+from server.policy.calendar import days_of
 from server.policy.loads import LoadPrints, compared, noted_load, read_prints
 from tests.support.growing_clinic import POLICY, TABLES
 from tests.support.seeds import examples

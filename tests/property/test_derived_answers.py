@@ -15,10 +15,10 @@ from typing import cast
 import duckdb
 import pytest
 
+from server.answers.work import Measure
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
 from server.errors import NothingFollows
-from server.found import ToMeasure
 from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
@@ -95,10 +95,10 @@ def test_what_follows_is_the_sum_of_what_is_kept(
         if pair.keys == kept.keys and not pair.filters:
             continue  # it is that very question
         assert answer.derived_from == (1,)
-        assert isinstance(looked_up, ToMeasure)
+        assert isinstance(looked_up, Measure)
         question = looked_up.question
         domain = pipeline.groups(question.query, "ada") if pair.keys else Domain(())
-        derived = pipeline.reusing.find(
+        derived = pipeline.deciding.reusing.find(
             question, "ada", partial(pipeline.groups, question.query, "ada") if pair.keys else lambda: Domain(())
         )
         assert derived is not None

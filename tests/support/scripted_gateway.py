@@ -9,9 +9,9 @@ from typing import cast
 from planner.errors import RowsNotShown, UnknownTable
 from server.admission import Admission, LedgerReads
 from server.answers.kept_answers import Paid
+from server.answers.work import Cached, Explain, Work
 from server.connections import Outgoing
 from server.errors import BudgetExhausted, CancelledByClient
-from server.found import Found, Kept, ToExplain
 from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.balance import Outlook
 from server.ledger.charge import Charge, KeptAnswer
@@ -29,10 +29,10 @@ ROWS = (("FRANCE", 12), ("PERU", 7), ("CHINA", -1))
 BUDGET = Budget(10.0, 0.0, 9.0, 0.0)
 
 
-def kept(size: int = 0) -> Kept:
+def kept(size: int = 0) -> Cached:
     """A look-up that has found an answer of so many bytes; what it says is up to who finishes it."""
     answer = KeptAnswer(1, bytes(size), cast(Charge, None), paid=True)
-    return Kept(cast(Question, None), Paid(answer, BUDGET))
+    return Cached(cast(Question, None), Paid(answer, BUDGET))
 
 
 def _refuse(sql: str) -> None:
@@ -74,14 +74,14 @@ class ScriptedGateway(Gateway):
         columns = COLUMNS if self.made is None else self.made().columns
         return StatementShape(("int8",) if "$1" in sql else (), columns, (False, True)[: len(columns)])
 
-    def find_planned(self, request: QueryRequest) -> Found:
-        """Kept, and so answered at once, but for what is slow."""
+    def find_planned(self, request: QueryRequest) -> Work:
+        """Cached, and so answered at once, but for what is slow."""
         _refuse(request.sql)
-        return ToExplain() if "slow" in request.sql else kept()
+        return Explain() if "slow" in request.sql else kept()
 
     find = find_planned
 
-    def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+    def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         """Three rows."""
         if "dear" in request.sql:
             raise BudgetExhausted("only 1 is left")

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from server.answers.workload.workload import WorkloadSummary
 from server.cli.answer_view import answer_table, epsilon_text
 from server.cli.client import ask, read_body, read_key
 from server.cli.commands.ask import DEFAULT_URL, URL, AddsAtMost, Epsilon, KeyFile, option
@@ -17,7 +18,6 @@ from server.cli.failure import CommandFailed
 from server.cli.shell_session import units
 from server.cli.terminal import Format, printable, show, write
 from server.http.workload_body import WorkloadAnswerBody, WorkloadExplanationBody
-from server.workload.workload import WorkloadSummary
 
 
 def workload(

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.responses import JSONResponse
 
+from server.answers.proposals.accuracy import Accuracy, Proposal
 from server.errors import JobNotDone
 from server.http.answer_body import AnswerBody
 from server.http.authentication import Analyst, Held
@@ -18,7 +19,6 @@ from server.http.openapi import problems
 from server.http.query_body import QueryBody, StatementBody, of_setting
 from server.http.representations import ARROW, CSV, JSON, SHORT_CELLS, AnswerStream, accepted, written
 from server.http.workload_body import WorkloadAnswerBody, WorkloadBody, WorkloadExplanationBody, workload_pieces
-from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Explanation, QueryRequest
 from server.scheduling.jobs import Job, Jobs, JobState
 

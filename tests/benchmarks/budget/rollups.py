@@ -22,9 +22,9 @@ import numpy as np
 
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.released import Released
+from server.answers.work import Measure
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
-from server.found import ToMeasure
 from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
@@ -108,10 +108,10 @@ def _of_one_kept(pipeline: Pipeline, rows: duckdb.DuckDBPyConnection, seed: int,
         found.pairs += 1
         found.charged += answer.epsilon
         found.silent += not says_what_it_lacks(pair, answer, rows)
-        if not isinstance(looked_up, ToMeasure):
+        if not isinstance(looked_up, Measure):
             continue  # it is that very question
         groups = partial(pipeline.groups, looked_up.question.query, "ada") if pair.keys else lambda: Domain(())
-        derived = pipeline.reusing.find(looked_up.question, "ada", groups)
+        derived = pipeline.deciding.reusing.find(looked_up.question, "ada", groups)
         assert derived is not None, "it was answered"
         found.wrong += not _adds_up(pair, released, derived.domain, derived.noisy)
         _simulate(pair, released, derived.domain, derived.noisy, rng, found)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
-from server.proposals.accuracy import Accuracy
+from server.answers.proposals.accuracy import Accuracy
 from server.query import QueryResponse
 
 TARGET = 0.05

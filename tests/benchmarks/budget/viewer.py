@@ -21,8 +21,8 @@ from typing import Protocol
 from planner.errors import InvalidSetting, PlannerError
 from planner.planning.answer_times import rounded_up
 from privacy.errors import PrivacyError
+from server.answers.periods.summed_response import IN_TWO
 from server.errors import ServerError
-from server.periods.summed_response import IN_TWO
 from server.query import QueryResponse
 from tests.benchmarks.budget.dashboards import Asked
 from tests.benchmarks.budget.typical_error import TARGET, is_cut, noise_alone, typical_error

@@ -10,6 +10,7 @@ import httpx
 
 from planner.errors import PlannerError
 from privacy.errors import PrivacyError
+from server.answers.workload.workload import WorkloadItem, WorkloadRequest
 from server.errors import InvalidRequest, ServerError
 from server.http.answer_body import AnswerBody
 from server.http.app import create_app
@@ -17,7 +18,6 @@ from server.http.services import Rate
 from server.pipeline import Pipeline
 from server.query import QueryResponse
 from server.reloadable_pipeline import ReloadablePipeline
-from server.workload.workload import WorkloadItem, WorkloadRequest
 from tests.benchmarks.budget.levers import WORKLOAD
 from tests.benchmarks.budget.viewer import Refusal
 

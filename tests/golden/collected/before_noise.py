@@ -9,8 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from planner.postprocessing.write_outer import Cell
+from server.answers.work import Compose, ListGroups, Measure, Public, Work
 from server.backends.backend import Backend
-from server.found import Found, ToCompute, ToList, ToMeasure, ToRead
 from server.postprocessing.composition import Composition, noisy_places
 from server.question import Question
 from tests.golden.released_arithmetic import Value
@@ -21,7 +21,7 @@ Row = tuple[object, ...]
 _RELATIVE, _ABSOLUTE = 1e-5, 1e-4
 
 
-def answered(found: Found, run: Run, backend: Backend, *, empty: bool = False) -> list[Row]:
+def answered(found: Work, run: Run, backend: Backend, *, empty: bool = False) -> list[Row]:
     """What the analyst would be shown.
 
     Args:
@@ -31,13 +31,13 @@ def answered(found: Found, run: Run, backend: Backend, *, empty: bool = False) -
       empty: with the groups that nothing falls into, which the database shows by a LEFT JOIN alone.
     """
     match found:
-        case ToMeasure(question, _):
+        case Measure(question, _):
             return [tuple(row) for row in _released(question, run, empty=empty)]
-        case ToList(question):
+        case ListGroups(question):
             return [tuple(row) for row in backend.domain(question.query).groups]
-        case ToRead(_, statement):
+        case Public(_, statement):
             return list(backend.public(statement))
-        case ToCompute(composition):
+        case Compose(composition):
             return _computed(composition, run, backend)
     raise AssertionError(found)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from planner.errors import PlannerError
 from planner.policy.policy import Policy, parse_policy
 from planner.schema import Schema
+from server.answers.work import Work
 from server.backends.backend import NUMBERS, Backend, with_nan
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
-from server.found import Found
 from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.workers.pool import WorkerPool
@@ -29,7 +29,7 @@ class Outcome:
     """What is done for one text, or why nothing is."""
 
     text: str
-    found: Found | None
+    found: Work | None
     refusal: PlannerError | None
 
 

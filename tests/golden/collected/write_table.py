@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from server.found import Found, ToCompute, ToList, ToMeasure
+from server.answers.work import Compose, ListGroups, Measure, Work
 from tests.golden.collected.outcomes import outcome
 from tests.golden.collected.statements import Statement, adapted, collected
 from tests.golden.collected.verdicts import GAPS, NOT_TO_BE_ANSWERED, verdict
@@ -87,13 +87,13 @@ def _refused(statement: Statement) -> str:
     return f"{why}. *{place(statement.sql, refusal)}*{advice}".replace("|", "\\|")
 
 
-def _done(found: Found) -> str:
-    if isinstance(found, ToMeasure):
+def _done(found: Work) -> str:
+    if isinstance(found, Measure):
         return _count(len(found.question.plan.releases), "release")
-    if isinstance(found, ToCompute):
+    if isinstance(found, Compose):
         releases = sum(len(part.question.plan.releases) for part in found.composition.parts)
         return f"computed from {_count(releases, 'release')} of {_count(len(found.composition.parts), 'question')}"
-    return "the groups that there may be, free" if isinstance(found, ToList) else "public tables, exact and free"
+    return "the groups that there may be, free" if isinstance(found, ListGroups) else "public tables, exact and free"
 
 
 def _count(number: int, what: str) -> str:

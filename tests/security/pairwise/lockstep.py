@@ -21,11 +21,11 @@ from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from privacy.noisy_answer import NoisyAnswer
+from server.answers.work import Work
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.error_table import problem
 from server.errors import QueryFailed
-from server.found import Found
 from server.http.answer_body import json_pieces
 from server.lru_cache import LruCache
 from server.pipeline import Pipeline
@@ -224,7 +224,7 @@ class Lockstep:
             return kind, str(told.status), told.code, told.message, str(told.hint), str(told.position)
         return "answer", b"".join(json_pieces(response)).decode()
 
-    def _found(self, place: int, request: QueryRequest) -> Found:
+    def _found(self, place: int, request: QueryRequest) -> Work:
         """Look it up; what was refused for the first database without a look at it is refused for both."""
         if self._refused is not None:
             raise self._refused

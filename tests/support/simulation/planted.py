@@ -6,11 +6,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any
 
 from server.answers.encoding import encoded
 from server.answers.released import Released
+from server.answers.run import Running
 from server.errors import ChargeUnsettled, ServerError
 from server.ledger.charge import Reservation
 from server.pipeline import Pipeline
@@ -21,43 +22,45 @@ from tests.support.simulation.history import Simulation
 Cancelled = threading.Event | None
 
 
-def _as(kind: type[Pipeline], pipeline: Pipeline, **more: Any) -> Pipeline:
-    """The pipeline as a subclass of its own."""
-    made = kind(**{one.name: getattr(pipeline, one.name) for one in fields(pipeline)})
-    for name, value in more.items():
-        object.__setattr__(made, name, value)
-    return made
-
-
-class _AnswersFirst(Pipeline):
+class _AnswersFirst(Running):
     simulation: Simulation
 
-    def _released_under(
+    def _released(
         self, question: Question, cancelled: Cancelled, reservation: Reservation
     ) -> tuple[Released, Budget]:
         released = Released(*self._measured(reservation, question, cancelled))
-        scheduler = self.simulation.scheduler
+        scheduler, ledger = self.simulation.scheduler, self.deciding.planning.ledger
         process = scheduler.task.process
 
         def commit() -> None:
             scheduler.task.process = process
             scheduler.pause(0.1)
             with suppress(ServerError):
-                self.ledger.commit(reservation, encoded(released))
+                ledger.commit(reservation, encoded(released))
 
         scheduler.spawn("commits later", commit)
-        return released, self.ledger.budget(reservation.charge.analyst)
+        return released, ledger.budget(reservation.charge.analyst)
 
 
-class _MeasuresAgain(Pipeline):
-    def _released_under(
+class _MeasuresAgain(Running):
+    def _released(
         self, question: Question, cancelled: Cancelled, reservation: Reservation
     ) -> tuple[Released, Budget]:
         try:
-            return super()._released_under(question, cancelled, reservation)
+            return super()._released(question, cancelled, reservation)
         except ChargeUnsettled:
             released = Released(*self._measured(reservation, question, cancelled))
-            return released, self.ledger.budget(reservation.charge.analyst)
+            return released, self.deciding.planning.ledger.budget(reservation.charge.analyst)
+
+
+def _as(kind: type[Running], pipeline: Pipeline, **more: Any) -> Pipeline:
+    """The same pipeline, which runs as a subclass does."""
+    made = replace(pipeline)
+    running = kind(made.deciding, made.workers, made.outage)
+    for name, value in more.items():
+        object.__setattr__(running, name, value)
+    made.__dict__["running"] = running
+    return made
 
 
 def _answers_first(simulation: Simulation, pipeline: Pipeline) -> Pipeline:

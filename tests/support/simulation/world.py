@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,7 +16,7 @@ from planner.errors import SchemaChanged
 from planner.policy.policy import Policy
 from planner.schema import Dialect, Schema
 from privacy.noisy_answer import NoisyAnswer
-from server.answers import kept_answers, served
+from server.answers import kept_answers
 from server.backends.columns import Domain
 from server.errors import (
     BackendConnectionLost,
@@ -102,11 +102,11 @@ class WatchedLedger(Ledger):
         super().__init__(store)
         self._world = world
 
-    def claim(self, charge: Charge) -> Reservation | None:
-        """As the product's."""
-        claimed = super().claim(charge)
+    def claim_all(self, charges: Sequence[Charge]) -> tuple[Reservation, ...] | None:
+        """As the product's, of one question."""
+        claimed = super().claim_all(charges)
         if claimed is not None:
-            self._world.reservations[self._world.scheduler.task] = claimed
+            (self._world.reservations[self._world.scheduler.task],) = claimed
         return claimed
 
 
@@ -175,7 +175,7 @@ def patched(scheduler: Scheduler, database: SimulatedDatabase, process: Callable
     """
     time, locks = SimulatedTime(scheduler), SimulatedThreading(scheduler)
     changed: list[tuple[Any, str, object]] = [
-        (served, "shown_answers", LruCache(64, 1 << 20)),  # by question and charge: other histories have theirs
+        (kept_answers, "shown_answers", LruCache(64, 1 << 20)),  # by question and charge: other histories have theirs
         (kept_answers, "time", time),
         (single_flight, "time", time),
         (single_flight, "threading", locks),

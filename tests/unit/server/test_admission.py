@@ -12,8 +12,8 @@ import pytest
 
 from planner.policy.policy import Policy
 from server.admission import Admission, LedgerReads
+from server.answers.work import Cached, Measure, Work
 from server.errors import TooManyQueries
-from server.found import Found, Kept, ToMeasure
 from server.ledger.analyst import Act
 from server.ledger.charge import Charge
 from server.ledger.ledger import Ledger
@@ -44,25 +44,25 @@ class Busy:
     steps: list[tuple[str, bool]] = field(default_factory=list)
     policy: Policy = field(default_factory=demo_policy)
 
-    def find_planned(self, request: QueryRequest) -> Found | None:
+    def find_planned(self, request: QueryRequest) -> Work | None:
         self.steps.append(("planned", here()))
         return None if request == KEPT else found(request)
 
-    def find(self, request: QueryRequest) -> Found:
+    def find(self, request: QueryRequest) -> Work:
         self.steps.append(("found", here()))
         return found(request)
 
-    def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+    def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         self.steps.append(("finished", here()))
-        if not isinstance(found, Kept):
+        if not isinstance(found, Cached):
             self.measured.append((request, cancelled))
             assert self.free.wait(60)
         return answer(request)
 
 
-def found(request: QueryRequest) -> Found:
+def found(request: QueryRequest) -> Work:
     if request == FRESH:
-        return ToMeasure(cast(Question, None), cast(Charge, None))
+        return Measure(cast(Question, None), cast(Charge, None))
     return kept(1 << 20 if request == LARGE else 0)
 
 
@@ -150,7 +150,7 @@ def test_a_reload_in_the_middle_of_a_request_is_for_the_next_one() -> None:
 def _a_reload_in_the_middle_of_a_request_is_for_the_next_one(request_: QueryRequest) -> None:
 
     class Reloading(Busy):
-        def find_planned(self, request: QueryRequest) -> Found | None:
+        def find_planned(self, request: QueryRequest) -> Work | None:
             pipeline.reload(Act("ada"))
             return super().find_planned(request)
 

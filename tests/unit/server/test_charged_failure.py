@@ -5,10 +5,10 @@ from __future__ import annotations
 from structlog.testing import capture_logs
 
 from privacy.errors import SolverFailed
+from server.answers.run import charged_failure
 from server.error_table import problem
 from server.errors import BackendFailed, QueryCancelled, WorkerFailed
 from server.ledger.charge import Charge, Reservation
-from server.pipeline import _charged_failure
 
 RESERVATION = Reservation(1, Charge("ada", 1.0, 0.0, "my-request", "p", "q", "laplace"))
 
@@ -22,12 +22,12 @@ def test_the_log_says_what_to_look_at_and_the_analyst_hears_the_same_of_each() -
     ]
     for error, advice in cases:
         with capture_logs() as logs:
-            raised = _charged_failure(RESERVATION, error)
+            raised = charged_failure(RESERVATION, error)
         (line,) = logs
         assert (line["request_id"], line["kind"]) == ("my-request", type(error).__name__), error
         assert (line["advice"] is None) if advice is None else advice in line["advice"], error
         assert "zebra" not in str(logs), error
         shown = problem(raised)
-        assert shown == problem(_charged_failure(RESERVATION, ValueError())), error
+        assert shown == problem(charged_failure(RESERVATION, ValueError())), error
         assert "within its limits" not in shown.message, "it may have been no limit"
         assert all(words in str(shown.hint) for words in ("request id", "charged again", "EXPLAIN")), error

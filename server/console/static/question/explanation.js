@@ -70,9 +70,11 @@ export class Explanation {
 }
 
 // What is charged in the end, at most: an accuracy that nothing is known of may take two releases; what is paid for, or
-// follows from what is, takes nothing.
-export function whole({ epsilon, delta, most_epsilon: most, most_delta: mostDelta, paid = false, follows = false }) {
-  return { epsilon: most ?? epsilon, delta: mostDelta ?? delta, paid: paid || follows };
+// follows from what is, takes nothing, and what is kept in part takes what the rest does.
+export function whole({ epsilon, delta, most_epsilon: most, most_delta: mostDelta, charge_epsilon: charge,
+  charge_delta: chargeDelta, paid = false, follows = false }) {
+  const now = charge ? { epsilon: charge, delta: chargeDelta ?? 0 } : { epsilon, delta };
+  return { epsilon: most ?? now.epsilon, delta: mostDelta ?? now.delta, paid: paid || follows };
 }
 
 function isUpTo({ most_epsilon: most }) {

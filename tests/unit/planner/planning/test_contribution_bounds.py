@@ -14,7 +14,7 @@ from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
-from tests.unit.planner.periods.test_time_keys import clinic
+from tests.unit.planner.reuse.test_time_keys import clinic
 
 Said = Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]]
 

@@ -9,7 +9,7 @@ from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.policy.weakening import weakenings
 from tests.support.growing_clinic import POLICY
-from tests.unit.planner.periods.test_time_keys import clinic
+from tests.unit.planner.reuse.test_time_keys import clinic
 
 OTHER = 'append_only = { column = "admitted_at", closed_after_days = 7 }'
 TEXT = POLICY.format(url="env:UNUSED", privacy="")

@@ -9,7 +9,7 @@ from sqlglot import parse_one
 
 from planner.reuse.evaluate import Evaluator
 from planner.reuse.fact import NULL, UNKNOWN, Fact, Known, Other, Unknown, Within
-from planner.reuse.tree_hash import TreeHashes, tree_hash
+from planner.reuse.normal_form import TreeHashes, tree_hash
 
 MARCH = Within(datetime(2024, 3, 1), datetime(2024, 4, 1))
 MARCH_DAYS = Within(datetime(2024, 3, 1), datetime(2024, 4, 1), whole_days=True)

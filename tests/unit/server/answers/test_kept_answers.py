@@ -13,12 +13,11 @@ import pytest
 from planner.errors import StatementTooComplex
 from planner.limits import MAX_CELLS
 from server.answers.encoding import encoded
-from server.answers.kept_answers import KeptAnswers
+from server.answers.kept_answers import KeptAnswers, Served, Wanted
 from server.answers.released import Released
-from server.answers.served import Served
 from server.backends.columns import Domain
 from server.errors import BudgetExhausted, DuplicateRequest, KeyReused, QueryFailed
-from server.ledger.charge import Charge, KeptAnswer
+from server.ledger.charge import Charge, KeptAnswer, Reservation
 from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
 from server.query import Budget
@@ -48,12 +47,10 @@ class Service:
     ) -> Served:
         names = answer_key, None, idempotency_key, request_hash
         charge = Charge(analyst, 1.0, 0.0, "r", "policy", plan_hash, "gem", None, *names)
-        return self.kept.serve(charge, lambda: self._measure(charge))
+        wanted = Wanted(charge, lambda: None, self._measure, 1)
+        return self.kept.serve([wanted], [])[answer_key]
 
-    def _measure(self, charge: Charge) -> tuple[Released, Budget] | None:
-        reservation = self.ledger.claim(charge)
-        if reservation is None:
-            return None
+    def _measure(self, reservation: Reservation) -> tuple[Released, Budget]:
         self.measured += 1
         self.before_commit()
         released = Released(Domain(()), (noisy_answer([float(self.measured)]),))
@@ -215,7 +212,7 @@ def test_an_answer_that_is_too_large_to_show_is_not_sold_again() -> None:
     service.ask()
     charge = Charge("grace", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")
     with pytest.raises(StatementTooComplex):
-        service.kept.serve(charge, lambda: None, columns=MAX_CELLS + 1)
+        service.kept.serve([Wanted(charge, lambda: None, service._measure, MAX_CELLS + 1)], [])
     assert service.ledger.budget("grace").epsilon_left == 1.0
 
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from planner.policy.policy import parse_policy
 from planner.schema import Column, Schema, Table
-from server.explain.catalog import Catalog, catalog
-from server.explain.catalog_table import CatalogTable
+from server.explain.catalog import Catalog, CatalogTable, catalog
 from tests.support.planning import DEMO_POLICY, demo_policy
 from tests.support.tpch_schema import tpch_schema
 

@@ -11,8 +11,17 @@ from typing import Any, cast
 import httpx
 from fastapi import FastAPI
 
+from server.answers.proposals.accuracy import Accuracy, Proposal
+from server.answers.work import Explain, Work
+from server.answers.workload.workload import (
+    MeasuredPart,
+    QueryPlanned,
+    WorkloadExplanation,
+    WorkloadRequest,
+    WorkloadResponse,
+    WorkloadSummary,
+)
 from server.explain.catalog import Catalog
-from server.found import Found, ToExplain
 from server.http.app import create_app
 from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import Act, Analyst, Role, key_hash
@@ -23,17 +32,8 @@ from server.ledger.question_texts import AskedText
 from server.ledger.writes.journal import Vitals
 from server.pipeline import Pipeline
 from server.policy.accepted_policy import PolicyChanges
-from server.proposals.accuracy import Accuracy, Proposal
 from server.query import Budget, Explanation, Interval, QueryRequest, QueryResponse, ResultColumn
 from server.reloadable_pipeline import PolicyInForce, ReloadablePipeline
-from server.workload.workload import (
-    MeasuredPart,
-    QueryPlanned,
-    WorkloadExplanation,
-    WorkloadRequest,
-    WorkloadResponse,
-    WorkloadSummary,
-)
 
 KEY = "ng_ada"
 AUTHORIZED = {"Authorization": f"Bearer {KEY}"}
@@ -98,13 +98,13 @@ class FakePipeline(ReloadablePipeline):
     def current(self) -> Pipeline:
         return cast("Pipeline", self)
 
-    def find_planned(self, request: QueryRequest) -> Found | None:
+    def find_planned(self, request: QueryRequest) -> Work | None:
         return None
 
-    def find(self, request: QueryRequest) -> Found:
-        return ToExplain()
+    def find(self, request: QueryRequest) -> Work:
+        return Explain()
 
-    def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+    def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         self.asked.append(request)
         return self.answering(request)
 

@@ -106,13 +106,13 @@ def test_records_say_what_their_docstrings_say(description: dict[str, Any]) -> N
 
 
 def test_the_examples_are_valid(description: dict[str, Any]) -> None:
+    from server.answers.proposals.accuracy import Proposal
     from server.http.answer_body import AnswerBody
     from server.http.budget_body import OutlookBody
     from server.http.exchange import ProblemBody
     from server.http.query_body import QueryBody
     from server.http.routes.health import HealthBody
     from server.http.routes.query import AccuracyBody
-    from server.proposals.accuracy import Proposal
     from server.query import Budget, Explanation
 
     for model in (AccuracyBody, AnswerBody, HealthBody, OutlookBody, ProblemBody, QueryBody):

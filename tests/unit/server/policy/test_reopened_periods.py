@@ -6,7 +6,7 @@ import hashlib
 import hmac
 from datetime import date
 
-from planner.periods.reached_rows import OWN
+from planner.reuse.period_scope import OWN
 from server.backends.custody import Print, WayPrints
 from server.ledger.analyst import Act
 from server.ledger.entry import PeriodsNoted

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 from structlog.testing import capture_logs
 
+from server.answers.work import Work
 from server.errors import BudgetExhausted, CancelledByClient
-from server.found import Found
 from server.http.app import create_app
 from server.http.routes.query import preferred_wait
 from server.ledger.analyst import key_hash
@@ -37,7 +37,7 @@ class Slow(FakePipeline):
         super().__init__()
         self.free = threading.Event()
 
-    def finish(self, found: Found, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
+    def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         assert cancelled is not None
         self.asked.append(request)
         while not self.free.wait(0.01):

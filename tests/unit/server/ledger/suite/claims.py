@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from server.answers.encoding import encoded
-from server.answers.kept_answers import KeptAnswers
+from server.answers.kept_answers import KeptAnswers, Served, Wanted
 from server.answers.released import Released
-from server.answers.served import Served
 from server.backends.columns import Domain
 from server.errors import BudgetExhausted
 from server.ledger.analyst import key_hash
+from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
 from server.query import Budget
 from tests.support.released_plan import noisy_answer
@@ -95,16 +95,13 @@ class Claims(LedgerCase):
         def ask(book: Ledger, kept: KeptAnswers, analyst: str) -> Served:
             asked = charge(0.25, analyst=analyst, answer_key="question")
 
-            def measure() -> tuple[Released, Budget] | None:
-                reservation = book.claim(asked)
-                if reservation is None:
-                    return None
+            def measure(reservation: Reservation) -> tuple[Released, Budget]:
                 measured.append(reservation.id)
                 time.sleep(0.2)
                 return released, book.commit(reservation, encoded(released))
 
             together.wait(20)
-            return kept.serve(asked, measure)
+            return kept.serve([Wanted(asked, lambda: None, measure, 1)], [])["question"]
 
         proxies = [(book, KeptAnswers(book)) for book in (ledger, reopen())]
         with ThreadPoolExecutor(8) as threads:

@@ -1,0 +1,204 @@
+"""Questions that add up: what one must be so that its groups are sums of the groups of a finer one, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundKey, BoundQuery
+from planner.plan import Plan, Release
+from planner.policy.declared import declared_domain
+from planner.policy.policy import ColumnPolicy, Policy
+from planner.policy.toml_section import DomainValue
+from planner.released_expression import KeyValue, Output, ReleasedValue
+from planner.sql.sql_types import Family, ResultType
+from planner.sql.trees import column_ref
+
+_TEXTS = (Family.TEXT, Family.CHAR, Family.ENUM)
+_OTHER = "(other)"
+
+ColumnOfTable = tuple[str, str]
+"""A table's name in the catalog, and a column of it."""
+
+
+def made_whole(key: BoundKey, query: BoundQuery, policy: Policy) -> ColumnOfTable | None:
+    """The column whose other values could have a group of their own, so that the key leaves no row out.
+
+    Args:
+      key: whose domain leaves rows out.
+      query: its question.
+      policy: declares its values.
+    Returns: None where that cannot be: of an expression, of NULLs that have a group already, of dates.
+    """
+    if not isinstance(key.value, exp.Column):
+        return None
+    alias, name = column_ref(key.value)
+    table = query.table_of(key.value).table.name
+    assert alias, "bound columns have an alias"
+    declared = policy.column(table, name)
+    if declared.other is not None or declared.null_group or key.type.family not in (*_TEXTS, Family.INTEGER):
+        return None
+    values = declared_domain(declared, key.type)
+    return (table, name) if values and table in policy.tables else None
+
+
+def with_others(
+    policy: Policy, columns: Collection[ColumnOfTable], keys: Sequence[tuple[BoundQuery, BoundKey]]
+) -> Policy:
+    """The policy, of the same hash, in which some columns have a group for NULL and all values that none has.
+
+    A question that is planned with it counts the same rows and says more of them; it protects as much: of the
+    group's rows each is still in one group, and what they are, beside that they are not declared, stays unknown. The
+    custodian might have declared it (`other`).
+
+    Args:
+      policy: the one in force.
+      columns: from `made_whole`.
+      keys: in which these columns stand, for their types.
+    """
+    tables = dict(policy.tables)
+    for query, key in keys:
+        column = made_whole(key, query, policy)
+        if column is None or column not in columns:
+            continue
+        table, name = column
+        known = tables[table].columns.get(name, ColumnPolicy())
+        values = declared_domain(known, key.type)
+        assert values is not None, "its values are declared"
+        own = {**tables[table].columns, name: replace(known, other=_beyond(values, key))}
+        tables[table] = replace(tables[table], columns=own)
+    return policy.beside(tables)
+
+
+def _beyond(values: Sequence[DomainValue], key: BoundKey) -> DomainValue:
+    """A value that is none of them."""
+    if key.type.family in _TEXTS:
+        other = _OTHER
+        while other in values:
+            other += "'"
+        return other
+    return max(int(value) for value in values) + 1
+
+
+_ONE_THRESHOLD = ("gem", "group_lp")
+"""The mechanisms whose release at the one threshold that there is cuts a unit in each group, and nothing else."""
+
+Axis = tuple[str, ...]
+"""The SQL of the keys whose values the public knows together, in order: one axis of a grid of groups."""
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """A question as a table of a grid: what it counts, and along which axes.
+
+    Attributes:
+      counted: everything that decides what a group adds up. Of questions of which it is equal, with axes that leave
+        no row out, a group of the one with fewer axes is the sum of the other's groups with the same values of them.
+      axes: one for each domain of the plan, in its order.
+      lossy: the keys whose domains leave rows out, by their SQL: the group of what they leave out is missing.
+    """
+
+    counted: tuple[object, ...]
+    axes: tuple[Axis, ...]
+    lossy: frozenset[str]
+
+
+def why_alone(bound: BoundQuery, plan: Plan) -> str | None:
+    """Why a question's groups cannot be added up from those of a finer one; None where they can.
+
+    What is released of a group must be the plain sum over its rows: then, and only then, is the sum over groups what
+    is released of their union. So nothing may be cut: there is one threshold, and nobody exceeds it. Either every
+    unit has one row of the join at most, by keys or declared fan-outs, and rows are counted; or whoever asks says
+    what nobody adds more than, to the groups of the coarsest question, and so to those of all finer ones. Where
+    thresholds are chosen each grouping has its own: the parts of a total that is cut at 8 are not the parts that are
+    cut at 2, and no weighing of the two is right.
+
+    And no row of the join may be missing in one of them: nothing is sampled, no group is withheld, no rule leaves
+    rows out. Keys whose domains leave rows out are in `Marginal.lossy`.
+
+    Args:
+      bound: the question.
+      plan: made of it.
+    Returns: a clause for people.
+    """
+    if bound.again is not None:
+        return "it reads a table of one row per person"
+    if plan.sampling is not None or any(entry.sample is not None for entry in bound.tables):
+        return "it is answered from a sample"
+    if plan.selection is not None:
+        return "which of its groups are shown is decided by noise"
+    if plan.group_rule is not None:
+        return "the policy's rule of groups per unit leaves rows out"
+    if not all(release.is_sum and release.around is None for release in plan.releases):
+        return "it asks for more than counts and sums"
+    if any(plan.gap(release) for release in plan.releases):
+        return "more than two people share a row"
+    one_row = plan.tuples_per_unit == 1 and all(release.whole for release in plan.releases)
+    if not one_row and plan.nobody_adds_more_than is None:
+        return (
+            "what each person adds is cut at a threshold that each grouping chooses for itself; "
+            "nobody_adds_more_than would say what nobody exceeds"
+        )
+    if plan.mechanism not in _ONE_THRESHOLD or plan.delta:
+        return f"it is released by {plan.mechanism}{' with a delta' if plan.delta else ''}"
+    return None
+
+
+def marginal(plan: Plan) -> Marginal:
+    """What a question that adds up counts, and along which axes.
+
+    Args:
+      plan: of a question for which `why_alone` has no reason.
+    """
+    axes = tuple(tuple(plan.group_keys[place].key.sql() for place in domain.keys) for domain in plan.domains)
+    counted = (
+        plan.source.sql(),
+        tuple((owner.relation, owner.key.sql()) for owner in plan.owners),
+        tuple(map(_weighed, plan.releases)),
+        plan.nobody_adds_more_than,
+        plan.policy_hash,
+        plan.fingerprint,
+    )
+    return Marginal(counted, axes, frozenset(key.key.sql() for key in plan.group_keys if key.omitted is not None))
+
+
+def finer(questions: Sequence[tuple[BoundQuery, Plan]], axes: Sequence[Axis]) -> BoundQuery | None:
+    """The question that counts what some do, by other axes; None where they do not have them.
+
+    It shows its keys and its releases, of all groups.
+
+    Args:
+      questions: of one `Marginal.counted`.
+      axes: each of them an axis of one of the questions.
+    """
+    keys: list[BoundKey] = []
+    shown: list[ResultType] = []
+    for axis in axes:
+        found = next((known for one in questions if (known := _keys_of(*one, axis)) is not None), None)
+        if found is None:
+            return None
+        for key in found:
+            result = key.result
+            if result is None:
+                return None
+            keys.append(key)
+            shown.append(result)
+    bound, _ = questions[0]
+    named = [Output(f"key_{place}", kind, KeyValue(place)) for place, kind in enumerate(shown)]
+    values = [Output(f"value_{place}", "float8", ReleasedValue(place)) for place in range(len(bound.aggregates))]
+    return replace(bound, keys=tuple(keys), outputs=(*named, *values), having=None, order=(), limit=None, offset=0)
+
+
+def _keys_of(bound: BoundQuery, plan: Plan, axis: Axis) -> list[BoundKey] | None:
+    """The bound keys of an axis, if the question has it."""
+    for domain in plan.domains:
+        if tuple(plan.group_keys[place].key.sql() for place in domain.keys) == axis:
+            return [bound.keys[place] for place in domain.keys]
+    return None
+
+
+def _weighed(release: Release) -> tuple[object, ...]:
+    """What a release adds up, without its share of epsilon and the words that it was asked in."""
+    return release.weight.sql(), release.weight_bound, release.whole

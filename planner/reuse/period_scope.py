@@ -1,0 +1,384 @@
+"""Which rows of an append-only table decide a question's answer, and of which days those of each group are.
+
+A question has a scope where every tuple of its join holds one row r of one append-only table, the anchor, and is a
+function of r, of the rows that references lead to from r (`reached_rows.py`), and of public tables:
+
+* every other private table of the join is joined to a row that is placed already by all columns of a reference to one
+  of its keys: its row is the one that the reference finds, and no other;
+* every other public table is vouched for as a whole, and so is one inside EXISTS or IN;
+* the tables that are joined to find owners are joined along such references by construction, so the owners of a tuple
+  are a function of the same rows, as is whether the tuple stands (`planner.sensitivity.provenance`).
+
+So let I and J be two states in which the anchor has the same rows on some days (as a multiset), these lead to the
+same rows, and the public tables in question are the same. Then the tuples whose anchor lies on those days are the
+same in I and J, with the same owners, weights and group keys. What is released about them is, up to noise and to the
+choice of what is cut, an answer about either state.
+
+What is not so simple is given no scope, and is asked anew: several rows of a person that are joined with one another,
+aggregates per person, EXISTS over private rows, samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from sqlglot import exp
+
+from planner.binding.bound_query import BoundKey, BoundQuery, BoundTable, column_type
+from planner.expressions.datetimes import ALWAYS, moored, not_a_number
+from planner.expressions.scalar import Scalar, Span
+from planner.group_domains.day_conditions import Run, days_left
+from planner.policy.ownership import ownership
+from planner.policy.policy import Policy
+from planner.schema import ForeignKey, Schema, Table
+from planner.sensitivity.column_equalities import equal_columns
+from planner.sensitivity.provenance import Provenance, provenance
+from planner.sql.datetimes import floor
+from planner.sql.literals import date_sql
+from planner.sql.result_types import KeyCell, day_key
+from planner.sql.sql_types import Family, SqlType
+from planner.sql.trees import ColumnRef, bound_column, field_of
+
+_Day = Callable[[date], date]
+
+_FIELDS: Mapping[str, Callable[[date], int]] = {
+    "YEAR": lambda day: day.year,
+    "QUARTER": lambda day: (day.month + 2) // 3,
+    "MONTH": lambda day: day.month,
+    "WEEK": lambda day: day.isocalendar().week,
+    "DAY": lambda day: day.day,
+    "DOW": lambda day: day.isoweekday() % 7,
+    "ISODOW": lambda day: day.isoweekday(),
+    "DOY": lambda day: day.timetuple().tm_yday,
+    "ISOYEAR": lambda day: day.isocalendar().year,
+}
+"""As PostgreSQL numbers them: weeks are those of ISO 8601, Sunday is 0 or 7."""
+
+_UNITS = frozenset({"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"})
+
+
+@dataclass(frozen=True)
+class TimeKey:
+    """A group key that is a function of the day of a column.
+
+    Attributes:
+      place: of the key in the plan.
+      of_day: the value that an answer's groups have on a day of the declared range.
+    """
+
+    place: int
+    of_day: Callable[[date], KeyCell]
+
+
+def time_key(place: int, key: BoundKey, column: ColumnRef, kind: SqlType, declared: Span | None) -> TimeKey | None:
+    """How a key follows from the day of a column; None where it does not, or this file does not see that it does.
+
+    Args:
+      place: of the key.
+      key: bound.
+      column: bound, of a date or a moment.
+      kind, declared: its type, and its declared range: dates outside of it are in no group.
+    """
+    name = bound_column(*column)
+    moment, _ = moored(Scalar(name, kind, name, lambda: not_a_number(name, kind), declared=declared))
+    node, family, told = _plain(key.value), key.type.family, field_of(key.value)
+    if told is not None:
+        field, read = _FIELDS.get(told.this.name.upper()), _day_of(told.expression, (name, moment))
+        if field is None or read is None or family is not Family.INTEGER:
+            return None
+        return TimeKey(place, lambda one: field(read(one)))
+    whole_days = kind.family is Family.DATE or not _is(node, (name, moment))
+    day = _day_of(node, (name, moment))
+    if day is None or not whole_days or family not in (Family.DATE, Family.TIMESTAMP):
+        return None
+    return TimeKey(place, lambda one: day_key(day(one), family))
+
+
+def _day_of(node: exp.Expr, itself: tuple[exp.Expr, exp.Expr]) -> _Day | None:
+    """The day of an expression's value, by the day of the column; None where other things decide it."""
+    node = _plain(node)
+    if _is(node, itself):
+        return lambda one: one
+    if isinstance(node, exp.TimestampTrunc):
+        unit, day = node.args["unit"].name.upper(), _day_of(node.this, itself)
+        return None if unit not in _UNITS or day is None else lambda one: floor(day(one), unit.lower())
+    if isinstance(node, exp.Cast) and node.to.this is exp.DataType.Type.DATE:
+        return _day_of(node.this, itself)
+    return None
+
+
+def _is(node: exp.Expr, itself: tuple[exp.Expr, exp.Expr]) -> bool:
+    return node in itself
+
+
+def _plain(node: exp.Expr) -> exp.Expr:
+    """Without parentheses, and without conversions that keep the day."""
+    inner: exp.Expr = node.unnest()
+    while isinstance(inner, exp.Cast) and inner.to.this is exp.DataType.Type.TIMESTAMP:
+        inner = inner.this.unnest()
+    return inner
+
+
+_MOST_STEPS = 6
+_MOST_WAYS = 24
+"""What a check of every row can be asked to follow."""
+
+OWN = ""
+"""The name of the way that leads nowhere: the row itself."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A chain of references from a row to another.
+
+    Attributes:
+      name: as fingerprints are recorded by it: the steps, each with its columns.
+      before: the way without its last step.
+      key: the last step's foreign key.
+      table: what it leads to.
+    """
+
+    name: str
+    before: str
+    key: ForeignKey
+    table: Table
+
+
+def ways(table: Table, schema: Schema, policy: Policy) -> tuple[Way, ...]:
+    """The ways from a table's rows, those with fewer steps first; no way enters a table twice.
+
+    Only references to a key of the whole parent are followed, of which every column can be read: others may find
+    several rows, or rows that cannot be compared. A table that no way leads to is not vouched for by them.
+    Args:
+      table: that only grows.
+      schema: with the keys that the policy declares.
+      policy: whose foreign keys count as the catalog's.
+    """
+    graph = ownership(schema, policy)
+    found: list[Way] = []
+    waiting: list[tuple[str, Table, tuple[str, ...]]] = [(OWN, table, (table.name,))]
+    while waiting:
+        before, child, passed = waiting.pop(0)
+        if len(passed) > _MOST_STEPS:
+            continue
+        for key in graph.foreign_keys(child.name):
+            parent = schema.tables.get(key.references)
+            if parent is None or parent.name in passed or not _finds_one(child, key, parent):
+                continue
+            if len(found) == _MOST_WAYS:
+                return tuple(found)
+            name = f"{before}/{parent.name} ({', '.join(key.columns)})"
+            found.append(Way(name, before, key, parent))
+            waiting.append((name, parent, (*passed, parent.name)))
+    return tuple(found)
+
+
+def prefixes(name: str, known: tuple[Way, ...]) -> Iterator[str]:
+    """A way by its name, and every way that it goes on from: the rows between must be the same, too."""
+    by_name = {way.name: way for way in known}
+    while name != OWN:
+        yield name
+        name = by_name[name].before
+    yield OWN
+
+
+def _finds_one(child: Table, key: ForeignKey, parent: Table) -> bool:
+    readable = all(map(child.column, key.columns)) and all(map(parent.column, key.key))
+    return readable and any(set(unique) <= set(key.key) for unique in parent.keys)
+
+
+_MOST_DAYS = 60_000
+"""More than a century and a half: what group keys are worked out for, one day after the other."""
+
+MOST_RUNS = 24
+"""Stretches of days that one question is narrowed to."""
+
+TimeValues = tuple[KeyCell, ...]
+"""The values of the group keys that say when; none of them: the question has no such keys."""
+
+
+@dataclass(frozen=True)
+class PeriodScope:
+    """The rows that decide a question's answer.
+
+    Attributes:
+      table: the append-only table, the anchor.
+      alias, column: of its date or moment in the bound query.
+      ways: by which references the other private rows are reached, each with all that lead to it; OWN is one of them.
+      whole: the public tables that must be as they were.
+      first, last: the days that conditions leave; None: without an end.
+      declared: the declared range of days.
+      keys: the group keys that say when.
+    """
+
+    table: str
+    alias: str
+    column: str
+    ways: tuple[str, ...]
+    whole: tuple[str, ...]
+    first: date | None
+    last: date | None
+    declared: Span | None
+    keys: tuple[TimeKey, ...]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Of the group keys that say when; none where their days cannot be worked out one by one."""
+        return tuple(key.place for key in self.keys) if self._days() is not None else ()
+
+    @property
+    def grouped(self) -> Run:
+        """The days of which rows are in a group: where keys say when, those of the declared range."""
+        return (None, None) if self.declared is None or not self.places else self.declared
+
+    def classes(self) -> Mapping[TimeValues, tuple[Run, ...]]:
+        """Each value of the group keys that say when, with the stretches of days on which rows have it, in order.
+
+        Rows before and after the declared range fall into no group: they count to the first and the last day.
+        Cost: linear in the days.
+        """
+        days = self._days()
+        if not self.places or days is None:
+            return {(): ((self.first, self.last),)}
+        lo, hi = days
+        found: dict[TimeValues, list[list[date]]] = {}
+        for ordinal in range(lo.toordinal(), hi.toordinal() + 1):
+            day = date.fromordinal(ordinal)
+            runs = found.setdefault(tuple(key.of_day(day) for key in self.keys), [])
+            if runs and runs[-1][1].toordinal() == ordinal - 1:
+                runs[-1][1] = day
+            else:
+                runs.append([day, day])
+        return {
+            values: tuple((self.first if a == lo else a, self.last if b == hi else b) for a, b in runs)
+            for values, runs in found.items()
+        }
+
+    def narrowed(self, bound: BoundQuery, runs: Sequence[Run]) -> BoundQuery:
+        """The question of rows of some days alone.
+
+        Args:
+          bound: the question that this is the scope of.
+          runs: stretches that do not touch, in order; not all days.
+        """
+        within = [self._within(run) for run in runs]
+        assert all(within), "a stretch without ends is no narrowing"
+        if len(within) == 1:
+            return replace(bound, predicates=(*bound.predicates, *within[0]))
+        parts = (one[0] if len(one) == 1 else exp.Paren(this=exp.and_(*one, copy=False)) for one in within)
+        return replace(bound, predicates=(*bound.predicates, exp.Paren(this=exp.or_(*parts, copy=False))))
+
+    def _within(self, run: Run) -> list[exp.Expr]:
+        """The conditions of a stretch, each as `planner.group_domains.day_conditions` reads it."""
+        first, last = run
+        ends: list[exp.Expr] = []
+        if first is not None:
+            ends.append(exp.GTE(this=bound_column(self.alias, self.column), expression=date_sql(first)))
+        if last is not None:
+            after = date_sql(last + timedelta(days=1))
+            ends.append(exp.LT(this=bound_column(self.alias, self.column), expression=after))
+        return ends
+
+    def _days(self) -> tuple[date, date] | None:
+        """The first and the last day whose groups are worked out; None where they are too many, or have no end."""
+        low, high = self.declared or (None, None)
+        firsts = [day for day in (self.first, low) if day is not None]
+        lasts = [day for day in (self.last, high) if day is not None]
+        if not firsts or not lasts or not self.keys:
+            return None
+        first, last = max(firsts), min(lasts)
+        return (first, last) if 0 <= (last - first).days < _MOST_DAYS else None
+
+
+def period_scope(bound: BoundQuery, schema: Schema, policy: Policy) -> PeriodScope | None:
+    """The scope of a question; None where it has none.
+
+    Args:
+      bound: a question that can be planned.
+      schema, policy: with the keys that the policy declares.
+    Cost: that of finding the owners once more, where the policy has an append-only table; nothing otherwise.
+    """
+    anchors = [entry for entry in bound.tables if _may_anchor(entry, policy)]
+    simple = not any(entry.person or entry.optional or entry.sample for entry in bound.tables)
+    if not anchors or not simple or not _public_only(bound, policy):
+        return None
+    found = provenance(bound, schema, policy)
+    scopes = (_anchored(entry, bound, found, schema, policy) for entry in anchors)
+    return next((scope for scope in scopes if scope is not None), None)
+
+
+def _may_anchor(entry: BoundTable, policy: Policy) -> bool:
+    declared = policy.tables.get(entry.table.name)
+    return declared is not None and declared.append_only is not None and entry.outer is None
+
+
+def _public_only(bound: BoundQuery, policy: Policy) -> bool:
+    """Are the rows that conditions look for public?"""
+    inner = [entry for one in bound.semi_joins for entry in one.tables]
+    return all(policy.is_public(entry.table.name) and entry.person is None for entry in inner)
+
+
+def _anchored(
+    anchor: BoundTable, bound: BoundQuery, found: Provenance, schema: Schema, policy: Policy
+) -> PeriodScope | None:
+    promise = policy.tables[anchor.table.name].append_only
+    assert promise is not None, "an anchor has one"
+    known = ways(anchor.table, schema, policy)
+    placed = _placed(anchor, bound, found, known)
+    others = [entry.table.name for entry in bound.tables if entry.alias not in placed]
+    completed = all(one.alias in placed for one in found.completions)
+    if not completed or not all(map(policy.is_public, others)):
+        return None
+    inner = [entry.table.name for one in bound.semi_joins for entry in one.tables]
+    first, last = days_left(bound.predicates, (anchor.alias, promise.column), ALWAYS)
+    if last < first:
+        return None
+    used = {name for way in placed.values() for name in prefixes(way, known)}
+    kind = column_type(anchor.table, promise.column)
+    declared = policy.column(anchor.table.name, promise.column).dates
+    column = (anchor.alias, promise.column)
+    keys = (time_key(place, key, column, kind, declared) for place, key in enumerate(bound.keys))
+    return PeriodScope(
+        table=anchor.table.name,
+        alias=anchor.alias,
+        column=promise.column,
+        ways=tuple(sorted(used)),
+        whole=tuple(sorted({*others, *inner})),
+        first=None if first == ALWAYS[0] else first,
+        last=None if last == ALWAYS[1] else last,
+        declared=declared,
+        keys=tuple(key for key in keys if key is not None),
+    )
+
+
+def _placed(anchor: BoundTable, bound: BoundQuery, found: Provenance, known: Sequence[Way]) -> dict[str, str]:
+    """The entries whose row references find from the anchor's, by alias, each with the way."""
+    placed = {anchor.alias: OWN}
+    optional = {
+        entry.alias: set(equal_columns(entry.outer, bound)) for entry in bound.tables if entry.outer is not None
+    }
+
+    def equal(left: tuple[str, str], right: tuple[str, str]) -> bool:
+        if right[0] in optional:
+            return not optional[right[0]].isdisjoint({(left, right), (right, left)})
+        return found.equalities.same(left, right)
+
+    def steps() -> Iterator[tuple[str, str]]:
+        for alias, before in list(placed.items()):
+            for way in known:
+                if way.before != before:
+                    continue
+                pairs = list(zip(way.key.columns, way.key.key, strict=True))
+                for one in found.completions:
+                    if one.child == alias and one.key == way.key:
+                        yield one.alias, way.name
+                for entry in bound.tables:
+                    same = entry.table.name == way.table.name
+                    if same and all(equal((alias, name), (entry.alias, above)) for name, above in pairs):
+                        yield entry.alias, way.name
+
+    while more := [(alias, way) for alias, way in steps() if alias not in placed]:
+        placed.update(dict(more))
+    return placed

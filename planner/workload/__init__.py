@@ -1,1 +1,0 @@
-"""Many questions at once: which of them count the same by other keys."""

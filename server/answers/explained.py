@@ -1,0 +1,199 @@
+"""What EXPLAIN shows of the work that was decided: what would be released and charged, before any of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from planner.errors import PlannerError
+from planner.parsing.explain import explained
+from planner.planning.person_tables import with_person_tables
+from planner.sensitivity.provenance import provenance
+from server.answers.decide import Deciding, serves
+from server.answers.derived import DerivedAnswer, reuse_explained
+from server.answers.periods.summed_response import told_before
+from server.answers.proposals import by_accuracy
+from server.answers.proposals.expectation import expected
+from server.answers.work import (
+    Cached,
+    Compose,
+    Derived,
+    Explain,
+    ListGroups,
+    Measure,
+    Public,
+    ShowNothing,
+    Summed,
+    Within,
+    Work,
+    measures,
+    price,
+)
+from server.backends.backend import MirrorFirst
+from server.errors import BudgetExhausted, ServerError
+from server.explain.explanation import explanation, nothing_measured
+from server.explain.explanation_text import explanation_answer
+from server.ledger.writes.refusal import OF_DATASET
+from server.postprocessing.computed_response import composed_explanation
+from server.query import CannotPay, Explanation, QueryRequest, QueryResponse
+from server.question import Question
+from server.results.public_result import public_explanation
+from server.results.response import cut_by_rule
+from server.workers.group_limits import check_explained
+from server.workers.measure import groups_of_kinds, plan_measurements
+
+_OF_MOST, _FITS = "With delta 0 ", "still fits. "
+"""What the refusal says of most questions, and how that ends."""
+
+UNLESS_KEPT = "Where another analyst has its answer, the dataset does not pay, and it is given for your own budget."
+
+WITHOUT_DELTA = "Asked without a delta it fits, at more noise."
+
+
+def cannot_pay(
+    refusal: ServerError | None, delta: float, without_delta: Callable[[], ServerError | None]
+) -> CannotPay | None:
+    """How the ledger would refuse a question; None where it would not.
+
+    Args:
+      refusal: by the ledger, of the question as it is asked; None where all accounts can pay.
+      delta: what it would spend.
+      without_delta: how the ledger would refuse the same question with a delta of 0; called only where it matters.
+        Raises: PlannerError where it cannot be asked so.
+    """
+    if refusal is None:
+        return None
+    hint = refusal.hint or ""
+    if OF_DATASET in refusal.message:
+        hint = f"{hint} {UNLESS_KEPT}".strip()
+    if not delta or not isinstance(refusal, BudgetExhausted):
+        return CannotPay(refusal.message, hint)
+    if hint.startswith(_OF_MOST):  # here it is known of this very question
+        hint = hint.partition(_FITS)[2]
+    try:
+        if without_delta() is None:
+            return CannotPay(refusal.message, f"{WITHOUT_DELTA} {hint}", without_delta=True)
+    except PlannerError as error:
+        instead = (error.hint or "").rpartition("; or ")[
+            2
+        ]  # the hint begins with who grants a delta, which follows here
+        instead = f" {instead[0].upper()}{instead[1:]}." if instead else ""
+        return CannotPay(refusal.message, f"This question needs a delta: {error.message}.{instead} {hint}".rstrip())
+    return CannotPay(refusal.message, hint)
+
+
+_ON_MIRROR = "The rows are read from the mirror, a copy of the tables, which costs what it does on the database."
+
+OfQuestion = Cached | Derived | Measure | Summed | ListGroups | ShowNothing
+
+
+@dataclass(frozen=True)
+class Explaining:
+    """Shows work under one policy.
+
+    Attributes:
+      deciding: decides it, and reads public tables.
+    """
+
+    deciding: Deciding
+
+    def explain(self, request: QueryRequest) -> Explanation:
+        """What the query would do and cost. Reads public tables at most, charges nothing."""
+        word = explained(request.sql)
+        sql = request.sql if word is None else word.sql
+        asked = replace(request, sql=sql, idempotency_key="")  # nothing is sent twice
+        work = self._decided(asked)
+        told = self._shown(work, asked)
+        refusal = self._refusal(work)
+        epsilon, delta = price(work)
+
+        def without_delta() -> ServerError | None:
+            other = self._refusal(self._decided(replace(asked, delta=0.0)))
+            return None if other is None else BudgetExhausted(other.message, hint=other.hint)
+
+        short = cannot_pay(refusal, told.delta, without_delta)
+        return replace(told, charge_epsilon=epsilon, charge_delta=delta, cannot_pay=short)
+
+    def answer(self, request: QueryRequest) -> QueryResponse:
+        """What EXPLAIN answers: rows of text, or one document."""
+        asked = explained(request.sql)
+        form = "text" if asked is None else asked.format
+        budget = self.deciding.planning.ledger.budget(request.analyst)
+        return explanation_answer(self.explain(request), form, budget, request.request_id)
+
+    def _decided(self, request: QueryRequest) -> Work:
+        return self.deciding.decide(self.deciding.find(request), request, together=True)
+
+    def _refusal(self, work: Work) -> ServerError | None:
+        """How it would be refused now: the accounts of group and dataset pay, too."""
+        charges = [one.charge for one in measures(work).values()]
+        return self.deciding.planning.ledger.foreseen(charges) if charges else None
+
+    def _shown(self, work: Work, request: QueryRequest) -> Explanation:
+        planning = self.deciding.planning
+        match work:
+            case Public(query, statement):
+                return public_explanation(query, statement)
+            case Compose(composition, parts, tried):
+                pairs = zip(composition.parts, parts, strict=True)
+                told = [self._shown(one, part.of(request)) for part, one in pairs]
+                around, analyst = composition.statement, request.analyst
+                columns = tried or planning.reads.computed(planning.backend, around, analyst, rows=False)
+                return composed_explanation(composition, told, columns)
+            case Within(choice, inner):
+                return self._within(choice, self._shown(inner, by_accuracy.without_accuracy(request)), request)
+            case Explain():
+                planning.question(request)  # raises what is wrong with it
+                raise AssertionError("EXPLAIN of EXPLAIN is no question")
+            case _:
+                return self._of_question(work, request)
+
+    @staticmethod
+    def _within(
+        choice: by_accuracy.AtOnce | by_accuracy.FirstPart | None, told: Explanation, request: QueryRequest
+    ) -> Explanation:
+        if choice is None:
+            return told
+        said = by_accuracy.said_before(choice, by_accuracy.accuracy_of(request), follows=told.follows)
+        most = by_accuracy.most_charged(choice, told.delta)
+        return replace(told, reason=f"{said} {told.reason}", most_epsilon=most[0], most_delta=most[1])
+
+    def _of_question(self, work: OfQuestion, request: QueryRequest) -> Explanation:
+        question, planning = work.question, self.deciding.planning
+        plan, rewritten, measuring, bound = question.plan, question.query, question.measuring, question.bound
+        assert bound is not None, "the pipeline plans bound questions"
+        domain = planning.groups_of(question, request.analyst)
+        persons = with_person_tables(bound, planning.schema, planning.policy)
+        found = provenance(persons.query, persons.schema, persons.policy)
+        n_groups = len(domain)
+        if isinstance(work, ShowNothing):
+            return nothing_measured(persons.query, found, plan, n_groups, no_group=work.no_group)
+        check_explained(plan, rewritten, measuring, n_groups)
+        whole = plan_measurements(replace(plan, sampling=None), planning.policy)
+        source = planning.source(question)
+        if isinstance(source, MirrorFirst):
+            plan, rewritten = replace(plan, notes=(*plan.notes, _ON_MIRROR)), source.query
+        if isinstance(work, Summed):
+            plan = replace(plan, notes=(*plan.notes, told_before(work.days)))
+        kinds = () if rewritten.discovered else groups_of_kinds(plan.kinds, domain)
+        measured = measuring.of_kinds(kinds)
+        told = explanation(persons.query, found, plan, rewritten, measured, n_groups, whole, kinds)
+        likely = expected(planning.ledger, question, request.analyst)
+        follows = isinstance(work, Derived) or (isinstance(work, Summed) and not measures(work))
+        return replace(
+            told,
+            reuse=self._reuse(work, question, request),
+            follows=follows,
+            paid=isinstance(work, Cached),
+            relative_errors=likely.relative_errors,
+            likely_cut=1.0 if cut_by_rule(plan, domain) else likely.cut,
+        )
+
+    @staticmethod
+    def _reuse(work: OfQuestion, question: Question, request: QueryRequest) -> str | None:
+        derived: DerivedAnswer | None = None
+        if isinstance(work, Derived):
+            derived = work.derived
+        elif isinstance(work, Measure | Summed):
+            derived = work.passed_over
+        return reuse_explained(derived, question, serves=derived is not None and serves(derived, question, request))

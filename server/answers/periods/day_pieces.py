@@ -1,0 +1,271 @@
+"""What kept answers of any load say of some days of a question: pieces, which stand side by side or are added up.
+
+A piece is the groups of one kept answer whose rows are those of some days, all of them: of each group of the
+question it says what these days add. Pieces of days that do not meet are of different rows, so that their sum is one
+over the rows of all their days, cut piece by piece as each was cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.group_domains.day_conditions import Run, without_runs
+from planner.plan import Plan
+from planner.reuse.day_match import DayMatch, GroupOfDays
+from planner.reuse.matching import AskedRelease, Lacking, Undecided
+from planner.reuse.period_scope import TimeValues
+from privacy.noisy_answer import NoisyAnswer
+from server.answers.derived import holds, usable
+from server.answers.kept_answers import KeptAnswers
+from server.answers.kept_outlines import Owned
+from server.answers.released import Released
+from server.answers.reusing import OwnGroups, combinations
+from server.answers.sums import NOWHERE, added_up, noise_widths, weighted
+from server.backends.columns import Domain
+from server.question import Question, answer_key
+
+Days = tuple[Run, ...]
+
+
+@dataclass(frozen=True)
+class KeptSource:
+    """A kept answer beside a question.
+
+    Attributes:
+      owned: what the analyst has paid for.
+      domain: its groups.
+      match: how its rows are the question's.
+      noisy: per release of the question, the kept one that it is.
+      cut: how each of them was cut.
+      version: of the data that it was measured over; the oldest of those that were combined.
+      combined: of how many answers it is the mean.
+    """
+
+    owned: Owned
+    domain: Domain
+    match: DayMatch
+    noisy: tuple[NoisyAnswer, ...]
+    cut: tuple[object, ...]
+    version: int
+    combined: int = 1
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some groups of one kept answer, which say of some days what they add to the question's groups.
+
+    Attributes:
+      noisy: per release of the question, the kept one that it is.
+      version: of the data that it was measured over.
+      number: of its charge, or what else rises with its age.
+      combined: of how many answers it is the mean.
+      values: of the question's time keys: the class of groups that it says all of these days of.
+      days: whose rows it counts.
+      rows: (P,) places of the kept groups.
+      place: (P,) the question's group that each is a part of; a group of the class without any is withheld.
+    """
+
+    noisy: tuple[NoisyAnswer, ...]
+    version: int
+    number: int
+    combined: int
+    values: TimeValues
+    days: Days
+    rows: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+    def half_widths(self, release: int, n_groups: int) -> NDArray[np.float64]:
+        """(G,) half the width of an interval for the noise of each group's part, as if their squares added up."""
+        half = noise_widths(self.noisy[release])[self.rows]
+        added: NDArray[np.float64] = np.sqrt(np.bincount(self.place, weights=half**2, minlength=n_groups))
+        return added
+
+    def largest_tau(self, release: int) -> float:
+        """The largest threshold at which it was cut."""
+        return float(self.noisy[release].tau[self.rows].max(initial=0.0))
+
+
+def kept_source(
+    plan: Plan, asked: Sequence[AskedRelease | None], owned: Owned, match: DayMatch, released: Released
+) -> KeptSource | None:
+    """The kept answer with which of its releases are the question's; None where one is missing, or cannot be added.
+
+    Args:
+      plan, asked: the question's, and its releases.
+      owned, match, released: the kept answer.
+    """
+    places = []
+    for release, one in zip(plan.releases, asked, strict=True):
+        found = [
+            place
+            for place, kept in enumerate(owned.outline.releases)
+            if one is not None
+            and kept.counts == one.counts
+            and usable(released.noisy[place])
+            and holds(plan, release, released.noisy[place])
+        ]
+        if not found:
+            return None
+        places.append(found[0])
+    noisy = tuple(released.noisy[place] for place in places)
+    cut = tuple(owned.outline.releases[place].cut for place in places)
+    return KeptSource(owned, released.domain, match, noisy, cut, owned.outline.data_version)
+
+
+def with_means(sources: Sequence[KeptSource]) -> list[KeptSource]:
+    """The sources, and of several that estimate the same truncated numbers their mean by inverse variances.
+
+    The same: of equal days, conditions and groups, cut alike at equal thresholds in every group.
+    """
+    alike: dict[object, list[KeptSource]] = defaultdict(list)
+    for source in sources:
+        outline = source.owned.outline
+        taus = tuple((one.tau.tobytes(), one.confidence) for one in source.noisy)
+        keys = tuple(key.name for key in outline.keys)
+        told = next((one for one in outline.days if one.column == source.match.column), None)
+        alike[(told, keys, source.cut, taus, source.domain)].append(source)
+    return [*sources, *(_mean(same) for same in alike.values() if len(same) > 1)]
+
+
+def _mean(sources: Sequence[KeptSource]) -> KeptSource:
+    first = sources[0]
+    place = np.arange(len(first.domain))
+    every = zip(*(one.noisy for one in sources), strict=True)
+    noisy = tuple(added_up(weighted(one, place), len(place)) for one in every)
+    return replace(first, noisy=noisy, version=min(one.version for one in sources), combined=len(sources))
+
+
+def pieces(
+    source: KeptSource,
+    own: OwnGroups,
+    class_of: Sequence[TimeValues],
+    classes: Mapping[TimeValues, Days],
+    stands: Callable[[Days, int], bool],
+) -> Iterator[Piece]:
+    """The pieces of a kept answer that still stand.
+
+    Args:
+      source: the kept answer.
+      own: the question's groups.
+      class_of: (G,) the values of the time keys of each.
+      classes: the days of each such value.
+      stands: are the rows of some days what they were at a version of the data?
+    """
+    domain, match = source.domain, source.match
+    lacking = match.match.lacking(domain.keys, own.values)
+    if lacking != Lacking():
+        return
+    combined = combinations(domain, match.relevant)
+    if combined is None:
+        return
+    different, index = combined
+    by_days: dict[Days, list[tuple[int, GroupOfDays]]] = defaultdict(list)
+    for number, values in enumerate(different):
+        try:
+            found = match.group(values)
+        except Undecided:
+            return
+        if found.days:
+            by_days[found.days].append((number, found))
+    members: dict[TimeValues, set[int]] = defaultdict(set)
+    for place, values_of_time in enumerate(class_of):
+        members[values_of_time].add(place)
+    for days, groups in by_days.items():
+        if not all(one.decided for _, one in groups):
+            continue
+        gone = {number: own.places.get(one.group, NOWHERE) for number, one in groups if one.group is not None}
+        reached = {place for place in gone.values() if place != NOWHERE}
+        of_class = {class_of[place] for place in reached}
+        if len(of_class) != 1:
+            continue
+        (values_of_time,) = of_class
+        if reached != members[values_of_time] or without_runs(days, classes[values_of_time]):
+            continue  # of other groups, or of other days, it would say too little or too much
+        if not stands(days, source.version):
+            continue
+        of_number = np.full(len(different), NOWHERE, np.int64)
+        for number, place in gone.items():
+            of_number[number] = place
+        group = of_number[index]
+        rows = np.flatnonzero(group != NOWHERE)
+        told = source.noisy, source.version, source.owned.number, source.combined
+        yield Piece(*told, values_of_time, days, rows, group[rows])
+
+
+_MOST_LOADS = 366
+"""How many versions back an answer is looked for."""
+
+
+def open_part_key(whole_key: str, analyst: str) -> str:
+    """The answer key of what an analyst was given of a question's open part.
+
+    What is open depends on what the analyst has by then, so an analyst's is nobody else's. The version of the data is
+    in the whole question's key.
+    """
+    return hashlib.sha256(f"open part of {whole_key} for {analyst}".encode()).hexdigest()
+
+
+def pieces_of_same(
+    question: Question,
+    since: Mapping[TimeValues, int],
+    loads: Mapping[int, str],
+    domain: Domain,
+    class_of: Sequence[TimeValues],
+    classes: Mapping[TimeValues, Days],
+    time_grain: str,
+    analyst: str,
+    kept: KeptAnswers,
+) -> list[Piece]:
+    """The pieces of earlier answers to this very question, at the same epsilon: whole groups, as they were released.
+
+    They are found by their names in the ledger: a whole answer by the answer key of the question at that version, one
+    about what was open by `open_part_key`. So this works for whatever is released, ranks and withheld groups as well.
+
+    Args:
+      question: at the version of the data as it is.
+      since: of the closed ones of the classes, since which version their rows are what they are.
+      loads: by version of the data, the database's fingerprint then.
+      domain: the question's public groups.
+      class_of, classes: as of `pieces`.
+      time_grain: the policy's.
+      analyst: who asks, whose answers alone count.
+      kept: reads them.
+    Returns: the newest answers' first, one per class.
+    Cost: a hash of the question per earlier version, one read of the ledger, and one per answer that is used.
+    """
+    members: dict[TimeValues, dict[tuple[object, ...], int]] = defaultdict(dict)
+    for number, (group, values) in enumerate(zip(domain.groups, class_of, strict=True)):
+        members[values][group] = number
+    missing = {values: oldest for values, oldest in since.items() if values in members}
+    versions = sorted((one for one in loads if one < question.data_version), reverse=True)[:_MOST_LOADS]
+    keys: list[tuple[int, str, bool]] = []
+    for version in versions if missing else ():
+        query = replace(question.query, fingerprint=loads[version])
+        key = answer_key(question.plan, query, time_grain, version)
+        keys += [(version, key, True), (version, open_part_key(key, analyst), False)]
+    there = kept.ledger.paid_among([key for _, key, _ in keys], analyst)
+    selected = question.plan.selection is not None
+    found: list[Piece] = []
+    for version, key, whole in keys:
+        usable_here = [values for values, oldest in missing.items() if oldest <= version]
+        released = kept.released_to(key, analyst) if usable_here and key in there else None
+        if released is None:
+            continue
+        # that a whole answer withholds a group is an answer about it; a part may not have been asked of it
+        all_asked = selected and whole and released.domain.asked == len(domain)
+        row_of = {group: row for row, group in enumerate(released.domain.groups)}
+        for values in usable_here:
+            places = members[values]
+            shown = [group for group in places if group in row_of]
+            if all_asked or (shown and selected) or len(shown) == len(places):
+                rows = np.array([row_of[group] for group in shown], np.int64)
+                place = np.array([places[group] for group in shown], np.int64)
+                found.append(Piece(released.noisy, version, version, 1, values, classes[values], rows, place))
+                del missing[values]
+    return found

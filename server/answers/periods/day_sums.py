@@ -1,0 +1,517 @@
+"""A question as a sum over days: what is kept of some, at whatever epsilon, and what is measured of the others.
+
+Privacy does not rest on anything here: what is kept was released to this analyst and charged, and each part that is
+measured is a question of its own, reserved and charged like any other. Which parts there are, and with how much
+epsilon they are asked, follows from the policy, the ledger's entries about closed periods, and what this analyst was
+told before; all of that is known to the analyst.
+
+A number of all days that are there has nothing to keep the first time that it is asked. Asked again after a load, it
+is measured in two parts, each a question of its own: the closed days, whose answer stays, and the open ones. Both
+together cost no more epsilon than was asked for. From then on the open days alone are measured, at what keeps the
+whole within `WIDER` of a fresh answer, and their part within `NARROW` of one; once that takes half of the whole
+question's epsilon it begins anew. In two parts the first time already was tried: of dashboards it
+cost more than it saved, as most of what is looked at through a filter is looked at a few times.
+
+What does not add up, ranks and groups that may be withheld among it, is kept group by group: as the very same
+question has released it of an earlier load, at the same epsilon (`pieces_of_same`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from functools import cached_property
+from typing import cast
+
+from planner.group_domains.day_conditions import common_runs, without_runs
+from planner.plan import Plan
+from planner.policy.policy import Policy
+from planner.reuse.day_match import AskedByDays
+from planner.reuse.matching import AskedQuestion
+from planner.reuse.period_scope import PeriodScope, TimeValues, period_scope
+from planner.sql.result_types import KeyCell
+from server.answers.kept_answers import KeptAnswers
+from server.answers.kept_outlines import KeptOutlines, Owned
+from server.answers.periods.day_cover import NARROW, WIDER, Cover, Covering, Horizon, foreseen_tau
+from server.answers.periods.day_pieces import (
+    Days,
+    KeptSource,
+    Piece,
+    kept_source,
+    open_part_key,
+    pieces,
+    pieces_of_same,
+    with_means,
+)
+from server.answers.periods.noted_periods import NotedPeriods
+from server.answers.periods.open_part import (
+    At,
+    expected_noise,
+    least_that_does,
+    lower_thresholds,
+    question_of_days,
+    wider_than,
+)
+from server.answers.reusing import own_groups
+from server.backends.columns import Domain, has_no_group
+from server.lru_cache import LruCache
+from server.planning import Planning
+from server.query import QueryRequest
+from server.question import Question
+
+_MOST_GROUPS = 20_000
+_NEWEST, _LONGEST, _OTHERS = 16, 16, 8
+"""Kept answers that are looked at: of those of which something may stand the newest, and of the rest those of the
+most days, as each load leaves one of few days; and those that only say what was asked before, at which thresholds."""
+
+_RECENT, _RECENT_BYTES = 64, 64 << 20
+_YEARS = timedelta(days=3653)
+"""How far back days are counted where the policy declares no first one."""
+
+_CLOSED_SHARES = (0.95, 0.9, 0.85, 0.8, 0.75)
+"""Of the epsilon of a question that is measured in two parts: what the closed one is tried with."""
+
+_OPEN, _CLOSED = "open", "closed"
+
+_ANEW = 0.5
+"""Open days that take more of the whole question's epsilon than this are measured with all others, anew."""
+
+Room = Sequence[tuple[float, float]]
+"""Per release, a threshold and how wide half an interval may be there."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some days that are to be measured.
+
+    Attributes:
+      question, request: what is asked.
+      key: under which its answer is kept.
+      days: which.
+      groups: of the whole question, on these days; its answer may have others.
+    """
+
+    question: Question
+    request: QueryRequest
+    key: str
+    days: Days
+    groups: Collection[tuple[object, ...]]
+
+
+@dataclass(frozen=True)
+class DaySum:
+    """A question as a sum over days.
+
+    Attributes:
+      scope, noted: which rows it is of, and what the ledger says of closed periods.
+      domain: its groups.
+      class_of: (G,) the values of the time keys of each.
+      pieces: that are kept.
+      parts: that are to be measured.
+    """
+
+    scope: PeriodScope
+    noted: NotedPeriods
+    domain: Domain
+    class_of: Sequence[TimeValues]
+    pieces: tuple[Piece, ...]
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A question whose rows are of days of one append-only table, at a version of the data that was compared."""
+
+    planning: Planning
+    question: Question
+    analyst: str
+    scope: PeriodScope
+    noted: NotedPeriods
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Its groups, from public tables."""
+        return self.planning.groups_of(self.question, self.analyst)
+
+    @cached_property
+    def class_of(self) -> list[TimeValues]:
+        """(G,) the values of the time keys of each group."""
+        places = self.scope.places
+        return [cast(tuple[KeyCell, ...], tuple(group[place] for place in places)) for group in self.domain.groups]
+
+    @cached_property
+    def noise(self) -> list[dict[float, float]]:
+        """What the whole question would have, measured anew."""
+        return expected_noise(self.question, self.domain)
+
+    def groups_among(self, values: Mapping[TimeValues, Days]) -> list[tuple[object, ...]]:
+        """Its groups that have some values of the time keys."""
+        return [group for group, own in zip(self.domain.groups, self.class_of, strict=True) if own in values]
+
+    def summed(self, kept: Sequence[Piece], *parts: Part) -> DaySum:
+        """The question, put together."""
+        return DaySum(self.scope, self.noted, self.domain, self.class_of, tuple(kept), parts)
+
+
+@dataclass(frozen=True)
+class _Adding:
+    """What is known of a question that may be a sum of answers to other questions."""
+
+    whole: _Whole
+    days: Days
+    sources: Sequence[KeptSource]
+    pieces: Sequence[Piece]
+    covering: Covering
+    asked: AskedQuestion
+
+    def foreseen(self, release: int, days: Days) -> float | None:
+        """By answers to this very question of other days, before those with other groups."""
+        keys = [key.outline.name for key in self.asked.keys]
+        alike = [one for one in self.sources if [key.name for key in one.owned.outline.keys] == keys]
+        return foreseen_tau(alike or self.sources, release, days, self.covering.horizon)
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """What was found out of a question."""
+
+    adding: _Adding | None
+
+
+@dataclass(frozen=True)
+class DaySums:
+    """Finds out how a question is a sum over days.
+
+    Attributes:
+      planning: plans parts, and reads public groups.
+      outlines, kept: what an analyst has paid for.
+      recent: what was found out of questions lately.
+    """
+
+    planning: Planning
+    outlines: KeptOutlines
+    kept: KeptAnswers
+    recent: LruCache[tuple[int, str, int, int, int], _Looked] = field(
+        default_factory=lambda: LruCache(_RECENT, _RECENT_BYTES, lambda _: 1 << 16)
+    )
+
+    @cached_property
+    def promised(self) -> bool:
+        """Does the policy call any table append-only? Nothing is looked for where it does not."""
+        return any(table.append_only is not None for table in self.planning.policy.tables.values())
+
+    def find(self, question: Question, request: QueryRequest, *, free: bool, wider: float) -> DaySum | None:
+        """How it is a sum over days; None where nothing is gained by that, or it is not certain to be one.
+
+        Args:
+          question, request: what is asked.
+          free: is nothing to be measured?
+          wider: how much wider than a fresh answer one may be.
+        Cost: reads of the ledger; some microseconds for each group of the kept answers; some forty plans where
+          something is to be measured; a read of public tables.
+        """
+        whole = self._whole(question, request.analyst)
+        if whole is None:
+            return None
+        same = self._same(whole)
+        if same is not None and not same.fresh:
+            return whole.summed(same.pieces)
+        adding = self._known_adding(whole)
+        if adding is not None:
+            cover = adding.covering.cover(adding.pieces, wider)
+            if cover.pieces and not cover.fresh:
+                return whole.summed(cover.pieces)
+            found = None
+            fewer = same is not None and not cover.is_partial and len(same.fresh) <= len(cover.fresh)
+            if cover.pieces and not free and not fewer:
+                found = self._open(adding, cover, request, wider)
+            if found is None and not free:
+                found = self._in_two(adding, request, wider)
+            if found is not None:
+                return found
+        if same is None or free:
+            return None
+        return self._beside(whole, same, request, whole.scope.classes())
+
+    def _whole(self, question: Question, analyst: str) -> _Whole | None:
+        """None where no period can be kept of a question."""
+        plan, bound = question.plan, question.bound
+        if not self.promised or bound is None or not plan.releases or not _is_plain(plan):
+            return None
+        entry = self.planning.ledger.noted_periods()
+        if entry is None or (entry.version, entry.fingerprint) != (question.data_version, plan.fingerprint):
+            return None  # this version, or state of the files, was not compared with the one before
+        scope = period_scope(bound, self.planning.schema, self.planning.policy)
+        return None if scope is None else _Whole(self.planning, question, analyst, scope, NotedPeriods.of(entry))
+
+    def _same(self, whole: _Whole) -> Cover | None:
+        """What earlier answers to the same question say of whole groups; None where they say nothing."""
+        question, classes = whole.question, whole.scope.classes()
+        if has_no_group(question.query, whole.domain) or not set(whole.class_of) <= classes.keys():
+            return None  # a group of rows without a date, say, is of no period
+        wanted = dict.fromkeys(whole.class_of)
+        since = {values: whole.noted.since(whole.scope, classes[values]) for values in wanted}
+        closed = {values: version for values, version in since.items() if version is not None}
+        grain = self.planning.policy.time_grain
+        told = whole.noted.loads, whole.domain, whole.class_of, classes, grain, whole.analyst, self.kept
+        found = pieces_of_same(question, closed, *told)
+        kept = {piece.values for piece in found}
+        fresh = {values: classes[values] for values in wanted if values not in kept}
+        return Cover(tuple(found), fresh) if found else None
+
+    def _known_adding(self, whole: _Whole) -> _Adding | None:
+        """The same as `_adding`, once for a question as long as its analyst has no new answers."""
+        owned = self.outlines.of_all(whole.analyst, whole.question.plan.policy_hash)
+        if not owned:
+            return None
+        key = whole.question.serial, whole.analyst, owned[0].number, len(owned), whole.noted.version
+        known = self.recent.get(key)
+        if known is None:
+            known = self.recent.put(key, _Looked(self._adding(whole, owned)))
+        return known.adding
+
+    def _adding(self, whole: _Whole, every: Sequence[Owned]) -> _Adding | None:
+        """What is known of a question; None where it is none that may be a sum over days."""
+        question, scope, noted, plan = whole.question, whole.scope, whole.noted, whole.question.plan
+        if plan.selection is not None or any(domain.is_discovered for domain in plan.domains):
+            return None
+        if any(release.around is not None for release in plan.releases):
+            return None  # what was measured around one number does not add up with what was around another
+        column = next((c for c in question.day_columns if (c.alias, c.name) == (scope.alias, scope.column)), None)
+        asked = AskedQuestion(plan)
+        if column is None or not all(asked.releases):
+            return None
+        by_days = AskedByDays(asked, column)
+
+        def stands(days: Days, version: int) -> bool:
+            since = question.data_version if version == question.data_version else noted.since(scope, days)
+            return since is not None and since <= version
+
+        matches = [
+            (owned, match)
+            for owned in every
+            if owned.outline.data_version in noted.loads
+            and (match := by_days.follows(owned.outline, noted.loads[owned.outline.data_version])) is not None
+        ]
+        may_stand = [
+            pair for pair in matches if pair[1].by_days or stands(pair[1].kept_days, pair[0].outline.data_version)
+        ]
+        horizon = _horizon(scope, noted, self.planning.policy)
+        longest = sorted(may_stand[_NEWEST:], key=lambda pair: -horizon.length(pair[1].kept_days))[:_LONGEST]
+        others = [pair for pair in matches if pair not in may_stand][:_OTHERS]
+        matches = [*may_stand[:_NEWEST], *longest, *others]
+        if not matches:
+            return None
+        domain, class_of = whole.domain, whole.class_of
+        own = own_groups(plan, domain, asked) if 0 < len(domain) <= _MOST_GROUPS else None
+        if own is None:
+            return None
+        days = common_runs(by_days.days, [scope.grouped])
+        classes = {values: common_runs(runs, days) for values, runs in scope.classes().items()}
+        if not all(classes.get(values) for values in class_of):
+            return None  # a group of rows without a date, say, is of no days
+        sources = [
+            source
+            for owned, match in matches
+            if (released := self.kept.released_to(owned.answer_key, whole.analyst)) is not None
+            and (source := kept_source(plan, asked.releases, owned, match, released)) is not None
+        ]
+        measuring = question.measuring.of_groups(domain)
+        tables = [sorted(one.expected_noise(len(domain))) for one in measuring.releases]
+        covering = Covering(
+            classes,
+            class_of,
+            lambda release, tau: _at(tables[release], tau),
+            [release.is_sum for release in plan.releases],
+            horizon,
+        )
+        still = [piece for source in with_means(sources) for piece in pieces(source, own, class_of, classes, stands)]
+        return _Adding(whole, by_days.days, sources, still, covering, asked)
+
+    def _open(self, one: _Adding, cover: Cover, request: QueryRequest, wider: float) -> DaySum | None:
+        """Pieces, and the days that they leave as one question; None where that takes too much epsilon."""
+        if not cover.is_partial:
+            return self._beside(one.whole, cover, request, one.covering.classes)
+        room = self._room(one, cover, wider)
+        if room is None:
+            return None
+        whole, epsilon = one.whole, one.whole.question.plan.epsilon
+        part = self._part(whole, request, cover.days, whole.groups_among(cover.fresh), room, epsilon, _OPEN)
+        if part is None or part.question.plan.epsilon > _ANEW * epsilon:
+            return None
+        return whole.summed(cover.pieces, part)
+
+    def _beside(
+        self, whole: _Whole, cover: Cover, request: QueryRequest, classes: Mapping[TimeValues, Days]
+    ) -> DaySum | None:
+        """Whole groups that are kept, and the others as one question, no noisier than within the whole.
+
+        Args:
+          whole, cover, request: what is asked, and what is kept.
+          classes: by the values of the time keys, their days.
+        """
+        for tried in (cover, cover.without_gaps(classes)):
+            if tried is None:
+                continue
+            wanted, most = whole.groups_among(tried.fresh), whole.question.plan.epsilon
+            part = self._part(whole, request, tried.days, wanted, None, most, _OPEN)
+            if part is not None:
+                part = replace(part, key=open_part_key(whole.question.answer_key, whole.analyst))
+                return whole.summed(tried.pieces, part) if self._asked_alike(part, whole) else None
+        return None
+
+    def _asked_alike(self, part: Part, whole: _Whole) -> bool:
+        """Was every value of the time keys that is to be fresh asked for in the answer under the part's name, if any?
+
+        Where groups may be withheld it is told by their number: what is open at a version of the data only shrinks.
+        """
+        known = self.kept.released_to(part.key, whole.analyst)
+        if known is None:
+            return True
+        if whole.question.plan.selection is not None:
+            return known.domain.asked == len(part.groups)
+        return set(part.groups) <= set(known.domain.groups)
+
+    def _room(self, one: _Adding, cover: Cover, wider: float) -> Room | None:
+        """At the threshold that a sum over the open days is foreseen to choose: how wide it may be."""
+        found = []
+        for release, share in enumerate(one.covering.shares(cover.pieces)):
+            largest = max(piece.largest_tau(release) for piece in cover.pieces)
+            tau, left = one.foreseen(release, cover.days), wider**2 - share
+            if tau is None or left <= 0:
+                return None
+            fresh = one.covering.fresh(release, largest)
+            found.append((min(tau, largest), fresh * min(math.sqrt(left), NARROW)))
+        return found
+
+    def _in_two(self, one: _Adding, request: QueryRequest, wider: float) -> DaySum | None:
+        """The closed days and the open ones, each as a question; None for what was not asked before."""
+        whole, noted, scope = one.whole, one.whole.noted, one.whole.scope
+        if scope.places or not all(one.covering.adds_up) or not self._asked_before(one):
+            return None
+        before = noted.before.get(scope.table)
+        if before is None:
+            return None
+        closed = common_runs(one.days, [(None, before - timedelta(days=1))])
+        opened = without_runs(one.days, closed)
+        if not closed or not opened or noted.since(scope, closed) is None:
+            return None
+        epsilon, groups = whole.question.plan.epsilon, whole.domain.groups
+        for share in _CLOSED_SHARES:
+            first = self._part(whole, request, closed, groups, None, share * epsilon, _CLOSED)
+            room = None if first is None else self._room_beside(one, first, opened, wider)
+            if first is None or room is None:
+                continue
+            left = epsilon - first.question.plan.epsilon
+            second = self._part(whole, request, opened, groups, room, left, _OPEN)
+            if second is not None:
+                return whole.summed((), first, second)
+        return None
+
+    @staticmethod
+    def _asked_before(one: _Adding) -> bool:
+        """Does the analyst have an answer to this question of an earlier load, of days that begin alike?"""
+        keys = [key.outline.name for key in one.asked.keys]
+        return any(
+            [key.name for key in source.owned.outline.keys] == keys
+            and source.version < one.whole.question.data_version
+            and not source.match.match.extra
+            and source.match.kept_days[0][0] == one.days[0][0]
+            for source in one.sources
+        )
+
+    @staticmethod
+    def _room_beside(one: _Adding, first: Part, days: Days, wider: float) -> Room | None:
+        """As `_room`, beside closed days that are measured now: at the thresholds that the whole question had."""
+        found = []
+        noise = expected_noise(first.question, one.whole.domain)
+        for release, table in enumerate(noise):
+            whole = foreseen_tau(one.sources, release, one.days, one.covering.horizon)
+            tau = one.foreseen(release, days)
+            if whole is None or tau is None:
+                return None
+            fresh, own = one.covering.fresh(release, whole), _at(sorted(table.items()), whole)
+            left = (wider * fresh) ** 2 - own**2
+            if left <= 0:
+                return None
+            found.append((min(tau, whole), min(math.sqrt(left), NARROW * fresh)))
+        return found
+
+    def _part(
+        self,
+        whole: _Whole,
+        request: QueryRequest,
+        days: Days,
+        wanted: Sequence[tuple[object, ...]],
+        room: Room | None,
+        most: float,
+        name: str,
+    ) -> Part | None:
+        """The question of some days.
+
+        Args:
+          whole, request: the whole one.
+          days, wanted: which, and the groups on them.
+          room: how wide it may be; None: as the whole would be at each threshold.
+          most: of epsilon.
+          name: of the part.
+        """
+        question = whole.question
+        capped = replace(question, plan=replace(question.plan, epsilon=most))
+
+        def excess(part: Question, found: Domain) -> float:
+            tables = expected_noise(part, found)
+            if room is not None:
+                pairs = zip(tables, room, strict=True)
+                return max(_at(sorted(table.items()), tau) / width for table, (tau, width) in pairs)
+            return wider_than(tables, whole.noise, lower_thresholds(question.plan, whole.domain, found))
+
+        def epsilon_of(at: At, found: Domain) -> float | None:
+            if name == _CLOSED or any(release.ranked is not None for release in question.plan.releases):
+                return most  # what noise means for a rank depends on the data
+            policy = self.planning.policy
+            least = least_that_does(capped.plan, at, found, policy, lambda part: excess(part, found))
+            return least if least is not None or room is not None else most
+
+        asked = replace(request, epsilon=most)
+        found = question_of_days(self.planning, capped, asked, whole.scope, days, wanted, epsilon_of, name)
+        if found is None:
+            return None
+        key = _part_key(question.answer_key, whole.analyst, name, days)
+        return Part(*found, key, days, frozenset(wanted))
+
+
+def _is_plain(plan: Plan) -> bool:
+    """No sample, no group keys that are found among private rows, as of those it is not public which there are, and
+    nobody counted who exceeds a threshold: that is of all periods together."""
+    counted = any(release.counts_exceeding for release in plan.releases)
+    return plan.sampling is None and not counted and (plan.selection is None or plan.selection.delta == 0)
+
+
+def _part_key(whole_key: str, analyst: str, name: str, days: Days) -> str:
+    """The answer key of a part: which days it is of depends on what the analyst has by then."""
+    text = f"{name} part of {whole_key} for {analyst}: {[tuple(map(str, run)) for run in days]}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _horizon(scope: PeriodScope, noted: NotedPeriods, policy: Policy) -> Horizon:
+    """From the first declared day, to that of the load."""
+    promise = policy.tables[scope.table].append_only
+    before = noted.before.get(scope.table, date.max)
+    after = timedelta(days=0 if promise is None else promise.closed_after_days)
+    last = before + after if before < date.max - after else date.max
+    declared = None if scope.declared is None else scope.declared[0]
+    return Horizon(declared or max(date.min, last - _YEARS), last)
+
+
+def _at(table: Sequence[tuple[float, float]], tau: float) -> float:
+    """What a table, in order of thresholds, says at the first that is no smaller, or at its last."""
+    return next((width for own, width in table if own >= tau), table[-1][1])
+
+
+def most_width(request: QueryRequest) -> float:
+    """How many times as wide as a fresh answer one may be that is put together from parts."""
+    return 1.0 if request.as_accurate else WIDER

@@ -1,0 +1,178 @@
+"""A sum over days as it is served: values, what they are put together from, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from planner.group_domains.day_conditions import Run, joined_runs
+from planner.reuse.period_scope import PeriodScope
+from privacy.registry import MECHANISMS, JointMechanism
+from server.answers.derived import MEANS, cut_as_vectors, one_factor
+from server.answers.kept_answers import Served
+from server.answers.periods.day_pieces import Piece
+from server.answers.periods.day_sums import DaySum
+from server.answers.periods.noted_periods import NotedPeriods
+from server.answers.sums import Rows, put_together
+from server.query import Budget, KeptPeriods, QueryResponse
+from server.question import Question
+from server.results.notes import confidence_notes
+from server.results.response import response
+
+SOME_KEPT = (
+    "{kept} of {groups} groups are kept from earlier loads of the data ({which}): rows of {table} that are closed by "
+    "{column} have not changed since, as the custodian has checked. {rest}"
+)
+ALL_KEPT = (
+    "This answer is kept from an earlier load of the data ({which}): rows of {table} that are closed by {column} "
+    "have not changed since, as the custodian has checked. It is free."
+)
+REST = "The others were measured over the data of version {version}, and the charge is for them alone."
+PARTLY_KEPT = (
+    "Parts of {kept} of {groups} groups are kept from earlier loads of the data ({which}): rows of {table} that are "
+    "closed by {column} have not changed since, as the custodian has checked. The other days were measured over the "
+    "data of version {version}, and the charge is for them alone."
+)
+CUT_TOGETHER = (
+    "What people add to the kept groups was cut together with rows of groups that were open then: the values are "
+    "answers about the same rows, cut as they were at that load."
+)
+_REOPENED = "The custodian has called changed, or would not vouch for: {which}. They were measured anew."
+_SHOWN = 12
+
+
+def reopened_notes(noted: NotedPeriods, scope: PeriodScope, days: Sequence[Run]) -> Iterator[str]:
+    """Which of the days that were measured the custodian has reopened; nothing where none was."""
+    reopened = noted.reopened_within(scope, days) if days else ()
+    if reopened:
+        yield _REOPENED.format(which=", ".join(f"{period} (at version {at})" for period, at in reopened[-_SHOWN:]))
+
+
+_ADDED_UP = (
+    "A value is the sum of up to {most} parts, of different days. In each of them what a person adds was cut "
+    "at tau by itself; a question of its own would have cut it once."
+)
+IN_TWO = (
+    "It was measured in two parts: the days that are closed, whose part stays for later loads, and the others. Asked "
+    "again after a load, only what is open then is measured and charged."
+)
+
+
+def summed_response(
+    summed: DaySum, question: Question, served: Sequence[Served], budget: Budget, request_id: str
+) -> QueryResponse:
+    """The answer as the client is given it.
+
+    Args:
+      summed, question: how it is put together, and what was asked.
+      served: one per part that was to be measured.
+      budget: the analyst's, after this.
+      request_id: as in the request.
+    """
+    plan, domain = question.plan, summed.domain
+    known = {group: place for place, group in enumerate(domain.groups)}
+    pairs = [(piece.noisy, piece.rows, piece.place) for piece in summed.pieces]
+    for part, one in zip(summed.parts, served, strict=True):
+        rows = [row for row, group in enumerate(one.released.domain.groups) if group in part.groups]
+        place = np.array([known[one.released.domain.groups[row]] for row in rows], np.int64)
+        pairs.append((one.released.noisy, np.array(rows, np.int64), place))
+    places = np.concatenate([place for _, _, place in pairs])
+    most = int(np.bincount(places, minlength=1).max())
+    shown = np.arange(len(domain))
+    if plan.selection is not None:
+        shown = np.unique(places)
+        domain = domain.only(shown, len(domain) - len(shown))
+    pairs = [(own, rows, np.searchsorted(shown, place)) for own, rows, place in pairs]
+    noisy = tuple(
+        put_together([Rows(own[release], rows, place) for own, rows, place in pairs], len(shown))
+        for release in range(len(plan.releases))
+    )
+    if most > 1:
+        joint = any("joint_scale" in one.mechanism for one in noisy)
+        plan = replace(
+            plan,
+            mechanism=cut_as_vectors(noisy) or plan.mechanism,
+            tuples_per_unit=None if joint or one_factor(noisy) else plan.tuples_per_unit,
+            group_rule=None,
+        )
+    answer = response(plan, domain, noisy, budget, request_id)
+    notes = (*answer.notes, *_notes(summed, question, most))
+    return replace(
+        answer,
+        epsilon=sum(one.epsilon for one in served),
+        delta=sum(one.delta for one in served),
+        cached=all(one.cached for one in served),
+        notes=(*notes, *(confidence_notes(answer.confidence) if most > 1 else ())),
+        kept=tuple(kept_periods(summed)),
+    )
+
+
+def kept_periods(summed: DaySum) -> Iterator[KeptPeriods]:
+    """What is kept, by the version of the data that it was measured over, the newest first."""
+    for version in sorted({piece.version for piece in summed.pieces}, reverse=True):
+        used = [piece for piece in summed.pieces if piece.version == version]
+        days = joined_runs([run for piece in used for run in piece.days])
+        first, last = days[0][0], days[-1][1]
+        yield KeptPeriods(
+            version=version,
+            first=None if first is None else first.isoformat(),
+            last=None if last is None else last.isoformat(),
+            groups=_kept_groups(summed, used),
+        )
+
+
+def _kept_groups(summed: DaySum, pieces: Sequence[Piece]) -> int:
+    """How many groups something is kept of; of one that is withheld, that it is."""
+    values = {piece.values for piece in pieces}
+    return sum(own in values for own in summed.class_of)
+
+
+def told_before(summed: DaySum) -> str:
+    """What EXPLAIN says of it."""
+    if not summed.parts:
+        return _ALL_FREE
+    charged = " and ".join(f"{part.question.plan.epsilon:g}" for part in summed.parts)
+    if not summed.pieces:
+        return _TWO_PARTS.format(epsilon=charged)
+    return _SOME_FREE.format(epsilon=charged)
+
+
+_ALL_FREE = "Its days are closed, or measured already: unless you have this answer, it is free."
+_SOME_FREE = (
+    "You have answers about some of its days: unless you have this one, the other days alone are measured, at "
+    "epsilon {epsilon}."
+)
+_TWO_PARTS = (
+    "You have asked this of an earlier load: unless you have this answer, the closed days and the others are "
+    "measured apart, at epsilon {epsilon}, and the former will be free after the next load."
+)
+
+
+def _notes(summed: DaySum, question: Question, most: int) -> Iterator[str]:
+    scope, version, groups = summed.scope, summed.noted.version, len(summed.domain)
+    kept = list(kept_periods(summed))
+    earlier = [one for one in kept if one.version < version]
+    which = "; ".join(f"version {one.version}: {one.first or 'the first day'} to {one.last}" for one in earlier)
+    told = {"which": which, "table": scope.table, "column": scope.column}
+    if earlier and summed.parts:
+        count = _kept_groups(summed, summed.pieces)
+        if most > 1:
+            yield PARTLY_KEPT.format(kept=count, groups=groups, version=version, **told)
+        else:
+            yield SOME_KEPT.format(kept=count, groups=groups, rest=REST.format(version=version), **told)
+    elif earlier:
+        yield ALL_KEPT.format(**told)
+    if most > 1:
+        yield _ADDED_UP.format(most=most)
+    combined = max((piece.combined for piece in summed.pieces), default=1)
+    if combined > 1:
+        yield MEANS.format(count=combined)
+    if not summed.pieces:
+        yield IN_TWO
+    together = isinstance(MECHANISMS[question.plan.mechanism], JointMechanism) or question.plan.group_rule is not None
+    if earlier and question.plan.group_keys and together:
+        yield CUT_TOGETHER
+    days = joined_runs([run for part in summed.parts for run in part.days])
+    yield from reopened_notes(summed.noted, scope, days)

@@ -1,0 +1,223 @@
+"""The answer that another epsilon would have given: intervals at public noise, no row read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from statistics import fmean, median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.plan import Plan
+from planner.planning.measurements import AnyRelease
+from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, within_no_range
+from privacy.noisy_answer import NoisyAnswer
+from privacy.registry import MECHANISMS
+from server.answers.encoding import decoded
+from server.answers.released import Released
+from server.backends.columns import Domain
+from server.explain.mechanism_reasons import shared_by_found
+from server.ledger.ledger import Ledger
+from server.query import Budget, Interval, QueryResponse, RelativeError
+from server.question import Question
+from server.results.evaluate import releases_used
+from server.results.response import response
+
+_LOOKED_AT = 8
+"""So many of the analyst's newest answers to the query are looked at for one that will do."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """An earlier answer to the same query, which the analyst has paid for.
+
+    Attributes:
+      number: of its charge.
+      epsilon, delta: what it was released with.
+      answer_key: under which it is kept.
+    """
+
+    number: int
+    epsilon: float
+    answer_key: str
+    released: Released
+    delta: float = 0.0
+
+
+def known_answers(ledger: Ledger, analyst: str, plan_hash: str) -> list[Known]:
+    """The newest answers to a query that an analyst was charged for. Nobody else's: it would tell what they said."""
+    found = []
+    for record in ledger.answers_to(analyst, plan_hash, limit=_LOOKED_AT):
+        kept = ledger.kept_answer(record.charge.answer_key, analyst)
+        if kept is not None and kept.paid:
+            charge = record.charge
+            known = Known(record.number, charge.epsilon, charge.answer_key, decoded(kept.answer), charge.delta)
+            found.append(known)
+    return found
+
+
+def known_answer(ledger: Ledger, analyst: str, plan_hash: str) -> Known | None:
+    """The newest of `known_answers`."""
+    return next(iter(known_answers(ledger, analyst, plan_hash)), None)
+
+
+_MOST_CELLS = 100_000
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the analyst's own earlier answer lets expect.
+
+    Attributes:
+      relative_errors: per column, half-widths of intervals at 95% in multiples of their values.
+      cut: the share of rows that would be marked cut, in [0, 1]; None where nothing tells.
+    """
+
+    relative_errors: tuple[RelativeError, ...] = ()
+    cut: float | None = None
+
+
+def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
+    """Relative errors per column, of the median row and of the worst, and how many rows would be marked cut.
+
+    Args:
+      ledger: knows the analyst's own answers to the same query; nobody else's are looked at.
+      question: at the epsilon that is tried.
+      analyst: who asks.
+    Returns: nothing where the analyst has no answer to it, or where widths are not public before it is measured.
+    Cost: a read of the ledger, and one answer shown anew; reads no row.
+    """
+    plan = question.plan
+    public = (
+        bool(plan.releases)
+        and all(release.ranked is None for release in plan.releases)
+        and MECHANISMS[plan.mechanism].two_sided
+    )
+    known = known_answer(ledger, analyst, question.plan_hash) if public and plan.sampling is None else None
+    if known is None:
+        return Expected()
+    answer = expected_answer(question, known.released)
+    if not 0 < answer.n_cells <= _MOST_CELLS:
+        return Expected()
+    before = response(plan, known.released.domain, known.released.noisy, NOBODY, "")
+    found = []
+    for place, column in enumerate(answer.columns):
+        now, own = _parts(answer, place), _parts(before, place)
+        if now and own:
+            most = max(median(now), median(own))
+            found.append(RelativeError(column.name, _finite(median(now)), _finite(max(now)), _finite(most)))
+    return Expected(tuple(found), fmean(answer.cut) if answer.cut else None)
+
+
+def _parts(answer: QueryResponse, place: int) -> list[float]:
+    """The half-widths of a column's intervals in multiples of their values."""
+    rows = answer.as_released()
+    return [_part(cells[place], around[place]) for cells, around in rows if around[place] is not None]
+
+
+def _part(value: object, interval: Interval | None) -> float:
+    """Infinite for a value of nothing, and for an interval with an open end."""
+    if interval is None or interval.low is None or interval.high is None or not isinstance(value, int | float):
+        return math.inf
+    return (interval.high - interval.low) / 2 / abs(value) if value else math.inf
+
+
+def _finite(part: float) -> float | None:
+    return part if math.isfinite(part) else None
+
+
+NOBODY = Budget(0.0, 0.0, 0.0, 0.0)
+"""Of an answer that nobody gets."""
+
+
+def expected_answer(question: Question, released: Released) -> QueryResponse:
+    """An earlier answer as it would be with the noise of this question, at the same thresholds.
+
+    Args:
+      question: at the epsilon that is tried.
+      released: what the analyst knows of the same query, at whatever epsilon.
+    Returns: the values of `released`, with the intervals that `question` would give them.
+    """
+    n_groups = len(released.domain)
+    measuring = question.measuring.of_groups(released.domain)
+    noisy = tuple(
+        _at(measured, known, n_groups) for measured, known in zip(measuring.releases, released.noisy, strict=True)
+    )
+    return response(question.plan, released.domain, noisy, NOBODY, "")
+
+
+def worst_answer(question: Question, domain: Domain) -> QueryResponse:
+    """One row with the widest intervals that any data can give in these public groups, around zero.
+
+    Returns: open intervals where no public bound says how large a threshold can become, or where an interval's width
+      depends on the values: of quotients, of CASE and the like; or on how many groups will be found.
+    """
+    plan = question.plan
+    outputs = tuple(
+        replace(output, expression=within_no_range(output.expression))
+        for output in plan.outputs
+        if releases_used(output.expression)
+    )
+    bounded = plan.tuples_per_unit is not None or all(one.name == "fixed" for one in question.measuring.releases)
+    bounded &= not any(release.counts_exceeding for release in plan.releases)  # which moves an end by any number
+    known = bounded and not shared_by_found(plan) and all(_linear(output.expression) for output in outputs)
+    ungrouped: Plan = replace(
+        plan, outputs=outputs, group_keys=(), domains=(), having=None, order=(), limit=None, offset=0
+    )
+    measuring = question.measuring.of_groups(domain)
+    noisy = tuple(_around_zero(measured, len(domain), known) for measured in measuring.releases)
+    return response(ungrouped, Domain(()), noisy, NOBODY, "")
+
+
+def _at(measured: AnyRelease, known: NoisyAnswer, n_groups: int) -> NoisyAnswer:
+    """The known values with the noise of another budget, threshold by threshold."""
+    taus, halves = _noise(measured, n_groups)
+    half = halves[np.minimum(np.searchsorted(taus, known.tau), len(taus) - 1)]
+    # What a choice overlooks falls as its budget grows: so much stronger is the same value. What was added up of
+    # other answers has no budget of its own: there it falls as noise does.
+    before = (known.high - known.low) / 2
+    by_noise = np.divide(before, half, out=np.ones_like(before), where=(before > 0) & (half > 0))
+    signal = known.signal * (measured.epsilon / known.epsilon if known.epsilon > 0 else by_noise)
+    moved = known.exceeding  # as many people have more than the policy lets count
+    below, above = (0.0, 0.0) if moved is None else (moved.below, moved.above)
+    return replace(known, low=known.values - half - below, high=known.values + half + above, signal=signal)
+
+
+def _around_zero(measured: AnyRelease, n_groups: int, known: bool) -> NoisyAnswer:
+    """Nothing, with the noise of the largest threshold, or of any."""
+    taus, halves = _noise(measured, n_groups)
+    worst = halves[-1:] if known else np.full(1, np.inf)
+    return NoisyAnswer(
+        values=np.zeros(1),
+        tau=taus[-1:],
+        noise_scale=worst,  # nothing of an interval depends on it
+        low=-worst,
+        high=worst,
+        confidence=0.95,
+        covers="truncated_full",
+        mechanism=measured.name,
+        epsilon=measured.epsilon,
+        signal=np.full(1, np.inf),
+    )
+
+
+def _noise(measured: AnyRelease, n_groups: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(L,) thresholds, rising, and the half-width of an interval at each."""
+    table = np.array(measured.expected_noise(n_groups), np.float64)
+    return table[:, 0], table[:, 1]
+
+
+def _linear(expression: ReleasedExpression) -> bool:
+    """Is the width of its interval the same wherever its releases lie?"""
+    if isinstance(expression, KeyValue):
+        return False
+    if not isinstance(expression, Apply):
+        return True
+    if expression.operator in ("+", "-", "negate"):
+        return all(map(_linear, expression.arguments))
+    if expression.operator not in ("*", "/"):
+        return False
+    left, right = expression.arguments
+    scaled = isinstance(right, Given) and _linear(left)
+    return scaled or (expression.operator == "*" and isinstance(left, Given) and _linear(right))

@@ -1,0 +1,244 @@
+"""The smallest epsilon that gives an accuracy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from planner.plan import BackendQuery
+from planner.planning.answer_times import least_epsilon, rounded_up
+from planner.policy.policy import Policy
+from privacy.registry import MECHANISMS
+from server.answers.proposals.accuracy import Accuracy, Basis, Proposal, widest, worst_relative_error
+from server.answers.proposals.expectation import NOBODY, Known, expected_answer, known_answers, worst_answer
+from server.backends.columns import Domain, has_no_group
+from server.errors import NoProposal
+from server.ledger.ledger import Ledger
+from server.query import QueryRequest, QueryResponse
+from server.question import Question
+from server.results.response import response
+from server.workers.group_limits import is_in_range
+
+_STEPS = 24  # of bisection, over four to five orders of magnitude
+_ASK_FIRST = (
+    "ask once with a small epsilon: a proposal then follows from that answer; a question with `max_relative_error` or"
+    " `max_absolute_error` does both"
+)
+
+
+class Planning(Protocol):
+    """What a proposal needs of the way of a query: everything before a reservation."""
+
+    @property
+    def policy(self) -> Policy:
+        """The one in force."""
+        ...
+
+    @property
+    def ledger(self) -> Ledger:
+        """Knows the budget and the analyst's answers."""
+        ...
+
+    def groups(self, query: BackendQuery, analyst: str) -> Domain:
+        """The public groups of a query."""
+        ...
+
+    def question(self, request: QueryRequest) -> Question:
+        """Parse, bind and plan."""
+        ...
+
+
+def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Proposal:
+    """Find the smallest epsilon from what is public and what the analyst has been told.
+
+    Args:
+      planning: plans, and looks up what the analyst has paid for.
+      request: the question; its epsilon does not count.
+      accuracy: what is wanted.
+    Raises: NoProposal where nothing known bounds the noise, or no permitted epsilon is enough; PlannerError.
+    Cost: some 25 plans; reads no private row.
+    """
+    found = least(planning, request, accuracy, Most(planning.policy.max_epsilon, OF_POLICY))
+    if isinstance(found, Unknown):
+        raise found.refusal
+    return found
+
+
+OF_POLICY = "the policy allows one question"
+OF_QUESTION = "you allow this question"
+OF_BUDGET = "is left of your budget"
+OF_REST = "is left for this question after its first release"
+_MORE = {
+    OF_QUESTION: ", or allow it more epsilon",
+    OF_BUDGET: ", or ask a custodian for more budget",
+    OF_REST: ", or allow it more epsilon",
+}
+
+
+@dataclass(frozen=True)
+class Most:
+    """The most that a question may spend.
+
+    Attributes:
+      epsilon: > 0, at most the policy's.
+      whose: why not more, after "the most that".
+      spent: by a first release, which is kept: the next asking goes on from it, and has that much more to spend.
+    """
+
+    epsilon: float
+    whose: str
+    spent: float = 0.0
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Nothing that is public, and nothing that the analyst was told, says how wide intervals will be.
+
+    Attributes:
+      question: at the most that may be spent.
+      told: has the analyst an answer, from which it does not follow?
+      refusal: why, and what to do.
+    """
+
+    question: Question
+    told: bool
+    refusal: NoProposal
+
+
+def least(
+    planning: Planning, request: QueryRequest, accuracy: Accuracy, limit: Most, aim: float = 1.0
+) -> Proposal | Unknown:
+    """The smallest epsilon up to a limit, as `propose`.
+
+    Args:
+      planning, request, accuracy: as of `propose`.
+      limit: the most, and what a refusal calls it.
+      aim: which share of the accuracy is aimed at where an answer says what to expect, so that the next one, with
+        another value, still reaches it; in (0, 1]. Not where that is more than can be had.
+    Raises: as `propose`, but for what is Unknown.
+    """
+    policy = planning.policy
+
+    def question_at(epsilon: float) -> Question:
+        return planning.question(replace(request, epsilon=epsilon))
+
+    most = question_at(limit.epsilon)
+    if most.only_names_groups:
+        raise NoProposal("naming groups is exact and free", hint="ask")
+    if any(release.ranked is not None for release in most.plan.releases):
+        hint = "that of a quantile or extreme depends on the data; EXPLAIN says how many rows it misses by"
+        raise NoProposal("a proposal needs an interval whose width is public", hint=hint)
+    if not MECHANISMS[most.plan.mechanism].two_sided or most.plan.sampling is not None:
+        hint = "leave mechanism and sampling_rate out"
+        raise NoProposal("a proposal needs intervals with two ends, of an answer from all rows", hint=hint)
+    all_known = known_answers(planning.ledger, request.analyst, most.plan_hash)
+    known = all_known[0] if all_known else None
+    left = planning.ledger.budget(request.analyst).epsilon_left
+    if known is None and accuracy.is_relative:
+        why = "a relative error depends on a value that you have not been told"
+        return Unknown(most, False, NoProposal(why, hint=_ASK_FIRST))
+    for one in all_known:
+        own = question_at(one.epsilon) if one.epsilon <= policy.max_epsilon else most
+        if own.answer_key == one.answer_key and accuracy.reached(_told(own, one)) <= accuracy.wanted:
+            return _proposal(own, _told(own, one), one, left)
+    domain = planning.groups(most.query, request.analyst) if most.plan.group_keys else Domain(())
+    if has_no_group(most.query, domain):
+        raise NoProposal("there is no group to release anything of, so the answer is free", hint="ask")
+    n_groups = len(domain)
+    expect = _expectation(known, domain)
+    best = accuracy.reached(expect(most))
+    if math.isinf(best):
+        return Unknown(most, known is not None, _unknown(known))
+    if best > accuracy.wanted:
+        raise _too_little(accuracy, limit, best, policy.max_epsilon)
+    wanted = accuracy.wanted * aim if known is not None and best <= accuracy.wanted * aim else accuracy.wanted
+
+    def enough(epsilon: float) -> bool:
+        asked = question_at(epsilon)
+        if not is_in_range(asked.plan, asked.query, asked.measuring, n_groups):
+            return False  # it would be refused
+        return accuracy.reached(expect(asked)) <= wanted
+
+    smallest = least_epsilon(most.plan.size, policy.side_channels, policy.max_epsilon)
+    question = question_at(_smallest(enough, min(smallest, limit.epsilon), limit.epsilon))
+    return _proposal(question, expect(question), known, left)
+
+
+def _too_little(accuracy: Accuracy, limit: Most, best: float, max_epsilon: float) -> NoProposal:
+    """What may be spent is not enough: what it would give, and about what is needed, noise being as 1 / epsilon."""
+    needed, reached = rounded_up(limit.epsilon * best / accuracy.wanted, 2), rounded_up(best, 2)
+    more = f"about epsilon {needed:g} would be needed"
+    if needed > max_epsilon:
+        more = f"{more}, more than the {max_epsilon:g} that the policy allows one question"
+    wished = accuracy.shown(accuracy.wanted)
+    less = f"ask for {accuracy.shown(reached)}, or about fewer or larger groups"
+    if needed <= min(limit.epsilon + limit.spent, max_epsilon):
+        hint = f"ask the same again, which goes on from that release and has epsilon {needed:g} for it; or {less}"
+    else:
+        hint = less + (_MORE.get(limit.whose, "") if needed <= max_epsilon else "")
+    return NoProposal(
+        f"the answer would be right within about {accuracy.shown(reached)}, not {wished}, at epsilon"
+        f" {limit.epsilon:g}, the most that {limit.whose}: {more}",
+        hint=hint,
+    )
+
+
+def _unknown(known: Known | None) -> NoProposal:
+    """Nothing follows from what is known."""
+    if known is None:
+        return NoProposal("how wide intervals will be depends on values that you have not been told", hint=_ASK_FIRST)
+    hint = f"ask once with a larger epsilon than {known.epsilon:g}"
+    return NoProposal(f"your answer of charge {known.number} is too weak, or its intervals are open", hint=hint)
+
+
+def _told(question: Question, known: Known) -> QueryResponse:
+    """The answer that the analyst has."""
+    return response(question.plan, known.released.domain, known.released.noisy, NOBODY, "")
+
+
+def _expectation(known: Known | None, domain: Domain) -> Callable[[Question], QueryResponse]:
+    if known is None:
+        return lambda question: worst_answer(question, domain)
+    return lambda question: expected_answer(question, known.released)
+
+
+def _smallest(enough: Callable[[float], bool], least: float, most: float) -> float:
+    """The smallest that is enough and permitted, up to three digits; `most` is enough, more is never worse."""
+    low, high = math.log(least), math.log(most)
+    if enough(least):
+        return least
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(math.exp(middle)) else (middle, high)
+    return min(most, rounded_up(math.exp(high)))
+
+
+def _proposal(question: Question, answer: QueryResponse, known: Known | None, epsilon_left: float) -> Proposal:
+    kept = known is not None and known.answer_key == question.answer_key
+    relative = math.inf if known is None else worst_relative_error(answer)
+    basis: Basis = "public" if known is None else "kept" if kept else "released"
+    return Proposal(
+        epsilon=question.plan.epsilon,
+        delta=question.plan.delta,
+        charge=0.0 if kept else question.plan.epsilon,
+        epsilon_left=epsilon_left,
+        interval_width=widest(answer),
+        relative_error=relative if math.isfinite(relative) else None,
+        basis=basis,
+        reason=_reason(question, known, basis),
+    )
+
+
+def _reason(question: Question, known: Known | None, basis: Basis) -> str:
+    if known is None:
+        bound = question.plan.tuples_per_unit
+        why = "one person changes one value" if bound is None else f"one person has at most {bound} rows of the join"
+        return f"holds whatever the data: {why}"
+    if basis == "kept":
+        return f"you have this answer already (charge {known.number}): asking for it again is free"
+    return (
+        f"expected from your answer of charge {known.number}, if the contribution bounds stay those chosen then; "
+        "a larger epsilon may choose larger ones, whose noise is larger, too"
+    )

@@ -1,0 +1,370 @@
+"""Looks for what a question's answer follows from: the analyst's own paid answers, and nobody else's."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.plan import Centre, Plan, Release
+from planner.planning.measurements import AnyRelease
+from planner.reuse.fact import Plain, Unknown
+from planner.reuse.matching import AskedQuestion, Lacking, Match, NewGroup, Undecided, key_value
+from planner.reuse.outline import condition_name
+from privacy.noisy_answer import NoisyAnswer
+from server.answers.derived import DerivedAnswer, Width, half_width, holds, one_factor, usable
+from server.answers.kept_answers import KeptAnswers
+from server.answers.kept_outlines import KeptOutlines, Owned
+from server.answers.released import Released, alone_if_large
+from server.answers.sums import NOWHERE, added_up, same_everywhere, taken, variance, weighted
+from server.backends.columns import Domain
+from server.errors import NothingFollows
+from server.lru_cache import LruCache
+from server.question import Question
+
+_MOST_COMBINATIONS = 50_000
+"""Of values of kept keys that a question reads: each is evaluated once, in some tens of microseconds."""
+
+
+@dataclass(frozen=True)
+class OwnGroups:
+    """The groups of a question, found by their values.
+
+    Attributes:
+      places: by the values of the keys, the place of the group.
+      values: per key, which it has.
+    """
+
+    places: dict[NewGroup, int]
+    values: tuple[frozenset[Plain], ...]
+
+
+@dataclass(frozen=True)
+class Regrouped:
+    """Where the groups of a kept answer go.
+
+    Attributes:
+      place: (G_kept,) the group of the question, or NOWHERE: none of its rows counts.
+      sizes: (G,) how many kept groups make up each of the question's.
+      lacking: which rows the kept answer has left out.
+    """
+
+    place: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    lacking: Lacking
+
+
+def own_groups(plan: Plan, domain: Domain, asked: AskedQuestion) -> OwnGroups | None:
+    """The groups of a question by values that compare exactly; None where two are one, or a value is not understood.
+
+    Args:
+      plan: of the question.
+      domain: its groups.
+      asked: the same question, for its keys.
+    """
+    columns = []
+    for place, key in enumerate(asked.keys):
+        values = [key_value(key.outline, value) for value in domain.keys[place]]
+        known = [value for value in values if not isinstance(value, Unknown)]
+        if len(known) < len(values):
+            return None
+        columns.append([known[entry] for entry in domain.places(place).tolist()])
+    groups = list(zip(*columns, strict=True)) if columns else [()] * len(domain)
+    places: dict[NewGroup, int] = {group: place for place, group in enumerate(groups)}
+    if len(places) < len(groups):
+        return None
+    return OwnGroups(places, tuple(frozenset(column) for column in columns))
+
+
+def combinations(kept: Domain, read: Sequence[int]) -> tuple[list[list[object]], NDArray[np.int64]] | None:
+    """The different values of some keys of a kept answer, and (G_kept,) which of them each group has; None for more
+    than are evaluated.
+    """
+    places = [kept.places(key) for key in read]
+    code = np.zeros(len(kept), np.int64)
+    for entries, key in zip(places, read, strict=True):
+        code = code * max(1, len(kept.keys[key])) + entries
+    different, first, index = np.unique(code, return_index=True, return_inverse=True)
+    if len(different) > _MOST_COMBINATIONS:
+        return None
+    values = [
+        [kept.keys[key][int(entries[group])] for key, entries in zip(read, places, strict=True)]
+        for group in first.tolist()
+    ]
+    return values, index.astype(np.int64)
+
+
+def regroup(match: Match, kept: Domain, own: OwnGroups) -> Regrouped | None:
+    """Where each kept group goes; None where a group's rows may go to several, or it is not understood.
+
+    Args:
+      match: the question and the outline of the kept answer.
+      kept: the groups of the kept answer.
+      own: those of the question.
+    """
+    combined = combinations(kept, match.relevant)
+    if combined is None:
+        return None
+    different, index = combined
+    gone = np.full(len(different), NOWHERE, np.int64)
+    try:
+        for number, values in enumerate(different):
+            found = match.group(values)
+            if found is not None:
+                gone[number] = own.places.get(found, NOWHERE)
+    except Undecided:
+        return None
+    place = gone[index] if len(different) else np.zeros(0, np.int64)
+    counts = np.bincount(place[place >= 0], minlength=len(own.places)).astype(np.int64)
+    return Regrouped(place, counts, match.lacking(kept.keys, own.values))
+
+
+_MOST_MATCHES = 16
+"""Kept answers that are tried for one question, the newest first."""
+
+_MOST_GROUPS = 20_000
+_ASKED, _ASKED_BYTES = 256, 16 << 20
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A kept answer whose groups are parts of the question's."""
+
+    owned: Owned
+    released: Released
+    regrouped: Regrouped
+
+    def is_single(self, *, all_there: bool) -> bool:
+        """Is each of the question's groups at most one of its own; where all are there, exactly one?"""
+        sizes = self.regrouped.sizes
+        return bool(np.all(sizes <= 1) and (not all_there or np.all(sizes == 1)))
+
+    def spread(self, place: int) -> float:
+        """The variance of the widest sum that a release of it gives, by scales of noise alone."""
+        added = np.bincount(
+            self.regrouped.place[self.regrouped.place >= 0],
+            weights=variance(self.released.noisy[place])[self.regrouped.place >= 0],
+            minlength=1,
+        )
+        return float(added.max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One release of a question, from one kept answer or several."""
+
+    noisy: NoisyAnswer
+    sources: tuple[_Source, ...]
+    one_factor: bool
+    paid: float
+
+    @property
+    def most_groups(self) -> int:
+        """The most kept groups that one value is the sum of."""
+        return max(1, *(int(source.regrouped.sizes.max(initial=0)) for source in self.sources))
+
+
+class Reusing:
+    """Answers questions from the answers that an analyst has paid for.
+
+    What follows from a released value is post-processing of it and costs no privacy: it is computed from what the
+    analyst has been told already. An answer that only another analyst has paid for is never looked at.
+
+    Args:
+      outlines: which kept answers an analyst has paid for.
+      kept: reads them.
+    """
+
+    def __init__(self, outlines: KeptOutlines, kept: KeptAnswers) -> None:
+        self._outlines = outlines
+        self._kept = kept
+        self._asked: LruCache[int, AskedQuestion] = LruCache(_ASKED, _ASKED_BYTES, lambda _: 1 << 14)
+
+    def find(self, question: Question, analyst: str, groups: Callable[[], Domain]) -> DerivedAnswer | None:
+        """What follows from the analyst's answers; None where nothing does.
+
+        Args:
+          question: that is not kept itself.
+          analyst: who asks.
+          groups: the question's groups, from public tables; called only where some kept answer is of the same rows.
+        Raises: LedgerInvalid; what `groups` raises.
+        Cost: two reads of the ledger and one more per charge that is new; then some microseconds for each group of
+          the kept answers, and milliseconds per different set of noise scales.
+        """
+        plan = question.plan
+        discovered = any(domain.is_discovered for domain in plan.domains)
+        if not plan.releases or plan.selection is not None or plan.sampling is not None or discovered:
+            return None
+        owned = self._outlines.of(analyst, plan.policy_hash, question.data_version)
+        if not owned:
+            return None
+        asked = self._asked.get(question.serial) or self._asked.put(question.serial, AskedQuestion(plan))
+        if not all(asked.releases):
+            return None
+        matches = _matches(asked, owned)
+        if not any(matches):
+            return None
+        domain = groups()
+        own = own_groups(plan, domain, asked) if len(domain) <= _MOST_GROUPS else None
+        if own is None:
+            return None
+        known: dict[object, _Source | None] = {}
+        follows = []
+        for found in matches:
+            options = []
+            for one, match, place in found:
+                name = one.released, tuple(sorted(map(condition_name, match.extra)))
+                if name not in known:
+                    known[name] = self._source(one, match, own, analyst)
+                if (source := known[name]) is not None:
+                    options.append((source, place))
+            follows.append(options)
+        for options_of_each in _alternatives(plan, follows):
+            pairs = zip(plan.releases, options_of_each, strict=True)
+            parts = [_part(plan, release, options, len(domain)) for release, options in pairs]
+            if all(part is not None for part in parts):
+                return _derived(question, domain, [part for part in parts if part is not None])
+        return None
+
+    def _source(self, owned: Owned, match: Match, own: OwnGroups, analyst: str) -> _Source | None:
+        released = self._kept.released_to(owned.answer_key, analyst)
+        if released is None:
+            return None
+        with alone_if_large(released.n_values):
+            regrouped = regroup(match, released.domain, own)
+        return None if regrouped is None else _Source(owned, released, regrouped)
+
+
+_Found = tuple[Owned, Match, int]
+"""A kept answer, how the rows that a release counts are those of its groups, and which release of it says so."""
+
+
+_Options = Sequence[tuple[_Source, int]]
+"""Kept releases that one release of a question may follow from."""
+
+
+def _alternatives(plan: Plan, options: Sequence[_Options]) -> Iterable[Sequence[_Options]]:
+    """The options of all releases; those of one kept answer after another where an average has a centre, which is
+    that of its own answer alone."""
+    if not any(isinstance(release.around, Centre) for release in plan.releases):
+        return [options]
+    answers = dict.fromkeys(source.owned.answer_key for found in options for source, _ in found)
+    return ([[one for one in found if one[0].owned.answer_key == key] for found in options] for key in answers)
+
+
+def _matches(asked: AskedQuestion, owned: Sequence[Owned]) -> list[list[_Found]]:
+    """By release of the question, the newest kept ones that it may follow from."""
+    found: list[list[_Found]] = []
+    for release in asked.releases:
+        assert release is not None, "it was looked at"
+        pairs = ((one, place, kept) for one in owned for place, kept in enumerate(one.outline.releases))
+        matches = (
+            (one, match, place)
+            for one, place, kept in pairs
+            if (match := asked.follows(one.outline, release, kept)) is not None
+        )
+        found.append(list(itertools.islice(matches, _MOST_MATCHES)))
+    return found
+
+
+def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_groups: int) -> _Part | None:
+    """The release of a question with the least noise that follows, by public numbers; None where none does."""
+    options = []
+    for source, place in found:
+        one, kept = source.released.noisy[place], source.owned.outline.releases[place]
+        computed = usable(one)
+        whole = (kept.adds_up and computed) or source.is_single(all_there=not computed)
+        whole |= isinstance(release.around, Centre) and len(set(one.values.tolist())) == 1
+        if whole and holds(plan, release, one):
+            options.append((source, place))
+    if not options:
+        return None
+    # Rows that are lacking are worse than any noise.
+    best, place = min(options, key=lambda one: (one[0].regrouped.lacking != Lacking(), one[0].spread(one[1])))
+    alike = [(best, place), *(other for other in options if other[0] is not best and _alike((best, place), other))]
+    noisy = [source.released.noisy[own] for source, own in alike]
+    if isinstance(release.around, Centre):
+        summed = same_everywhere(noisy[0], n_groups)
+    elif not usable(noisy[0]):
+        summed = taken(noisy[0], best.regrouped.place, n_groups)
+    else:
+        summed = added_up(weighted(noisy, best.regrouped.place), n_groups)
+    paid = max(source.owned.epsilon for source, _ in options if source.regrouped.lacking == best.regrouped.lacking)
+    return _Part(summed, tuple(source for source, _ in alike), one_factor(noisy), paid)
+
+
+def _alike(one: tuple[_Source, int], other: tuple[_Source, int]) -> bool:
+    """Do two kept releases estimate the same truncated number in every group? Same rows, keys, cut and thresholds."""
+    (left, left_place), (right, right_place) = one, other
+    first, second = left.owned.outline, right.owned.outline
+    if (first.conditions, first.keys) != (second.conditions, second.keys):
+        return False
+    if first.releases[left_place] != second.releases[right_place]:
+        return False
+    a, b = left.released.noisy[left_place], right.released.noisy[right_place]
+    if not (usable(a) and usable(b)):
+        return False
+    same_groups = left.released.domain == right.released.domain
+    if one_factor([a, b]) and not _same_thresholds(left.released.noisy, right.released.noisy):
+        return False  # the factor of one sum hangs on the thresholds of all
+    return same_groups and a.confidence == b.confidence and bool(np.array_equal(a.tau, b.tau))
+
+
+def _same_thresholds(left: Sequence[NoisyAnswer], right: Sequence[NoisyAnswer]) -> bool:
+    pairs = zip(left, right, strict=True) if len(left) == len(right) else ()
+    return len(left) == len(right) and all(bool(np.array_equal(a.tau, b.tau)) for a, b in pairs)
+
+
+def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> DerivedAnswer:
+    plan = question.plan
+    sources = [source for part in parts for source in part.sources]
+    lacking = Lacking()
+    for source in sources:
+        lacking |= source.regrouped.lacking
+    measuring = question.measuring.of_groups(domain)
+    widths = tuple(
+        Width(
+            release.label,
+            release.weight_bound * half_width(part.noisy),
+            release.weight_bound * fresh_half_width(measured, part.noisy.tau, len(domain)),
+            release.weight_bound * fresh_half_width(measured, part.noisy.tau * part.most_groups, len(domain)),
+            1.0 if release.whole else 0.0,
+        )
+        for release, part, measured in zip(plan.releases, parts, measuring.releases, strict=True)
+    )
+    return DerivedAnswer(
+        domain=domain,
+        noisy=tuple(part.noisy for part in parts),
+        charges=tuple(sorted({source.owned.number for source in sources})),
+        widths=widths,
+        most_groups=max(part.most_groups for part in parts),
+        combined=max(len(part.sources) for part in parts),
+        lacking=lacking,
+        one_factor=any(part.one_factor for part in parts),
+        paid=min(part.paid for part in parts),
+    )
+
+
+def fresh_half_width(measured: AnyRelease, tau: NDArray[np.float64], n_groups: int) -> float:
+    """Half of an interval of a release of its own, at the largest of these thresholds or the next that it has.
+
+    A release of its own would hardly choose a smaller one: what a person adds to a sum of groups is no less than what
+    it adds to one of them.
+    """
+    table = np.array(measured.expected_noise(n_groups), np.float64)
+    place = min(int(np.searchsorted(np.sort(table[:, 0]), tau.max(initial=0.0))), len(table) - 1)
+    return float(table[np.argsort(table[:, 0], kind="stable")][place, 1])
+
+
+def nothing_follows(question: Question) -> NothingFollows:
+    """The refusal of a question that is to be free, and is not."""
+    hint = (
+        f"with reuse = auto it is measured, for epsilon {question.plan.epsilon:g}; kept answers help that have the "
+    )
+    hint += "same tables and sums, finer groups, and no condition that this question lacks"
+    if len(question.plan.releases) > 1:
+        hint += "; an average of x needs sum(x) and count(x), which count(*) is only where x is never NULL"
+    return NothingFollows("the answer does not follow from answers that you have paid for", hint=hint)

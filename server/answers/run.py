@@ -1,0 +1,301 @@
+"""Execute what was decided: reserve all that is to be measured at once, measure, combine, show.
+
+    Work --reserve--> Reservations --read--> JoinTuples --encode--> CodedJoinTuples
+      --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> Released --show--> QueryResponse
+
+Everything between `read` and `release` happens in a worker process (`server/workers/measure.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import structlog
+
+from planner.errors import SchemaChanged, StatementTooComplex
+from privacy.noisy_answer import NoisyAnswer
+from server.answers.decide import Deciding
+from server.answers.encoding import encoded
+from server.answers.kept_answers import Served, Wanted
+from server.answers.periods.summed_response import summed_response
+from server.answers.proposals import by_accuracy
+from server.answers.released import Released, alone_if_large, outline_of
+from server.answers.reusing import nothing_follows
+from server.answers.work import (
+    Cached,
+    Compose,
+    Derived,
+    Explain,
+    ListGroups,
+    Measure,
+    Public,
+    ShowNothing,
+    Summed,
+    Within,
+    Work,
+    measures,
+)
+from server.backends.columns import Domain
+from server.errors import (
+    BackendConnectionLost,
+    BackendFailed,
+    BackendUnavailable,
+    BudgetExhausted,
+    CancelledByClient,
+    CancelledEarly,
+    NoGroups,
+    QueryCancelled,
+    QueryFailed,
+    QueryTooExpensive,
+    TooManyQueries,
+    WorkerFailed,
+)
+from server.ledger.charge import Charge, Reservation
+from server.policy.verified_keys import refuse_unchecked
+from server.postprocessing.computed_response import after_charges, computed_response, relation_rows
+from server.query import Budget, QueryRequest, QueryResponse
+from server.question import Question
+from server.results.public_result import public_response
+from server.results.response import response, without_groups, without_rows
+from server.scheduling.hold_answer import Holding
+from server.scheduling.single_flight import Outage
+from server.workers.group_limits import check_groups
+from server.workers.measure import measure
+from server.workers.pool import WorkerPool
+
+_ATTEMPTS = 2  # a lost connection is retried once
+
+_ANEW = "This is another measurement. From now on the question has this answer, free."
+
+_NOTHING_READ = (BackendUnavailable, CancelledEarly, NoGroups, SchemaChanged, StatementTooComplex, TooManyQueries)
+"""What is raised only before the first private row is read; of workers, before one has begun (`worker.py`)."""
+
+_ADVICE: Mapping[type[BaseException], str] = {
+    BackendFailed: "the database refused a statement, or its files changed meanwhile: see its own log",
+    BackendConnectionLost: "the database ended the connection: see its own log",
+    QueryCancelled: "over a limit of time, rows or memory: seconds, rows and memory_mb in [database] of the policy",
+    WorkerFailed: "a worker process failed: lines that begin with `worker:` say where; did the system lack memory?",
+}
+"""What a custodian is told to look at, by the kind of failure alone; an analyst hears of none of it."""
+
+_log = structlog.get_logger("noisegate.pipeline")
+
+Cancelled = threading.Event | None
+
+
+@dataclass(frozen=True)
+class Running:
+    """Executes work under one policy.
+
+    Attributes:
+      deciding: by whom it was decided; asked again only where the public list of groups was read with the rows.
+      workers: where private rows are read and solved.
+      outage: whether the database was there when it was last asked.
+    """
+
+    deciding: Deciding
+    workers: WorkerPool
+    outage: Outage
+
+    def run(self, work: Work, request: QueryRequest, cancelled: Cancelled = None) -> QueryResponse:
+        """Do what was decided, and charge for it; all but what is measured is free.
+
+        Args:
+          work: by `Deciding.decide`, for this request.
+          cancelled: set by whoever does not want the answer any more.
+        Raises: as `Pipeline.finish`.
+        """
+        if isinstance(work, Within):
+            return self._within(work, request, cancelled)
+        wanted = measures(work)
+        check_free(wanted, request)
+        if isinstance(work, Measure):
+            return self._measured_alone(work, request, cancelled)
+        with after_charges() as charged:
+            return self.show(work, self.served(wanted, charged, cancelled), request, cancelled)
+
+    def served(self, wanted: Mapping[str, Measure], charged: list[str], cancelled: Cancelled) -> dict[str, Served]:
+        """Reserve every charge, then measure: all or nothing of what the budget must hold.
+
+        Args:
+          wanted: the questions, by answer key.
+          charged: where the answer key of each is noted once it is charged.
+          cancelled: ends waits early.
+        Returns: what is served, by answer key.
+        """
+        parts = [
+            Wanted(
+                one.charge,
+                partial(self._check, one.question, one.charge, cancelled),
+                partial(self._released, one.question, cancelled),
+                one.question.plan.columns,
+            )
+            for one in wanted.values()
+        ]
+        return self.deciding.kept.serve(parts, charged, cancelled)
+
+    def show(
+        self, work: Work, served: Mapping[str, Served], request: QueryRequest, cancelled: Cancelled = None
+    ) -> QueryResponse:
+        """The answer of some work whose measurements are made.
+
+        Args:
+          work: what was decided.
+          served: by `served`.
+          request: that asked for it.
+          cancelled: ends reads of public tables early.
+        """
+        planning, analyst, request_id = self.deciding.planning, request.analyst, request.request_id
+        match work:
+            case Cached(question) | Measure(question):
+                return self._of(work, served).response(question, request_id)
+            case Derived(question, derived):
+                return derived.response(question, planning.ledger.budget(analyst), request_id)
+            case Summed(question, days, parts):
+                found = [self._of(part, served) for part in parts]
+                budget = found[-1].budget if found else planning.ledger.budget(analyst)
+                return summed_response(days, question, found, budget, request_id)
+            case ListGroups(question):
+                domain = planning.groups(question.query, analyst, cancelled)
+                return response(question.plan, domain, (), planning.ledger.budget(analyst), request_id)
+            case ShowNothing(question, no_group):
+                shown = without_groups if no_group else without_rows
+                return shown(question.plan, planning.ledger.budget(analyst), request_id)
+            case Public(query, statement):
+                budget = planning.ledger.budget(analyst)
+                rows = planning.reads.rows(planning.backend, statement, analyst, cancelled)
+                return public_response(query, rows, budget, request_id)
+            case Compose():
+                return self._computed(work, served, request, cancelled)
+            case Within() | Explain():
+                raise AssertionError("it is no work by itself")
+
+    def released(self, one: Cached | Measure, served: Mapping[str, Served]) -> Released:
+        """What was released for a measurement, now or before."""
+        return self._of(one, served).released
+
+    def _of(self, one: Cached | Measure, served: Mapping[str, Served]) -> Served:
+        return self.deciding.kept.again(one.paid) if isinstance(one, Cached) else served[one.charge.answer_key]
+
+    def _measured_alone(self, work: Measure, request: QueryRequest, cancelled: Cancelled) -> QueryResponse:
+        """A question by itself: its public list of groups is read together with its rows, once."""
+        try:
+            served = self.served({work.charge.answer_key: work}, [], cancelled)
+        except NoGroups:
+            return self.show(ShowNothing(work.question, no_group=True), {}, request)
+        except (BudgetExhausted, QueryTooExpensive):
+            free = self.deciding.listed(work, request, cancelled)
+            if isinstance(free, ShowNothing):
+                return self.show(free, {}, request)
+            raise
+        answer = self.show(work, served, request)
+        note = None if work.passed_over is None else work.passed_over.passed_over()
+        if work.charge.answer_key != work.question.answer_key:
+            note = _ANEW
+        return answer if note is None else replace(answer, notes=(*answer.notes, note))
+
+    def _within(self, work: Within, request: QueryRequest, cancelled: Cancelled) -> QueryResponse:
+        """A question by accuracy; where nothing is known the first answer decides about a second release."""
+        plain, choice = by_accuracy.without_accuracy(request), work.choice
+        if not isinstance(choice, by_accuracy.FirstPart):
+            return by_accuracy.with_reached(self.run(work.work, plain, cancelled), request)
+
+        def answer(asked: QueryRequest) -> QueryResponse:
+            """Charged under the name of the whole request."""
+            own = replace(request, idempotency_key=asked.idempotency_key, reuse=asked.reuse)
+            found = self.deciding.of_question(self.deciding.planning.question(asked), own)
+            own = by_accuracy.without_accuracy(own)
+            return self.run(self.deciding.decide(found, own, cancelled), own, cancelled)
+
+        found = by_accuracy.answered_in_two(choice, self.deciding.planning, request, answer)
+        return by_accuracy.with_reached(found, request)
+
+    def _computed(
+        self, work: Compose, served: Mapping[str, Served], request: QueryRequest, cancelled: Cancelled
+    ) -> QueryResponse:
+        """What is computed from answers."""
+        planning, composition = self.deciding.planning, work.composition
+        pairs = list(zip(composition.parts, work.parts, strict=True))
+        answers = [self.show(one, served, part.of(request), cancelled) for part, one in pairs]
+        rows = {
+            part.relation: relation_rows(part.question, answer)
+            for (part, _), answer in zip(pairs, answers, strict=True)
+        }
+        statement = composition.statement.with_rows(rows)
+        computed = planning.reads.computed(planning.backend, statement, request.analyst, cancelled)
+        budget = planning.ledger.budget(request.analyst)
+        return computed_response(composition, answers, computed, budget, request.request_id)
+
+    def _check(self, question: Question, charge: Charge, cancelled: Cancelled) -> None:
+        """Look at everything that is public before anything is charged; it may have waited long."""
+        planning = self.deciding.planning
+        groups = partial(planning.groups, analyst=charge.analyst, cancelled=cancelled)
+        with self.outage.watched(partial(planning.backend.check_schema, question.query.fingerprint), cancelled):
+            check_groups(question.plan, question.query, question.measuring, groups)
+            refuse_unchecked(planning.schema, planning.ledger)
+
+    def _released(
+        self, question: Question, cancelled: Cancelled, reservation: Reservation
+    ) -> tuple[Released, Budget]:
+        """Measure, and keep what was released with its charge."""
+        planning = self.deciding.planning
+        with self.outage.noticed():
+            released = Released(*self._measured(reservation, question, cancelled))
+        try:
+            released = replace(released, outline=outline_of(question, released))
+            with alone_if_large(released.n_values):
+                kept = encoded(released)
+        except BaseException as error:
+            planning.ledger.fail(reservation)
+            raise charged_failure(reservation, error) from error
+        return released, planning.ledger.commit(reservation, kept)
+
+    def _measured(
+        self, reservation: Reservation, question: Question, cancelled: Cancelled
+    ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
+        """Measure in a worker under one reservation, which is given back only if nothing private was read.
+
+        After that every failure is the same QueryFailed to the analyst; which one it was stands in the log. Where the
+        join may explode, both leave at a public moment, and the ledger says no sooner that the question has ended.
+        """
+        holding = Holding(question.plan.times.first_s, cancelled, last_s=question.plan.times.last_s)
+        ledger = self.deciding.planning.ledger
+        for count in range(1, _ATTEMPTS + 1):
+            try:
+                source = self.deciding.planning.source(question)
+                owner, call = reservation.charge.analyst, (source, question.query, question.measuring)
+                limit_s = holding.limit_s
+                measured = self.workers.call(
+                    measure, *call, cancelled=cancelled, owner=owner, limit_s=limit_s, begin=holding.begin
+                )
+                holding.until_moment()
+                return measured
+            except BaseException as error:
+                if isinstance(error, _NOTHING_READ) and count == 1:
+                    ledger.release(reservation)
+                    raise
+                if isinstance(error, BackendConnectionLost) and count < _ATTEMPTS:
+                    continue
+                ended = holding.ended(error)
+                ledger.fail(reservation, cancelled=isinstance(ended, CancelledByClient))
+                if isinstance(ended, CancelledByClient):
+                    raise ended from None  # when it ended was the analyst's choice and says nothing
+                raise charged_failure(reservation, error) from error
+        raise AssertionError("the last attempt returns or raises")
+
+
+def check_free(wanted: Mapping[str, Measure], request: QueryRequest) -> None:
+    """Raises: NothingFollows where nothing may be measured, and something would be."""
+    if wanted and request.reuse == "only":
+        raise nothing_follows(next(iter(wanted.values())).question)
+
+
+def charged_failure(reservation: Reservation, error: BaseException) -> QueryFailed:
+    """The one error of whatever goes wrong once private rows could have been read; which one it was is logged."""
+    kind = type(error)
+    advice = next((_ADVICE[one] for one in kind.__mro__ if one in _ADVICE), None)
+    _log.error("failed after its charge", request_id=reservation.charge.request_id, kind=kind.__name__, advice=advice)
+    return QueryFailed("the query could not be finished; it was charged")

@@ -1,0 +1,215 @@
+"""Released values added up: sums of kept releases over groups, and the mean of several releases of one number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privacy.mechanisms.noise_sums import sum_interval
+from privacy.noisy_answer import NoisyAnswer
+
+NOWHERE = -1
+"""The place of a kept group that is a part of none of a question's."""
+
+_FIELDS = ("values", "tau", "noise_scale", "low", "high", "signal")
+
+
+@dataclass(frozen=True)
+class Term:
+    """One kept release, and what each of its groups is multiplied with.
+
+    Attributes:
+      noisy: of G_kept groups.
+      weights: (G_kept,).
+      place: (G_kept,) the group that each kept group belongs to, or NOWHERE.
+    """
+
+    noisy: NoisyAnswer
+    weights: NDArray[np.float64]
+    place: NDArray[np.int64]
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """(G_kept,) of each group's noise."""
+        return variance(self.noisy)
+
+
+def variance(noisy: NoisyAnswer) -> NDArray[np.float64]:
+    """(G,) the variance of each value's noise, but for its rounding to whole steps."""
+    return noisy.noise_scale**2 * (1.0 if noisy.noise == "gaussian" else 2.0)
+
+
+def noise_widths(noisy: NoisyAnswer) -> NDArray[np.float64]:
+    """(G,) half the width of an interval for the noise alone: the shorter of its two sides.
+
+    The longer one reaches further, by what may have been cut: that a new answer would have as well.
+    """
+    return np.minimum(noisy.values - noisy.low, noisy.high - noisy.values)
+
+
+def weighted(releases: Sequence[NoisyAnswer], place: NDArray[np.int64]) -> tuple[Term, ...]:
+    """Several releases of one truncated quantity, weighted by their inverse variances: of all means that with the
+    least. Only scales of noise decide, never values, so that the mean leans to no side.
+
+    Args:
+      releases: at equal thresholds in every group, independent of one another.
+      place: (G_kept,) as of a term.
+    """
+    if len(releases) == 1:
+        return (Term(releases[0], np.ones(len(releases[0].values)), place),)
+    inverse = np.array([1.0 / variance(one) for one in releases])
+    shares = inverse / inverse.sum(axis=0)
+    return tuple(Term(one, share, place) for one, share in zip(releases, shares, strict=True))
+
+
+def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
+    """Sums over kept groups, each with an interval for the exact distribution of its noises' sum.
+
+    What an interval covers is the sum of what the kept groups' intervals cover: of answers truncated group by group,
+    at the thresholds that were chosen. Given those, all noises are independent (`planner.reuse.outline.REUSABLE`).
+
+    Args:
+      terms: kept releases, of one confidence.
+      n_groups: G.
+    Returns: one value per group, 0 without noise where no kept group belongs to it; `tau` is the least of those that
+      are added up; `signal` is the sum in multiples of what choosing all their thresholds cost, since doubling them
+      all adds no more than what doubling each does; `noise_scale` is the noise's standard deviation.
+    Cost: some milliseconds per different set of noise scales.
+    """
+    first = terms[0].noisy
+    assert all(term.noisy.confidence == first.confidence for term in terms), "one confidence"
+    joined = {name: np.concatenate([getattr(term.noisy, name) for term in terms]) for name in _FIELDS}
+    weights = np.concatenate([term.weights for term in terms])
+    spread = np.concatenate([term.variance for term in terms]) * weights**2
+    gaussian = np.concatenate([np.full(len(term.noisy.values), term.noisy.noise == "gaussian") for term in terms])
+    places = np.concatenate([term.place for term in terms])
+    costs = np.concatenate([choice_costs(term.noisy) for term in terms])
+    counted = np.flatnonzero(places != NOWHERE)
+    order = counted[np.argsort(places[counted], kind="stable")]
+    bounds = np.searchsorted(places[order], np.arange(n_groups + 1))
+    values, deviation, low, high = (np.zeros(n_groups) for _ in range(4))
+    tau, signal = np.full(n_groups, joined["tau"].max(initial=0.0)), np.full(n_groups, np.inf)
+    for group in range(n_groups):
+        own = order[bounds[group] : bounds[group + 1]]
+        if not len(own):
+            continue
+        value = float(joined["values"][own] @ weights[own])
+        below, above = sum_interval(
+            joined["low"][own],
+            joined["high"][own],
+            joined["values"][own],
+            joined["tau"][own],
+            joined["noise_scale"][own],
+            gaussian[own],
+            weights[own],
+            first.confidence,
+        )
+        values[group], low[group], high[group] = value, value - below, value + above
+        deviation[group] = np.sqrt(spread[own].sum())
+        tau[group] = joined["tau"][own].min()
+        cost = float(np.abs(weights[own]) @ costs[own])
+        told = abs(value) if joined["signal"][own].any() else 0.0
+        signal[group] = told / cost if cost > 0 else np.inf
+    return replace(
+        first,
+        values=values,
+        noise_scale=deviation,
+        low=low,
+        high=high,
+        tau=tau,
+        signal=signal,
+        noise="gaussian",
+        epsilon=0.0,
+        delta=0.0,
+        mechanism=", ".join(dict.fromkeys(term.noisy.mechanism for term in terms)),
+    )
+
+
+def taken(noisy: NoisyAnswer, place: NDArray[np.int64], n_groups: int) -> NoisyAnswer:
+    """The values of some groups of a release as they are, each with its own interval.
+
+    Args:
+      noisy: the release, of whatever mechanism.
+      place: (G_kept,) the group that each kept group is, or NOWHERE; each group is one.
+      n_groups: G.
+    """
+    of = np.full(n_groups, NOWHERE, np.int64)
+    own = np.flatnonzero(place != NOWHERE)
+    of[place[own]] = own
+    assert not np.any(of == NOWHERE), "each group is there"
+    return replace(_at(noisy, of), epsilon=0.0, delta=0.0)
+
+
+def same_everywhere(noisy: NoisyAnswer, n_groups: int) -> NoisyAnswer:
+    """One number that every group of a release has, for other groups of its rows: the centre of an average."""
+    return replace(_at(noisy, np.zeros(n_groups, np.int64)), epsilon=0.0, delta=0.0)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some groups of a release, each as a part of one of a question's groups.
+
+    Attributes:
+      noisy: the release.
+      rows: (P,) places of its groups.
+      place: (P,) the group of the question that each is a part of.
+    """
+
+    noisy: NoisyAnswer
+    rows: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+
+def put_together(parts: Sequence[Rows], n_groups: int) -> NoisyAnswer:
+    """One release of a question from parts of which none counts a row that another one counts.
+
+    Args:
+      parts: of one confidence where they are added up; each group has one at least.
+      n_groups: of the question.
+    Returns: the values as they are where each group has one part, whatever the mechanisms; else per group the sum of
+      all that its parts say. Where values stand side by side `noise` is said of the last part: no interval depends
+      on it.
+    """
+    taken = [_at(part.noisy, part.rows) for part in parts]
+    places = np.concatenate([part.place for part in parts])
+    if len(np.unique(places)) < len(places):
+        terms = [Term(one, np.ones(len(part.place)), part.place) for one, part in zip(taken, parts, strict=True)]
+        return added_up(terms, n_groups)
+    assert len(places) == n_groups, "each group has a part"
+    order = np.argsort(places)
+    fields = {name: np.concatenate([getattr(one, name) for one in taken])[order] for name in _FIELDS}
+    confidence = min(one.confidence for one in taken)
+    return replace(_with(taken[-1], fields), confidence=confidence)
+
+
+def _at(noisy: NoisyAnswer, places: NDArray[np.int64]) -> NoisyAnswer:
+    return _with(noisy, {name: getattr(noisy, name)[places] for name in _FIELDS})
+
+
+def _with(noisy: NoisyAnswer, fields: Mapping[str, NDArray[np.float64]]) -> NoisyAnswer:
+    return replace(noisy, **cast("dict[str, Any]", fields))
+
+
+COST_IN_SCALES = 32.0
+"""What choosing a threshold costs at most, in scales of the release's noise, beside one for each group where noise of
+all groups is charged: 11 to 31 of the mechanisms that may be added up. It stands for a cost that no released value
+tells, all being 0 or below."""
+
+
+def choice_costs(noisy: NoisyAnswer) -> NDArray[np.float64]:
+    """(G,) what choosing the threshold of each value of a release cost, in their unit; 0 where none was chosen.
+
+    It is what the choice may have overlooked (`NoisyAnswer.signal`), and as many scales of noise in one group as in
+    another: a value of 0 or below, which does not tell, costs what others of its release do.
+    """
+    values, signals, scales = noisy.values, noisy.signal, noisy.noise_scale
+    told = (signals > 0) & np.isfinite(signals)
+    costs = np.where(told, np.abs(values) / np.where(told, signals, 1.0), 0.0)
+    limit = COST_IN_SCALES + len(values)
+    most = min(limit, float(np.max(costs[told] / scales[told]))) if told.any() else COST_IN_SCALES
+    chosen = np.isfinite(signals) | (values <= 0)
+    return np.where(chosen, np.where(told, np.minimum(costs, limit * scales), most * scales), 0.0)

@@ -1,0 +1,282 @@
+"""The way of a workload: planned, reserved at once, measured, and answered; or explained before any of it."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from privacy.noisy_answer import NoisyAnswer
+from server.answers.decide import Deciding
+from server.answers.explained import cannot_pay
+from server.answers.kept_answers import Served
+from server.answers.proposals.expectation import NOBODY
+from server.answers.run import Running
+from server.answers.work import Cached, Measure, key_of
+from server.answers.workload.by_accuracy import epsilon_for
+from server.answers.workload.counted_grid import alone_scale
+from server.answers.workload.grid_answers import GridReleases, half_width
+from server.answers.workload.plan_workload import PlannedGrid, PlannedItem, PlannedWorkload, numbered, plan_workload
+from server.answers.workload.workload import (
+    MeasuredPart,
+    QueryPlanned,
+    WorkloadExplanation,
+    WorkloadRequest,
+    WorkloadResponse,
+    WorkloadSummary,
+)
+from server.errors import NothingFollows, ServerError
+from server.planning import Planning
+from server.postprocessing.computed_response import after_charges
+from server.query import QueryResponse
+from server.question import Question
+from server.results.response import response
+
+_TAIL = math.log(20)
+
+
+def summary_of(planning: Planning, planned: PlannedWorkload, charged: Mapping[str, float]) -> WorkloadSummary:
+    """Say how a workload is answered.
+
+    Args:
+      planning: knows the groups.
+      planned: the workload.
+      charged: by answer key, the epsilon that is charged for a part now.
+    """
+    measured = _measured(planned, charged)
+    queries: dict[int, QueryPlanned] = {}
+    for place, item in planned.items.items():
+        queries[place] = _by_itself(planning, planned, item)
+    for grid in planned.grids:
+        queries.update(_together(planned, grid))
+    return WorkloadSummary(
+        math.fsum(one.epsilon for one in measured),
+        math.fsum(one.delta for one in measured),
+        measured,
+        tuple(queries[place] for place in sorted(queries)),
+        _known(planned.allocation.mean),
+        _known(planned.allocation.worst),
+        _strategy(planned, measured),
+    )
+
+
+def _known(ratio: float) -> float | None:
+    return ratio if math.isfinite(ratio) else None
+
+
+def keys_of(question: Question) -> tuple[str, ...]:
+    """SQL of the group keys of a question."""
+    return tuple(key.key.sql() for key in question.plan.group_keys)
+
+
+def _measured(planned: PlannedWorkload, charged: Mapping[str, float]) -> tuple[MeasuredPart, ...]:
+    """Every part once, with the questions that follow from it."""
+    users: dict[str, set[int]] = {}
+    parts: dict[str, Question] = {}
+    pairs = [(one, [place]) for place, item in planned.items.items() for one in item.measured]
+    for grid in planned.grids:
+        places = [member.place for member in grid.counted.members]
+        pairs += [(one, places) for one in grid.tables.values()]
+    for one, places in pairs:
+        key = key_of(one)
+        parts.setdefault(key, one.question)
+        users.setdefault(key, set()).update(places)
+    return tuple(
+        MeasuredPart(
+            keys_of(question),
+            question.plan.epsilon,
+            question.plan.delta,
+            charged.get(key, 0.0),
+            tuple(place + 1 for place in sorted(users[key])),
+        )
+        for key, question in parts.items()
+    )
+
+
+def _by_itself(planning: Planning, planned: PlannedWorkload, item: PlannedItem) -> QueryPlanned:
+    epsilon = math.fsum(one.question.plan.epsilon for one in item.measured)
+    if not item.charged:
+        return QueryPlanned("free", 0.0)
+    half = None
+    if isinstance(item.work, Cached | Measure):
+        half = _announced(planning, item.work.question, planned.request.analyst)
+    alone = None if half is None or not planned.epsilon else half * epsilon * planned.n_charged / planned.epsilon
+    return QueryPlanned("alone", epsilon, half, alone, item.why)
+
+
+def _announced(planning: Planning, question: Question, analyst: str) -> float | None:
+    """Half of its first column's interval, where there is one threshold and the groups are public."""
+    plan = question.plan
+    if not plan.releases or plan.selection is not None:
+        return None
+    domain = planning.groups_of(question, analyst)
+    widths = question.measuring.of_groups(domain).releases[0].expected_noise(max(1, len(domain)))
+    return widths[0][1] * plan.releases[0].weight_bound if len(widths) == 1 else None
+
+
+def _together(planned: PlannedWorkload, grid: PlannedGrid) -> dict[int, QueryPlanned]:
+    counted = grid.counted
+    scales = {mask: counted.measurable[mask].scale / one.question.plan.epsilon for mask, one in grid.tables.items()}
+    found = {}
+    for member in counted.members:
+        mask = counted.mask(member.marginal.axes)
+        weight_bound = member.question.plan.releases[0].weight_bound
+        once = alone_scale(member) * _TAIL * weight_bound
+        half = half_width(counted, scales, mask) * weight_bound
+        alone = once * planned.n_charged / planned.epsilon if planned.epsilon else None
+        found[member.place] = QueryPlanned("together", once / half, half, alone)
+    return found
+
+
+def _strategy(planned: PlannedWorkload, measured: tuple[MeasuredPart, ...]) -> str:
+    together = sum(len(grid.counted.members) for grid in planned.grids)
+    paid = sum(
+        item.charged and all(isinstance(one, Cached) for one in item.measured) for item in planned.items.values()
+    )
+    alone = sum(item.charged for item in planned.items.values()) - paid
+    free = len(planned.items) - alone - paid
+    parts = sum(len(grid.tables) for grid in planned.grids)
+    said = []
+    if together:
+        said.append(
+            f"{together} questions count the same rows by other keys and are estimated together from {parts} "
+            f"measured grouping{'' if parts == 1 else 's'}"
+        )
+    if alone:
+        said.append(f"{alone} {'is' if alone == 1 else 'are'} asked alone")
+    if paid:
+        said.append(f"{paid} {'is' if paid == 1 else 'are'} paid for")
+    if free:
+        said.append(f"{free} {'is' if free == 1 else 'are'} free")
+    mean = planned.allocation.mean
+    gain = f"; errors are {mean:.2g} of what they would be if each were asked alone" if together else ""
+    return f"{'; '.join(said)}{gain}." if measured or said else "Nothing is asked."
+
+
+_FROM = (
+    "Estimated by weighted least squares from {count} noisy answer{s} of the workload, by {what}: all of them count "
+    "the same rows. Answers of one workload agree with one another but for rounding; intervals are for the sum of "
+    "all noises in a value."
+)
+
+
+def answer_workload(
+    running: Running, request: WorkloadRequest, cancelled: threading.Event | None = None
+) -> WorkloadResponse:
+    """Answer many questions under one reservation.
+
+    Everything that would be charged is reserved before the first private row is read; where not all of it fits the
+    budget, nothing is. If a part fails once rows could have been read, what was measured until then is charged and
+    kept, as is the part itself, and what was not begun is given back.
+
+    Args:
+      running: measures and shows.
+      request: the questions.
+      cancelled: set by whoever does not want the answers any more.
+    Raises: PlannerError, BudgetExhausted and what questions raise, none of them charged; QueryFailed and
+      CancelledByClient, charged; NothingFollows, not charged, where nothing may be and something would be.
+    """
+    planning = running.deciding.planning
+    planned = _planned(running.deciding, request, cancelled)
+    if request.reuse == "only" and planned.wanted:
+        raise _not_free(planned)
+    answers: dict[int, QueryResponse] = {}
+    with after_charges() as charged:
+        served = running.served(planned.wanted, charged, cancelled)
+        for place, item in planned.items.items():
+            with numbered(place):
+                answers[place] = running.show(item.work, served, item.request, cancelled)
+        for grid in planned.grids:
+            answers.update(_grid_answers(running, request, grid, served))
+    budget = planning.ledger.budget(request.analyst)
+    shares = _charges(planned, served)
+    charges = [shares.get(place, (0.0, 0.0)) for place in range(len(request.items))]
+    epsilon = sum(one.epsilon for one in served.values())
+    delta = sum(one.delta for one in served.values())
+    return WorkloadResponse(
+        tuple(
+            replace(answers[place], epsilon=charge[0], delta=charge[1], budget=budget, request_id=request.request_id)
+            for place, charge in enumerate(charges)
+        ),
+        summary_of(planning, planned, {key: one.epsilon for key, one in served.items()}),
+        epsilon,
+        delta,
+        budget,
+        request.request_id,
+    )
+
+
+def _not_free(planned: PlannedWorkload) -> NothingFollows:
+    """The refusal of a workload that is to be free, and is not; it names the price."""
+    wanted = planned.wanted.values()
+    epsilon = sum(one.charge.epsilon for one in wanted)
+    return NothingFollows(
+        f"these answers are not all paid for: {len(wanted)} would be measured, for epsilon {epsilon:g}",
+        hint="the data or the policy may be new since they were; with reuse = auto they are measured and charged",
+    )
+
+
+def explain_workload(deciding: Deciding, request: WorkloadRequest) -> WorkloadExplanation:
+    """What a workload would measure, how well its answers would be known, and what it would cost. Charges nothing."""
+    planned, ledger = _planned(deciding, request, None), deciding.planning.ledger
+    wanted = {key: one.charge.epsilon for key, one in planned.wanted.items()}
+    delta = sum(one.charge.delta for one in planned.wanted.values())
+
+    def refused(one: PlannedWorkload) -> ServerError | None:
+        return ledger.foreseen([part.charge for part in one.wanted.values()])
+
+    def without_delta() -> ServerError | None:
+        return refused(_planned(deciding, replace(request, delta=0.0), None))
+
+    return WorkloadExplanation(
+        summary_of(deciding.planning, planned, wanted),
+        sum(wanted.values()),
+        delta,
+        ledger.budget(request.analyst),
+        cannot_pay(refused(planned), delta, without_delta),
+    )
+
+
+def _planned(deciding: Deciding, request: WorkloadRequest, cancelled: threading.Event | None) -> PlannedWorkload:
+    request.check()
+    if request.max_relative_error is not None:
+        return epsilon_for(deciding, request, cancelled)
+    epsilon = deciding.planning.policy.epsilon if request.epsilon is None else request.epsilon
+    return plan_workload(deciding, request, epsilon, cancelled)
+
+
+def _grid_answers(
+    running: Running, request: WorkloadRequest, grid: PlannedGrid, served: Mapping[str, Served]
+) -> Iterator[tuple[int, QueryResponse]]:
+    """The answers to questions that count the same, by their places."""
+    releases = GridReleases(grid, {mask: running.released(one, served) for mask, one in grid.tables.items()})
+    by = [keys_of(one.question) for _, one in sorted(grid.tables.items())]
+    what = "; ".join(", ".join(keys) or "nothing" for keys in by)
+    note = _FROM.format(count=len(by), s="" if len(by) == 1 else "s", what=what)
+    cached = all(isinstance(one, Cached) for one in grid.tables.values())
+    known: dict[str, tuple[NoisyAnswer, ...]] = {}
+    for member in grid.counted.members:
+        question: Question = member.question
+        noisy = known.get(question.answer_key) or releases.noisy(member)
+        known[question.answer_key] = noisy
+        shown = response(question.plan, member.domain, noisy, NOBODY, request.request_id)
+        yield member.place, replace(shown, notes=(note, *shown.notes), cached=cached)
+
+
+def _charges(planned: PlannedWorkload, served: Mapping[str, Served]) -> dict[int, tuple[float, float]]:
+    """The charge of each question: equal parts of what was measured for several."""
+    users: dict[str, list[int]] = {}
+    for place, item in planned.items.items():
+        for one in item.measured:
+            users.setdefault(key_of(one), []).append(place)
+    for grid in planned.grids:
+        for one in grid.tables.values():
+            users.setdefault(key_of(one), []).extend(member.place for member in grid.counted.members)
+    charges: dict[int, tuple[float, float]] = {}
+    for key, paid in served.items():
+        places = sorted(set(users[key]))
+        for place in places:
+            epsilon, delta = charges.get(place, (0.0, 0.0))
+            charges[place] = epsilon + paid.epsilon / len(places), delta + paid.delta / len(places)
+    return charges

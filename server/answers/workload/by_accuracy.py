@@ -1,0 +1,159 @@
+"""The least epsilon with which every answer of a workload is as accurate as is wished, from what is known already."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from planner.planning.answer_times import rounded_up
+from planner.released_expression import KeyValue, ReleasedValue
+from privacy.marginals import best_shares
+from server.answers.decide import Deciding
+from server.answers.proposals.accuracy import Accuracy
+from server.answers.proposals.expectation import known_answer
+from server.answers.proposals.propose import propose
+from server.answers.released import Released
+from server.answers.work import Cached
+from server.answers.workload.counted_grid import Allocation, CountedGrid, GridStrategy
+from server.answers.workload.grid_answers import GridReleases, half_width
+from server.answers.workload.plan_workload import (
+    LookedUp,
+    PlannedGrid,
+    PlannedWorkload,
+    look_up,
+    numbered,
+    shared_out,
+)
+from server.answers.workload.workload import WorkloadRequest
+from server.errors import NoProposal
+
+_TAIL = math.log(20)
+_ASK_FIRST = "ask the workload once with a small epsilon: what it needs then follows from those answers"
+
+
+def epsilon_for(deciding: Deciding, request: WorkloadRequest, cancelled: threading.Event | None) -> PlannedWorkload:
+    """Plan a workload whose intervals' ends are within a share of their values.
+
+    A relative error depends on values, and these are known only to who was told them: from kept answers of the
+    analyst's own, of this version of the data. Where they are accurate enough already nothing is spent.
+
+    Args:
+      deciding: the pipeline.
+      request: with a max_relative_error.
+      cancelled: ends reads of public tables early.
+    Raises: NoProposal where a value is not known, or no permitted epsilon is enough; as `plan_workload`.
+    """
+    wished = request.max_relative_error
+    assert wished is not None, "the request has one"
+    looked = look_up(deciding, request, deciding.planning.policy.epsilon, cancelled)
+    known = [_known(deciding, one) for one in looked.grids]
+    spent: dict[int, float] = {}
+    for place in looked.alone(looked.grids):
+        with numbered(place):
+            spent[place] = propose(deciding.planning, request.of(place), Accuracy(max_relative_error=wished)).epsilon
+    used, of_grids, done = [], [], []
+    for counted, tables in zip(looked.grids, known, strict=True):
+        limits = _limits(counted, tables, wished)
+        if all(_reached(counted, tables, mask) <= limit for mask, limit in limits.items()):
+            done.append(PlannedGrid(counted, {mask: kept for mask, (kept, _) in tables.items()}))
+            continue
+        strategy = best_shares(counted.grid, counted.scales, {mask: limit**2 for mask, limit in limits.items()}, None)
+        scales = {mask: counted.measurable[mask].scale / share for mask, share in strategy.shares.items()}
+        needs = max(half_width(counted, scales, mask) / limit for mask, limit in limits.items())
+        used.append(GridStrategy(counted, strategy, strategy.worst))
+        of_grids.append(rounded_up(needs))
+        most = deciding.planning.policy.max_epsilon
+        if max(strategy.shares.values()) * needs > most:
+            message = f"some grouping would need more than {most:g}, the most that one query may ask for"
+            raise NoProposal(message, hint="ask for less accuracy, or about fewer or larger groups")
+    return _planned(deciding, looked, spent, used, of_grids, done)
+
+
+def _planned(
+    deciding: Deciding,
+    looked: LookedUp,
+    spent: Mapping[int, float],
+    used: list[GridStrategy],
+    of_grids: list[float],
+    done: list[PlannedGrid],
+) -> PlannedWorkload:
+    """With these epsilons; grids that are known well enough are answered from what is kept."""
+    whole = math.fsum([*spent.values(), *of_grids])
+    share = 1 / whole if whole else 0.0
+    count = len(spent) + sum(one.counted.n_questions for one in used)
+    apart = math.fsum(spent.values())
+    for one, epsilon in zip(used, of_grids, strict=True):
+        apart += _apart(one, epsilon)
+    worst = whole / apart if apart else 1.0
+    shares = Allocation(
+        {place: epsilon * share for place, epsilon in spent.items()},
+        tuple(epsilon * share for epsilon in of_grids),
+        worst,
+        worst,
+        count,
+    )
+    answered = {member.place for one in done for member in one.counted.members}
+    planned = shared_out(deciding, looked, used, shares, whole)
+    items = {place: item for place, item in planned.items.items() if place not in answered}
+    return replace(planned, items=items, grids=(*planned.grids, *done))
+
+
+def _apart(one: GridStrategy, epsilon: float) -> float:
+    """What the questions of a grid would need together if each were asked alone as accurately."""
+    counted = one.counted
+    scales = {mask: counted.measurable[mask].scale / (share * epsilon) for mask, share in one.strategy.shares.items()}
+    masks = {counted.mask(member.marginal.axes) for member in counted.members}
+    return math.fsum(counted.measurable[mask].scale * _TAIL / half_width(counted, scales, mask) for mask in masks)
+
+
+Known = Mapping[int, tuple[Cached, Released]]
+
+
+def _known(deciding: Deciding, counted: CountedGrid) -> Known:
+    """The analyst's newest answers to the marginals of a grid, by mask, of this version of the data."""
+    tables: dict[int, tuple[Cached, Released]] = {}
+    for mask, one in counted.measurable.items():
+        question = deciding.planning.of_bound(one.bound, one.request, policy=one.policy)
+        known = known_answer(deciding.planning.ledger, one.request.analyst, question.plan_hash)
+        kept = None if known is None else deciding.as_before(known, question, one.request, one.policy)
+        if known is not None and kept is not None:
+            tables[mask] = kept, known.released
+    return tables
+
+
+def _limits(counted: CountedGrid, tables: Known, wished: float) -> dict[int, float]:
+    """How wide half an interval of each question may be, in normalised weight, by its smallest known value."""
+    limits: dict[int, float] = {}
+    if not tables:
+        raise NoProposal("a relative error depends on values that you have not been told", hint=_ASK_FIRST)
+    releases = GridReleases(
+        PlannedGrid(counted, {mask: kept for mask, (kept, _) in tables.items()}),
+        {mask: released for mask, (_, released) in tables.items()},
+    )
+    scales = _scales(tables)
+    for member in counted.members:
+        mask = counted.mask(member.marginal.axes)
+        with numbered(member.place):
+            if not all(isinstance(one.expression, KeyValue | ReleasedValue) for one in member.question.plan.outputs):
+                hint = "ask for the counts and sums themselves, or give epsilon"
+                raise NoProposal("its columns are computed from what is released", hint=hint)
+            if not math.isfinite(half_width(counted, scales, mask)):
+                raise NoProposal("its values do not follow from what you have been told", hint=_ASK_FIRST)
+            least = min(float(np.abs(one.values).min(initial=np.inf)) for one in releases.noisy(member))
+            if not least > 0 or math.isinf(least):
+                hint = "ask for fewer or larger groups, or give epsilon"
+                raise NoProposal("a value that you were told is 0, which no error is a share of", hint=hint)
+        limits[mask] = min(limits.get(mask, math.inf), wished * least)
+    return limits
+
+
+def _scales(tables: Known) -> dict[int, float]:
+    return {mask: float(released.noisy[0].noise_scale[0]) for mask, (_, released) in tables.items()}
+
+
+def _reached(counted: CountedGrid, tables: Known, mask: int) -> float:
+    return half_width(counted, _scales(tables), mask)

@@ -1,0 +1,383 @@
+"""A workload planned: what is measured for it, with which share of its epsilon, and what each answer follows from.
+
+Everything here is public: statements, domains of groups, the noise that mechanisms announce, and what the analyst has
+been told already. No private row is read, and nothing is charged.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
+from planner.limits import check_cells
+from planner.policy.policy import Policy
+from server.answers.decide import Deciding
+from server.answers.kept_answers import Paid
+from server.answers.proposals.expectation import known_answers
+from server.answers.work import Cached, Compose, Explain, ListGroups, Measure, Public, Work, leaves, measures
+from server.answers.workload.counted_grid import (
+    Allocation,
+    CountedGrid,
+    GridStrategy,
+    Member,
+    allocate,
+    floored,
+    grids_of,
+    member_of,
+    strategy_of,
+    why_not_in_a_grid,
+)
+from server.answers.workload.workload import MOST_PARTS, WorkloadRequest
+from server.errors import ServerError
+from server.ledger.charge import Charge
+from server.query import QueryRequest
+from server.question import Question
+
+ALONE = "no other question of the workload counts the same rows by other keys"
+NO_GAIN = "answering it together with others would not make it a fifth more accurate"
+_COMPOSED = "it is computed from several answers"
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedItem:
+    """A question that is answered by itself, free or measured.
+
+    Attributes:
+      request: with its share of epsilon.
+      work: what is done for it.
+      charged: does it cost anything, now or before?
+      why: it is not answered together with others; None where it is free.
+    """
+
+    request: QueryRequest
+    work: Work
+    charged: bool
+    why: str | None
+
+    @property
+    def measured(self) -> list[Cached | Measure]:
+        """The questions that it is answered from."""
+        return list(leaves(self.work))
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedGrid:
+    """Questions that are answered together.
+
+    Attributes:
+      counted: the grid, with its questions.
+      tables: by mask: the marginals that are measured, or were.
+    """
+
+    counted: CountedGrid
+    tables: Mapping[int, Cached | Measure]
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedWorkload:
+    """A workload before anything is charged.
+
+    Attributes:
+      request: as it was asked.
+      items: by place, those that are answered by themselves.
+      grids: the others.
+      allocation: the shares.
+      epsilon: of the whole.
+    """
+
+    request: WorkloadRequest
+    items: Mapping[int, PlannedItem]
+    grids: tuple[PlannedGrid, ...]
+    allocation: Allocation
+    epsilon: float
+
+    @property
+    def n_charged(self) -> int:
+        """How many different questions there are that are not free: among so many equal shares would be."""
+        return self.allocation.count
+
+    @property
+    def wanted(self) -> dict[str, Measure]:
+        """What must be measured, each question once, by answer key."""
+        tables = (one for grid in self.grids for one in grid.tables.values())
+        return measures(*(item.work for item in self.items.values()), *tables)
+
+
+def plan_workload(
+    deciding: Deciding, request: WorkloadRequest, epsilon: float, cancelled: threading.Event | None = None
+) -> PlannedWorkload:
+    """Look every question up, find those that count the same, and share the epsilon out.
+
+    The shares follow from the statements and from public numbers alone, so that the same workload has the same parts:
+    asked again it is free. What the analyst knows better already, from an answer with more epsilon that is kept, is
+    taken from there, and its share is not spent.
+
+    Args:
+      deciding: the pipeline.
+      request: checked.
+      epsilon: for all questions together.
+      cancelled: ends reads of public tables early.
+    Raises: PlannerError and what `find` raises, with the number of the question.
+    """
+    looked = look_up(deciding, request, floored(epsilon / len(request.items)), cancelled)
+    strategies = [strategy_of(counted) for counted in looked.grids]
+    used = [one for one in strategies if one is not None]
+    weights = looked.alone([one.counted for one in used])
+    return shared_out(deciding, looked, used, allocate(weights, used), epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class LookedUp:
+    """The questions of a workload before epsilon is shared out.
+
+    Attributes:
+      request: the workload.
+      found: of each question, at an equal share.
+      why: of each question, why it is not answered together with others, as far as is known; None where it is free.
+      grids: those that count the same.
+      delta: of each question.
+    """
+
+    request: WorkloadRequest
+    found: tuple[Work, ...]
+    why: Mapping[int, str | None]
+    grids: tuple[CountedGrid, ...]
+    delta: float | None
+
+    def alone(self, together: Sequence[CountedGrid]) -> dict[int, float]:
+        """The weights of the questions beside some grids that are charged; of equal ones the largest."""
+        places = {member.place for one in together for member in one.members}
+        weights: dict[int, float] = {}
+        for place, one in enumerate(self.found):
+            if self.why[place] is not None and place not in places:
+                first = next((other for other in weights if _same(self.found[other], one)), place)
+                weights[first] = max(weights.get(first, 0.0), self.request.items[place].weight)
+        return weights
+
+
+def look_up(
+    deciding: Deciding, request: WorkloadRequest, epsilon: float, cancelled: threading.Event | None
+) -> LookedUp:
+    """Look every question up, and find those that count the same.
+
+    Args:
+      deciding: the pipeline.
+      request: the workload.
+      epsilon: for each question; what they are does not depend on it.
+      cancelled: ends reads of public tables early.
+    Raises: as `plan_workload`.
+    """
+    delta = _delta_share(deciding, request)
+    found = []
+    for place in range(len(request.items)):
+        with numbered(place):
+            found.append(_first_look(deciding, request.of(place, epsilon, delta), cancelled))
+    _check_size(deciding, request, found, cancelled)
+    why = {place: None if _is_free(one) else ALONE for place, one in enumerate(found)}
+    members = list(_members(deciding, request, found, why, epsilon, delta, cancelled))
+    return LookedUp(request, tuple(found), why, tuple(grids_of(deciding.planning, members, cancelled)), delta)
+
+
+def shared_out(
+    deciding: Deciding, looked: LookedUp, used: Sequence[GridStrategy], shares: Allocation, epsilon: float
+) -> PlannedWorkload:
+    """The workload with a share of epsilon for every question and grid.
+
+    Args:
+      deciding: the pipeline.
+      looked: the questions.
+      used: the grids that are answered together.
+      shares: of epsilon, of the other questions and of these grids.
+      epsilon: for all of them.
+    Raises: as `plan_workload`.
+    """
+    request = looked.request
+    together = {member.place for one in used for member in one.counted.members}
+    gridded = {member.place for one in looked.grids for member in one.members}
+    items = {}
+    for place, one in enumerate(looked.found):
+        if place not in together:
+            share = next((shares.alone[other] for other in shares.alone if _same(looked.found[other], one)), None)
+            why = NO_GAIN if place in gridded else looked.why[place]
+            items[place] = _item(deciding, looked, place, share, epsilon, why)
+    first = len(request.items)
+    grids: list[PlannedGrid] = []
+    for strategy, share in zip(used, shares.grids, strict=True):
+        grid = _tables(deciding, request, strategy, share * epsilon, first)
+        known = _all_known(deciding, looked, grid, epsilon)
+        items.update(known or {})
+        grids += [grid] if known is None else []
+        first += len(strategy.strategy.shares)
+    planned = PlannedWorkload(request, items, tuple(grids), shares, epsilon)
+    if len(planned.wanted) > MOST_PARTS:
+        message = f"the workload would measure {len(planned.wanted)} questions at once, and {MOST_PARTS} are the most"
+        raise StatementTooComplex(message, hint="ask it in several parts: what is measured is kept, and free")
+    return planned
+
+
+@contextmanager
+def numbered(place: int) -> Iterator[None]:
+    """Say which question an error is about; a place in the statement is one in that question's."""
+    try:
+        yield
+    except (PlannerError, ServerError) as error:
+        error.message = f"question {place + 1}: {error.message}"
+        error.args = (error.message,)
+        if isinstance(error, InvalidSetting) and error.hint is None:
+            error.hint = "ask with a larger epsilon, or for fewer questions at once"
+        raise
+
+
+def _delta_share(deciding: Deciding, request: WorkloadRequest) -> float | None:
+    whole = deciding.planning.policy.delta if request.delta is None else request.delta
+    return whole / len(request.items) if whole else request.delta
+
+
+def _first_look(deciding: Deciding, asked: QueryRequest, cancelled: threading.Event | None) -> Work:
+    found = deciding.listed(deciding.find(asked), asked, cancelled)
+    if isinstance(found, Explain):
+        raise InvalidSetting(
+            "EXPLAIN is no question of a workload", hint="explain the whole workload, or ask it alone"
+        )
+    if isinstance(found, Public) or (isinstance(found, Compose) and not found.composition.parts):
+        raise InvalidSetting("it reads public tables only", hint="ask it by itself: it is exact and free")
+    return found
+
+
+def _check_size(
+    deciding: Deciding, request: WorkloadRequest, found: Sequence[Work], cancelled: threading.Event | None
+) -> None:
+    """Refuse answers that together have more cells than one may have. Of groups that are found it is not known.
+
+    Raises: StatementTooComplex.
+    """
+    cells = 0
+    for one in found:
+        if isinstance(one, Cached | Measure | ListGroups):
+            question = one.question
+            selected = any(domain.is_discovered for domain in question.plan.domains)
+            groups = 1 if selected else len(deciding.planning.groups_of(question, request.analyst, cancelled))
+            cells += groups * question.plan.columns
+    check_cells(cells, 1)
+
+
+def _is_free(found: Work) -> bool:
+    """Is nothing private read for it, whoever asks?"""
+    return not isinstance(found, Cached | Measure) and not (isinstance(found, Compose) and found.composition.parts)
+
+
+def _members(
+    deciding: Deciding,
+    request: WorkloadRequest,
+    found: Sequence[Work],
+    why: dict[int, str | None],
+    epsilon: float,
+    delta: float | None,
+    cancelled: threading.Event | None,
+) -> Iterator[Member]:
+    """The questions that add up; of others `why` is told the reason."""
+    for place, one in enumerate(found):
+        if isinstance(one, Compose) and why[place]:
+            why[place] = _COMPOSED
+        if not isinstance(one, Cached | Measure):
+            continue
+        asked = request.of(place, epsilon, delta)
+        bound = one.question.whole_bound
+        reason = why_not_in_a_grid(one.question, bound)
+        if reason is not None:
+            why[place] = reason
+            continue
+        weight = request.items[place].weight
+        with numbered(place):
+            yield member_of(deciding.planning, place, weight, asked, bound, one.question, cancelled)
+
+
+def _same(one: Work, other: Work) -> bool:
+    if isinstance(one, Cached | Measure) and isinstance(other, Cached | Measure):
+        return one.question.answer_key == other.question.answer_key
+    return one is other
+
+
+def _item(
+    deciding: Deciding, looked: LookedUp, place: int, share: float | None, epsilon: float, why: str | None
+) -> PlannedItem:
+    """A question by itself, with its share; one that is free as it was found."""
+    request, found = looked.request, looked.found[place]
+    if share is None:
+        return PlannedItem(request.of(place), found, False, None)
+    spent = min(floored(share * epsilon), deciding.planning.policy.max_epsilon)
+    asked = request.keyed(request.of(place, spent, looked.delta), place + 1)
+    with numbered(place):
+        if isinstance(found, Cached | Measure):
+            better = _known_better(deciding, asked, found.question, spent)
+            if better is not None:
+                return PlannedItem(asked, better, True, why)
+        work = deciding.decide(deciding.find(asked), asked, together=True)
+    charged = any(leaves(work))
+    return PlannedItem(asked, work, charged, why if charged else None)
+
+
+def _all_known(
+    deciding: Deciding, looked: LookedUp, grid: PlannedGrid, epsilon: float
+) -> dict[int, PlannedItem] | None:
+    """Of a grid that would be charged for: its questions by themselves, if each is known as well as an equal share
+    would buy; else None.
+
+    A grid that is paid for is answered from its own tables, so that the same workload keeps its answers.
+    """
+    if not any(isinstance(one, Measure) for one in grid.tables.values()):
+        return None
+    share = floored(epsilon / len(looked.request.items))
+    items: dict[int, PlannedItem] = {}
+    for member in grid.counted.members:
+        asked = looked.request.of(member.place, share, looked.delta)
+        work: Work | None = _known_better(deciding, asked, member.question, share)
+        if work is None:
+            work = deciding.decide(deciding.find(asked), asked)
+        if measures(work):
+            return None
+        items[member.place] = PlannedItem(asked, work, isinstance(work, Cached), ALONE)
+    return items
+
+
+def _tables(
+    deciding: Deciding, request: WorkloadRequest, of: GridStrategy, epsilon: float, first: int
+) -> PlannedGrid:
+    """The marginals of a grid, each a question of its own; `first`: how many parts come before them."""
+    tables: dict[int, Cached | Measure] = {}
+    for number, (mask, share) in enumerate(sorted(of.strategy.shares.items()), first + 1):
+        one = of.counted.measurable[mask]
+        spent = min(floored(share * epsilon), deciding.planning.policy.max_epsilon)
+        asked = request.keyed(replace(one.request, epsilon=spent), number)
+        question = deciding.planning.of_bound(one.bound, asked, policy=one.policy)
+        better = _known_better(deciding, asked, question, spent, one.policy)
+        if better is not None:
+            tables[mask] = better
+            continue
+        charge: Charge = question.charge(asked)
+        paid: Paid | None = deciding.kept.find(charge)
+        tables[mask] = Measure(question, charge) if paid is None else Cached(question, paid)
+    return PlannedGrid(of.counted, tables)
+
+
+def _known_better(
+    deciding: Deciding,
+    asked: QueryRequest,
+    question: Question,
+    epsilon: float,
+    policy: Policy | None = None,
+) -> Cached | None:
+    """The answer that the analyst has paid for to a question, if one was released with more epsilon; of several the
+    one with most.
+
+    Its delta is that of the question when it was asked alone, which is no less than its share here. It is of this
+    version of the data, and of everything else but the two, if its name says so.
+    """
+    all_known = known_answers(deciding.planning.ledger, asked.analyst, question.plan_hash)
+    most = deciding.planning.policy.max_epsilon
+    better = [one for one in all_known if epsilon < one.epsilon <= most and one.delta >= question.plan.delta]
+    found = (deciding.as_before(one, question, asked, policy) for one in sorted(better, key=lambda one: -one.epsilon))
+    return next((one for one in found if one is not None), None)

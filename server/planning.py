@@ -1,0 +1,239 @@
+"""From the text of a request to what it asks: one question, something computed from several, or public rows.
+
+    QueryRequest --read--> Statement --bind--> BoundQuery --plan--> Plan --> Question
+                                     --compose--> Composition, of several Questions
+                                     --bind_public--> Public, over public tables only
+
+Nothing here is private: statements, policy, catalog, and lists of groups in public tables.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+from sqlglot import exp
+
+from planner.binding.bind import bind
+from planner.binding.bound_query import BoundQuery
+from planner.binding.placeholders import snapped, substitute
+from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnknownTable, UnsupportedSQL
+from planner.expand_views import expanded
+from planner.group_domains.day_conditions import day_columns
+from planner.parsing.explain import explained
+from planner.parsing.parse import Statement, private_select, read_of
+from planner.plan import BackendQuery
+from planner.planning.make_plan import make_plan
+from planner.policy.policy import Policy
+from planner.public.bind import bind_public
+from planner.public.relation import PublicQuery, PublicStatement
+from planner.public.route import check_public, names_private_table
+from planner.rewriting.rewrite import rewrite, write_public
+from planner.schema import Schema
+from server.backends.backend import Backend, Mirror, MirrorFirst
+from server.backends.columns import Domain
+from server.explain.catalog import Catalog, catalog
+from server.explain.describe_statement import statement_shape
+from server.explain.explanation_text import EXPLANATION
+from server.ledger.ledger import Ledger
+from server.lru_cache import LruCache
+from server.postprocessing.composition import Composer, Composition
+from server.postprocessing.computed_response import computed_shape
+from server.query import QueryRequest, StatementShape
+from server.question import Asked, Question
+from server.workers.measure import plan_measurements
+from server.workers.public_reads import PublicReads
+
+
+@dataclass(frozen=True)
+class Public:
+    """A query over public tables, free: what it shows, and the statement that reads it."""
+
+    query: PublicQuery
+    statement: PublicStatement
+
+
+@dataclass(frozen=True)
+class Explain:
+    """EXPLAIN, free: what would be done and charged, which nobody has worked out yet."""
+
+
+Planned = Question | Composition | Public | Explain
+
+
+@dataclass(frozen=True)
+class Planning:
+    """Plans requests under one policy.
+
+    Attributes:
+      policy, schema: what plans are made from.
+      backend: where the rows are.
+      ledger: says how often the data was loaded.
+      reads: reads public tables.
+      clock: the time, with its zone; a plan knows it only snapped to the policy's grain.
+      mirror: a copy of the tables, or None.
+      questions, compositions: what was planned lately; only queries over private tables are kept.
+    """
+
+    policy: Policy
+    schema: Schema
+    backend: Backend
+    ledger: Ledger
+    reads: PublicReads
+    clock: Callable[[], datetime]
+    mirror: Mirror | None
+    questions: LruCache[Asked, Question]
+    compositions: LruCache[Asked, Composition]
+
+    def planned(self, request: QueryRequest) -> Planned:
+        """What a request asks. Raises: PlannerError."""
+        asked = self._asked(request)
+        known = self.questions.get(asked) or self.compositions.get(asked)
+        if known is not None:
+            return known
+        if explained(request.sql) is not None:
+            return Explain()
+        statement = self._read(request)
+        try:
+            if not names_private_table(statement.tree, self.schema, self.policy, request.search_path):
+                return self._public(statement, request)
+            question = self._of_select(private_select(statement), request, asked.data_version)
+        except (UnsupportedSQL, InvalidSyntax) as refusal:
+            return self.compositions.put(asked, self._composed(statement, request, refusal))
+        return self.questions.put(asked, question)
+
+    def planned_lately(self, request: QueryRequest) -> Question | None:
+        """The question that a request asks, if it was planned lately; in a few reads of the ledger."""
+        return self.questions.get(self._asked(request))
+
+    def question(self, request: QueryRequest) -> Question:
+        """Parse, bind and plan a query that is one question over private tables. Raises: PlannerError."""
+        return self._of_select(private_select(self._read(request)), request)
+
+    def of_bound(
+        self,
+        bound: BoundQuery,
+        request: QueryRequest,
+        *,
+        policy: Policy | None = None,
+        data_version: int | None = None,
+        query: BackendQuery | None = None,
+    ) -> Question:
+        """Plan a bound query with a request's settings.
+
+        Args:
+          bound, request: what is asked.
+          policy: one beside the one in force; None: that one.
+          data_version: None: as it is.
+          query: of the same question at another epsilon, where it is only looked at, and not asked.
+        """
+        plan = make_plan(
+            bound,
+            self.schema,
+            policy or self.policy,
+            epsilon=request.epsilon,
+            delta=request.delta,
+            mechanism=request.mechanism,
+            sampling_rate=request.sampling_rate,
+            nobody_adds_more_than=request.nobody_adds_more_than,
+        )
+        return Question.of(
+            plan,
+            query or rewrite(plan, dialect=self.backend.dialect, schema=self.schema),
+            plan_measurements(plan, self.policy),
+            time_grain=self.policy.time_grain,
+            data_version=self.ledger.data_version() if data_version is None else data_version,
+            mirrored=None if self.mirror is None or query is not None else self.mirror.query(plan),
+            day_columns=day_columns(bound, self.policy),
+            bound=bound,
+        )
+
+    def groups(self, query: BackendQuery, analyst: str, cancelled: threading.Event | None = None) -> Domain:
+        """The public groups of a query, found on an analyst's behalf. Free."""
+        return self.reads.domain(self.backend, query, analyst, cancelled)
+
+    def groups_of(self, question: Question, analyst: str, cancelled: threading.Event | None = None) -> Domain:
+        """The groups of a question whose keys are public; the one without GROUP BY. Free."""
+        return self.groups(question.query, analyst, cancelled) if question.plan.group_keys else Domain(())
+
+    def source(self, question: Question) -> Backend | MirrorFirst:
+        """Where a question's rows are read: the mirror while it is current and can be asked, else the database."""
+        if self.mirror is None or question.mirrored is None:
+            return self.backend
+        return self.mirror.source(question.mirrored, question.data_version, self.backend)
+
+    def describe(
+        self,
+        sql: str,
+        search_path: tuple[str, ...] | None = None,
+        analyst: str = "",
+        given: tuple[str | None, ...] = (),
+    ) -> StatementShape:
+        """Parameters and columns of a question, before its values are known. Free.
+
+        Of what surrounds answers the database knows the columns: it is asked, on the analyst's behalf, over no rows.
+        """
+        try:
+            return statement_shape(sql, self.schema, self.policy, search_path, given)
+        except (UnsupportedSQL, InvalidSyntax):
+            asked = explained(sql)
+            statement = read_of(sql if asked is None else asked.sql, self.policy.name)
+            statement = expanded(statement, self.schema, self.policy, search_path)
+            found = self._composer.described(statement, search_path, given)
+            if found is None:
+                raise
+            if asked is not None:
+                return StatementShape(found.parameters, EXPLANATION, (False,))
+            computed = self.reads.computed(self.backend, found.statement, analyst, rows=False)
+            return computed_shape(found, computed)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """What may be asked."""
+        found = catalog(self.schema, self.policy)
+        return replace(found, examples=tuple(one for one in found.examples if self._can_be_asked(one.sql)))
+
+    def _can_be_asked(self, sql: str) -> bool:
+        try:
+            self.question(QueryRequest("", sql))
+        except PlannerError:
+            return False
+        return True
+
+    def _asked(self, request: QueryRequest) -> Asked:
+        now = snapped(self.clock(), self.policy.time_grain, request.zone)
+        return Asked.of(request, now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
+
+    def _read(self, request: QueryRequest) -> Statement:
+        """The request's statement, in which every view is the subquery that it stands for."""
+        statement = read_of(request.sql, self.policy.name)
+        return expanded(statement, self.schema, self.policy, request.search_path)
+
+    def _of_select(self, select: exp.Select, request: QueryRequest, data_version: int | None = None) -> Question:
+        """One question; its placeholders are written as the values that came with it."""
+        select = substitute(select, request.parameters)
+        bound = bind(select, self.schema, self.policy, self.clock(), request.search_path, request.zone)
+        return self.of_bound(bound, request, data_version=data_version)
+
+    def _public(self, statement: Statement, request: QueryRequest) -> Public:
+        check_public(statement)
+        tree = substitute(statement.tree, request.parameters)
+        query = bind_public(tree, self.schema, self.policy, self.clock(), request.search_path, request.zone)
+        return Public(query, write_public(query, dialect=self.backend.dialect))
+
+    def _composed(self, statement: Statement, request: QueryRequest, refusal: PlannerError) -> Composition:
+        """The statement as a composition of answers. Raises the refusal of it as one question where it is none."""
+        try:
+            composition = self._composer.compose(statement, request, self.clock())
+        except (UnknownColumn, UnknownTable):
+            raise refusal from None  # a part that names what stands around it is no question of its own
+        if composition is None:
+            raise refusal
+        return composition
+
+    @cached_property
+    def _composer(self) -> Composer:
+        return Composer(self.policy, self.schema, self.backend.dialect, self._of_select)

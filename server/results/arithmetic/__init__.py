@@ -1,1 +1,0 @@
-"""Arithmetic over released values, with intervals."""
