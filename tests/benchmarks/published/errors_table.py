@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.benchmarks.rows import by_case
 from tests.release.readme import replaced
@@ -66,7 +67,7 @@ def block(documents: Mapping[str, Mapping[str, object]]) -> str:
     Raises: KeyError for a document without the figures.
     """
     found = {name: _figures(documents[name]) for name in BENCHMARKS}
-    commits = ", ".join(f"`{name}` at {documents[name]['commit']}" for name in BENCHMARKS)
+    commits = ", ".join(f"`{name}` at {_commit(documents[name])}" for name in BENCHMARKS)
     parts = [
         f"Figures of `make benchmark` ({commits}).",
         "\n".join(_scalar_and_vector(found)),
@@ -75,6 +76,11 @@ def block(documents: Mapping[str, Mapping[str, object]]) -> str:
         "\n".join(_centres(found["published"])),
     ]
     return "\n\n".join(parts)
+
+
+def _commit(document: Mapping[str, Any]) -> str:
+    """Of a document in parts, that of the part about the papers' data."""
+    return str(document["parts"]["published"]["commit"] if "parts" in document else document["commit"])
 
 
 def stored() -> dict[str, Mapping[str, object]]:
