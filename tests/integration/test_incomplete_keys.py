@@ -53,6 +53,8 @@ POLICY = """
     [privacy_units]
     person = "id"
     [tables.person]
+    [tables.event]
+    at_most = { rows = 40 }
     [tables.event.columns]
     ts = { range = [2024-01-01, 2024-03-31], step = "day" }
     made = { range = [2024-01-01, 2024-03-31], step = "month" }
