@@ -1,4 +1,4 @@
-"""Public limits on a statement, applied before anything recursive reads it, and on what it may spend."""
+"""Public limits on a statement: its size, its depth, its groups, and what it may spend."""
 
 from __future__ import annotations
 

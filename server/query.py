@@ -1,4 +1,4 @@
-"""What a client asks and what it gets back, whatever protocol it speaks."""
+"""What a client asks and gets back, whatever the protocol, and `SETTINGS`: the one table of what may be set."""
 
 from __future__ import annotations
 

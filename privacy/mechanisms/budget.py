@@ -1,4 +1,4 @@
-"""What one of several releases may spend: a share of epsilon, or a share of rho at a delta; and the noise it buys."""
+"""A share of epsilon, or of rho at a delta, and the noise scale that it buys: what one of several releases may spend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`joint_scale`: what a unit adds to all sums of a question is scaled by one factor, so that their ratios stay."""
+"""`joint_scale`: averages around a released centre, variances, correlations: one factor scales all that a unit adds."""
 
 from __future__ import annotations
 

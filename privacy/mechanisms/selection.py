@@ -49,7 +49,7 @@ no value is worth a doubling, and there is no need to refuse the question for it
 
 DOUBLED_NOISE = 0.3
 """The same for the noise of a threshold, in multiples of its price, up to 2^24 units: so that many groups, with much
-noise, seldom get a threshold that is too large. Chosen with `doubling` on generated populations, for 1 to 50 groups."""
+noise, seldom get a threshold that is too large. Chosen with `doubling` on generated populations."""
 
 _OVERLOOKED = 0.05
 """The chance at which intervals and marks say what a choice may have overlooked."""

@@ -1,4 +1,4 @@
-"""What follows from kept answers, as it is served: values, what they rest on, and what is said of them."""
+"""An answer that follows from kept ones, as it is served: what it rests on, when it is served, and its notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a question is measured, served again, or sold again (privacy.md section 7)."""
+"""Whether a question is measured, served again, or sold again; here its charge is reserved before a row is read."""
 
 from __future__ import annotations
 

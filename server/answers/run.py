@@ -1,4 +1,4 @@
-"""Execute what was decided: reserve all that is to be measured at once, measure, combine, show.
+"""Execute the work that was decided: have it all reserved (`kept_answers.py`), measure, combine, show.
 
     Work --reserve--> Reservations --read--> JoinTuples --encode--> CodedJoinTuples
       --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> Released --show--> QueryResponse

@@ -1,4 +1,4 @@
-"""Released values added up: sums of kept releases over groups, and the mean of several releases of one number."""
+"""Values and intervals of derived answers: kept releases added up over groups, and means of several of one number."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is done for a request: a small tree, decided from what is public and from what the analyst has paid for.
+"""What is done for a request, as a small tree, and the price of it: the sum over what is to be measured.
 
-EXPLAIN shows it (`explained.py`), its price is the sum over what is to be measured, and `run.py` executes it. So what
-is told, what is charged and what is done are one thing.
+It is decided from what is public and from what the analyst has paid for. EXPLAIN shows it (`explained.py`), and
+`run.py` executes it. So what is told, what is charged and what is done are one thing.
 """
 
 from __future__ import annotations
