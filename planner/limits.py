@@ -44,6 +44,9 @@ MAX_OUTPUTS = 64
 MAX_GROUPS = 100_000
 """Groups of an answer."""
 
+MAX_BASE = 1_000_000
+"""Combinations of columns' values that the groups of an answer are computed from."""
+
 MAX_CELLS = 1_000_000
 """Groups of an answer times its columns: ten columns of as many groups as there may be, 24 of forty thousand."""
 

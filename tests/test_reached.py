@@ -9,7 +9,7 @@ from tests.test_structure import PACKAGES, files, imported
 
 COMPARED = "a paper's mechanism that benchmarks compare with, and no server runs (`COMPARISON`)"
 LIBRARIES = {
-    "privacy.papers.centre": COMPARED,
+    "privacy.papers.sampled_mean": COMPARED,
     "privacy.papers.laplace_global": COMPARED,
     "privacy.papers.sample_and_explore": COMPARED,
     "privacy.papers.simple_sampling": COMPARED,
@@ -32,7 +32,7 @@ def reached() -> set[str]:
             texts = (node.value for node in tree if isinstance(node, ast.Constant) and isinstance(node.value, str))
             named |= {text.partition(":")[0] for text in texts}
         graph[module] = named & modules.keys()
-    groups = [main.LazyGroup, *main.LazyGroup.__subclasses__()]
+    groups: list[type[main.LazyGroup]] = [main.LazyGroup, *main.LazyGroup.__subclasses__()]
     commands = {target.partition(":")[0] for group in groups for target in group.functions.values()}
     found, left = set(), ["server.cli.main", *commands]
     while left:

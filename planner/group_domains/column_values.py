@@ -18,7 +18,7 @@ from planner.expressions.column_ranges import known_where
 from planner.expressions.datetimes import ALWAYS, moored, not_a_number
 from planner.expressions.scalar import Scalar, Span
 from planner.group_domains.day_conditions import days_left
-from planner.limits import MAX_GROUPS
+from planner.limits import MAX_BASE, MAX_GROUPS
 from planner.policy.declared import declared_domain, whole_numbers, whole_steps
 from planner.policy.policy import ColumnPolicy
 from planner.policy.toml_section import DomainValue
@@ -111,10 +111,6 @@ def _bucket(node: exp.Expr) -> tuple[TimeResolution, exp.Expr] | None:
     steps: dict[TimeResolution, int] = {"day": 86_400, "hour": 3_600, "minute": 60}
     step = next((step for step, size in steps.items() if seconds and seconds % size == 0), None)
     return None if step is None else (step, _inner(second.this))
-
-
-MAX_BASE = 1_000_000
-"""The most combinations of columns' values that a domain is computed from."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundKey, BoundQuery, column_type
 from planner.errors import SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.expressions.canonical_value import canonical_value
-from planner.group_domains.column_values import MAX_BASE, STEPS_PER_DAY, finest_step, listed_literals
+from planner.group_domains.column_values import STEPS_PER_DAY, finest_step, listed_literals
 from planner.group_domains.enumerate_domain import Rows, enumerate_domain, list_values
 from planner.group_domains.key_sources import (
     ColumnSources,
@@ -27,7 +27,7 @@ from planner.group_domains.key_sources import (
     substituted,
 )
 from planner.group_domains.rows_in_groups import omitted_rows, rows_in_groups, tells_apart_beyond
-from planner.limits import MAX_GROUPS, check_cells
+from planner.limits import MAX_BASE, MAX_GROUPS, check_cells
 from planner.plan import GroupDomain, GroupKey
 from planner.policy.declared import declared_domain, listed, with_other
 from planner.policy.policy import Policy

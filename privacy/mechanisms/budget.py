@@ -1,4 +1,4 @@
-"""A share of epsilon, or of rho at a delta, and the noise scale that it buys: what one of several releases may spend."""
+"""A share of epsilon, or of rho at a delta, and the noise scale that it buys."""
 
 from __future__ import annotations
 

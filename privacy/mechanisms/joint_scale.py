@@ -1,4 +1,4 @@
-"""`joint_scale`: averages around a released centre, variances, correlations: one factor scales all that a unit adds."""
+"""`joint_scale`: averages around a released centre, variances, correlations; one factor scales what a unit adds."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.papers.centre import STEPS, SampledMean, SampledMedian, SimpleRandomSample, median_sensitivity
+from privacy.papers.sampled_mean import STEPS, SampledMean, SampledMedian, SimpleRandomSample, median_sensitivity
 from tests.audit.auditing import loss_bound, plain, slow
 from tests.audit.auditor import Outputs
 from tests.support.seeded_draws import SeededDraws

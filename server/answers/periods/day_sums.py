@@ -1,4 +1,4 @@
-"""A question as a sum over days: what is kept of some, at whatever epsilon, and what is measured of the others.
+"""Whether kept answers of closed days are served again: a question as a sum over days, kept and measured ones.
 
 Privacy does not rest on anything here: what is kept was released to this analyst and charged, and each part that is
 measured is a question of its own, reserved and charged like any other. Which parts there are, and with how much

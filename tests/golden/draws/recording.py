@@ -26,7 +26,6 @@ from privacy.mechanisms.group_lp import GroupLp
 from privacy.mechanisms.measurement import Measurement, ServedGroupMeasurement
 from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
-from privacy.papers.centre import SampledMean, SampledMedian, SimpleRandomSample
 from privacy.papers.dp_s4s import S4S, FreshS4S, S4SConcentrated, S4SRenyi
 from privacy.papers.grouping_smoothing import FPA, GSR, GSS, LPA, enforced
 from privacy.papers.key_counts import KeyCounts
@@ -34,6 +33,7 @@ from privacy.papers.laplace_global import LaplaceGlobal
 from privacy.papers.pmsja import PmsjaAsPublished
 from privacy.papers.s4s_vector import S4SVectorAsPublished
 from privacy.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
+from privacy.papers.sampled_mean import SampledMean, SampledMedian, SimpleRandomSample
 from privacy.papers.simple_sampling import InnerMechanism, PublicPopulation, SimpleSampling
 from privacy.papers.smoothing_choice import GS
 from privacy.registry import (
