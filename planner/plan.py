@@ -117,7 +117,8 @@ class Release:
       distinct: for COUNT(DISTINCT x), the canonical SQL of x; `weight` is then the whole weight where x is not
         NULL and weight_bound is 1. None otherwise.
       determined: for COUNT(DISTINCT x), does every owner determine x, so that one unit changes the count by at
-        most one value (privacy.md section 7)? Only accuracy rests on it: the count is cut to one value per unit.
+        most one value (docs/mathematics.md, section 2.7)? Only accuracy rests on it: the count is cut to one value
+        per unit.
       owned: for COUNT(DISTINCT x) of tuples with one owner, does x determine the owner, so that each value is one
         unit's (`planner.sensitivity.groups_per_unit`)? Only accuracy rests on it.
       less: SQL of the weight that is taken off `weight`, of the same bound, where rows add to the release with either
@@ -214,7 +215,7 @@ class GroupSelection:
       weight: SQL of the weight of a tuple that counts: the whole one, whatever the aggregates ask.
       epsilon: the part of the query's epsilon that it spends, for all groups together.
       delta: the part of the query's delta: more than 0 where keys are found among the private rows, which may only
-        show what could be there without any one unit (privacy.md section 7); 0 where all keys are public.
+        show what could be there without any one unit (docs/mathematics.md, section 5.4); 0 where all keys are public.
       minimum: the custodian's minimum frequency, or None.
       votes: does nothing bound the groups of one unit, so that each unit spreads one vote over its own
         (`privacy.mechanisms.found_groups`)? Otherwise it counts as one in each of at most
@@ -474,7 +475,7 @@ class Plan:
 
         That is so when at most two parties share a tuple: its owners and, where distinct values are counted, the
         value. The number of owner positions is public; what a tuple of the data needs is not, and does not matter
-        (privacy.md section 2, fact 5).
+        (docs/mathematics.md, section 3.4).
         """
         return _gap(len(self.owners) + (release.distinct is not None))
 

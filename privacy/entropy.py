@@ -1,7 +1,7 @@
 """Where noise comes from: a Protocol, and the one source that production uses.
 
 A server cannot be given a seed: opendp draws from the operating system and offers none. Tests replay
-recorded draws through the same Protocol (privacy.md section 7, "Entropy is a Protocol").
+recorded draws through the same Protocol (docs/mathematics.md, section 6.9).
 """
 
 from __future__ import annotations

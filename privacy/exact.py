@@ -54,7 +54,7 @@ def group_epsilon(epsilon: float, groups_per_unit: int | None, n_groups: int) ->
       groups_per_unit: L0 >= 1, or None when only the number of groups bounds it.
       n_groups: number of public groups.
     Returns: epsilon / min(L0, n_groups): the groups that one unit reaches add up to at most epsilon.
-    Source: privacy.md section 5, group_lp under pure DP.
+    Source: docs/mathematics.md, section 5.1.
     """
     return exact_epsilon(epsilon) / groups_reached(groups_per_unit, n_groups)
 

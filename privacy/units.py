@@ -2,7 +2,7 @@
 
 Every weight is a whole number of 2^-30 of the public bound W. Floats summed in another order give another answer,
 and a neighbouring table is another order. So each row's weight is rounded once, in SQL, and everything after is
-integer arithmetic (privacy.md section 2, "Weights are exact integers").
+integer arithmetic (docs/mathematics.md, section 3.2).
 """
 
 from __future__ import annotations

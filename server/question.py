@@ -180,7 +180,7 @@ class Question:
     def event(self) -> PrivacyEvent | None:
         """What all measurements do to privacy together; None for one sample, whose joint loss is the plan's epsilon.
 
-        Releases from one sample are no composition of events (privacy.md section 3).
+        Releases from one sample are no composition of events (docs/mathematics.md, section 7.1).
         """
         if self.plan.sampling is not None and self.plan.sampling.amplifies:
             return None

@@ -124,7 +124,7 @@ class MechanismChoice:
 
 
 def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) -> MechanismChoice:
-    """The mechanism that was asked for, or the one with the least noise by public quantities (privacy.md section 5).
+    """The mechanism asked for, or the one with the least noise by public numbers (docs/mathematics.md, section 1.6).
 
     Raises: InvalidSetting for a name that is not served, and for one that this query does not allow.
     """

@@ -12,9 +12,9 @@ Proof that T, the table of the groups, is a table of private rows of which each 
 key: by (one) the tuples behind a row of T are u's and nobody else's, since its owner position holds u in each of
 them, and rows where it is NULL, which nobody owns, are left out. Keys and aggregates are functions of these tuples
 (sums are exact, so the order in which they are read does not matter), and each tuple is made of rows of u's and
-public ones. Let I' be I without v and all that v owns. The tuples of u != v are the same in both (privacy.md section
-1, and `planner.sensitivity.own_rows` where the inner join has optional rows or semi-joins), so the rows of u are the
-same in T and T'. Those of v are gone with v.
+public ones. Let I' be I without v and all that v owns. The tuples of u != v are the same in both
+(docs/mathematics.md, section 1.4, and `planner.sensitivity.own_rows` where the inner join has optional rows or
+semi-joins), so the rows of u are the same in T and T'. Those of v are gone with v.
 
 So T takes part in a join as a table with a foreign key to the relation of u, which owns its rows. It has one row per
 group, and where u determines all keys one row per u, which its key says. What u determines of it, aggregates too, is

@@ -11,9 +11,10 @@ the tuples of the question. `privacy.sampling.join_tree` is a bijection from 0..
 data, and `privacy.sampling.draws` makes each number stay with probability q, independently, whatever |T| is. So
 each t of T stays with probability q, independently of all others: a product distribution names no order of its
 factors. Those in P are therefore a Bernoulli sample of P, at rate q. Where a unit leaves, T' and P' are T and P
-without the tuples that it owns (privacy.md section 1), so the sample of P' has the distribution of that of P with the
-unit's tuples taken out, of which there are Binomial(its tuples, q). That is the coupling on which the joint loss
-rests (`privacy.sampling.design`), and with it amplification: the same as where the proxy thins counted tuples.
+without the tuples that it owns (docs/mathematics.md, section 1.4), so the sample of P' has the distribution of that
+of P with the unit's tuples taken out, of which there are Binomial(its tuples, q). That is the coupling on which the
+joint loss rests (`privacy.sampling.design`), and with it amplification: the same as where the proxy thins counted
+tuples.
 
 Two other ways were weighed and are not taken. `random() < q` over the join is right but forbids parallel plans. A
 hash of row identifiers with a secret seed is parallel, but hashint8extended is no cryptographic function: tuples
@@ -117,8 +118,8 @@ def _rate(written: Sequence[BoundTable], asked: float | None) -> float | None:
 def _determines(entry: BoundTable, join_steps: JoinSteps) -> bool:
     """Does each row of the entry lead to at most one join tuple, by enforced keys alone?
 
-    If its table stands nowhere else either, a sample of its rows is a sample of the tuples (privacy.md section 3). A
-    view, which no database samples, is none.
+    If its table stands nowhere else either, a sample of its rows is a sample of the tuples (docs/mathematics.md,
+    section 7.4). A view, which no database samples, is none.
     """
     once = sum(table == entry.table for table in join_steps.tables) == 1
     there = entry.outer is None and entry.sampled and once

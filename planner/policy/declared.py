@@ -1,10 +1,10 @@
 """What a policy declares of columns beyond the catalog: the values of group keys, and unique keys.
 
-Provenance stands on keys (privacy.md section 1): a reference to a key that two rows hold would find two parents, and
-of a tuple with the one the other's owner would not be known. Where the database enforces a key, no row can do so. A
-partitioned table whose primary key must hold the column that it is partitioned by has no such constraint for `id`
-alone, and some engines have none at all. There a declared key counts like an enforced one, and no question is
-answered before all rows of this version of the data have been counted (`server/policy/verified_keys.py`).
+Provenance stands on keys (docs/mathematics.md, section 1.4): a reference to a key that two rows hold would find two
+parents, and of a tuple with the one the other's owner would not be known. Where the database enforces a key, no row
+can do so. A partitioned table whose primary key must hold the column that it is partitioned by has no such constraint
+for `id` alone, and some engines have none at all. There a declared key counts like an enforced one, and no question
+is answered before all rows of this version of the data have been counted (`server/policy/verified_keys.py`).
 
 Files have neither keys nor columns without NULL. There a declared key has no NULL either, which is counted with it,
 so that it can name a privacy unit.

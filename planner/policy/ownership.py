@@ -1,4 +1,4 @@
-"""Who owns the rows of a table: the foreign keys along which ownership flows (privacy.md section 1)."""
+"""Who owns the rows of a table: the foreign keys along which ownership flows (docs/mathematics.md, section 1.1)."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class ColumnPolicy:
       null_group: is NULL a group of its own, as in SQL? Otherwise rows where it is NULL are dropped, unless `other`
         takes them.
       discover: may its values be shown as group keys although nothing public says what they are? Only those that
-        enough privacy units share, and at the price of a delta (privacy.md section 7).
+        enough privacy units share, and at the price of a delta (docs/mathematics.md, section 5.4).
     """
 
     range: tuple[float, float] | None = None

@@ -1,8 +1,9 @@
 """Decomposition: a statement into the questions that it asks of private rows, and the SELECT around their answers.
 
-Post-processing of released answers is free (privacy.md section 1), whatever it computes. So a statement is split at
-every SELECT that aggregates private rows: what it asks of them is a part of its own, planned, released and charged as
-if the analyst had asked for it alone, and everything around the parts reads relations that hold their answers.
+Post-processing of released answers is free (docs/mathematics.md, section 9.1), whatever it computes. So a statement
+is split at every SELECT that aggregates private rows: what it asks of them is a part of its own, planned, released
+and charged as if the analyst had asked for it alone, and everything around the parts reads relations that hold their
+answers.
 
 Soundness rests on one property, which this module and nothing else has to keep: `outer` names no private table. It is
 checked again where `outer` is written (`write_outer.py`), which looks every name up and refuses those that are not

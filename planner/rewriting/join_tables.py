@@ -72,7 +72,7 @@ def _entry_sql(entry: BoundTable) -> exp.Table | exp.Subquery:
 def complete_provenance(
     select: exp.Select, completions: Sequence[Completion], ends: Sequence[Sequence[tuple[str, str]]] = ()
 ) -> exp.Select:
-    """Append one LEFT JOIN per completion, with its filter (privacy.md section 1).
+    """Append one LEFT JOIN per completion, with its filter (docs/mathematics.md, section 1.4).
 
     `ends` are foreign keys, as (alias, column) pairs, beyond which ownership is not followed: one part must be NULL.
 

@@ -190,7 +190,7 @@ def _distinct(plan: Plan, release: Release, write: Write) -> str | None:
     """The tuples of each value once, or of each place on the grid.
 
     A second tuple of the same people with the same value adds nothing to a count of distinct values, and a weight is
-    whole or zero: so it is the maximum that is kept (privacy.md section 7). Ranks add the tuples up.
+    whole or zero: so it is the maximum that is kept (docs/mathematics.md, section 3.6). Ranks add the tuples up.
     """
     if release.is_sum:
         return None

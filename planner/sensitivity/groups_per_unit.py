@@ -1,4 +1,4 @@
-"""L0: how many groups and counted values one privacy unit can reach (privacy.md section 5).
+"""L0: how many groups and counted values one privacy unit can reach (docs/mathematics.md, section 2.7).
 
 By functional dependency or by rule, of all units, or per privacy-unit relation: which group keys follow from a unit,
 which reaches no groups but those with them. COUNT(DISTINCT x) counts values that are one unit's each where x

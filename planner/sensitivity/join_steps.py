@@ -176,9 +176,9 @@ def _equal_columns(entry: BoundTable, query: BoundQuery) -> Iterator[tuple[str, 
 def are_lone(query: BoundQuery, found: Provenance, join_steps: JoinSteps) -> bool:
     """Do the owners and the group keys of a tuple determine its every row, by unique keys without NULL?
 
-    Only speed rests on it: tuples of the same owners may stand side by side or summed up (privacy.md section 2,
-    fact 2). A key that is computed from columns, and an owner that is one only where another is absent, do not say
-    what the columns hold, so they prove nothing here.
+    Only speed rests on it: tuples of the same owners may stand side by side or summed up (docs/mathematics.md,
+    section 3.3). A key that is computed from columns, and an owner that is one only where another is absent, do not
+    say what the columns hold, so they prove nothing here.
 
     Cost: linear in the steps of the join, times its rows.
     """

@@ -6,10 +6,10 @@ semi-join asks for. The condition that is checked here, from keys and equal colu
 
     (own)  whenever rows r pass the conditions of the LEFT JOIN or the subquery beside p, all owners of r are in U(p).
 
-Proof that it is enough. Let I' be I without v and all that v owns (privacy.md section 1). A tuple p of I with v in
-U(p) is gone in I': a row of p is v's. So are those beside it. A tuple p with v not in U(p) stands in both, with the
-same owners (`planner.sensitivity.provenance`). By (own) no row that passes beside p in I is v's, and I' has no
-further rows. So the same rows pass beside p in both: a LEFT JOIN gives the same tuples, a semi-join has the same
+Proof that it is enough. Let I' be I without v and all that v owns (docs/mathematics.md, section 1.2). A tuple p of I
+with v in U(p) is gone in I': a row of p is v's. So are those beside it. A tuple p with v not in U(p) stands in both,
+with the same owners (`planner.sensitivity.provenance`). By (own) no row that passes beside p in I is v's, and I' has
+no further rows. So the same rows pass beside p in both: a LEFT JOIN gives the same tuples, a semi-join has the same
 outcome, and NOT EXISTS and NOT IN have, too. Hence T = T' + D, and v owns every tuple of D, as everywhere.
 
 (own) uses equalities only where they hold: those of WHERE over rows that must be there, of the ON clause or subquery

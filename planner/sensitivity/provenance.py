@@ -171,7 +171,8 @@ class _Search:
     rows that FROM names, so they inherit how often it has followed each key (`_steps`), the most of all chains; where
     that is d already, the next reference must be NULL (`ends`).
 
-    Monotone: let I' be I without some or all of the rows that u owns. T' = T + D, of privacy.md section 1, holds:
+    Monotone: let I' be I without some or all of the rows that u owns. T' = T + D, of docs/mathematics.md,
+    section 1.4, holds:
 
     1. If a row above r is u's, then so is r, for ownership flows down along the same keys. So the rows above a
        row that is not u's are the same in I and I', and it stands in both or in neither.

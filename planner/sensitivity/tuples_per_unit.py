@@ -180,7 +180,7 @@ _MAX_STATES = 2000
 def tuples_per_unit(
     query: BoundQuery, found: Provenance, join_steps: JoinSteps, schema: Schema, policy: Policy
 ) -> int | None:
-    """Delta, a public bound on the join tuples that one privacy unit owns, before compaction (privacy.md section 3).
+    """Delta, a public bound on the join tuples of one unit, before compaction (docs/mathematics.md, section 2.6).
 
     A unit may stand in every owner position, so the positions of its relation are added up. In one position its
     key is fixed, and the other rows are found step by step: each by a key (one row) or a fan-out (so many rows), in

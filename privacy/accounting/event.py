@@ -53,8 +53,8 @@ def nats(amount: int) -> float:
 class PrivacyEvent:
     """Base of all events. An accountant refuses by name those it has no rule for.
 
-    Every event speaks of neighbours of privacy.md section 1 (one privacy unit is removed, with everything that it
-    owns) and of both directions: removed and added.
+    Every event speaks of neighbours of docs/mathematics.md, section 1.2 (one privacy unit is removed, with everything
+    that it owns) and of both directions: removed and added.
     """
 
 
@@ -170,7 +170,8 @@ class RenyiCurve(PrivacyEvent):
 class Composed(PrivacyEvent):
     """Several events on the same data, each possibly chosen after seeing the outputs of those before it.
 
-    Releases from one shared sample are not such events: their joint loss is one event (privacy.md section 3).
+    Releases from one shared sample are not such events: their joint loss is one event (docs/mathematics.md,
+    section 7.1).
     """
 
     events: tuple[PrivacyEvent, ...]

@@ -5,8 +5,9 @@ divergence r at order a is (epsilon, delta)-DP for
 
     epsilon = r + ln((a - 1) / a) - (ln delta + ln a) / (a - 1)
 
-(Canonne, Kamath, Steinke, NeurIPS 2020, Proposition 12; privacy.md section 3). At infinite order epsilon is r itself,
-and delta 0. Every result is moved by 2^-47 of the magnitudes that enter it, more than the rounding of the floats.
+(Canonne, Kamath, Steinke, NeurIPS 2020, Proposition 12; docs/mathematics.md, section 8.2). At infinite order epsilon
+is r itself, and delta 0. Every result is moved by 2^-47 of the magnitudes that enter it, more than the rounding of
+the floats.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def largest_rho(epsilon: float, delta: float) -> float:
       to, however large epsilon is.
     Raises: InvalidParameter for a parameter out of range.
     Cost: some five to ten conversions, a few milliseconds; remembered.
-    Source: Canonne, Kamath, Steinke (2020), Proposition 12; privacy.md section 3.
+    Source: Canonne, Kamath, Steinke (2020), Proposition 12; docs/mathematics.md, section 8.2.
     """
     grant = Charge.granted(epsilon, delta)
     if not (0 < delta < 1 and epsilon > 0):

@@ -56,7 +56,7 @@ class BoundTest:
     by (1 + gap) Delta at most, either way. Noise of that sensitivity (`ThresholdNoise`) makes it epsilon-DP. In
     steps: the sum is floored to k steps at most of a difference (see there); what it is compared with is rounded up,
     and rises by ceil(Delta / (MEAN_OF_BOUND step)) <= k. That no unit has more than Delta is not relied on.
-    Source: privacy.md section 4 for the sensitivity of the sum.
+    Source: docs/mathematics.md, section 3.1 for the sensitivity of the sum.
 
     Attributes:
       epsilon: what the test of one sum spends.
@@ -120,8 +120,8 @@ class BoundFirst(Pure):
     epsilon-DP, pointwise in the outcome of the test: in each group the test spends TEST_SHARE of epsilon / L0, and
     the release what is left, either way. That no unit has more than Delta makes the release unbiased; its privacy
     does not rest on it.
-    Source: privacy.md sections 4 and 5; the test as in propose-test-release (Dwork and Lei, STOC 2009), of the answer
-    instead of the sensitivity.
+    Source: docs/mathematics.md, section 6.7; the test as in propose-test-release (Dwork and Lei, STOC 2009), of the
+    answer instead of the sensitivity.
 
     Attributes:
       epsilon, groups_per_unit, gap: as of `Fixed`.

@@ -43,7 +43,7 @@ class Clip(OneChoice):
 
     The tuples must not have gone through `keep_groups`: there is no need for it. A ladder of one threshold leaves
     nothing to choose: the release then gets everything.
-    Source: privacy.md section 5.
+    Source: docs/mathematics.md, section 4.1.
 
     Attributes:
       ladder: the thresholds.

@@ -39,7 +39,8 @@ def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:
     that come first.
 
     Sensitivity: a unit that comes or goes does so in `most` groups at most: that is L0 for `group_lp`. From a sample,
-    with K of its tuples there, it adds at most min(tau, K) in each of them: the loss is that of privacy.md section 3.
+    with K of its tuples there, it adds at most min(tau, K) in each of them: the loss is that of docs/mathematics.md,
+    section 7.1.
 
     Args:
       tuples: m join tuples with one owner position.
@@ -47,7 +48,7 @@ def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:
     Returns: at most m tuples; groups and members are numbered as before, some own nothing now.
     Raises: InvalidParameter for several owner positions: what one of them keeps another might not.
     Cost: linear, and a sort of the groups of each unit that has too many.
-    Source: privacy.md section 5.
+    Source: docs/mathematics.md, section 5.3.
     """
     if most < 1:
         raise InvalidParameter("a unit counts in at least one group")
@@ -102,7 +103,8 @@ class GroupThreshold:
       delta / L0, which makes it (0, delta / L0)-DP: hence (epsilon, delta) for all of them by basic composition, and
       for whatever is then released of the groups that are shown. Where nothing bounds L0: `VoteThreshold`.
 
-    Source: privacy.md section 7; Korolova et al., WWW 2009; tau-thresholding of Wilson et al., PoPETS 2020.
+    Source: docs/mathematics.md, section 5.4; Korolova et al., WWW 2009; tau-thresholding of Wilson et al., PoPETS
+      2020.
 
     Attributes:
       epsilon: for all groups together, > 0.
@@ -232,8 +234,8 @@ class VoteThreshold:
     Votes are whole numbers of 2^-20, rounded down, and noise is drawn on that grid: rounding is part of the votes,
     and the bounds above hold for them to the last bit.
 
-    Source: privacy.md section 7; Gopi et al., Differentially Private Set Union, ICML 2020 (weighted Gaussian);
-      Korolova et al., WWW 2009.
+    Source: docs/mathematics.md, section 5.5; Gopi et al., Differentially Private Set Union, ICML 2020 (weighted
+      Gaussian); Korolova et al., WWW 2009.
 
     Attributes:
       epsilon: for all groups together, > 0.

@@ -45,7 +45,7 @@ class Fixed(Pure):
     is not, a unit with more is cut to tau, and loses nothing of its privacy. For COUNT(DISTINCT x) where every owner
     of a tuple determines x, one unit reaches one value, so tau = 1 cuts nothing and v is the plain count. The noise
     is that of the truncated count all the same: a unit that reaches more values after all would be cut to one.
-    Source: privacy.md section 7.
+    Source: docs/mathematics.md, section 3.6.
 
     Attributes:
       epsilon: for all groups together, > 0.
@@ -132,7 +132,7 @@ class Gem(OfBudget):
     Where many groups share a budget this is far less noise: it grows with sqrt(L0) and not with L0.
 
     Its scores depart from the published ones in what a threshold too large pays (SelectionSettings).
-    Source: privacy.md section 4; group_lp of section 5; amplification of section 3.
+    Source: docs/mathematics.md, sections 6.5, 5.1 and 7.1.
 
     Attributes:
       groups_per_unit, gap, confidence: as of `Fixed`.

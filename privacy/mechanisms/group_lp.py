@@ -39,7 +39,7 @@ class GroupLp:
     more to each, at no price (`capacities_of`, with the proof). tau is the least that any unit may contribute.
 
     Where the tuples went through `keep_groups`, L0 is what was kept.
-    Source: privacy.md section 5.
+    Source: docs/mathematics.md, section 5.1.
 
     Attributes:
       scalar: the mechanism of truncated answers, with the budget of all groups.

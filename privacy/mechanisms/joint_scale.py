@@ -69,7 +69,7 @@ class ScaledSum:
 
     Where a public bound on what a unit adds is known, there is one group, and the sum is large beside it, that is its
     threshold (`BoundTest`). Else `Clip` chooses one, on what every unit adds before it is scaled.
-    Source: privacy.md sections 4 and 5; the premise of one owner per tuple, section 1.
+    Source: docs/mathematics.md, section 4.4.
 
     Attributes:
       chosen: the choice of tau_i and the release, with the sum's share of epsilon.

@@ -119,7 +119,7 @@ class ThresholdNoise:
 
         v moves by at most min(tau, k) + gap tau, and v // step by at most that many steps rounded up. The rounding
         is needed where tau or gap tau is not a whole number of steps, or a step is more than one weight.
-        Source: privacy.md section 3.
+        Source: docs/mathematics.md, section 7.1.
         """
         return laplace_loss(self.tau, self.noise_scale, self._beside)
 

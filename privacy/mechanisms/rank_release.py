@@ -74,7 +74,7 @@ class RankBatch(Pure):
 
     epsilon-DP for all ranks and groups together: the choice of tau (`Scores`, whose values move by tau), the ranks
     (equal shares), the intervals (`WidthSearch`).
-    Source: privacy.md sections 1, 2 and 4; Smith (STOC 2011) for the mechanism, Fang, Dong and Yi (CCS 2022) for
+    Source: docs/mathematics.md, section 6.8; Smith (STOC 2011) for the mechanism, Fang, Dong and Yi (CCS 2022) for
       ranks of people in place of extremes. Their shifted inverse reads one sequence of truncated values from above;
       here rows below a value are truncated for themselves as well, so that a quantile has two sides.
 

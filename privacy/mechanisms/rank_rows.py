@@ -229,8 +229,8 @@ class GroupRows:
     """One group's rows with several owners. Private.
 
     F_c(P), the most weight of the rows in P of which no owner adds more than c, falls by between 0 and c where a unit
-    loses rows, for every set of values P (privacy.md section 2, fact 1). So A(v) = F(x <= v) and B(v) = F(x > v) are
-    for any number of owners what `OwnRows.clipped` has for one, and `Rank.moves` bounds the offset. A solver's
+    loses rows, for every set of values P (docs/mathematics.md, section 3.1). So A(v) = F(x <= v) and B(v) = F(x > v)
+    are for any number of owners what `OwnRows.clipped` has for one, and `Rank.moves` bounds the offset. A solver's
     value may lie below F by gap c, which adds gap (below c + above c') to what an offset moves by.
 
     A rank in people is of a threshold of one: F_1(x > v) is by duality the least weight of units that together have a

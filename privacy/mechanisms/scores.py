@@ -1,12 +1,13 @@
 """Integer scores of thresholds on a public grid, their sensitivity, and the noise that a selection by them needs.
 
-`Scores` are those of the generalised exponential mechanism (Raskhodnikova and Smith, FOCS 2016; privacy.md section 4,
-item 3). With tau' = (1 + gap) tau, the sensitivity of v at tau, and q_i = -v_i + c tau'_i / eps_2, threshold i has
+`Scores` are those of the generalised exponential mechanism (Raskhodnikova and Smith, FOCS 2016; docs/mathematics.md,
+section 6.2). With tau' = (1 + gap) tau, the sensitivity of v at tau, and q_i = -v_i + c tau'_i / eps_2, threshold i
+has
 
     s_i = max(0, max_j ((q_i + t tau'_i) - (q_j + t tau'_j)) / (tau'_i + tau'_j)),   small is good.
 
 The constants c / eps_2 and t only ever occur as their sum, the price of a unit of tau. eps_2, hence the price,
-may depend on the threshold: from a sample, large thresholds may spend more (privacy.md section 4, item 1).
+may depend on the threshold: from a sample, large thresholds may spend more (docs/mathematics.md, section 6.5).
 
 Where every value only grows when a unit comes, v_j - v_i moves by the larger of the two sensitivities, and that
 takes the place of their sum: a third less noise between two thresholds side by side (`monotone`).

@@ -181,7 +181,7 @@ def choose(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, noise: In
     """The argmin of score - noise in every group, the lowest index among equals.
 
     The noise is drawn before anything is solved, so the outcome is a function of (data, noise) alone:
-    the same as if the whole ladder had been solved (privacy.md section 4, "Lazy evaluation is free").
+    the same as if the whole ladder had been solved (docs/mathematics.md, section 6.6).
 
     Args:
       answer: the truncated answer; solved only where its bounds leave the choice open.
@@ -279,7 +279,7 @@ def exponential_choice(
     Raises: InvalidParameter for an epsilon too small for the noise source; EntropyFailed; SolverFailed.
     Cost: some twenty draws per group, and G L^2 operations.
     Source: McSherry and Talwar (FOCS 2007); the race: Dughmi, Hartline, Kleinberg, Niazadeh (STOC 2017); the
-      range: Durfee and Rogers (NeurIPS 2019); zCDP: Cesar and Rogers (ALT 2021); privacy.md section 4.
+      range: Durfee and Rogers (NeurIPS 2019); zCDP: Cesar and Rogers (ALT 2021); docs/mathematics.md, section 6.4.
     """
     if epsilon <= 0:
         raise InvalidParameter("epsilon must be positive")

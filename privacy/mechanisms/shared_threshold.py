@@ -133,7 +133,7 @@ class SharedThreshold(OneChoice):
     Under pure privacy the selection spends eps_s and each release eps_f / L0, with eps_s + eps_f = epsilon; under
     zCDP the selection eps_s^2 / 8 and each release (1 + gap)^2 tau^2 / (2 sigma^2) = rho_f / L0. Pointwise in the
     threshold.
-    Source: privacy.md sections 4 and 5; the sum in `SummedAnswer`.
+    Source: docs/mathematics.md, section 5.2.
 
     Attributes:
       groups_per_unit, gap, confidence: as of `Fixed`.
@@ -259,7 +259,7 @@ class LaplaceOrGaussian:
     all concentrated with rhos that do. They have the same groups; what each has of either budget may differ (the
     epsilons of a quotient's moments do, and its rhos do not), so that one budget of each kind decides for all, and
     nothing else does, also not their ladders (`chosen`).
-    Source: privacy.md section 5.
+    Source: docs/mathematics.md, section 5.2.
 
     Attributes:
       pure: spends epsilon.

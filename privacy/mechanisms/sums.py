@@ -53,7 +53,7 @@ def capacities_of(kinds: GroupsOfKinds, groups_per_unit: int | None, n_groups: i
       groups_per_unit: L0 that noise is scaled for, no less than any L0_r; None: the number of groups.
       gaussian: is the noise Gaussian, for zCDP?
     Raises: InvalidParameter for an L0_r below 1, or above L0.
-    Source: privacy.md section 5.
+    Source: docs/mathematics.md, section 3.5.
     """
     reached = groups_reached(groups_per_unit, n_groups)
     factors = []

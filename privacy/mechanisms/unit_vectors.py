@@ -154,15 +154,14 @@ def loads_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> Ints
 class UnitVectors(Private):
     """C(x) = x min(1, tau / |x|) of what every unit has in all groups, |x| the sum of sizes, or the Euclidean length.
 
-    Sensitivity: tau in that norm, rounding included. When a unit comes or goes, all that it has does (privacy.md
-    section 1), so the sums of all units move by its C(x), and |C(x)| <= tau. Nothing else is asked of C; scaling
-    keeps the most of a unit that tau allows, and its proportions. It keeps more than a bound in every group does at
-    the same
-    noise: of L0 groups with tau / L0 in each, sum_f min(x_f, tau / L0) <= min(|x|_1, tau), and what is lost of a
-    unit is lost in one direction.
+    Sensitivity: tau in that norm, rounding included. When a unit comes or goes, all that it has does
+    (docs/mathematics.md, section 1.5), so the sums of all units move by its C(x), and |C(x)| <= tau. Nothing else is
+    asked of C; scaling keeps the most of a unit that tau allows, and its proportions. It keeps more than a bound in
+    every group does at the same noise: of L0 groups with tau / L0 in each, sum_f min(x_f, tau / L0) is at most
+    min(|x|_1, tau), and what is lost of a unit is lost in one direction.
 
     Lengths: the number of units that are longer than tau moves by 1.
-    Source: privacy.md section 5.
+    Source: docs/mathematics.md, section 4.1.
 
     Private: no repr. Memory: 24 bytes per member.
     """

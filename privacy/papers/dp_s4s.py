@@ -192,9 +192,10 @@ class S4S(SampleRace):
     """max_i v(tau_i) + Lap(tau_i / eps_i) - (tau_i / eps_i) ln(3 L / beta), tau_i = 1, 2, 4 .. 2^(L - 1).
 
     Two modes. `shared`, the default, is epsilon-DP: the budgets of Algorithm 2 are multiplied by the number with
-    which the joint loss of all L releases from the one sample is epsilon (privacy.md section 3). `published` leaves
-    them as they are printed; their amplified costs are added up as if each release had a sample of its own. Then
-    `event` says what one release really costs, which at large epsilon is more than `epsilon`: no server may run it.
+    which the joint loss of all L releases from the one sample is epsilon (docs/mathematics.md, section 7.1).
+    `published` leaves them as they are printed; their amplified costs are added up as if each release had a sample of
+    its own. Then `event` says what one release really costs, which at large epsilon is more than `epsilon`: no server
+    may run it.
 
     The penalty is the exact quantile of the discrete Laplace in place of (tau / eps) ln(3 L / beta), which it
     exceeds by less than a step. The values are those of the sample: `scale_up` divides by the rate.
@@ -270,7 +271,7 @@ class S4SRenyi(SampleRace):
     releases in all L0 groups is rho; `published` leaves them as they are, which is sound for one sample per
     threshold only.
 
-    Source: Algorithm 3 and Corollary 3.6 of DP-S4S (SIGMOD 2026); privacy.md section 3.
+    Source: Algorithm 3 and Corollary 3.6 of DP-S4S (SIGMOD 2026); docs/mathematics.md, section 7.3.
 
     Attributes:
       epsilon, delta: for all groups together; epsilon > 0, delta in (0, 1).
@@ -426,7 +427,7 @@ class FreshS4S:
 
     Independent samples compose: the privacy loss of each release is that of its own sample, and Algorithm 2 charges
     the sum of these. So the budgets are used just as they are published, and the charge is `epsilon`.
-    Source: Algorithms 2 and 3 of DP-S4S (SIGMOD 2026); privacy.md section 3, mode `fresh`.
+    Source: Algorithms 2 and 3 of DP-S4S (SIGMOD 2026); docs/mathematics.md, section 11.3.
 
     Attributes:
       race: the mechanism with its published budgets, for one group.

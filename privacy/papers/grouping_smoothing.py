@@ -176,7 +176,7 @@ def noisy_sample(incidence: Incidence, sampling: Sampling, epsilon: Fraction, dr
     exp(epsilon Delta_1). Then ((1 - b) X + b Y) / X is at most 1 + b (E - 1) = exp(epsilon), and its inverse less.
 
     Raises: EntropyFailed.
-    Source: Kellaris and Papadopoulos (VLDB 2013), theorems 4 and 5; privacy.md section 6.
+    Source: Kellaris and Papadopoulos (VLDB 2013), theorems 4 and 5; docs/mathematics.md, section 11.5.
     """
     if sampling == "column":
         counts = np.bincount(incidence.first, minlength=incidence.n_keys)

@@ -175,7 +175,7 @@ class KeyCounts(Pure):
     that is 0 at 0, so at most that of m / 2 noises with the largest factor; discrete Laplace noise has no larger
     moments than continuous noise of its scale, as (cosh t - 1) / t^2 rises. Then Chernoff (`NoiseSum.reach`).
 
-    Source: Kellaris and Papadopoulos (VLDB 2013); privacy.md section 6.
+    Source: Kellaris and Papadopoulos (VLDB 2013); docs/mathematics.md, section 11.5.
 
     Attributes:
       name: `lpa`, `fpa`, `gs_r`, `gs_s` or `gs`.

@@ -27,7 +27,7 @@ class LaplaceGlobal(Pure):
 
     epsilon-DP by the promise that GS holds: f is the truncated answer at the first power of two that is no
     smaller than GS, which cuts nobody then, and moves by at most GS (plus gap times tau) when one unit comes or goes
-    (privacy.md section 2, fact 1; the noise in `IntegerNoise`). Each group spends epsilon / L0.
+    (docs/mathematics.md, section 3.1; the noise in `IntegerNoise`). Each group spends epsilon / L0.
 
     A departure from the textbook, for the worse case: were f not truncated, nothing would bound the loss where the
     promise is false. So it is tau / GS times epsilon, less than twice.

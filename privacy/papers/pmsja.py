@@ -47,7 +47,7 @@ class Pmsja(VectorMechanism):
 
     Departures from the paper's program: the gap, the monotone sparse vector, and stages composed in Renyi divergence
     instead of added up. Source: Dong, Sun & Yi, SIGMOD 2023 (PMSJA); Vadhan, The Complexity of Differential
-    Privacy, section 3 (private bounds on local sensitivity); privacy.md section 5.
+    Privacy, section 3 (private bounds on local sensitivity); docs/mathematics.md, section 11.2.
 
     Attributes:
       epsilon, delta, n_groups, ladder, confidence: as of `VectorMechanism`.

@@ -35,7 +35,7 @@ def joint_renyi(losses: Sequence[SquareLoss], delta_bound: int | None, rate: flo
     Returns: rho' in [0, alpha g(infinity)], rounded up by a relative 1e-10; alpha g(infinity) without a bound.
     Raises: InvalidParameter for a parameter out of range.
     Cost: some tens of microseconds per distinct threshold, whatever delta_bound is.
-    Source: privacy.md section 3; Lemma 3.5 of DP-S4S (SIGMOD 2026), jointly.
+    Source: docs/mathematics.md, section 7.3; Lemma 3.5 of DP-S4S (SIGMOD 2026), jointly.
     """
     if not 1 < alpha < math.inf:
         raise InvalidParameter("a Renyi order is finite and above 1")
@@ -87,7 +87,7 @@ def least_epsilon(curve: Callable[[float], float], delta: float) -> AtOrder:
     Returns: epsilon, rounded up, and its order. Every order gives a sound bound: no search goes wrong in privacy.
     Raises: InvalidParameter for a delta out of range.
     Cost: some 80 evaluations of the curve.
-    Source: Canonne, Kamath, Steinke (2020), Proposition 12; privacy.md section 3.
+    Source: Canonne, Kamath, Steinke (2020), Proposition 12; docs/mathematics.md, section 8.2.
     """
     _check_delta(delta)
     found = best_order(lambda alpha: -epsilon_at(alpha, curve(alpha), delta))
@@ -208,7 +208,7 @@ def least_noise(
       delta: in (0, 1).
     Raises: InvalidParameter for a parameter out of range.
     Cost: some hundred times `affordable_factor`, 0.1 seconds for a dozen thresholds.
-    Source: privacy.md section 3.
+    Source: docs/mathematics.md, section 7.3.
     """
 
     def gain(alpha: float) -> float:

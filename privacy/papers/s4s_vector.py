@@ -55,8 +55,8 @@ class S4SVector(VectorMechanism):
         ln(1 + q' (exp((alpha - 1) D) - 1)) / (alpha - 1),  q' = 1 - (1 - q)^Delta,
 
     once: exp((alpha - 1) D) is jointly convex. Lemma 4.2 of the paper amplifies the two stages apart and adds them
-    up, as if each had a sample of its own. Source: Algorithm 5 of DP-S4S (SIGMOD 2026); privacy.md sections 3 and
-    5.
+    up, as if each had a sample of its own. Source: Algorithm 5 of DP-S4S (SIGMOD 2026); docs/mathematics.md,
+    sections 7.1 and 11.2.
 
     Attributes:
       epsilon, delta, n_groups, ladder, confidence: as of `VectorMechanism`.

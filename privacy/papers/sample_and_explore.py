@@ -55,7 +55,8 @@ class SampleAndExplore:
     the published n, where Algorithm 1 uses n itself for the noise, which tells about n without being
     charged. (2) The amplification for k units is that of `Exploration`, as corollary D.2 is too low for k > 1 and
     large budgets, and needlessly high for many units.
-    Source: Fang and Yi (SIGMOD 2024), section 5; corollary D.2 of DP-S4S (SIGMOD 2026); privacy.md section 6.
+    Source: Fang and Yi (SIGMOD 2024), section 5; corollary D.2 of DP-S4S (SIGMOD 2026); docs/mathematics.md,
+      section 11.4.
 
     Attributes:
       epsilon: in all, > that of the population, at most 600.
@@ -190,7 +191,7 @@ class RepeatedExploration:
     Departures from Algorithm 1: a published lower bound on n scales the noise, where the algorithm has n itself; the
     larger of basic and advanced composition is used (the second does not help a few releases); integers for reals.
     The paper gives a fifth of epsilon to n.
-    Source: Fang and Yi (SIGMOD 2024), sections 5.3 and 5.4, Algorithm 1; privacy.md section 6.
+    Source: Fang and Yi (SIGMOD 2024), sections 5.3 and 5.4, Algorithm 1; docs/mathematics.md, section 11.4.
 
     Attributes:
       epsilon: in all, > that of the population, at most 600.

@@ -140,7 +140,7 @@ class SampledMedian:
     little too large for the proof, in which e^beta - 1 stands; the median of an even number is refused.
     How long the smooth sensitivity takes depends on how concentrated the values are: a side channel, which is why no
     server offers it.
-    Source: accuracy gains from sampling, sections 2.2, 3 and 4.3; privacy.md section 6.
+    Source: accuracy gains from sampling, sections 2.2, 3 and 4.3; docs/mathematics.md, section 11.4.
 
     Attributes:
       epsilon: > 0.

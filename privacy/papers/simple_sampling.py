@@ -166,7 +166,7 @@ class NoisyPopulation:
     where there is none, with what the noisy n is above with probability 1 - delta whatever n is. Then
     the whole mechanism is (epsilon_n + epsilon', delta)-DP: outside of an event of probability delta, what follows
     the published n is epsilon'-DP given n.
-    Source: privacy.md section 6.
+    Source: docs/mathematics.md, section 11.4.
 
     Attributes:
       epsilon: of the count, > 0.

@@ -98,7 +98,7 @@ class SmoothGaussian:
 
     Departures from Lemma 4.1 of DP-S4S: e^(-gamma), because |F - F'| is at most the smaller of the two bounds; the
     square root of x, as in the paper's own proof; rho divided by theta instead of halved.
-    Source: privacy.md section 5.
+    Source: docs/mathematics.md, section 11.2.
 
     Attributes:
       dimension: d >= 1.

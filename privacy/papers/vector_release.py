@@ -99,8 +99,8 @@ class SparseVector:
     v' is at most 1 + h larger and the threshold h lower, so the rung's noise shifts by 1 + 2h. From v' to v: shift
     the threshold by -(1 + h) and the rung by -h - (1 + h). So Laplace noise of scale (1 + h) / eps_1 on the
     threshold and (1 + 2h) / eps_2 on each rung makes the choice (eps_1 + eps_2)-DP: the monotone case (Lyu, Su &
-    Li, VLDB 2017), of which the gap takes something. Without the gap in the scales it is not private: privacy.md
-    section 5.
+    Li, VLDB 2017), of which the gap takes something. Without the gap in the scales it is not private:
+    docs/mathematics.md, section 11.2.
 
     Attributes:
       epsilon: what the choice spends, > 0.

@@ -32,7 +32,7 @@ def joint_loss(losses: Sequence[Loss], delta_bound: int | None, rate: float) -> 
     Returns: epsilon in [0, g(infinity)], rounded up by a relative 1e-10; g(infinity) when delta_bound is None.
     Raises: InvalidParameter for a parameter out of range, or g(infinity) above 10^5.
     Cost: some tens of microseconds per distinct threshold, whatever delta_bound is.
-    Source: privacy.md section 3; Lemmas 3.1 and 3.2 of DP-S4S (SIGMOD 2026), jointly.
+    Source: docs/mathematics.md, section 7.1; Lemmas 3.1 and 3.2 of DP-S4S (SIGMOD 2026), jointly.
     """
     most = math.fsum(loss.most for loss in losses)
     if not 0 < rate <= 1 or (delta_bound is not None and delta_bound < 1):
@@ -73,7 +73,7 @@ class SampleDesign:
     because by Hoelder's inequality E[prod_i exp(l_i)] <= prod_i E[exp(l_i / s_i)]^s_i. So each release (and each
     group of it) is calibrated on its own, whatever thresholds the others choose; equality holds when all
     choose alike, so nothing is lost there. Without amplification it is the usual split: l_i <= s_i epsilon.
-    Source: privacy.md section 3.
+    Source: docs/mathematics.md, section 7.2.
 
     Attributes:
       rate: q in (0, 1], the probability with which each join tuple is kept, independently.

@@ -232,7 +232,8 @@ def thin(counted: JoinTuples, rate: float, draws: Draws) -> JoinTuples:
       draws: where the randomness comes from.
     Returns: one release fewer; weights are those of the tuples that stay, one and the same sample for all releases.
     Raises: InvalidParameter for counts or weights out of range.
-    Source: privacy.md section 3. Rows of unlike weights are apart, so that thinning is right for any weights.
+    Source: docs/mathematics.md, section 7.4. Rows of unlike weights are apart, so that thinning is right for any
+      weights.
     """
     if len(counted.weights) < 2:
         raise InvalidParameter("counted tuples have a weight and a count")

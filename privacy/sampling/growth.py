@@ -301,7 +301,7 @@ def log_moment(pieces: Sequence[Piece], trials: int, rate: float) -> float:
       a double can do.
     Raises: InvalidParameter for a parameter out of range.
     Cost: some tens of microseconds per piece, whatever `trials` is.
-    Source: privacy.md section 3.
+    Source: docs/mathematics.md, section 7.1.
     """
     if not 0 < rate <= 1 or trials < 1:
         raise InvalidParameter("a sampling rate lies in (0, 1], and a unit has at least one tuple")

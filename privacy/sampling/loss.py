@@ -15,7 +15,7 @@ from privacy.errors import InvalidParameter
 class Loss:
     """l(k) = 0 for k = 0, and step + slope * min(cap, k) for k >= 1: a bound on a release's log density ratio.
 
-    Source: privacy.md section 3.
+    Source: docs/mathematics.md, section 7.1.
 
     Attributes:
       step: what the first tuple costs at once, >= 0.
@@ -65,7 +65,7 @@ class SquareLoss:
     """l(k) = 0 for k = 0, and rho + (step + slope * min(cap, k))^2 / 2 for k >= 1.
 
     A bound on a release's Renyi divergence at order alpha, divided by alpha, in both directions.
-    Source: privacy.md section 3.
+    Source: docs/mathematics.md, section 7.3.
 
     Attributes:
       rho: what the first tuple costs at once, as zero-concentrated privacy, >= 0.

@@ -37,7 +37,8 @@ def scale_up(noisy: NoisyAnswer, rate: float, thresholds: int) -> NoisyAnswer:
       thresholds: how many a mechanism could choose from.
     Returns: `released_sample` with values, tau and noise_scale divided by q.
     Raises: InvalidParameter.
-    Source: Boucheron, Lugosi, Massart, Concentration Inequalities (2013), theorem 6.12; privacy.md section 4.
+    Source: Boucheron, Lugosi, Massart, Concentration Inequalities (2013), theorem 6.12; docs/mathematics.md,
+      section 7.5.
     """
     if thresholds < 1:
         raise InvalidParameter("a mechanism chooses from one threshold or more")

@@ -48,7 +48,7 @@ def encode(tuples: JoinTuples) -> CodedJoinTuples:
     """Number the privacy units, and drop tuples without an owner or outside the public groups.
 
     The owners of a tuple are the union over its positions. Nothing is merged or sorted: merging tuples of the same
-    owners does not change fbar (privacy.md section 2, fact 2), and is done to the few that a solver sees.
+    owners does not change fbar (docs/mathematics.md, section 3.3), and is done to the few that a solver sees.
 
     Args:
       tuples: m join tuples, k releases.
@@ -203,7 +203,7 @@ def compact(tuples: JoinTuples) -> CompactJoinTuples:
     Args:
       tuples: m join tuples, k releases.
     Returns: at most m tuples, weights summed and saturating at MAX_UNITS. Merging keeps fbar
-      (privacy.md section 2, fact 2); saturation keeps it too, because no tuple may count above tau <= MAX_UNITS.
+      (docs/mathematics.md, section 3.3); saturation keeps it too, because no tuple may count above tau <= MAX_UNITS.
     Raises: InvalidParameter for lengths that differ, groups or weights out of range, keys that cannot be compared.
     Cost: linear: a few passes to code the owners, one per byte of a provenance set to sort them, one to merge.
       Memory: at most 60 bytes per tuple and owner beside the input, of integers.

@@ -99,7 +99,7 @@ class LoadsOfSum(Private):
         Returns: (G, L) int64 units, saturating at MAX_UNITS. Sensitivity tau per cell.
         Raises: InvalidParameter for a threshold that cuts an interval in two.
         Cost: O(G (B + L)).
-        Source: privacy.md section 2, fact 4; privacy-reach.md section 7.
+        Source: docs/mathematics.md, section 3.7.
         """
         places = np.searchsorted(self.histogram.thresholds, ladder.units)
         known = places < len(self.histogram.thresholds)
@@ -180,7 +180,7 @@ class VectorsOfSum(Private):
     the sum over the groups, and in Euclidean length. What saturates moves by no more than what does not.
 
     Lengths: the number of units that are longer than a threshold moves by 1.
-    Source: privacy.md section 5.
+    Source: docs/mathematics.md, section 4.2.
 
     Attributes:
       histogram: the lengths and what units of each have.

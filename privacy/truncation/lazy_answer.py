@@ -160,7 +160,7 @@ class LazyAnswer(Private):
 
     Not safe for use from several threads.
 
-    Source: R2T and DP-S4S, program (1); privacy.md section 2.
+    Source: R2T and DP-S4S, program (1); docs/mathematics.md, section 3.1.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ def single_owner(
     Returns: (G, L) int64 units, saturating at MAX_UNITS. Sensitivity c_u per cell.
     Raises: InvalidParameter when some tuple has another number of owners.
     Cost: one pass over the tuples, log L for each member, and O(G L); never a table of groups by units.
-    Source: privacy.md section 2, fact 4.
+    Source: docs/mathematics.md, section 3.3.
     """
     if tuples.owners != (1, 1):
         raise InvalidParameter("the closed form needs exactly one owner per tuple")
@@ -70,7 +70,7 @@ def truncate_distinct(
       decrease, and at the new optimum, without the unit's tuples, at most tau is lost.
     Raises: InvalidParameter for a gap out of range, or gap = 0 with several owners per tuple.
     Cost: the bounds now, one program per cell asked for later.
-    Source: R2T (SIGMOD 2022), the program for queries with projection; privacy.md section 7.
+    Source: R2T (SIGMOD 2022), the program for queries with projection; docs/mathematics.md, section 3.6.
     """
     instance = distinct_instance(tuples, ladder)
     if gap == 0 and not instance.single_owner:
@@ -110,7 +110,7 @@ def truncate(
     Raises: InvalidParameter for a gap or release out of range, or gap = 0 with three owners of a tuple.
     Cost: closed form, where every tuple has one owner: one pass. Otherwise the cheap bounds now, one program per
       cell asked for later.
-    Source: R2T and DP-S4S, program (1); privacy.md section 2.
+    Source: R2T and DP-S4S, program (1); docs/mathematics.md, section 3.1.
     """
     if not 0 <= release < len(tuples.weights):
         raise InvalidParameter("there is no such release")

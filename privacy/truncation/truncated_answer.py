@@ -36,7 +36,7 @@ class TruncatedAnswer(Protocol):
 
     @property
     def gap(self) -> float:
-        """eta: 0 for exact values, otherwise the constant of privacy.md section 2, fact 5."""
+        """eta: 0 for exact values, otherwise the constant of docs/mathematics.md, section 3.4."""
 
     def bounds(self) -> tuple[Ints, Ints]:
         """(G, L) lower and (G, L) upper bounds of v, as tight as known so far; equal where v is known."""

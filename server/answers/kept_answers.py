@@ -1,4 +1,7 @@
-"""Whether a question is measured, served again, or sold again; here its charge is reserved before a row is read."""
+"""Whether a question is measured, served again, or sold again; here its charge is reserved before a row is read.
+
+Theorem and proof: docs/mathematics.md, section 8.4.
+"""
 
 from __future__ import annotations
 

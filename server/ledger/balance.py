@@ -3,7 +3,7 @@
 Each ended period of the calendar is (epsilon, delta)-DP for what it comes to: by basic composition what it spent; in
 zCDP and Renyi what its filter granted, or nothing where it spent nothing. Those add up, also where what is granted
 next depends on the answers before (Rogers, Roth, Ullman, Vadhan, NIPS 2016), so that a period that is granted no more
-than the total leaves keeps the total (privacy-reach.md section 9).
+than the total leaves keeps the total (docs/mathematics.md, section 8.5).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One unit more or less moves a truncated value by at most its noise's sensitivity (privacy.md section 2, fact 1)."""
+"""One unit more or less moves a truncated value by at most what noise hides (docs/mathematics.md, section 3.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merging, presolve, bounds and certificates keep the optimum (privacy.md section 2, facts 2-5)."""
+"""Merging, presolve, bounds and certificates keep the optimum (docs/mathematics.md, sections 3.3 and 3.4)."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ METHODS = (*_TYPES, *_CHOICES)
 """Of `TomlSection`: those that read a setting."""
 
 _REQUIRED = ("text", "texts", "number", "key")
-_CODE = re.compile(r"\s*\([^()]*(?:planner|server|privacy)[/.][^()]*\)")
+_CODE = re.compile(r"\s*\([^()]*(?:planner|server|privacy|docs)[/.][^()]*\)")
 """Where to read on in the code, which is nothing for a custodian."""
 
 _NONE = re.compile(r"[;,] (?:or )?None\b.*?(?=\.(?: |$))|, one of [A-Z]+")

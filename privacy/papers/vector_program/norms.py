@@ -148,7 +148,8 @@ def truncated_sums(tuples: CompactJoinTuples, release: int, shares: Floats) -> t
     Args:
       shares: (n_units,) on the grid.
     Returns: (d,) exact integers, in units of 2^-SHARE_BITS of a weight unit.
-    Sensitivity: at most tau (E(I) + E(I') + 1) in L2 for any feasible shares with sums E (privacy.md section 5).
+    Sensitivity: at most tau (E(I) + E(I') + 1) in L2 for any feasible shares with sums E (docs/mathematics.md,
+    section 11.1).
     Cost: one pass over the owners.
     """
     limbs = np.zeros((tuples.n_groups, len(_PLACES)), np.int64)

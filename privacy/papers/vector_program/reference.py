@@ -23,7 +23,7 @@ def _shapes_only() -> np.errstate:
 class ReferenceVectorSolver:
     """cvxpy with Clarabel: readable, and slow.
 
-    Source: DP-S4S (SIGMOD 2026), program (2); privacy.md section 5.
+    Source: DP-S4S (SIGMOD 2026), program (2); docs/mathematics.md, section 11.1.
 
     Attributes:
       iteration_limit: deterministic bound on the work.

@@ -260,7 +260,8 @@ DEFAULT_GAP = 1 << (STEP_BITS - GAP_BITS)
 
 
 class VectorInstance(Private):
-    """Minimise sum_u s_u such that nobody's vector over groups is longer than tau (privacy.md section 5).
+    """Minimise sum_u s_u such that nobody's vector over groups is longer than tau (docs/mathematics.md,
+    section 11.1).
 
     E(tau) is the minimum; what is left of tuple t is z_t = max(0, 1 - sum of the shares of its owners). E falls
     in tau and grows with the data, by at most 1 with one privacy unit.

@@ -4,9 +4,9 @@ Such a program is a weighted graph: members are its nodes, tuples its edges. Fir
 flow, and a good guess at the rest, by Karp and Sipser's algorithm with capacities. A member is slack when all that
 is left of its pairs fits under its cap. A pair of a slack member can only help by filling its other member, so it
 fills it; a member that is full ends its other pairs, which may leave their members slack. While that goes on, every
-step is exact (privacy.md section 2, fact 3). When it stops, a guess must be made: some member is filled, from those
-neighbours first that are closest to being slack, and the exact steps go on from there. The guesses start the flow;
-on graphs of people they miss the optimum by 0.1%.
+step is exact (docs/mathematics.md, section 3.3). When it stops, a guess must be made: some member is filled, from
+those neighbours first that are closest to being slack, and the exact steps go on from there. The guesses start the
+flow; on graphs of people they miss the optimum by 0.1%.
 
 Then a flow and a cut of the same size prove each other, recomputed in integers, whatever the kernels say.
 For flows f, g along each pair {u, v}, one per arc of the double cover, that respect all weights and the caps of all
@@ -73,8 +73,8 @@ class Pairs(Private):
 def pairs_of(program: PreparedProgram) -> tuple[int, Pairs]:
     """Settle the tuples of one member, and take the others as pairs.
 
-    A tuple of one member can only help by filling it, so these tuples fill it first (privacy.md section 2,
-    the presolve). A tuple never counts above its smallest cap, so larger weights are cut to it.
+    A tuple of one member can only help by filling it, so these tuples fill it first (docs/mathematics.md,
+    section 3.3, the presolve). A tuple never counts above its smallest cap, so larger weights are cut to it.
 
     Returns: the exact value of the tuples of one member, and the program of the others beside them.
     Raises: SolverFailed when a tuple has more than two members.
@@ -274,7 +274,7 @@ def exact_flow(program: PreparedProgram, control: Control = QUIET) -> Certificat
       other (a bug, not an outcome). Cancelled.
     Cost: linear, a sort, and Dinic's algorithm on what peeling leaves: 0.1 s for 350,000 tuples of a
       friendship graph at the worst threshold. 90 bytes per tuple.
-    Source: privacy.md section 2, fact 4.
+    Source: docs/mathematics.md, section 3.3.
     """
     settled, pairs = pairs_of(program)
     if len(pairs.weights) >= _MAX_PAIRS:

@@ -4,7 +4,7 @@ In the double cover every member is once on the left and once on the right, so t
 A pair {u, v} becomes the arcs u -> v and v -> u from the left to the right, each with its weight as capacity; the
 source feeds every left copy and the sink drains every right copy with the member's cap. The mean of both arcs of
 a pair is feasible in the program, and a feasible x gives a flow of 2 sum x: so the optimum is half of a maximum
-flow (privacy.md section 2, fact 4). Where a component has two sides by itself, its copy with the
+flow (docs/mathematics.md, section 3.3). Where a component has two sides by itself, its copy with the
 sides exchanged is left idle.
 
 The flow goes one step per call, so that the caller may stop in between.

@@ -330,7 +330,7 @@ def presolve(program: PreparedProgram, control: Control = QUIET) -> Presolved:
       that depends on the set of tuples alone.
     Cost: linear per round; a handful of rounds collapses most instances. Only tuples of as many owners as some tuple
       was cut down to are compared with one another, if they come sorted and without equals.
-    Source: privacy.md section 2, fact 3; rule 3 is row domination of packing programs.
+    Source: docs/mathematics.md, section 3.3; rule 3 is row domination of packing programs.
     """
     control.check("presolve")
     work = _Work(program)

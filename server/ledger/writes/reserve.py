@@ -2,10 +2,10 @@
 
 Claiming takes it only where nobody else has the question: one measurement, however many proxies share the ledger.
 
-Whether a query fails is an output that no epsilon covers (privacy.md section 7): all failures look the same, are
-charged, and are few; and a query that has failed once is not asked again, whatever the rows have become. They are
-counted from the ledger in the write that reserves, so the limit holds on every proxy of a ledger and over restarts.
-What is given back costs nothing and stays in the ledger for ever, so it is limited, too.
+Whether a query fails is an output that no epsilon covers (docs/mathematics.md, section 10.1): all failures look the
+same, are charged, and are few; and a query that has failed once is not asked again, whatever the rows have become.
+They are counted from the ledger in the write that reserves, so the limit holds on every proxy of a ledger and over
+restarts. What is given back costs nothing and stays in the ledger for ever, so it is limited, too.
 """
 
 from __future__ import annotations

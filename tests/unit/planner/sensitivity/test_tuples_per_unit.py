@@ -51,7 +51,7 @@ def test_edges_two_paths_and_three_paths_are_reached() -> None:
 
 
 def test_pairs_of_edges_at_one_person_count_once() -> None:
-    """privacy.md section 3: 2-paths at degree D are 1.5 D (D - 1)."""
+    """docs/mathematics.md, section 2.6: 2-paths at degree D are 1.5 D (D - 1)."""
     star = "SELECT count(*) FROM knows a JOIN knows b ON a.src = b.src WHERE a.dst < b.dst"
     for degree in (2, 3, 5, 8):
         check_reached(star, tree(degree, 2), 3 * degree * (degree - 1) // 2)

@@ -48,7 +48,7 @@ def as_published(epsilon: float, delta_bound: int, rate: float) -> tuple[float, 
 
 
 def test_the_published_sum_is_no_bound_on_the_joint_loss() -> None:
-    """privacy.md section 3: unsound where epsilon is large, wasteful where it is small."""
+    """docs/mathematics.md, section 7.1: unsound where epsilon is large, wasteful where it is small."""
     added, losses = as_published(4.0, 1024, 0.001)
     assert added == pytest.approx(3.605, abs=5e-4)
     assert joint_loss(losses, 1024, 0.001) == pytest.approx(4.360, abs=5e-4)

@@ -124,7 +124,7 @@ def test_thresholds_are_those_of_algorithm_2() -> None:
 
 
 def test_published_budgets_cost_more_than_they_claim_at_large_epsilon() -> None:
-    """privacy.md section 3: claimed 4 (added up: 3.605), lost 4.360; at 1 only 0.901 is used."""
+    """docs/mathematics.md, section 7.1: claimed 4 (added up: 3.605), lost 4.360; at 1 only 0.901 is used."""
     assert published_budgets(1.0, 4, lambda _, budget: budget) == pytest.approx([0.25] * 4), "even, if of no sample"
     assert {float(rung.epsilon) for rung in S4S(1.0, 8)._rungs(1)} == {0.25}
     large = S4S(4.0, 1024, 1, sample=design(4.0), published=True)
