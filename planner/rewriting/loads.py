@@ -21,9 +21,8 @@ LOADS, SUMS, LOAD = "loads", "sums", "load"
 def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.Select:
     """One row per group keys, sum and interval between two thresholds that some unit's load lies in.
 
-    A load is what one unit adds to a sum in a group. sum_u min(tau, load_u) is, for every tau that is a threshold,
-    the total of the loads up to tau and tau times the number of those above it: so these rows say as much as the
-    units do (docs/mathematics.md, section 3.7). Loads of 0 and tuples of nobody add nothing, and are left out.
+    A load is what one unit adds to a sum in a group. Of truncated sums at the thresholds, these rows say as much as
+    the units do (docs/mathematics.md, section 3.7). Loads of 0 and tuples of nobody add nothing, and are left out.
 
     It reads what `compact` makes of tuples with one owner, columns o0, k0.., w0.., under the name LOADS; its own
     columns are whole numbers, and mean the same in every dialect. Thresholds rise, are above 0, and in units.

@@ -220,10 +220,10 @@ _MOST = int(MAX_SCORE)
 class ExceedanceScores:
     """Integer scores of all thresholds, of many groups at once, in steps of 1 / GRID of a unit.
 
-    Sensitivity: GRID, exactly, and in one direction for all thresholds. A unit that comes moves every n_j by 0 or 1;
-    everything else is public, and maxima, sums with constants and saturation are monotone and 1-Lipschitz. All is
-    counted in integers. Of several groups together n_j is the sum over the groups, in which a unit is in L0 at most,
-    divided by L0 and rounded down to a step: it moves by GRID at most, too.
+    Sensitivity: GRID, exactly, and in one direction for all thresholds (docs/mathematics.md, section 6.3). All is
+    counted in integers, and saturation is monotone and 1-Lipschitz, too. Of several groups together n_j is the sum
+    over the groups, in which a unit is in L0 at most, divided by L0 and rounded down to a step: it moves by GRID at
+    most, too.
 
     Attributes:
       ladder: the L thresholds, in any ratio.

@@ -66,8 +66,7 @@ def truncate_distinct(
       gap: eta, a public constant. 0 when the plan has one owner position: a maximum flow. Otherwise
         values may lie below fbar by up to gap * tau, proved by a dual point.
     Returns: v in [fbar - gap * tau, fbar], int64 units.
-    Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go: fbar does not
-      decrease, and at the new optimum, without the unit's tuples, at most tau is lost.
+    Sensitivity: at most (1 + gap) * tau per group and threshold when one unit's tuples come or go.
     Raises: InvalidParameter for a gap out of range, or gap = 0 with several owners per tuple.
     Cost: the bounds now, one program per cell asked for later.
     Source: R2T (SIGMOD 2022), the program for queries with projection; docs/mathematics.md, section 3.6.
@@ -104,13 +103,12 @@ def truncate(
       solver: which is asked first where gap > 0. Whichever answers, v is its certified value and the sensitivity that
         of every v in the interval below.
     Returns: v in [fbar - gap * tau, fbar], int64 units, saturating at MAX_UNITS.
-    Sensitivity: at most c_u + gap * tau per group and threshold when tuples of one unit u come or go: fbar does not
-      decrease when they come, and the new optimum, without them, is feasible before and has lost at most c_u. With
-      gap 0 the value is floor(fbar), and c_u is a whole number of units, so rounding down adds nothing.
+    Sensitivity: at most c_u + gap * tau per group and threshold when tuples of one unit u come or go. With gap 0
+      the value is floor(fbar), and c_u is a whole number of units, so rounding down adds nothing.
     Raises: InvalidParameter for a gap or release out of range, or gap = 0 with three owners of a tuple.
     Cost: closed form, where every tuple has one owner: one pass. Otherwise the cheap bounds now, one program per
       cell asked for later.
-    Source: R2T and DP-S4S, program (1); docs/mathematics.md, section 3.1.
+    Source: R2T and DP-S4S, program (1); docs/mathematics.md, sections 3.1 and 3.4.
     """
     if not 0 <= release < len(tuples.weights):
         raise InvalidParameter("there is no such release")
