@@ -81,9 +81,10 @@ class PureBudget:
         """A release with the steps and the sensitivity of a threshold that spends a part of epsilon."""
         return replace(grid, epsilon=part)
 
-    def choice_scale(self, selecting: Fraction, scores: Scores | ExceedanceScores) -> float:
-        """Of the noise of `choose` among thresholds with such scores, in its own steps. Public."""
-        return selection_scale(selecting, scores.reach)
+    def choice_scale(self, selecting: Fraction, length: int) -> float:
+        """Of the noise of `choose` among so many thresholds, in its own steps. Public."""
+        del length
+        return selection_scale(selecting)
 
     def choose(
         self, answer: TruncatedAnswer, scores: Scores | ExceedanceScores, selecting: Fraction, entropy: Entropy
@@ -171,9 +172,9 @@ class ConcentratedBudget:
         """A release with the steps and the sensitivity of a threshold that spends a part of rho."""
         return replace(grid, rho=float(part) * DOWN)
 
-    def choice_scale(self, selecting: Fraction, scores: Scores | ExceedanceScores) -> float:
+    def choice_scale(self, selecting: Fraction, length: int) -> float:
         """As of a pure budget."""
-        return proposal_scale(selecting, len(scores.ladder), scores.reach)
+        return proposal_scale(selecting, length)
 
     def choose(
         self, answer: TruncatedAnswer, scores: Scores | ExceedanceScores, selecting: Fraction, entropy: Entropy

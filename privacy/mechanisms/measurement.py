@@ -73,7 +73,8 @@ class OneChoice(OfBudget):
     def _check_choice(self, n_groups: int) -> None:
         """Refuse noise or scores of the choice out of range. Raises: InvalidParameter."""
         if len(self.ladder) > 1:
-            check_scale(self.budget.choice_scale(self._selecting, self._scores(n_groups)))
+            self._scores(n_groups)
+            check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
 
 
 class Pure:

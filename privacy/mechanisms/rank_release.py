@@ -48,7 +48,7 @@ NESTED_LOSS = 0.03
 to 0.3 and losses from 0.03 to 0.25, over a generated telemetry, payments, grades and Zipf users."""
 
 _SELECTION = SelectionSettings(split=CHOICE)
-_NESTED_SELECTION = SelectionSettings(split=CHOICE)
+_NESTED_SELECTION = SelectionSettings(split=CHOICE, beta=3e-3, rarity=8.0, growth=0.2)
 
 _MORE_POINTS = 16
 """Numbers that are drawn at once where it is not known how many a draw takes."""

@@ -19,13 +19,13 @@ not held back by how rare the last of a long ladder has to be.
 
 `ExceedanceScores` are for sums over tuples of one owner, by how many units have more. From tau_j to tau_i such a sum
 grows by what the n_j units that have more than tau_j have up to tau_i, so n_j says what the step up from tau_j is
-worth, beside noise that grows with tau. The best threshold is about that which C units exceed, C the price of noise
-in units. With g, what a doubling has to be worth,
+worth, beside noise that grows with tau. The best threshold is about that which 1 / epsilon units exceed. With a
+public price C for noise and public margins M,
 
-    s_i = max(0, n_i - C) + g log2(tau_i / tau_1),   small is good.
+    s_i = max(0, max_{j < i} (M(tau_i / tau_j) + C - n_j), n_i - C),   small is good.
 
-A threshold k doublings above another wins where k g fewer units exceed it. A unit that comes raises scores or leaves
-them, so what a choice compares moves by one unit and not by two: half the noise.
+A threshold among people pays nothing where every step up to it is worth it; one that is k doublings above the last
+that anybody exceeds pays the margin of k doublings; and one that cuts pays for all whom it cuts.
 """
 
 from __future__ import annotations
@@ -110,8 +110,6 @@ class Scores:
         if not max(self.prices) + max(self.margins, default=0.0) <= MAX_PRICE:
             raise InvalidParameter("epsilon is too small to choose a threshold with")
 
-    reach = 2 * SENSITIVITY  # two scores may move either way
-
     @cached_property
     def _reach(self) -> Floats:
         """(L, L) by how much v_j - v_i can move, in units."""
@@ -188,19 +186,19 @@ class Scores:
         return terms
 
 
-def selection_scale(epsilon: Fraction, reach: int) -> float:
+def selection_scale(epsilon: Fraction) -> float:
     """The scale of `selection_noise`, in grid steps, rounded up. Public."""
-    return float_at_least(reach / epsilon)
+    return float_at_least(2 * SENSITIVITY / epsilon)
 
 
-def selection_noise(shape: tuple[int, int], epsilon: Fraction, reach: int, entropy: Entropy) -> Ints:
+def selection_noise(shape: tuple[int, int], epsilon: Fraction, entropy: Entropy) -> Ints:
     """One-sided geometric noise for report-noisy-min over integer scores.
 
     The threshold with the smallest score - noise, the lowest index among equals, is epsilon-DP. Proof: fix
     the others' noise. Threshold i wins exactly when its noise is at least m - g_i, an integer, where
     g = -score and m is the largest g_j + noise_j of the others, plus one for j < i. The noise is at least k with
-    probability a^max(0, k). Between neighbours the difference of any two scores moves by at most R = reach, and with
-    it m - g_i, and a^R = exp(-R / scale) >= exp(-epsilon). Average over the others.
+    probability a^max(0, k). Between neighbours m and g_i move by at most D = SENSITIVITY each, so
+    the exponent grows by at most 2 D, and a^(2 D) = exp(-2 D / scale) >= exp(-epsilon). Average over the others.
 
     Args:
       shape: (G, L) groups and thresholds.
@@ -208,7 +206,7 @@ def selection_noise(shape: tuple[int, int], epsilon: Fraction, reach: int, entro
     Returns: (G, L) int64 grid steps, >= 0, to be subtracted from the scores.
     """
     size = shape[0] * shape[1]
-    draws = entropy.geometric(selection_scale(epsilon, reach), size)
+    draws = entropy.geometric(selection_scale(epsilon), size)
     return checked_geometric(draws, size).reshape(shape)
 
 
@@ -220,33 +218,43 @@ _MOST = int(MAX_SCORE)
 class ExceedanceScores:
     """Integer scores of all thresholds, of many groups at once, in steps of 1 / GRID of a unit.
 
-    Sensitivity: GRID, exactly, and in one direction for all thresholds (docs/mathematics.md, section 6.3). All is
-    counted in integers, and saturation is monotone and 1-Lipschitz, too. Of several groups together n_j is the sum
-    over the groups, in which a unit is in L0 at most, divided by L0 and rounded down to a step: it moves by GRID at
-    most, too.
+    Sensitivity: GRID, exactly (docs/mathematics.md, section 6.3). A unit that comes or goes moves every n_j by 0 or
+    1, in one direction; everything else is public, and maxima, differences with constants and saturation are
+    1-Lipschitz. All is counted in integers. Of several groups together n_j is the sum over the groups, in which a
+    unit is in L0 at most, divided by L0 and rounded down to a step: it moves by GRID at most, too.
+
+    M of k doublings is (ln(rarity) (k + first) + growth max(0, k - 1)^2 / 2) 2 / eps_1, and 2 farthest / eps_1 at
+    most: with the noise of eps_1, a threshold k doublings too far is as rare as that.
 
     Attributes:
       ladder: the L thresholds, in any ratio.
       price: C >= 0, what noise is charged at, in units.
-      doubling: g >= 0, by how many fewer units a threshold that is twice as large has to be exceeded.
+      selecting: eps_1 of the selection.
+      rarity, first, growth, farthest: of the margins (`SelectionSettings`).
       reached: L0 >= 1, of counts that are those of several groups together.
     """
 
     ladder: Ladder
     price: float
-    doubling: float
+    selecting: float
+    rarity: float
+    first: float
+    growth: float
+    farthest: float
     reached: int = 1
-    reach = GRID
 
     def __post_init__(self) -> None:
-        if not self.price + self.doubling * math.log2(self.ladder.taus[-1] / self.ladder.taus[0]) <= MAX_PRICE:
+        if not self.price + 2 * self.farthest / self.selecting <= MAX_PRICE:
             raise InvalidParameter("epsilon is too small to choose a threshold with")
 
     @cached_property
-    def _heights(self) -> Ints:
-        """(L,) g log2(tau_i / tau_1) in steps."""
+    def _margins(self) -> Ints:
+        """(L, L) M(tau_i / tau_j) + C in steps, of i against every j below it."""
         height = np.log2(self.ladder.taus)
-        steps: Ints = np.ceil(self.doubling * (height - height[0]) * GRID).astype(np.int64)
+        apart = np.maximum(0.0, height[:, None] - height[None, :])
+        rare = math.log(self.rarity) * (apart + self.first) + self.growth * np.maximum(0.0, apart - 1) ** 2 / 2
+        margins = np.minimum(rare, self.farthest) * 2 / self.selecting
+        steps: Ints = np.ceil((margins + self.price) * GRID).astype(np.int64)
         return steps
 
     def bounds(self, answer: TruncatedAnswer) -> tuple[Ints, Ints]:
@@ -263,8 +271,11 @@ class ExceedanceScores:
         Args:
           exceedances: (G, L) int64 >= 0, how many units have more than each threshold.
         Returns: (G, L) int64 in [0, GRID * MAX_SCORE].
-        Cost: G L integer operations.
+        Cost: G L^2 integer operations.
         """
         counts = np.minimum(exceedances, _MOST * self.reached) * GRID // self.reached
-        scores = np.maximum(counts - math.ceil(self.price * GRID), 0) + self._heights
+        scores = np.maximum(counts - math.ceil(self.price * GRID), 0)
+        for below in range(len(self.ladder) - 1):
+            above = scores[:, below + 1 :]
+            np.maximum(above, self._margins[None, below + 1 :, below] - counts[:, below, None], out=above)
         return np.asarray(np.minimum(scores, GRID * _MOST))

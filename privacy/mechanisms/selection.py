@@ -18,7 +18,7 @@ from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.exact import float_at_least
 from privacy.join_tuples import Private
 from privacy.ladder import Ladder
-from privacy.mechanisms.scores import ExceedanceScores, Scores, selection_noise
+from privacy.mechanisms.scores import SENSITIVITY, ExceedanceScores, Scores, selection_noise
 from privacy.noisy_answer import CUT_SHARE
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import Ints
@@ -47,10 +47,6 @@ MOST_NOISE = 2.0**30
 """What noise is charged at at most, in multiples of tau: below `MAX_PRICE` with the largest margins. Where it is more
 no value is worth a doubling, and there is no need to refuse the question for its scores."""
 
-DOUBLED_NOISE = 0.3
-"""The same for the noise of a threshold, in multiples of its price, up to 2^24 units: so that many groups, with much
-noise, seldom get a threshold that is too large. Chosen with `doubling` on generated populations."""
-
 _OVERLOOKED = 0.05
 """The chance at which intervals and marks say what a choice may have overlooked."""
 
@@ -72,16 +68,14 @@ class SelectionSettings:
       rarity: > 1, how many times rarer a doubling too far is, up to what beta asks for; None for the published
         scores.
       growth: >= 0, by how much the logarithm of the rarity grows with each further doubling.
-      doubling: g > 0 of `exceedance_scores`: by how many fewer units a threshold that is twice as large has to be
-        exceeded, in multiples of 1 / eps_1, beside `DOUBLED_NOISE`. One that is k doublings too large is chosen with
-        a probability of exp(-g k) at most.
+      first: of `exceedance_scores`: how much of a doubling even the next threshold counts for, however near.
     """
 
     split: float
     beta: float = BETA
     rarity: float | None = RARITY
     growth: float = GROWTH
-    doubling: float = 1.2
+    first: float = 0.15
 
     def __post_init__(self) -> None:
         if not (0 < self.split < 1 and 0 < self.beta < 1):
@@ -90,8 +84,8 @@ class SelectionSettings:
             raise InvalidParameter("rarity is finite and above 1")
         if not 0 <= self.growth < math.inf:
             raise InvalidParameter("growth is finite and not negative")
-        if not math.log(2) < self.doubling < math.inf:
-            raise InvalidParameter("thresholds too far have to be rarer than their noise is larger")
+        if not 0 <= self.first < math.inf:
+            raise InvalidParameter("what the next threshold counts for is finite and not negative")
 
     def farthest(self, ladder: Ladder, selecting: float, n_groups: int = 1) -> float:
         """t = 2 ln(L G / beta) / eps_1: the price below which no threshold's noise counts, but with probability beta.
@@ -102,19 +96,16 @@ class SelectionSettings:
         """
         return 2 * math.log(len(ladder) * max(1, n_groups) / self.beta) / selecting
 
-    def doubt(self, price: float, selecting: float, nested: bool = True) -> float:
+    def doubt(self, price: float, selecting: float) -> float:
         """The people that a choice overlooks at most, over `CUT_SHARE`, but for one choice in twenty.
 
-        The noise of the choice lets it overlook ln(20) / eps_1 of them, and a doubling's worth, beside those whom it
-        accepts; twice as many where scores move either way.
+        The noise of the choice lets it overlook 2 ln(20) / eps_1 of them, beside those whom it accepts.
 
         Args:
           price: what the noise of a threshold is charged at, in people: so many may well have more than it.
           selecting: eps_1 of the selection in one group.
-          nested: are thresholds scored by how many units exceed them?
         """
-        rare = math.log(1 / _OVERLOOKED)
-        return (price + (rare + self.doubling if nested else 2 * rare) / selecting) / CUT_SHARE
+        return (price + 2 * math.log(1 / _OVERLOOKED) / selecting) / CUT_SHARE
 
     def scores(
         self, ladder: Ladder, gap: float, noise: tuple[float, ...], selecting: float, n_groups: int = 1
@@ -138,12 +129,13 @@ class SelectionSettings:
           ladder, selecting: as in `scores`; the ladder may be a fine one.
           price: what noise is charged at, in units: the mean of all groups' together, in multiples of tau.
           reached: L0, where the counts are those of several groups together.
-        Raises: InvalidParameter for an epsilon that is too small.
+        Raises: InvalidParameter without a rarity, or for an epsilon that is too small.
         """
-        charged = min(price, MOST_NOISE)
-        return ExceedanceScores(
-            ladder, charged, self.doubling / selecting + min(DOUBLED_NOISE * charged, 2.0**24), reached
-        )
+        if self.rarity is None:
+            raise InvalidParameter("steps up are worth what their rarity asks for")
+        far = math.log(len(ladder) / self.beta)
+        made = min(price, MOST_NOISE), selecting, self.rarity, self.first, self.growth, far, reached
+        return ExceedanceScores(ladder, *made)
 
     def _log_rarity(self, rarity: float, doublings: int) -> float:
         """How rare it is to be so many doublings too far: the logarithm."""
@@ -212,8 +204,7 @@ def noisy_choice(
     Raises: EntropyFailed; SolverFailed from the answer.
     Cost: G L draws, and that of `choose`.
     """
-    shape = answer.n_groups, len(answer.ladder)
-    return choose(answer, scores, selection_noise(shape, epsilon, scores.reach, entropy))
+    return choose(answer, scores, selection_noise((answer.n_groups, len(answer.ladder)), epsilon, entropy))
 
 
 def _choose_one(answer: TruncatedAnswer, scores: Scores, noise: Ints, group: int) -> tuple[int, int]:
@@ -248,23 +239,23 @@ _MOST_ROUNDS = 1 << 16
 chance of so many failures is below exp(-3000), so that is not noise."""
 
 
-def proposal_scale(epsilon: Fraction, length: int, reach: int) -> float:
+def proposal_scale(epsilon: Fraction, length: int) -> float:
     """The scale of the draws of `exponential_choice` among so many thresholds, rounded up. Public."""
-    return float_at_least(reach * length / epsilon)
+    return float_at_least(2 * SENSITIVITY * length / epsilon)
 
 
 def exponential_choice(
     answer: TruncatedAnswer, scores: Scores | ExceedanceScores, epsilon: Fraction, entropy: Entropy
 ) -> Choice:
-    """Draw a threshold for every group with probability proportional to exp(-epsilon score / R).
+    """Draw a threshold for every group with probability proportional to exp(-epsilon score / (2 D)).
 
-    The difference of two scores moves by at most R = `reach` between neighbours, so the log density ratio of what is
-    drawn lies in an interval of length epsilon: it has `BoundedRange(epsilon)`, hence epsilon^2 / 8 of zCDP. The law
-    is that of noisy-max with Gumbel noise, but it is drawn in whole numbers, without that noise: thresholds are
-    proposed one after the other and one of score s is taken with probability a^s, a = exp(-1 / scale), until one is.
-    With X geometric of scale `scale * L`, the threshold X mod L and N = X div L are independent, N is at least s with
-    probability a^s exactly, and the proposal has a law that no data enters (uniform but for a factor a). Such a prior
-    belongs to the mechanism: it cancels in every ratio, so nothing here is approximate.
+    Scores move by at most D = SENSITIVITY between neighbours, so the log density ratio of what is drawn lies in an
+    interval of length epsilon: it has `BoundedRange(epsilon)`, hence epsilon^2 / 8 of zCDP. The law is that of
+    noisy-max with Gumbel noise, but it is drawn in whole numbers, without that noise: thresholds are proposed one
+    after the other and one of score s is taken with probability a^s, a = exp(-1 / scale), until one is. With
+    X geometric of scale `scale * L`, the threshold X mod L and N = X div L are independent, N is at least s
+    with probability a^s exactly, and the proposal has a law that no data enters (uniform but for a factor
+    a). Such a prior belongs to the mechanism: it cancels in every ratio, so nothing here is approximate.
 
     The law does not change when a group's scores all fall by the same amount. So where margins make even the smallest
     score large, and proposals are rarely taken, they are counted from the smallest one after a while: what is drawn
@@ -284,7 +275,7 @@ def exponential_choice(
     if epsilon <= 0:
         raise InvalidParameter("epsilon must be positive")
     n_groups, length = answer.n_groups, len(answer.ladder)
-    scale = proposal_scale(epsilon, length, scores.reach)
+    scale = proposal_scale(epsilon, length)
     best, worst = scores.bounds(answer)
     index = np.zeros(n_groups, np.intp)
     racing = np.arange(n_groups)

@@ -237,7 +237,7 @@ class SharedThreshold(OneChoice):
 
     def _doubt(self, n_groups: int) -> float:
         """What a value is measured in for its `signal`, in multiples of tau: as `Gem.doubts`."""
-        return self.selection.doubt(self._noise_price(n_groups), float(self._selecting), self.nested)
+        return self.selection.doubt(self._noise_price(n_groups), float(self._selecting))
 
     def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
         price, selecting = self._noise_price(n_groups), float(self._selecting)

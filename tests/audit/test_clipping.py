@@ -92,10 +92,10 @@ def test_the_choice_and_the_release_together() -> None:
         assert alone(CHOOSING, (unit, NOBODY), 6_000) <= 1.0
 
 
-SCORES = SelectionSettings(0.5).exceedance_scores(Ladder(0, 1), 0.0, 1.0)
-"""Of two thresholds, where the step up from the first has to be worth 1.4 units."""
+SCORES = SelectionSettings(0.5, rarity=8.0).exceedance_scores(Ladder(0, 1), 0.0, 1.0)
+"""Of two thresholds, where the step up from the first has to be worth five units."""
 
-CROWD = np.array([1, 0])
+CROWD = np.array([2, 0])
 """Both thresholds are about as good: one unit more that exceeds the first tells the most."""
 
 CHOICES = examples(200_000, 400_000)

@@ -105,10 +105,10 @@ def test_every_small_vector_exactly(euclidean: bool) -> None:
 
 def test_a_count_that_moves_by_two_is_seen() -> None:
     """The scores have no room for a unit that counts twice."""
-    scores = ExceedanceScores(Ladder(0, 4), 0.0, 2.8)
+    scores = ExceedanceScores(Ladder(0, 4), 0.0, 0.5, 8.0, 0.15, 0.2, 12.0)
     once, twice = np.array([[9, 7, 5, 3, 1]]), np.array([[11, 9, 7, 5, 3]])
     assert np.abs(scores(twice) - scores(once)).max() > SENSITIVITY
-    halved = ExceedanceScores(Ladder(0, 4), 0.0, 2.8, reached=2)
+    halved = ExceedanceScores(Ladder(0, 4), 0.0, 0.5, 8.0, 0.15, 0.2, 12.0, reached=2)
     assert np.abs(halved(twice) - halved(once)).max() == GRID, "in two groups it does"
 
 

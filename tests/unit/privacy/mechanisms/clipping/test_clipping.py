@@ -119,10 +119,10 @@ def test_the_choice_is_made_once_with_its_share() -> None:
     recorded = RecordedEntropy(SimulatedEntropy(2))
     Clip(PURE, Ladder(0, 9), selection=SelectionSettings(0.25)).release(people(), 0, recorded)
     assert [kind for kind, _, _ in recorded.draws] == ["geometric", "laplace"]
-    assert recorded.draws[0][1] == pytest.approx(1024 / 0.25, rel=1e-9)
+    assert recorded.draws[0][1] == pytest.approx(2 * 1025 / 0.25, rel=1e-9)
     recorded = RecordedEntropy(SimulatedEntropy(2))
     Clip(CONCENTRATED, Ladder(0, 9), selection=SelectionSettings(0.25)).release(many_people(), 0, recorded)
-    assert recorded.draws[0][1] == pytest.approx(10 * 1024 / math.sqrt(2 * CONCENTRATED.rho), rel=1e-9)
+    assert recorded.draws[0][1] == pytest.approx(10 * 2 * 1025 / math.sqrt(2 * CONCENTRATED.rho), rel=1e-9)
     assert [kind for kind, _, _ in recorded.draws].count("gaussian") == 1
 
 
