@@ -90,7 +90,7 @@ _PIECE = re.compile(
   | (?P<number> (?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)? )
   | (?P<string> (?:[bBxXnN]|[uU]&)?'[^']*+(?:''[^']*+)*+' )
   | (?P<open_comment> /\* )
-  | (?P<operator> [~!@\#^&|`?+\-*/%<>=]++ )
+  | (?P<operator> [~!@\#^&|`?+\-*/%<>=]{1,64}+ )
   | (?P<name> (?:[uU]&)?"[^"]*+(?:""[^"]*+)*+" )
   | (?P<escaped> [eE]'(?:[^'\\]++|\\.|'')*+' )
   | (?P<open_dollar> \$(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)?\$ )
@@ -105,6 +105,7 @@ _PIECE = re.compile(
 )
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _KEEPS_ITS_END = frozenset("~!@#^&|`?%")
+# An operator of PostgreSQL has 63 characters at most: a longer run of signs is cut, so that one pass is enough.
 
 
 def scan(sql: str) -> Iterator[Piece]:
@@ -160,9 +161,7 @@ def _operator_length(run: str) -> int:
     for edge in ("--", "/*"):
         cut = run.find(edge, 1)
         run = run[:cut] if cut > 0 else run
-    while len(run) > 1 and run[-1] in "+-" and not _KEEPS_ITS_END & set(run[:-1]):
-        run = run[:-1]
-    return len(run)
+    return len(run) if _KEEPS_ITS_END & set(run) else max(1, len(run.rstrip("+-")))
 
 
 def _comment_end(sql: str, start: int) -> int:

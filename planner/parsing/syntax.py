@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from planner.errors import InvalidSyntax, nearest
+from planner.errors import InvalidSyntax, StatementTooComplex, nearest
 from planner.parsing.lexer import END, FUNCTIONS_ONLY, NAME, NUMBER, PARAMETER, RESERVED, Lexeme, lex
 
 _CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "JOIN", "UNION", "BETWEEN", "SELECT")
@@ -27,6 +27,8 @@ _BEFORE_A_VALUE = RESERVED | FUNCTIONS_ONLY | {"BETWEEN", "BY", "ESCAPE", "FIRST
 _JOINS = frozenset({"CROSS", "FROM", "JOIN", "NATURAL", "ON", "SELECT", "USING"})
 _AFTER_A_JOIN = frozenset({END, ")", ",", "GROUP", "HAVING", "LIMIT", "ORDER", "WHERE"})
 _LONGEST = 40
+_MOST_COMMENTS = 1_000
+"""The library takes a time that is quadratic in how deep they are nested."""
 
 _FILES = {"darwin": "libpg_query.dylib", "win32": "pg_query.dll"}
 
@@ -66,9 +68,9 @@ def _library() -> Any:
     return library
 
 
-def _stopped(sql: bytes) -> int | None:
-    """The offset in bytes at which PostgreSQL's parser stops; None where it reads the whole text."""
-    found = _library().pg_query_split_with_parser(sql)
+def _stopped(sql: str) -> int | None:
+    """The offset in characters at which PostgreSQL's parser stops; None where it reads the whole text."""
+    found = _library().pg_query_split_with_parser(sql.encode())
     try:
         return max(0, found.error.contents.cursorpos - 1) if found.error else None
     finally:
@@ -78,13 +80,14 @@ def _stopped(sql: bytes) -> int | None:
 def check_syntax(sql: str) -> None:
     """Refuse a statement that PostgreSQL's grammar does not derive; `planner.parsing.lexer.lex` reads it.
 
-    Raises: InvalidSyntax with the place where PostgreSQL stops.
+    Raises: InvalidSyntax with the place where PostgreSQL stops; StatementTooComplex for too many comments.
     Cost: linear, 0.02 ms for TPC-H Q5.
     """
-    written = sql.encode()
-    stopped = _stopped(written)
-    if stopped is not None:
-        place, lexemes = len(written[:stopped].decode()), lex(sql)
+    if sql.count("/*") > _MOST_COMMENTS:
+        raise StatementTooComplex(f"the statement has more than {_MOST_COMMENTS:,} comments")
+    place = _stopped(sql)
+    if place is not None:
+        lexemes = lex(sql)
         _refuse(lexemes, sum(lexeme.start < place for lexeme in lexemes[:-1]))
     if "$" in sql:
         _check_placeholders(lex(sql))

@@ -161,7 +161,8 @@ def _sharing(plan: Plan, release: Release, solver: SolverName) -> Sharing:
 
 
 def _in_one_group(plan: Plan) -> bool:
-    return not plan.group_keys or plan.groups_per_unit == 1
+    """Is it proved that a unit is in one group? A custodian's rule proves nothing of ranks: it is applied to sums."""
+    return not plan.group_keys or (plan.groups_per_unit == 1 and plan.group_rule is None)
 
 
 def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | ServedGroupMeasurement:

@@ -18,6 +18,7 @@ from planner.planning.make_plan import make_plan
 from planner.policy.policy import ColumnPolicy
 from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
+from privacy.mechanisms.rank_release import RankRelease
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend
 from server.backends.postgres_catalog import read_schema
@@ -124,6 +125,19 @@ def test_a_rule_leaves_rows_out_of_values_and_of_no_vote(backend: DuckdbBackend)
     clipped = plan_visits(backend, policy, sql, mechanism="l2_clip")
     answers = [answer_visits(backend, policy, clipped) for _ in range(5)]
     assert _medians(answers)[1] == pytest.approx(6000, rel=0.02)
+
+
+def test_a_rule_proves_nothing_of_ranks(backend: DuckdbBackend) -> None:
+    """It is applied to sums alone: of a median a person counts in every group, and is weighed as such.
+
+    The mutant that takes the rule for a proof moves two groups by a whole step each, where noise hides one.
+    """
+    policy = visits_policy(groups="person = 1")
+    sql = "SELECT reason, percentile_cont(0.5) WITHIN GROUP (ORDER BY minutes) FROM visit GROUP BY reason"
+    plan = plan_visits(backend, policy, sql)
+    assert (plan.groups_per_unit, plan.group_rule) == (1, 1)
+    (release,) = plan_measurements(plan, policy).releases
+    assert isinstance(release, RankRelease) and not release.batch.one_group
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from planner.errors import InvalidSyntax, UnsupportedSQL
+from planner.errors import InvalidSyntax, StatementTooComplex, UnsupportedSQL
 from planner.parsing.parse import parse
 from planner.parsing.syntax import check_syntax
 from tests.support.refused import assert_refused
@@ -93,3 +93,23 @@ def test_reads_what_postgresql_reads() -> None:
         "SELECT count(*) FROM t WHERE at > TIMESTAMP '2020-01-01' AND a::date < DATE '2021-01-01' + INTERVAL '1' DAY",
     ]:  # fmt: skip
         parse(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "at"),
+    [
+        ("SELECT é ü, , 1", ", 1"),
+        ("SELECT \U0001f600\U0001f600 ) 1", ") 1"),
+        ("SELECT count(*) FROM t WHERE c = 'ÄÖÜäöüß' AND AND d", "AND d"),
+        ("SELECT '日本語日本語' , , 1", ", 1"),
+    ],
+)
+def test_a_place_behind_other_letters_is_counted_in_characters(sql: str, at: str) -> None:
+    with pytest.raises(InvalidSyntax) as refused:
+        parse(sql)
+    assert refused.value.position is not None and sql[refused.value.position - 1 :] == at
+
+
+def test_comments_in_thousands_are_refused_before_they_are_read() -> None:
+    with pytest.raises(StatementTooComplex, match="comments"):
+        check_syntax("/*" * 1_001 + "*/" * 1_001 + "SELECT 1")

@@ -134,6 +134,7 @@ def test_the_splitter_the_shell_and_the_lexer_agree(sql: str) -> None:
 def test_a_text_of_quotes_takes_no_longer_than_its_length() -> None:
     """Possessive repetitions: nothing is tried twice, whatever does not end."""
     texts = ["''" * 30_000 + "'", "E'" + "\\'" * 30_000, '"' + '""' * 30_000, "$a" * 20_000, "/*" * 30_000]
+    texts += ["+" * 20_000, "<" + "-+" * 10_000]
     started_s = time.process_time()
     for text in texts:
         assert len(list(scan(text))) <= 20_001
