@@ -109,12 +109,12 @@ class Pipeline:
 
     @cached_property
     def running(self) -> Running:
-        """Does it."""
+        """Does what was decided, and charges for it."""
         return Running(self.deciding, self.workers, self.outage)
 
     @cached_property
     def explaining(self) -> Explaining:
-        """Shows it before."""
+        """Shows what would be decided, and charges for nothing."""
         return Explaining(self.deciding)
 
     def find(self, request: QueryRequest) -> Work:

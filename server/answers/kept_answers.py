@@ -222,11 +222,8 @@ class KeptAnswers:
         The n-th that an analyst asks anew has the same name for all, so that it is sold to the next, as every answer.
         Cost: one read of the ledger for each answer to the question that the analyst has paid for.
         """
-        for named in _names(charge):
-            kept = self._lookup(named)
-            if kept is None or not kept.paid:
-                return named
-        raise AssertionError("some name is free")
+        kept = ((named, self._lookup(named)) for named in _names(charge))
+        return next(named for named, one in kept if one is None or not one.paid)
 
     def again(self, paid: Paid) -> Served:
         """Serve it again, free. Reads no ledger.

@@ -147,6 +147,8 @@ class Running:
           served: by `served`.
           request: that asked for it.
           cancelled: ends reads of public tables early.
+        Raises: AssertionError for `Within` and `Explain`; LedgerInvalid for kept bytes that are no answer; as
+          `Pipeline.finish`, free, what goes wrong with public tables and with what is computed from answers.
         """
         planning, analyst, request_id = self.deciding.planning, request.analyst, request.request_id
         match work:
