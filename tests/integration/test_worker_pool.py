@@ -135,12 +135,12 @@ def test_what_a_call_needs_is_imported_before_it_comes(reluctant: Path, monkeypa
     """Else each worker, and each that takes its place, is taken for dead where imports take long."""
     (reluctant / "slow").write_text("12")
     monkeypatch.setattr(worker_module, "_TAKE_S", 6.0)
-    pool = WorkerPool(_LIMITS, CALLS)
+    pool = WorkerPool(_LIMITS, CALLS, reluctant_import.__name__)
     try:
-        assert pool.call(add, 1, 2) == 3
+        worker = pool.call(reluctant_import.importer)
     finally:
         pool.close()
-    assert len(list(reluctant.glob("begun-*"))) == 1
+    assert [file.name for file in reluctant.glob("begun-*")] == [f"begun-{worker}"], "no other one was given up"
 
 
 def test_a_call_that_no_worker_can_take_in_has_run_nowhere(pool: WorkerPool) -> None:

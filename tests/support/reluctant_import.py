@@ -29,3 +29,8 @@ if _folder is not None:
     elif (_folder / "slow").exists():
         time.sleep(float((_folder / "slow").read_text()))
     (_folder / f"ended-{os.getpid()}").write_text(str(time.monotonic()))
+
+
+def importer() -> int:
+    """The process that has imported this module to run this."""
+    return os.getpid()
