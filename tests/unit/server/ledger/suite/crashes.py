@@ -9,7 +9,7 @@ from server.errors import LedgerInvalid
 from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
 from tests.unit.server.ledger.charges import charge
-from tests.unit.server.ledger.suite.ledger_case import LedgerCase, Reopen, recovered, states
+from tests.unit.server.ledger.suite.ledger_case import LedgerCase, Reopen, soon, states
 
 
 class Crashes(LedgerCase):
@@ -18,7 +18,7 @@ class Crashes(LedgerCase):
         ledger.reserve(charge(0.25, 1e-7, event=BoundedRange(0.25)))
         ledger.close()
         reopened = reopen()
-        assert recovered(reopened) == (Reservation(2, charge(0.25, 1e-7, event=BoundedRange(0.25))),)
+        assert soon(reopened.recover) == (Reservation(2, charge(0.25, 1e-7, event=BoundedRange(0.25))),)
         assert reopened.recover() == ()
         assert reopened.budget("ada").epsilon_left == 0.25
         assert states(reopened) == ["committed", "crashed"]
@@ -29,7 +29,7 @@ class Crashes(LedgerCase):
         own = second.reserve(charge(0.25))
         third = reopen()
         second.close()
-        assert [one.id for one in recovered(third)] == [own.id]
+        assert [one.id for one in soon(third.recover)] == [own.id]
         assert ledger.commit(reservation).epsilon_left == 0.5
 
     def test_nobody_settles_for_another(self, ledger: Ledger, reopen: Reopen) -> None:

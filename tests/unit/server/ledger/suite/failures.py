@@ -12,7 +12,7 @@ from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge, Reservation
 from server.ledger.ledger import Ledger
 from server.ledger.writes.reserve import MAX_DATASET_FAILURES, MAX_FAILURES, MAX_GIVEN_BACK, PAUSE_MS, WINDOW_MS
-from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen, recovered
+from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen, soon
 
 
 def _question(number: int, analyst: str = "ada") -> Charge:
@@ -79,7 +79,7 @@ class Failures(LedgerCase):
         crashing.close()
         with pytest.raises(TooManyOwnQueries):
             ledger.claim(_question(MAX_FAILURES))
-        assert len(recovered(ledger)) == 1
+        assert len(soon(ledger.recover)) == 1
         with pytest.raises(TooManyFailures, match=str(MAX_FAILURES)):
             ledger.claim(_question(0))
 

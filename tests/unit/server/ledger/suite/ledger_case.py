@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import pytest
 
-from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
+
+T = TypeVar("T")
 
 Reopen = Callable[[], Ledger]
 """Opens the ledger of the test once more, beside what is open; closed after the test."""
@@ -27,10 +29,10 @@ class Clock:
 _PATIENCE_S = 60.0
 
 
-def recovered(ledger: Ledger) -> tuple[Reservation, ...]:
-    """What is recovered once the store has noticed that a connection ended, which PostgreSQL does a moment later."""
+def soon(look: Callable[[], T]) -> T:
+    """What is found once the store has noticed that a connection ended, which PostgreSQL does a moment later."""
     deadline = time.monotonic() + _PATIENCE_S
-    while not (found := ledger.recover()) and time.monotonic() < deadline:
+    while not (found := look()) and time.monotonic() < deadline:
         time.sleep(0.01)
     return found
 
