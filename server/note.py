@@ -62,6 +62,8 @@ def one_note(answer: QueryResponse) -> str:
     for note in answer.notes:
         if kind_of(note) == "bound":
             return note
+    if len(answer.rows) and not any(interval is not None for row in answer.intervals for interval in row):
+        return "No interval is shown: noise may decide the values, which rows are shown, and their order."
     said = answer.nobody_adds_more_than
     promise = "what the policy declares is true" if said is None else f"nobody adds more than {said:g}, as you say"
     covered = _COVERS[answer.covers].format(percent=f"{100 * answer.confidence:.4g}%", promise=promise)

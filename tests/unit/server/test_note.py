@@ -43,6 +43,7 @@ def test_one_sentence_says_what_matters_most() -> None:
             "missing in 1 of 2 rows (cut): people with",
         ),
         ({"cut": (True,)}, "Some of the value may be missing: people with many rows are counted in part."),
+        ({"intervals": ((None,),)}, "No interval is shown: noise may decide the values, which rows are shown"),
         ({"weak": (True,), "notes": ("Anything.", bound)}, "Of max: it is the upper end."),
         (
             {"weak": (True, False)},
