@@ -199,9 +199,9 @@ class Match:
     def _leaves_out(self, facts: Facts, own_values: Sequence[frozenset[Plain]]) -> bool:
         """Does the question count no row of which this is known?"""
         evaluator = Evaluator(facts, self.asked.hashes)
-        if any(
-            evaluator.truth(condition) in (False, None) for condition in (*self.extra, *self.asked.within.values())
-        ):
+        # also those that the kept question had: what they exclude is lacking in neither
+        conditions = (*self.extra, *(one for _, one in self.asked.conditions), *self.asked.within.values())
+        if any(evaluator.truth(condition) in (False, None) for condition in conditions):
             return True
         pairs = zip(self.asked.keys, own_values, strict=True)
         found = ((evaluator.value(key.expression), values) for key, values in pairs)
