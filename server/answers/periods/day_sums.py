@@ -467,7 +467,7 @@ class DaySums:
             if room is not None:
                 pairs = zip(tables, room, strict=True)
                 return max(_at(sorted(table.items()), tau) / width for table, (tau, width) in pairs)
-            return wider_than(tables, whole.noise, lower_thresholds(question.plan, whole.domain, found))
+            return wider_than(tables, whole.noise, lower_thresholds(question.plan, whole.domain, part.plan, found))
 
         def epsilon_of(at: At, found: Domain) -> float | None:
             if name == _CLOSED or any(release.ranked is not None for release in question.plan.releases):

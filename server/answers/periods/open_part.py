@@ -4,7 +4,8 @@ In the whole question a person's rows are spread over all groups that the person
 for all of them. The open part has fewer groups. So the same noise takes less epsilon, and no more than that is asked:
 whoever wants more accuracy asks the whole question with another epsilon, and nothing of it is kept. Mechanisms that
 bound the length of a person's vector over all groups add the same noise at the same threshold, but a threshold for
-fewer groups is lower: by the root of their share, if people are spread evenly. No privacy hangs on that, as on no
+fewer groups is lower: by the root of their share, if people are spread evenly. Those that bound what a person adds to
+all groups together have one that is lower by their share. No privacy hangs on that, as on no
 choice of an epsilon by what is public.
 """
 
@@ -17,8 +18,10 @@ from dataclasses import replace
 from planner.errors import PlannerError
 from planner.plan import BackendQuery, Plan
 from planner.planning.answer_times import least_epsilon, rounded_up
+from planner.planning.contribution_bounds import CLIPPING
 from planner.policy.policy import Policy
 from planner.reuse.period_scope import MOST_RUNS, PeriodScope
+from privacy.exact import groups_reached
 from privacy.registry import MECHANISMS
 from server.answers.periods.day_pieces import Days
 from server.backends.columns import Domain
@@ -100,12 +103,18 @@ def _same(whole: Plan, part: Plan) -> bool:
     return told(whole) == told(part) and part.sampling is None
 
 
-def lower_thresholds(plan: Plan, domain: Domain, groups: Domain) -> float:
-    """How much lower a threshold for some groups is than for all, where it bounds the length of a vector."""
-    if not MECHANISMS[plan.mechanism].bounds_vector:
+def lower_thresholds(whole: Plan, domain: Domain, part: Plan, groups: Domain) -> float:
+    """How much lower a threshold for some groups is than for all, where it bounds what a person adds to all of them.
+
+    Args:
+      whole, domain: the question of all groups, and these.
+      part, groups: the same question of some.
+    """
+    mechanism = whole.mechanism
+    if mechanism not in CLIPPING and not MECHANISMS[mechanism].bounds_vector:
         return 1.0
-    more = max(1.0, len(domain) / max(1, len(groups)))
-    return more if plan.mechanism == "l1_clip" else math.sqrt(more)
+    reached = groups_reached(whole.groups_per_unit, len(domain)) / groups_reached(part.groups_per_unit, len(groups))
+    return max(1.0, reached if mechanism in CLIPPING else math.sqrt(reached))
 
 
 Noises = Sequence[Mapping[float, float]]
