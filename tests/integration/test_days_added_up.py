@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from server.answers.proposals.by_accuracy import AIM
 from server.errors import NothingFollows
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
@@ -219,16 +220,22 @@ def test_never_asks_for_all_anew_and_explain_says_what_is_kept(clinic: GrowingCl
 
 @pytest.mark.slow
 def test_an_accuracy_that_is_asked_for_is_not_widened_by_parts(clinic: GrowingClinic) -> None:
+    """Of the accuracy that epsilon 45 has, by an answer that is known at 20: parts would make it wider, unasked."""
     sql = _total(TOTAL)
     clinic.ask(sql, EPSILON)
     _load(clinic, 0)
     clinic.ask(sql, EPSILON)
     _load(clinic, 1)
-    request = QueryRequest("ada", sql, request_id="r", epsilon=50.0, max_absolute_error=150.0)
-    answer = ask(clinic.pipeline(), request)
-    (interval,) = next(iter(answer.intervals))
-    assert interval is not None and interval.high is not None and interval.low is not None
-    assert (interval.high - interval.low) / 2 <= 150.0 * 1.05
+    request = QueryRequest("ada", sql, request_id="r")
+    known = ask(clinic.pipeline(), replace(request, epsilon=20.0, reuse="never"))
+    (interval,) = next(iter(known.intervals))
+    assert interval is not None and interval.high is not None and known.epsilon == 20.0
+    assert "measured apart" in str(clinic.pipeline().explain(replace(request, epsilon=45.0)))
+    wished = replace(request, max_absolute_error=(interval.high - _value(known)) * (20.0 / 45.0) / AIM)
+    assert "measured apart" not in str(clinic.pipeline().explain(wished))
+    answer = ask(clinic.pipeline(), wished)
+    assert answer.epsilon == pytest.approx(45.0, rel=0.05)
+    assert answer.kept == () and not any("two parts" in note for note in answer.notes)
 
 
 @pytest.mark.slow
