@@ -250,11 +250,16 @@ def test_what_a_kept_answer_left_out_is_said_and_is_no_part_beside_what_is_measu
         clinic.run("INSERT INTO visit SELECT 500000 + id, patient_id, 'C', admitted_at, 1 FROM visit")
         assert clinic.note("2026-06-10")
         assert any("not among" in note for note in clinic.ask(by_ward, EPSILON).notes)
-        free = clinic.ask("SELECT count(*) FROM visit WHERE admitted_at < DATE '2026-06-01'", 1.0)
+        total = "SELECT count(*) FROM visit WHERE admitted_at < DATE '2026-07-01'"
+        request = QueryRequest("ada", total, epsilon=1.0, request_id="r", reuse="only")
+        free = ask(clinic.pipeline(), request)
         assert free.epsilon == 0.0
         assert any("not among those that the policy declares were left out" in note for note in free.notes)
+        before_june = total.replace("07-01", "06-01")
+        with pytest.raises(NothingFollows):  # what lacks rows is no part of a sum over days
+            ask(clinic.pipeline(), replace(request, sql=before_june))
         clinic.admit("2026-06-10", 1, start=1_000_000)
         assert clinic.bump("2026-06-11").version == 2
         series = clinic.ask(MONTHLY, EPSILON)
         assert series.epsilon == EPSILON and series.kept == (), "all months are counted alike: with C"
-        assert _value(clinic.ask("SELECT count(*) FROM visit WHERE admitted_at < DATE '2026-06-01'", EPSILON)) > 9000
+        assert _value(clinic.ask(before_june, EPSILON)) > 9000
