@@ -8,13 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 from privacy.entropy import Entropy
 from privacy.join_tuples import OwnerColumn, RankedTuples
 from privacy.ladder import Ladder
-from privacy.mechanisms.rank import Rank, uniform
+from privacy.mechanisms.rank import Rank, Ranks, uniform
 from privacy.mechanisms.rank_release import RankBatch
 from privacy.mechanisms.rank_rows import SharedRows, Sharing
+from privacy.units import Floats
 from tests.audit.auditing import FAILURE_PROBABILITY
 from tests.audit.auditor import Outputs, epsilon_lower_bound
 from tests.support.seeds import examples
@@ -123,6 +125,57 @@ def _two_groups(there: bool) -> RankedTuples:
         np.concatenate([groups.value, np.zeros(len(run), np.int64)]),
         np.concatenate([groups.rows, np.ones(len(run), np.int64)]),
     )
+
+
+WIDE = 10_000
+"""Values of the grid below the middle that are nobody's: the more, the more of the loss is in the sum of weights."""
+
+
+def _exact_loss(batch: RankBatch, first: RankedTuples, second: RankedTuples) -> float:
+    """The largest logarithm of the odds of any drawn codes, all groups together: their law, without a sample.
+
+    The groups are drawn independently, so the largest log-odds of all is the sum of each group's. Of the claim it
+    leaves out what the intervals may spend, so that it is a lower bound on the loss.
+    """
+
+    def laws(tuples: RankedTuples) -> list[Floats]:
+        tau, groups = batch._weighed(tuples, SimulatedEntropy(1))
+        (rank,) = batch.ranks
+        gamma = batch._each(tuples.n_groups) / (2 * batch._moves(rank, tau, tuples.n_groups))
+        found = []
+        for (offsets,) in groups:
+            assert isinstance(offsets, Ranks)
+            places = np.searchsorted(offsets.codes, np.arange(-1, batch.n_codes), side="right")
+            at = offsets.offsets[places].astype(np.float64)
+            log = -gamma * np.maximum(0.0, np.maximum(at[:-1], -at[1:]))
+            found.append(log - logsumexp(log))
+        return found
+
+    odds = [one - other for one, other in zip(laws(first), laws(second), strict=True)]
+    return max(sum(float(each.max()) for each in odds), sum(float(-each.min()) for each in odds))
+
+
+def _spread(there: bool) -> RankedTuples:
+    """Two groups, each the other's mirror image, and a unit with a row at an end of each, or no such unit.
+
+    A rule of one group per unit lets such a unit be: only a proof keeps it out. Its two rows lie on the two sides of
+    the median, and each counts in full.
+    """
+    crowd = np.array([0] * CROWD + [WIDE] + [WIDE + 2] * CROWD)
+    ends = np.array([0, WIDE + 2] if there else [], np.int64)
+    value = np.concatenate([crowd, WIDE + 2 - crowd, ends])
+    owner = np.array([*range(2 * len(crowd)), *[-1, -1] * there])
+    group = np.array([0] * len(crowd) + [1] * len(crowd) + [0, 1] * there)
+    owners = (OwnerColumn("person", owner + 1, np.zeros(len(owner), np.bool_)),)
+    return RankedTuples(owners, group, 2, value, np.ones(len(owner), np.int64))
+
+
+def test_catches_a_rule_of_one_group_that_is_taken_for_a_proof() -> None:
+    """Quantiles by group once took it for one; the loss was twice the claim. No sample, so no false alarm."""
+    for epsilon in (0.65, 2.0):
+        proved = RankBatch(epsilon, MEDIAN, WIDE + 3, ONE_RUNG, one_group=False)
+        assert 0.3 * epsilon < _exact_loss(proved, _spread(True), _spread(False)) <= epsilon
+        assert _exact_loss(replace(proved, one_group=True), _spread(True), _spread(False)) > 1.5 * epsilon
 
 
 SHARED_RUNS = 15_000
