@@ -19,7 +19,7 @@ from planner.public.bind import bind_public
 from planner.public.route import names_private_table
 from planner.released_expression import Given, KeyValue, RowCount, own_sums
 from planner.schema import Schema
-from planner.sql.result_types import shown_type
+from planner.sql.result_types import shown_as
 from planner.sql.sql_types import NUMBERS, Family, ResultType, SqlType
 from planner.sql.trees import cast_sql, children, copied
 
@@ -198,7 +198,7 @@ def _of_released(node: exp.Expr) -> SqlType | None:
 def _type(slot: Slot, index: int) -> str:
     if slot.given:
         return slot.stated[0]
-    kinds: set[str] = {_PARAMETERS.get(kind.family) or shown_type(kind) for kind in slot.types}
+    kinds: set[str] = {_PARAMETERS.get(kind.family) or shown_as(exp.Null(), kind)[0] for kind in slot.types}
     if len(slot.arrays) > 1:
         hint = "give the array a number of its own"
         raise UnsupportedSQL(f"${index} stands for an array and for one value", hint=hint)

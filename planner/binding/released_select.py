@@ -28,7 +28,7 @@ from planner.released_expression import (
 from planner.sql import literals
 from planner.sql.datetimes import moment_text
 from planner.sql.literals import type_written
-from planner.sql.result_types import RESULT_TYPES, moment_type
+from planner.sql.result_types import MOMENTS
 from planner.sql.sql_types import NUMBERS, Family, ResultType, SqlType
 from planner.sql.trees import columns_of, fold, position_of
 
@@ -280,7 +280,7 @@ def _literal(node: exp.Expr) -> Released:
 
 def _moment(value: date | datetime) -> Released:
     """A date or timestamp as the text that group keys of that type have."""
-    return Released(Given(moment_text(value)), moment_type(value))
+    return Released(Given(moment_text(value)), "timestamp" if isinstance(value, datetime) else "date")
 
 
 def _compare(operator: Operator, operands: list[Released], node: exp.Expr) -> Released:
@@ -310,7 +310,7 @@ def _enum(parts: Sequence[Released], node: exp.Expr) -> SqlType | None:
 def _check_moments(parts: Sequence[Released], node: exp.Expr) -> None:
     """Refuse a released date within an expression, where only keys and literals may be. Raises: UnsupportedSQL."""
     for part in parts:
-        moment = None if part.type is None else RESULT_TYPES[part.type].moment
+        moment = None if part.type is None else MOMENTS.get(part.type)
         if moment is not None and _is_released(part.expression):
             hint = (
                 "select it by itself; or count the rows beyond a date: count(*) FILTER (WHERE x > DATE '2024-01-01')"
@@ -319,7 +319,7 @@ def _check_moments(parts: Sequence[Released], node: exp.Expr) -> None:
 
 
 def _aligned(value: Released, other: Released, node: exp.Expr) -> Released:
-    family = None if other.type is None else RESULT_TYPES[other.type].moment
+    family = None if other.type is None else MOMENTS.get(other.type)
     if family is None or not isinstance(value.expression, Given) or value.type == other.type:
         return value
     written: Constant = value.expression.value
