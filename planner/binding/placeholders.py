@@ -18,7 +18,7 @@ from planner.errors import InvalidSetting, UnsupportedSQL
 from planner.parsing.spellings import written_intervals
 from planner.sql import zones
 from planner.sql.datetimes import moment_text
-from planner.sql.literals import BOUND_ARRAY, array_elements, date_sql, moment_sql, timestamp_sql
+from planner.sql.literals import BOUND_ARRAY, array_elements, moment_sql
 from planner.sql.trees import cast_sql, copied, holds, nodes, position_of
 
 Query = TypeVar("Query", bound=exp.Query)
@@ -48,7 +48,7 @@ def replace_clock(select: Query, now: datetime | None, grain: str, zone: str = z
             raise UnsupportedSQL("there is no clock here", hint="write the date, DATE '2024-01-31'", at=node)
         moment = snapped(now, grain, zone)
         local = moment if zone == zones.UTC else zones.local_time(moment, zone)
-        literal = date_sql(local.date()) if isinstance(node, exp.CurrentDate) else timestamp_sql(local)
+        literal = moment_sql(local.date() if isinstance(node, exp.CurrentDate) else local)
         if zone != zones.UTC and isinstance(node, exp.CurrentTimestamp):
             literal = cast_sql(exp.Literal.string(f"{moment_text(moment)}+00"), "TIMESTAMPTZ")
         literal.meta.update(node.meta)

@@ -116,33 +116,23 @@ def negated(node: exp.Expr, binder: Binder) -> Scalar:
 
 def monotone(
     node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], digits: Digits | None,
-    bounds: Callable[[Bounds], Bounds],
+    bounds: Callable[[Bounds], Bounds], *, total: bool = False,
 ) -> Scalar:  # fmt: skip
     """A function that rounds: computed exactly where digits are known, then clamped; on doubles otherwise.
 
     `sql` writes it over an argument's SQL; `digits` are the exact result's, None where none are proved; `bounds`
-    gives those of the result by those of the argument.
+    gives those of the result by those of the argument. `total`: is it exact on every number, NaN and infinities too?
     """
     if inner.is_null:
         return null(node)
     exact = exact_form(inner)
     if exact is not None and digits is not None:
-        return from_exact(node, inner, (sql(as_numeric(exact[0])), digits), bounds)
-    return on_double(node, inner, sql, bounds)
-
-
-def everywhere(
-    node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], digits: Digits | None,
-    bounds: Callable[[Bounds], Bounds],
-) -> Scalar:  # fmt: skip
-    """As `monotone`, of a function that is exact and total on every number, NaN and infinities too."""
-    if inner.is_null:
-        return null(node)
-    exact = exact_form(inner)
-    if exact is not None and digits is not None:
-        return computed(node, (inner,), (sql(as_numeric(exact[0])), digits), inner.through(sql, bounds))
+        result = sql(as_numeric(exact[0])), digits
+        if total:
+            return computed(node, (inner,), result, inner.through(sql, bounds))
+        return from_exact(node, inner, result, bounds)
     double = on_double(node, inner, sql, bounds)
-    return double if inner.plain is None else replace(double, plain=sql(inner.sql), type=inner.type)
+    return replace(double, plain=sql(inner.sql), type=inner.type) if total and inner.plain is not None else double
 
 
 def on_double(
@@ -168,7 +158,7 @@ def from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[B
     def clamped() -> Measured:
         _, known = inner.measured()
         if known is None:
-            return null(node).clamped()
+            return null(node).measured()
         limits = bounds(known)
         kind = SqlType(Family.NUMERIC, None, result[1].scale)
         sql, clamp = clamp_column(repeated(wrap(result[0]), node), kind, limits.lo, limits.hi)
@@ -226,22 +216,19 @@ def null(node: exp.Expr) -> Scalar:
 
 def whole_number(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
     """An integer expression that lies within [low, high] wherever it is not NULL."""
-    digits = Digits(len(str(max(abs(low), abs(high)))), 0, True)
-    bounds = intervals.whole(low, high)
-    plain = cast_sql(sql, "BIGINT")
-    return Scalar(node, digits.type, plain, lambda: (cast_sql(copied(plain), "DOUBLE PRECISION"), bounds), digits)
+    return _within(node, cast_sql(sql, "BIGINT"), intervals.whole(low, high))
 
 
 def whole_numeric(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
     """A numeric expression without a fraction, never NaN, that lies within [low, high] wherever it is not NULL."""
-    digits = Digits(len(str(max(abs(low), abs(high)))), 0, False)
-    bounds = intervals.fractional(intervals.whole(low, high))
-    plain = cast_sql(sql, "DECIMAL")
-    return Scalar(node, digits.type, plain, lambda: (cast_sql(copied(plain), "DOUBLE PRECISION"), bounds), digits)
+    return _within(node, cast_sql(sql, "DECIMAL"), intervals.fractional(intervals.whole(low, high)))
 
 
 def micros(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
     """A numeric of six digits behind the point, never NaN, that lies within [low, high] wherever it is not NULL."""
-    digits = Digits(len(str(max(abs(low), abs(high)))), 6, False)
-    bounds = Bounds(float(low), float(high), 1e-6, False, digits=6)
-    return Scalar(node, digits.type, sql, lambda: (cast_sql(copied(sql), "DOUBLE PRECISION"), bounds), digits)
+    return _within(node, sql, Bounds(float(low), float(high), 1e-6, False, digits=6))
+
+
+def _within(node: exp.Expr, plain: exp.Expr, bounds: Bounds) -> Scalar:
+    digits = Digits(len(str(int(bounds.size))), bounds.digits or 0, bounds.integral)
+    return Scalar(node, digits.type, plain, lambda: (cast_sql(copied(plain), "DOUBLE PRECISION"), bounds), digits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from sqlglot import exp
@@ -11,7 +12,6 @@ from planner.errors import PlannerError, UnsupportedSQL
 from planner.expressions import arithmetic, intervals, predicates
 from planner.expressions.coercion import settle
 from planner.expressions.column_ranges import Known, clamp_column, known_where, span
-from planner.expressions.datetimes import AS_NUMBER, not_a_number
 from planner.expressions.functions import TABLE
 from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Digits, Measured, Scalar, unfit
@@ -84,29 +84,26 @@ def _given(scope: Names, conditions: Sequence[exp.Expr]) -> _Binder:
     return binder
 
 
+@dataclass(frozen=True)
 class _Binder:
     """Binds the parts of one expression, given what is `known` of columns where it is evaluated.
 
     Attributes:
-      tests: is it a part of a condition? Then it sees what the table holds, within the declared ranges or not.
-      bounded: in a condition, do doubles have their declared ranges all the same?
+      _tests: is it a part of a condition? Then it sees what the table holds, within the declared ranges or not.
+      _bounded: in a condition, do doubles have their declared ranges all the same?
     """
 
-    def __init__(
-        self, scope: Names, known: Known | None = None, *, tests: bool = False, bounded: bool = False
-    ) -> None:
-        self._scope = scope
-        self._known: Known = known or {}
-        self._tests = tests
-        self._bounded = bounded
+    _scope: Names
+    _known: Known = field(default_factory=dict)
+    _tests: bool = False
+    _bounded: bool = False
 
     @property
     def zone(self) -> str:
         return self._scope.zone
 
     def where(self, condition: exp.Expr, *, holds: bool = True) -> _Binder:
-        known = known_where(condition, self._scope.resolve, self._known, holds=holds)
-        return _Binder(self._scope, known, tests=self._tests, bounded=self._bounded)
+        return replace(self, _known=known_where(condition, self._scope.resolve, self._known, holds=holds))
 
     def scalar(self, node: exp.Expr) -> Scalar:
         while isinstance(node, exp.Paren):
@@ -116,7 +113,7 @@ class _Binder:
         if isinstance(node, exp.Literal) and not node.is_string:
             return arithmetic.literal(node)
         if isinstance(node, (exp.Literal, exp.Null, exp.Parameter)):
-            return arithmetic.null(node) if isinstance(node, exp.Null) else _untyped(node)
+            return arithmetic.null(node) if isinstance(node, exp.Null) else Scalar(node, None, copied(node))
         function = TABLE.get(type(node))
         if function is None:
             name = type(node).__name__.upper()
@@ -132,9 +129,9 @@ class _Binder:
         if self._tests:
             return bind(node, self)
         try:
-            return bind(node, _Binder(self._scope, self._known, tests=True))
+            return bind(node, replace(self, _tests=True))
         except PlannerError:  # what is computed needs the declared ranges: it is a root, a quotient, or too large
-            return bind(node, _Binder(self._scope, self._known, tests=True, bounded=True))
+            return bind(node, replace(self, _tests=True, _bounded=True))
 
     def _test(self, node: exp.Expr) -> exp.Expr:
         scalar = self.scalar(node)
@@ -151,11 +148,11 @@ class _Binder:
             return self.scalar(found)
         kind = self._scope.type_of(found)
         if kind.family is Family.ENUM:
-            return Scalar(node, kind, cast_sql(found, "TEXT"), lambda: _no_number(node, found, kind))
+            return Scalar(node, kind, cast_sql(found, "TEXT"))
         name, declared = self._scope.declared(found)
         if not kind.is_number:
             dates = None if self._tests else declared.dates
-            return Scalar(node, kind, found, lambda: _no_number(node, found, kind), declared=dates)
+            return Scalar(node, kind, found, declared=dates)
         known = self._known.get(column_ref(found), ())
         within = declared.range or span(known)
         missing = ((name, node),) if within is None else ()
@@ -170,12 +167,3 @@ class _Binder:
             return clamp_column(found, kind, low, high)
 
         return Scalar(node, kind, found, clamped, Digits.of(kind), unranged=missing)
-
-
-def _untyped(node: exp.Expr) -> Scalar:
-    return Scalar(node, None, copied(node), lambda: not_a_number(node, None))
-
-
-def _no_number(node: exp.Expr, column: exp.Column, kind: SqlType) -> Measured:
-    hint = AS_NUMBER if kind == _BOOL else "sum numbers, or count rows"
-    raise UnsupportedSQL(f"{column.name!r} is no number", hint=hint, at=node)

@@ -9,7 +9,7 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, coercion, intervals
 from planner.expressions.coercion import fits_float, settle
-from planner.expressions.datetimes import converted, literal, meant_in, not_a_number, shown_in
+from planner.expressions.datetimes import converted, literal, meant_in, shown_in
 from planner.expressions.scalar import Binder, Digits, Scalar
 from planner.expressions.strings import MAX_TEXT, text_of, to_text
 from planner.sql.literals import OF_TYPE, is_named, type_written
@@ -57,7 +57,8 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
         return _null(node, target)
     field = field_of(part.plain)
     if field is not None and (target.is_string or target.family is Family.INTEGER):
-        part = _whole(node, part, field)
+        assert part.bounds is not None, "fields have bounds"
+        part = arithmetic.whole_number(node, copied(field), int(part.bounds.lo), int(part.bounds.hi))
     assert part.type is not None, "typed"
     same = part.type == target or part.type.family is target.family not in (Family.NUMERIC, Family.FLOAT)
     if same and not (target.precision and target != REAL) and not (binder.zone != UTC and part.zoned):
@@ -88,13 +89,6 @@ def _of_enum(node: exp.Expr, written: exp.Expr, name: str, binder: Binder) -> Sc
     literal = written.copy()  # with notes of its own
     literal.meta[OF_TYPE] = name
     return replace(part, plain=literal)
-
-
-def _whole(node: exp.Expr, part: Scalar, field: exp.Extract) -> Scalar:
-    """What EXTRACT or date_part gives, as a whole number."""
-    bounds = part.bounds
-    assert bounds is not None, "fields have bounds"
-    return arithmetic.whole_number(node, copied(field), int(bounds.lo), int(bounds.hi))
 
 
 _OTHER_TYPES = "cast to numeric, double precision, integer, text, date or timestamp; or compare the value as it is"
@@ -129,7 +123,7 @@ def _cut(node: exp.Expr, text: Scalar, target: SqlType) -> Scalar:
     if target.family is not Family.CHAR:
         return text_of(node, sql, target.precision)
     kind = SqlType(Family.CHAR, target.precision)
-    return Scalar(node, kind, cast_sql(sql, f"CHAR({target.precision})"), lambda: not_a_number(node, kind))
+    return Scalar(node, kind, cast_sql(sql, f"CHAR({target.precision})"))
 
 
 def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
@@ -179,7 +173,7 @@ def _to_double(node: exp.Expr, part: Scalar) -> Scalar:
 def _null(node: exp.Expr, target: SqlType) -> Scalar:
     if target.is_number:
         return arithmetic.null(node)
-    return Scalar(node, None, exp.Null(), lambda: not_a_number(node, target))
+    return Scalar(node, None, exp.Null())
 
 
 def _refused(node: exp.Expr, what: str, hint: str | None = None) -> UnsupportedSQL:

@@ -86,7 +86,7 @@ def of_reals(left: Scalar, right: Scalar, result: Scalar) -> Scalar:
         return result
 
     def clamped() -> Measured:
-        sql, known = result.clamped()
+        sql, known = result.measured()
         return (sql, None) if known is None else (rounded(sql, result.node), real_bounds(known))
 
     return replace(result, type=REAL, clamped=clamped)
@@ -189,7 +189,7 @@ def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
         kind = SqlType(Family.TIMESTAMP)
     length = len(written.name) if kind.is_string else None
     settled = SqlType(kind.family, length) if length is not None else kind
-    return Scalar(part.node, settled, sql, part.clamped, zoned=zoned)
+    return Scalar(part.node, settled, sql, zoned=zoned)
 
 
 def number(part: Scalar, binder: Binder) -> Scalar:
@@ -249,11 +249,8 @@ def in_one_zone(node: exp.Expr, parts: Sequence[Scalar], zone: str) -> list[Scal
     """
     if not any(part.has_zone for part in parts):
         return list(parts)
-    return [part if part.has_zone or not _is_moment(part) else _as_moment(node, part, zone) for part in parts]
-
-
-def _is_moment(part: Scalar) -> bool:
-    return part.type is not None and part.type.is_moment
+    dated = [part.type is not None and part.type.is_moment and not part.has_zone for part in parts]
+    return [_as_moment(node, part, zone) if one else part for part, one in zip(parts, dated, strict=True)]
 
 
 def _as_moment(node: exp.Expr, part: Scalar, zone: str) -> Scalar:
@@ -268,7 +265,7 @@ def _as_moment(node: exp.Expr, part: Scalar, zone: str) -> Scalar:
     assert value is not None, "a literal is one"
     moment = literals.in_calendar(instant, literals.midnight(value), zone, place)
     day = moment.date()
-    sql = literals.timestamp_sql(moment)
+    sql = literals.moment_sql(moment)
     return replace(part, type=SqlType(Family.TIMESTAMP), plain=sql, span=(day, day), zoned=True, calendar=None)
 
 

@@ -19,7 +19,7 @@ from planner.expressions.intervals import Bounds
 from planner.sql import literals
 from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import MIRRORED, cast_sql, copied
+from planner.sql.trees import MIRRORED, ColumnRef, cast_sql, copied
 
 STEPS = "steps"
 """Key of the meta of a clamped column that has whole steps: those of 1, of the lower and of the upper bound."""
@@ -109,9 +109,6 @@ _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
 _ORDERS = frozenset(_NEGATED.values())
 _FAR = 1e15
 
-ColumnKey = tuple[str, str]
-"""(alias, name) of a bound column."""
-
 
 @dataclass(frozen=True)
 class Interval:
@@ -156,7 +153,7 @@ def span(intervals: Collection[Interval]) -> tuple[float, float] | None:
     return max(lows), max(*lows, min(highs))
 
 
-Known = Mapping[ColumnKey, tuple[Interval, ...]]
+Known = Mapping[ColumnRef, tuple[Interval, ...]]
 
 
 def known_where(
@@ -177,7 +174,7 @@ def known_where(
 
 def _intervals(
     node: exp.Expr, resolve: Callable[[exp.Column], exp.Expr], holds: bool
-) -> Iterator[tuple[ColumnKey, Interval]]:
+) -> Iterator[tuple[ColumnRef, Interval]]:
     if isinstance(node, exp.And if holds else exp.Or):
         for part in node.flatten():
             yield from _intervals(part.unnest(), resolve, holds)
@@ -194,7 +191,7 @@ def _intervals(
 
 def _compared(
     operator: type[exp.Expr] | None, left: exp.Expr, right: exp.Expr, resolve: Callable[[exp.Column], exp.Expr]
-) -> Iterator[tuple[ColumnKey, Interval]]:
+) -> Iterator[tuple[ColumnRef, Interval]]:
     left, value = left.unnest(), literal_number(right.unnest())
     if operator is None or operator not in _ORDERS or not isinstance(left, exp.Column) or value is None:
         return

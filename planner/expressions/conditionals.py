@@ -13,7 +13,7 @@ from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, intervals
 from planner.expressions.coercion import align, all_real, check_ordered, fits_float
 from planner.expressions.column_ranges import clamp_column
-from planner.expressions.datetimes import converted, not_a_number
+from planner.expressions.datetimes import converted
 from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, unranged
 from planner.expressions.strings import as_text
@@ -132,14 +132,12 @@ def _extreme_of(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> Sca
 def nullified(node: exp.Expr, binder: Binder) -> Scalar:
     """NULLIF(x, y): NULLIF(x, 0) is never zero."""
     left, right = align(node, [binder.scalar(node.this), binder.scalar(node.args["expression"])], binder)
-    if left.is_null:
-        return left
-    if right.is_null:
+    if left.is_null or right.is_null:
         return left
     kind = left.type
     plain = exp.Nullif(this=left.sql, expression=right.sql)
     if kind is None or not kind.is_number:
-        return Scalar(node, kind, plain, lambda: not_a_number(node, kind), span=left.span)
+        return Scalar(node, kind, plain, span=left.span)
     digits = _promoted(left, right)
 
     def clamped() -> Measured:
@@ -229,7 +227,7 @@ def _plain_choice(node: exp.Expr, values: Sequence[Scalar], build: _Build) -> Sc
     bounded = [span for span in spans if span is not None]
     span = (min(s[0] for s in bounded), max(s[1] for s in bounded)) if len(bounded) == len(spans) else None
     sql, zoned = build([part.sql for part in values]), any(part.zoned for part in known)
-    return Scalar(node, kind, sql, lambda: not_a_number(node, kind), span=span, zoned=zoned)
+    return Scalar(node, kind, sql, span=span, zoned=zoned)
 
 
 def _of_one_type(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> list[Scalar]:

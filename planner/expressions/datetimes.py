@@ -7,7 +7,6 @@ years 1 to 9999.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -21,7 +20,7 @@ from planner.expressions.scalar import Binder, Calendar, Scalar, Span, repeated,
 from planner.sql import literals
 from planner.sql.datetimes import floor
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import Age, cast_sql, copied, instant_sql, local_sql, position_of
+from planner.sql.trees import Age, around, cast_sql, copied, instant_sql, local_sql, position_of
 from planner.sql.zones import UTC, days_shown, instant, is_utc, local_time, zone_named
 
 ALWAYS: Span = (date(1, 1, 1), date(9999, 12, 31))
@@ -46,7 +45,6 @@ _YEARS: dict[str, Callable[[date], int]] = {
 }
 """Fields that only grow from day to day, by the number that a day has."""
 
-_TIMES_OF_DAY = frozenset({"HOUR", "MINUTE", "SECOND"})
 _TIMES = frozenset({"HOUR", "MINUTE", "SECOND"})
 _UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
 
@@ -83,7 +81,7 @@ def extracted(node: exp.Expr, binder: Binder) -> Scalar:
     if part.is_null:
         return arithmetic.null(node)
     assert part.type is not None, "typed"
-    if field in _TIMES_OF_DAY and part.type.family is Family.DATE:
+    if field in _TIMES and part.type.family is Family.DATE:
         raise UnsupportedSQL(f"{field} of a date, which has none", at=node)
     sql, span = moored(part) if field == "EPOCH" else local(part, binder.zone)
     if field == "EPOCH":
@@ -113,16 +111,11 @@ def _epoch(node: exp.Expr, sql: exp.Expr, span: Span) -> Scalar:
 
 def _is_bucket(node: exp.Expr) -> bool:
     """Is it divided by a whole literal right away, and rounded down?"""
-    steps: list[exp.Expr] = []
-    above = node.parent
-    while above is not None and len(steps) < 2:
-        if not isinstance(above, exp.Paren):
-            steps.append(above)
-        above = above.parent
-    if len(steps) < 2 or not (isinstance(steps[0], exp.Div) and isinstance(steps[1], exp.Floor)):
+    division = around(node, exp.Paren)
+    if not isinstance(division, exp.Div) or not isinstance(around(division, exp.Paren), exp.Floor):
         return False
-    width = steps[0].right.unnest()
-    return steps[0].left.unnest() is node and isinstance(width, exp.Literal) and width.name.isdecimal()
+    width = division.right.unnest()
+    return division.left.unnest() is node and isinstance(width, exp.Literal) and width.name.isdecimal()
 
 
 def truncated(node: exp.Expr, binder: Binder) -> Scalar:
@@ -240,7 +233,7 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
     if not isinstance(interval, exp.Interval) or isinstance(start, exp.Interval):
         hint = "add an interval to a date, or subtract it from one"
         raise UnsupportedSQL("this use of an interval is not supported", hint=hint, at=node)
-    amount, unit = _interval(interval)
+    amount, unit = literals.interval_of(interval, _MOST)
     part = moment_argument(start, binder)
     if part.is_null:
         return part
@@ -258,16 +251,6 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
         calendar = None if part.calendar is None else Calendar(part.calendar.unit, part.calendar.days + days)
         return _moment(node, _TIMESTAMP, moved, _moved(span, days), zoned=part.has_zone, calendar=calendar)
     return _moment(node, _TIMESTAMP, moved, _widened(span, _reach(abs(amount), unit)), zoned=part.has_zone)
-
-
-def _interval(node: exp.Interval) -> tuple[int, str]:
-    amount, unit = node.this, node.args.get("unit")
-    name = unit.name.upper().removesuffix("S") if isinstance(unit, exp.Var) else ""
-    text = amount.name if isinstance(amount, exp.Literal) else ""
-    if not re.fullmatch(r"-?[0-9]{1,9}", text) or abs(int(text)) > _MOST.get(name, -1):
-        hint = "write INTERVAL '3' MONTH; one whole number and one unit"
-        raise UnsupportedSQL("this interval is not supported", hint=hint, at=node)
-    return int(text), name
 
 
 def _reach(amount: int, unit: str) -> int:
@@ -349,8 +332,8 @@ def moored(part: Scalar) -> tuple[exp.Expr, Span]:
     repeated(sql, part.node)
     first, last = part.declared or ALWAYS
     day = part.type.family is Family.DATE
-    low: exp.Expr = literals.date_sql(first)
-    high: exp.Expr = literals.date_sql(last)
+    low: exp.Expr = literals.moment_sql(first)
+    high: exp.Expr = literals.moment_sql(last)
     if not day:
         low, high = (
             cast_sql(low.this, "TIMESTAMP"),
@@ -397,20 +380,7 @@ def _moment(
     zoned: bool = False,
     calendar: Calendar | None = None,
 ) -> Scalar:
-    return Scalar(
-        node, kind, sql, lambda: not_a_number(node, kind), span=span, zoned=zoned, calendar=calendar if span else None
-    )
-
-
-AS_NUMBER = "write (x)::int, which is 1 where it is true and 0 where it is false"
-"""The hint for a condition where a number is needed."""
-
-
-def not_a_number(node: exp.Expr, kind: SqlType | None) -> tuple[exp.Expr, None]:
-    """The clamped form of a date or timestamp, which has none. Raises: UnsupportedSQL."""
-    name = "text" if kind is None else kind.shown
-    hint = AS_NUMBER if kind is not None and kind.family is Family.BOOL else "sum numbers, or count rows"
-    raise UnsupportedSQL(f"{name} is no number", hint=hint, at=node)
+    return Scalar(node, kind, sql, span=span, zoned=zoned, calendar=calendar if span else None)
 
 
 _DAY = 86_400

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from planner.expressions import arithmetic, casts, conditionals, datetimes, numeric_functions, predicates, strings
+from planner.expressions import arithmetic, casts, conditionals, datetimes, predicates, strings
 from planner.expressions import numeric_functions as of_number
 from planner.expressions.coercion import sample
 from planner.expressions.scalar import Binder, Scalar
@@ -99,10 +99,10 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.Mul: Function("numbers -> number", _ARITHMETIC,
         _added_or_multiplied, _BOTH, ("{i} * {i}", "{n} * (1 - {n})", "{f} * {f}", "{i} * {f}")),
     exp.Div: Function("numbers -> number; whole ones drop the fraction", "the denominator is proved not to be zero",
-        numeric_functions.quotient, _BOTH | {"typed", "safe"},
+        of_number.quotient, _BOTH | {"typed", "safe"},
         ("{i} / 7", "{n} / 0.3", "{f} / NULLIF({f}, 0)", "{i} / NULLIF({i}, 0)", "{n} / ({i} * {i} + 1)")),
     exp.Mod: Function("exact number, literal other than 0 -> number", "exact, and the divisor is a literal",
-        numeric_functions.remainder, _BOTH, ("{i} % 7", "mod({n}, 0.25)", "mod({i}, -3)")),
+        of_number.remainder, _BOTH, ("{i} % 7", "mod({n}, 0.25)", "mod({i}, -3)")),
     exp.Neg: Function("number -> number", _ARITHMETIC, arithmetic.negated, _ONE, ("-{i}", "-{f}", "-{n}")),
     exp.Abs: Function("number -> number", "total", of_number.absolute, _ONE, ("abs({i})", "abs({f})", "abs({n})")),
     exp.Sign: Function("number -> number", "total", of_number.sign, _ONE, ("sign({i})", "sign({f})", "sign({n})")),
@@ -125,7 +125,7 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.Log: Function("as ln, of base 10", "proved to be positive",
         of_number.logarithm, _BOTH, ("log(greatest({f}, 0.5))", "log10(abs({n}) + 1)")),
     exp.WidthBucket: Function("number, three literals -> whole number", "the width is proved not to be zero",
-        numeric_functions.width_bucket, frozenset({"this", "min_value", "max_value", "num_buckets"}),
+        of_number.width_bucket, frozenset({"this", "min_value", "max_value", "num_buckets"}),
         ("width_bucket({i}, 0, 100, 7)", "width_bucket({n}, -2.5, 10.1, 3)", "width_bucket({f}, -0.3, 7, 11)")),
     exp.Exp: Function("number -> double", "proved to be small enough",
         of_number.exponential, _ONE, ("exp(least({f}, 5))", "exp(-abs({n}))")),
@@ -182,7 +182,7 @@ TABLE: dict[type[exp.Expr], Function] = {
     exp.SplitPart: Function("text, literal, literal -> text", "a literal that is in range",
         strings.split, frozenset({"this", "delimiter", "part_index"}),
         ("split_part({t}, 'a', 2)", "split_part({c}, ' ', 1)")),
-    exp.Initcap: Function("text -> text", "cut at 2^20 characters", strings.capitalised, _ONE, ("initcap({t})",)),
+    exp.Initcap: Function("text -> text", "cut at 2^20 characters", strings.cased, _ONE, ("initcap({t})",)),
     exp.Pad: Function("text, literal, literal -> text", "a literal that is in range",
         strings.padded, frozenset({"this", "expression", "fill_pattern", "is_left"}),
         ("lpad({t}, 3, 'xy')", "rpad({c}, 4)", "lpad({i}::text, 2, '0')")),

@@ -114,14 +114,16 @@ _LEAST_EXPONENT = -600.0
 def absolute(node: exp.Expr, binder: Binder) -> Scalar:
     """`abs(x)`: as many digits as x, and never negative."""
     inner = number(binder.scalar(node.this), binder)
-    return arithmetic.everywhere(node, inner, lambda sql: exp.Abs(this=sql), inner.digits, intervals.absolute)
+    return arithmetic.monotone(
+        node, inner, lambda sql: exp.Abs(this=sql), inner.digits, intervals.absolute, total=True
+    )
 
 
 def sign(node: exp.Expr, binder: Binder) -> Scalar:
     """`sign(x)`: -1, 0 or 1."""
     inner = number(binder.scalar(node.this), binder)
     digits = inner.digits and Digits(1, 0, False)
-    return arithmetic.everywhere(node, inner, lambda sql: exp.Sign(this=sql), digits, intervals.sign)
+    return arithmetic.monotone(node, inner, lambda sql: exp.Sign(this=sql), digits, intervals.sign, total=True)
 
 
 def ceiling(node: exp.Expr, binder: Binder) -> Scalar:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime, time
 from decimal import Decimal
 
@@ -10,7 +11,6 @@ from sqlglot import exp
 
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions.coercion import align, all_real, text, text_literal
-from planner.expressions.datetimes import not_a_number
 from planner.expressions.scalar import Binder, Scalar, repeated, wrap
 from planner.expressions.strings import is_long, shortened
 from planner.sql import literals
@@ -107,7 +107,7 @@ def compared(node: exp.Expr, binder: Binder) -> Scalar:
     parts = [binder.scalar(part) for part in (node.this, node.args["expression"])]
     if isinstance(node, _ORDERED) and any(_is_enum(part) for part in parts):
         return truth(node, _of_labels(node, parts, binder))
-    sides = _aligned(node, [node.this, node.args["expression"]], binder)
+    sides = _aligned(node, parts, binder)
     if sides is None:
         return truth(node, unknown())
     left, right = sides
@@ -149,15 +149,16 @@ def between(node: exp.Expr, binder: Binder) -> Scalar:
     do both say what it is.
     """
     middle, start, end = (node.args[part] for part in ("this", "low", "high"))
-    if any(_is_enum(binder.scalar(part)) for part in (middle, start, end)):
+    x, a, b = (binder.scalar(part) for part in (middle, start, end))
+    if any(map(_is_enum, (x, a, b))):
         return _between_labels(node, middle, start, end, binder)
     if isinstance(middle.unnest(), (exp.Literal, exp.Parameter)):
-        known = _aligned(node, [middle, start, end], binder)
+        known = _aligned(node, [x, a, b], binder)
         if known is None:
             return truth(node, unknown())
         value, low, high = known
     else:
-        below, above = _aligned(node, [middle, end], binder), _aligned(node, [middle, start], binder)
+        below, above = _aligned(node, [x, b], binder), _aligned(node, [x, a], binder)
         if below is None or above is None:
             return _half_known(node, below, above)
         (value, low), high = above, below[1]
@@ -198,14 +199,14 @@ def listed(node: exp.Expr, binder: Binder) -> Scalar:
         if part.find(exp.Column) is not None:
             hint = "write one comparison per column, joined by OR"
             raise UnsupportedSQL("a column in an IN list", hint=hint, at=part)
-    written = [part for part in node.expressions if not binder.scalar(part).is_null]
+    value = binder.scalar(node.this)
+    written = [part for part in map(binder.scalar, node.expressions) if not part.is_null]
     together = len(node.expressions) > 1  # PostgreSQL finds one type for a list, and compares one value as by =
-    aligned = _aligned(node, [node.this, *written], binder, of_one_type=together) if written else None
+    aligned = _aligned(node, [value, *written], binder, of_one_type=together) if written else None
     if aligned is None:
-        binder.scalar(node.this)  # refused, where it is no value
         return truth(node, unknown())
     first, *rest = aligned
-    values = {value.sql("postgres"): value for value in rest}
+    values = {item.sql("postgres"): item for item in rest}
     found: exp.Expr = exp.In(this=wrap(first), expressions=[values[text] for text in sorted(values)])
     nulls = len(written) < len(node.expressions)
     return truth(node, joined([found, unknown()], both=False) if nulls else found)
@@ -237,9 +238,10 @@ def distinguished(node: exp.Expr, binder: Binder) -> Scalar:
         if isinstance(side.unnest(), exp.Null):
             equal = isinstance(node, exp.NullSafeEQ)
             return tested(exp.Is(this=copied(other), expression=exp.Null(), negate=not equal), binder)
-    aligned = _aligned(node, sides, binder)
+    scalars = [binder.scalar(side) for side in sides]
+    aligned = _aligned(node, scalars, binder)
     if aligned is None:  # NULL in another spelling, such as NULL::text
-        null = next(place for place, side in enumerate(sides) if binder.scalar(side).is_null)
+        null = next(place for place, scalar in enumerate(scalars) if scalar.is_null)
         plain = [*sides]
         plain[null] = exp.Null()
         return distinguished(type(node)(this=copied(plain[0]), expression=copied(plain[1])), binder)
@@ -291,10 +293,9 @@ def constant(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def _aligned(
-    node: exp.Expr, parts: list[exp.Expr], binder: Binder, *, of_one_type: bool = False
+    node: exp.Expr, scalars: Sequence[Scalar], binder: Binder, *, of_one_type: bool = False
 ) -> list[exp.Expr] | None:
     """Operands that compare exactly; None where one is NULL, so that what is compared is NULL too."""
-    scalars = [binder.scalar(part) for part in parts]
     if any(part.is_null for part in scalars):
         return None
     aligned = align(node, scalars, binder)
@@ -319,12 +320,12 @@ def _canonical(part: Scalar, beside: list[Scalar]) -> exp.Expr:
     assert value is not None, "a literal is one"
     others = {other.type.family for other in beside if other.type is not None and other is not part}
     if others == {Family.DATE} and isinstance(value, datetime) and value.time() == time():
-        return literals.date_sql(value.date())
+        return literals.moment_sql(value.date())
     if others and others <= {Family.TIMESTAMP, Family.TIMESTAMPTZ} and not isinstance(value, datetime):
-        return literals.timestamp_sql(datetime(value.year, value.month, value.day))
+        return literals.moment_sql(datetime(value.year, value.month, value.day))
     return sql
 
 
 def truth(node: exp.Expr, sql: exp.Expr) -> Scalar:
     """A condition as a value: true, false or NULL."""
-    return Scalar(node, _BOOL, sql, lambda: not_a_number(node, _BOOL))
+    return Scalar(node, _BOOL, sql)

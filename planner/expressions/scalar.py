@@ -10,11 +10,11 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from planner.errors import SensitivityUnbounded, StatementTooComplex
+from planner.errors import SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.expressions.intervals import Bounds
 from planner.schema import sql_identifier
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import copied, nodes, position_of
+from planner.sql.trees import copied, fold, nodes, position_of
 from planner.sql.zones import UTC
 
 Measured = tuple[exp.Expr, Bounds | None]
@@ -79,7 +79,8 @@ class Scalar:
       node: as written, for its position.
       type: its type; None for a quoted literal, a placeholder and NULL, which take the type of what they meet.
       plain: SQL as conditions and keys use it, exact and not clamped; None where only the clamped form is total.
-      clamped: the double that sums use, computed from clamped columns; raises PlannerError where there is none.
+      clamped: the double that sums use, computed from clamped columns; it may raise PlannerError. None of what is no
+        number.
       digits: what is proved of the plain form of an exact number; None for doubles and for what is no number.
       value: of a numeric literal.
       span: of a datetime that is proved to lie within it, or is NULL.
@@ -92,7 +93,7 @@ class Scalar:
     node: exp.Expr
     type: SqlType | None
     plain: exp.Expr | None
-    clamped: Callable[[], Measured]
+    clamped: Callable[[], Measured] | None = None
     digits: Digits | None = None
     value: Decimal | None = None
     span: Span | None = None
@@ -154,10 +155,18 @@ class Scalar:
             )
             position = position_of(first)
             raise SensitivityUnbounded(f"no range is declared for {names}", hint=hint, position=position)
+        if self.clamped is None:
+            raise self._no_number()
         sql, bounds = self.clamped()
         if bounds is not None and not bounds.safe:
             raise unfit(self.node)
         return sql, bounds
+
+    def _no_number(self) -> UnsupportedSQL:
+        name = repr(fold(self.node.this)) if isinstance(self.node, exp.Column) else self.kind
+        truth = self.type is not None and self.type.family is Family.BOOL
+        hint = "write (x)::int, which is 1 where it is true and 0 where it is false" if truth else None
+        return UnsupportedSQL(f"{name} is no number", hint=hint or "sum numbers, or count rows", at=self.node)
 
     def through(
         self, sql: Callable[[exp.Expr], exp.Expr], bounds: Callable[[Bounds], Bounds]

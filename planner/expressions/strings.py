@@ -10,7 +10,7 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic
 from planner.expressions.coercion import settle, text, text_literal, whole_literal, wrong_type
-from planner.expressions.datetimes import local, moment_argument, moored, not_a_number
+from planner.expressions.datetimes import local, moment_argument, moored
 from planner.expressions.scalar import Binder, Scalar, wrap
 from planner.sql.datetimes import patterns
 from planner.sql.sql_types import Family, SqlType
@@ -28,7 +28,7 @@ _MAX_WORD = 40
 """No number, uuid, date or time is written with more characters."""
 
 _GROWTH = 3
-"""Upper and lower case of one character have at most this many characters."""
+"""Upper, lower and title case of one character have at most this many characters."""
 
 
 def length(node: exp.Expr, binder: Binder) -> Scalar:
@@ -50,7 +50,7 @@ def position(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def cased(node: exp.Expr, binder: Binder) -> Scalar:
-    """`lower(text)` and `upper(text)`, of a text cut so that the result is bounded in length."""
+    """`lower(text)`, `upper(text)` and `initcap(text)`, of a text cut so that the result is bounded in length."""
     part = text(binder.scalar(node.this), binder)
     return part if part.is_null else text_of(node, type(node)(this=shortened(part)), _GROWTH * short_length(part))
 
@@ -96,12 +96,8 @@ def joined(node: exp.Expr, binder: Binder) -> Scalar:
     """`text || text`: NULL when one is. Raises: UnsupportedSQL."""
     parts = [text(binder.scalar(side), binder) for side in (node.this, node.args["expression"])]
     if any(part.is_null for part in parts):
-        return Scalar(node, None, exp.Null(), lambda: not_a_number(node, None))
-    total = sum(short_length(part) for part in parts)
-    if total > MAX_JOINED:
-        raise UnsupportedSQL("too much text joined by ||", hint="cut it by left(x, n)", at=node)
-    left, right = (wrap(shortened(part)) for part in parts)
-    return text_of(node, exp.DPipe(this=left, expression=right, safe=True), total)
+        return Scalar(node, None, exp.Null())
+    return _joined(node, [wrap(shortened(part)) for part in parts], sum(map(short_length, parts)))
 
 
 def starts_with(node: exp.Expr, binder: Binder) -> Scalar:
@@ -112,7 +108,7 @@ def starts_with(node: exp.Expr, binder: Binder) -> Scalar:
     if not part.is_null:
         start = exp.Left(this=sql, expression=exp.Literal.number(len(prefix)))
         sql = exp.EQ(this=start, expression=exp.Literal.string(prefix))
-    return Scalar(node, SqlType(Family.BOOL), sql, lambda: not_a_number(node, SqlType(Family.BOOL)))
+    return Scalar(node, SqlType(Family.BOOL), sql)
 
 
 def to_text(node: exp.Expr, part: Scalar, zone: str) -> Scalar | None:
@@ -185,12 +181,7 @@ def _least(left: int | None, right: int | None) -> int | None:
 
 def text_of(node: exp.Expr, sql: exp.Expr, size: int | None) -> Scalar:
     """A text of at most so many characters; None: as many as the database can hold."""
-    kind = SqlType(Family.TEXT, size)
-    return Scalar(node, kind, sql, lambda: not_a_number(node, kind))
-
-
-_CAPITALS = 3
-"""One character's capital has at most as many characters."""
+    return Scalar(node, SqlType(Family.TEXT, size), sql)
 
 
 def concatenated(node: exp.Expr, binder: Binder) -> Scalar:
@@ -224,16 +215,12 @@ def _piece(node: exp.Expr, binder: Binder) -> tuple[exp.Expr, int] | None:
         truth = exp.Case().when(part.sql, exp.Literal.string("t"), copy=False)
         return truth.when(exp.Not(this=wrap(part.sql)), exp.Literal.string("f"), copy=False), 1
     if part.type.family is Family.CHAR and part.type.precision is not None:  # with the blanks at its end
-        padding = {"expression": _number(part.type.precision), "fill_pattern": exp.Literal.string(" ")}
+        padding = {"expression": exp.Literal.number(part.type.precision), "fill_pattern": exp.Literal.string(" ")}
         return exp.Pad(this=cast_sql(part.sql, "TEXT"), **padding, is_left=False), part.type.precision
     written = to_text(part.node, part, binder.zone)
     if written is None:
         raise wrong_type(part, "text, a whole number or a date")
     return wrap(shortened(written)), short_length(written)
-
-
-def _number(value: int) -> exp.Expr:
-    return exp.Literal.number(value)
 
 
 def _or_nothing(sql: exp.Expr) -> exp.Expr:
@@ -242,7 +229,7 @@ def _or_nothing(sql: exp.Expr) -> exp.Expr:
 
 def _joined(node: exp.Expr, pieces: list[exp.Expr], size: int) -> Scalar:
     if size > MAX_JOINED:
-        raise UnsupportedSQL("too much text put together", hint="cut them by left(x, n)", at=node)
+        raise UnsupportedSQL("too much text put together", hint="cut it by left(x, n)", at=node)
     if not pieces:
         return text_of(node, exp.Literal.string(""), 0)
     return text_of(node, joined_texts(pieces), size)
@@ -275,12 +262,6 @@ def split(node: exp.Expr, binder: Binder) -> Scalar:
         return part
     arguments = {"delimiter": exp.Literal.string(separator), "part_index": exp.Literal.number(count)}
     return text_of(node, exp.SplitPart(this=shortened(part), **arguments), short_length(part))
-
-
-def capitalised(node: exp.Expr, binder: Binder) -> Scalar:
-    """initcap(text), of a text cut so that the result is bounded in length."""
-    part = text(binder.scalar(node.this), binder)
-    return part if part.is_null else text_of(node, exp.Initcap(this=shortened(part)), _CAPITALS * short_length(part))
 
 
 def padded(node: exp.Expr, binder: Binder) -> Scalar:

@@ -15,7 +15,7 @@ from typing import Literal
 from sqlglot import exp
 
 from planner.expressions.column_ranges import known_where
-from planner.expressions.datetimes import ALWAYS, moored, not_a_number
+from planner.expressions.datetimes import ALWAYS, moored
 from planner.expressions.scalar import Scalar, Span
 from planner.group_domains.day_conditions import days_left
 from planner.limits import MAX_BASE, MAX_GROUPS
@@ -47,7 +47,7 @@ def finest_step(
     otherwise.
     """
     name = exp.Column(this=exp.to_identifier(column[1], quoted=True), table=exp.to_identifier(column[0], quoted=True))
-    itself = Scalar(name, kind, name, lambda: not_a_number(name, kind))
+    itself = Scalar(name, kind, name)
     forms = [moored(replace(itself, declared=within))[0] for within in (declared, None)]  # in keys and in conditions
     steps: list[TimeResolution] = ["day"]
     stack = list(trees)
@@ -87,14 +87,11 @@ def _inner(node: exp.Expr) -> exp.Expr:
     inner: exp.Expr = node.unnest()
     while True:
         stamp = isinstance(inner, exp.Cast) and inner.to.this is exp.DataType.Type.TIMESTAMP
-        if not (stamp or (isinstance(inner, (exp.Add, exp.Sub)) and _is_days(inner.expression))):
+        step = inner.expression if isinstance(inner, (exp.Add, exp.Sub)) else None
+        days = isinstance(step, exp.Interval) and step.args["unit"].name.upper() in ("DAY", "WEEK", "MONTH", "YEAR")
+        if not (stamp or days):
             return inner
         inner = inner.this.unnest()
-
-
-def _is_days(node: exp.Expr) -> bool:
-    """An interval of whole days."""
-    return isinstance(node, exp.Interval) and node.args["unit"].name.upper() in ("DAY", "WEEK", "MONTH", "YEAR")
 
 
 def _bucket(node: exp.Expr) -> tuple[TimeResolution, exp.Expr] | None:
@@ -162,8 +159,7 @@ def base_values(
     """
     itself = any(isinstance(use, exp.Column) for use in uses)
     if itself and declared.domain is None and kind.family is Family.INTEGER and declared.range is not None:
-        step = declared.step if isinstance(declared.step, int) else 1
-        found = _whole_numbers(column, declared, predicates, step)
+        found = _numbers(column, kind, declared, predicates, stepped=True)
         return found if found is not None and found.size <= MAX_GROUPS else None
     known = itself or kind.family in (Family.BOOL, Family.ENUM)
     values = declared_domain(declared, kind) if known else declared.domain
@@ -172,11 +168,10 @@ def base_values(
     literals = listed_literals(column, kind, predicates)
     if literals is not None:
         return BaseValues(literals)
-    if kind.family is Family.INTEGER:
-        return _whole_numbers(column, declared, predicates)
-    if kind.family is Family.NUMERIC:
-        decimals = _decimals(column, kind, declared, predicates, itself=itself)
-        return decimals if decimals is not None and decimals.size <= (MAX_GROUPS if itself else MAX_BASE) else None
+    if kind.family in (Family.INTEGER, Family.NUMERIC):
+        found = _numbers(column, kind, declared, predicates, stepped=itself)
+        most = math.inf if kind.family is Family.INTEGER else MAX_GROUPS if itself else MAX_BASE
+        return found if found is not None and found.size <= most else None
     if kind.is_moment and not itself:
         return _moments(column, kind, declared, uses, predicates)
     return None
@@ -247,18 +242,6 @@ def _literal(node: exp.Expr, kind: SqlType) -> str | int | None:
     return sign * int(node.name) if kind.family is Family.INTEGER and whole else None
 
 
-def _whole_numbers(
-    column: ColumnRef, declared: ColumnPolicy, predicates: Sequence[exp.Expr], step: int = 1
-) -> BaseValues | None:
-    """The whole numbers of the declared range, as far as the conditions leave them."""
-    start, _ = declared.range or (-math.inf, math.inf)
-    low, high = _ends(column, declared, predicates)
-    if math.isinf(low) or math.isinf(high):
-        return None
-    first, count = whole_steps(low if math.isinf(start) else start, low, high, step)
-    return BaseValues(None, first, count, step)
-
-
 def _ends(
     column: ColumnRef, declared: ColumnPolicy, predicates: Sequence[exp.Expr], scale: int = 0
 ) -> tuple[float, float]:
@@ -274,23 +257,25 @@ def _ends(
     return low, high
 
 
-def _decimals(
-    column: ColumnRef, kind: SqlType, declared: ColumnPolicy, predicates: Sequence[exp.Expr], *, itself: bool
+def _numbers(
+    column: ColumnRef, kind: SqlType, declared: ColumnPolicy, predicates: Sequence[exp.Expr], *, stepped: bool
 ) -> BaseValues | None:
-    """The decimals of the column's own digits in its declared range, as far as the conditions leave them."""
-    scale = kind.scale or 0
-    if kind.precision is None or not 0 <= scale <= kind.precision <= _DOUBLE_DIGITS:
+    """The numbers of the column's own digits in its declared range, as far as the conditions leave them.
+
+    `stepped`: only those on the declared steps.
+    """
+    scale, digits = kind.scale or 0, kind.precision
+    if digits is None or not 0 <= scale <= digits or (kind.family is Family.NUMERIC and digits > _DOUBLE_DIGITS):
         return None
-    largest = 10**kind.precision - 1
     low, high = _ends(column, declared, predicates, scale)
     if math.isinf(low) or math.isinf(high):
         return None
-    low, high = max(low, -largest), min(high, largest)
-    step = declared.step * 10**scale if itself and isinstance(declared.step, int) else 1
-    start = low if declared.range is None else float(Decimal(repr(declared.range[0])).scaleb(scale))
-    first, count = whole_steps(
-        min(start, low) if step > 1 else math.ceil(low), math.ceil(low), math.floor(high), step
-    )
+    largest = 10**digits - 1
+    low, high = math.ceil(max(low, -largest)), math.floor(min(high, largest))
+    step, start = 1, low
+    if stepped and isinstance(declared.step, int) and declared.range is not None:
+        step, start = declared.step * 10**scale, min(low, int(Decimal(repr(declared.range[0])).scaleb(scale)))
+    first, count = whole_steps(start, low, high, step)
     return BaseValues(None, first, count, step, "number", scale)
 
 

@@ -64,14 +64,18 @@ def _ends(condition: exp.Expr, column: ColumnRef) -> tuple[int | None, int | Non
 
 def _day(node: exp.Expr, *, before: bool = False) -> int | None:
     """The day of a literal datetime; with `before` the last day on which one before it can lie."""
-    try:
-        value = literals.moment(node)
-    except PlannerError:  # a cast of something else
-        return None
+    value = _moment(node)
     if value is None:
         return None
     midnight = not isinstance(value, datetime) or value.time() == time()
     return value.toordinal() - (before and midnight)
+
+
+def _moment(node: exp.Expr) -> date | datetime | None:
+    try:
+        return literals.moment(node)
+    except PlannerError:  # a cast of something else
+        return None
 
 
 Run = tuple[date | None, date | None]
@@ -189,14 +193,6 @@ def _exact_ends(node: exp.Expr, whole_days: bool) -> date | None:
     return value if whole_days else None
 
 
-def _moment(node: exp.Expr) -> date | datetime | None:
-    try:
-        value = literals.moment(node)
-    except PlannerError:  # a cast of something else
-        return None
-    return None if isinstance(value, datetime) and value.utcoffset() else value
-
-
 def _next(day: date, days: int) -> date | None:
     try:
         return day + timedelta(days=days)
@@ -233,13 +229,8 @@ def common_runs(left: Sequence[Run], right: Sequence[Run]) -> tuple[Run, ...]:
     >>> [tuple(map(str, run)) for run in common_runs([spring], [until])]
     [('2024-03-01', '2024-04-02')]
     """
-    found = [
-        (_largest(one[0], other[0]), _smallest(one[1], other[1]))
-        for one in left
-        for other in right
-        if _is_stretch((_largest(one[0], other[0]), _smallest(one[1], other[1])))
-    ]
-    return joined_runs(found)
+    pairs = [(_largest(one[0], other[0]), _smallest(one[1], other[1])) for one in left for other in right]
+    return joined_runs([pair for pair in pairs if _is_stretch(pair)])
 
 
 def without_runs(days: Sequence[Run], taken: Sequence[Run]) -> tuple[Run, ...]:

@@ -141,20 +141,28 @@ def _literal(value: DomainValue) -> exp.Expr:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of a public table in a domain's statement.
+class PublicRows:
+    """The rows of a public table: an entry of FROM, or a table that a foreign key names, under an alias of its own.
 
-    `on`: the conditions of a LEFT JOIN; None for rows that must be there. `missing`: there are tuples without the
-    row, whatever `on` says.
+    `may_miss`: are there tuples without the row, whatever conditions say: is the foreign key NULL? `on`: in a
+    statement, the conditions of a LEFT JOIN; None for rows that must be there.
     """
 
     entry: BoundTable
+    may_miss: bool = False
     on: tuple[exp.Expr, ...] | None = None
-    missing: bool = False
+
+    @property
+    def alias(self) -> str:
+        """The name of the rows in a domain's statement."""
+        return self.entry.alias
 
 
 def enumerate_domain(
-    keys: Sequence[exp.Expr], values: Sequence[exp.Subquery], rows: Sequence[Rows], conditions: Sequence[exp.Expr]
+    keys: Sequence[exp.Expr],
+    values: Sequence[exp.Subquery],
+    rows: Sequence[PublicRows],
+    conditions: Sequence[exp.Expr],
 ) -> exp.Select:
     """The distinct groups over public rows and declared values, in order; nothing private is read.
 
@@ -165,13 +173,13 @@ def enumerate_domain(
     Returns: columns k0, k1, ...; one row more than an answer may have groups, if there are so many.
 
     >>> from sqlglot import parse_one
-    >>> rows = [Rows(BoundTable("n", "n", Table("nation", "s", (), (), ())))]
+    >>> rows = [PublicRows(BoundTable("n", "n", Table("nation", "s", (), (), ())))]
     >>> enumerate_domain([parse_one("n.name")], [], rows, [parse_one("n.key = 3")]).sql("postgres")
     'SELECT DISTINCT n.name AS "k0" FROM "s"."nation" AS "n" WHERE n.key = 3 ORDER BY 1 LIMIT 100001'
     """
     present = [row.entry for row in rows if row.on is None]
     items: list[exp.Expr] = list(values)
-    if any(row.missing for row in rows):
+    if any(row.may_miss for row in rows):
         items.append(list_matched((0, 1)))
     elif not present and not items:  # a LEFT JOIN needs a left side
         items.append(list_matched((1,)))
@@ -184,7 +192,8 @@ def enumerate_domain(
         select.append("joins", exp.Join(this=item, kind="CROSS"))
     for row in rows:
         if row.on is not None:
-            on = conjunction([*([_is_matched()] if row.missing else []), *map(copied, row.on)]) or exp.true()
+            matched = exp.EQ(this=bound_column(MATCHED, MATCHED), expression=exp.Literal.number(1))
+            on = conjunction([*([matched] if row.may_miss else []), *map(copied, row.on)]) or exp.true()
             select.append("joins", exp.Join(this=table_sql(row.entry.table, row.entry.alias), side="LEFT", on=on))
     select.set("expressions", [named_sql(key, f"k{index}") for index, key in enumerate(keys)])
     select.set("distinct", exp.Distinct())
@@ -192,7 +201,3 @@ def enumerate_domain(
     select.set("order", exp.Order(expressions=places))
     select.set("limit", exp.Limit(expression=exp.Literal.number(MAX_GROUPS + 1)))
     return select
-
-
-def _is_matched() -> exp.Expr:
-    return exp.EQ(this=bound_column(MATCHED, MATCHED), expression=exp.Literal.number(1))

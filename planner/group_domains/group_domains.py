@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -15,12 +15,11 @@ from planner.binding.bound_query import BoundKey, BoundQuery, column_type
 from planner.errors import SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.expressions.canonical_value import canonical_value
 from planner.group_domains.column_values import STEPS_PER_DAY, finest_step, listed_literals
-from planner.group_domains.enumerate_domain import Rows, enumerate_domain, list_values
+from planner.group_domains.enumerate_domain import PublicRows, enumerate_domain, list_values
 from planner.group_domains.key_sources import (
     ColumnSources,
     ColumnValues,
     KeySources,
-    PublicRows,
     Source,
     check_shared,
     discovered_domain,
@@ -254,7 +253,7 @@ class _Block:
         """The private columns of the block, whose values follow from the policy or from conditions."""
         return [source for source in self.sources.values() if isinstance(source, ColumnValues)]
 
-    def rows(self, order: Mapping[str, int]) -> list[Rows]:
+    def rows(self, order: Mapping[str, int]) -> list[PublicRows]:
         """The public tables, in the order of FROM; those of a LEFT JOIN with what is known of its conditions."""
         found = [source for source in self.sources.values() if isinstance(source, PublicRows)]
         found.sort(key=lambda source: order.get(source.alias, len(order)))
@@ -263,7 +262,7 @@ class _Block:
             outer = source.entry.outer
             on = self.on.get(source.alias, ()) if outer is not None or source.may_miss else None
             missing = source.may_miss or (on is not None and outer is not None and len(on) < len(outer))
-            rows.append(Rows(source.entry, on, missing))
+            rows.append(replace(source, on=on, may_miss=missing))
         return rows
 
 

@@ -16,6 +16,7 @@ from planner.binding.bound_query import BoundKey, BoundQuery, BoundTable, column
 from planner.errors import PlannerError, SensitivityUnbounded
 from planner.expressions.scalar import Span, wrap
 from planner.group_domains.column_values import BaseValues, base_values, never_null
+from planner.group_domains.enumerate_domain import PublicRows
 from planner.plan import GroupDomain
 from planner.policy.ownership import ownership
 from planner.policy.policy import ColumnPolicy, Policy
@@ -24,22 +25,6 @@ from planner.sensitivity.column_equalities import Equalities
 from planner.sql.result_types import is_discoverable
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import ColumnRef, bound_column, column_ref, copied, nodes
-
-
-@dataclass(frozen=True)
-class PublicRows:
-    """The rows of a public table: an entry of FROM, or a table that a foreign key names, under an alias of its own.
-
-    `may_miss`: may the row be missing although no condition of the entry says so: is the foreign key NULL?
-    """
-
-    entry: BoundTable
-    may_miss: bool = False
-
-    @property
-    def alias(self) -> str:
-        """The name of the rows in a domain's statement."""
-        return self.entry.alias
 
 
 @dataclass(frozen=True)
@@ -260,9 +245,7 @@ def keys_found(query: BoundQuery, domains: Sequence[GroupDomain], policy: Policy
     """The condition of each discovered key: it is not NULL, unless the policy makes NULL a group of its columns."""
     for place in (place for domain in domains if domain.is_discovered for place in domain.keys):
         key = query.keys[place]
-        if not any(_declared(column, query, policy).null_group for column in key.columns):
+        tables = [query.table_of(bound_column(*column)).table.name for column in key.columns]
+        pairs = zip(tables, key.columns, strict=True)
+        if not any(policy.column(table, column[1]).null_group for table, column in pairs):
             yield exp.Is(this=wrap(copied(key.value)), expression=exp.Null(), negate=True)
-
-
-def _declared(column: tuple[str, str], query: BoundQuery, policy: Policy) -> ColumnPolicy:
-    return policy.column(query.table_of(bound_column(*column)).table.name, column[1])

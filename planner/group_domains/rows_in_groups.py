@@ -19,9 +19,19 @@ from planner.expressions.scalar import Span
 from planner.group_domains.column_values import listed_literals
 from planner.group_domains.day_conditions import days_left
 from planner.group_domains.key_sources import ColumnSources, ColumnValues, KeySources
-from planner.sql.literals import date_sql, moment, number_sql
+from planner.sql.literals import moment, moment_sql, number_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import ColumnRef, cast_sql, children, column_ref, columns_of, computed_from, copied, holds
+from planner.sql.trees import (
+    ColumnRef,
+    around,
+    cast_sql,
+    children,
+    column_ref,
+    columns_of,
+    computed_from,
+    copied,
+    holds,
+)
 
 
 def rows_in_groups(key: BoundKey, sources: KeySources) -> tuple[exp.Expr, ...]:
@@ -59,9 +69,7 @@ def tells_apart_beyond(key: BoundKey, sources: KeySources) -> bool:
 
 def _compared_with(column: exp.Column) -> list[exp.Expr]:
     """The other sides of the condition that a column is one side of, but NULL; itself where it is no side of any."""
-    above = column.parent
-    while isinstance(above, exp.Paren):
-        above = above.parent
+    above = around(column, exp.Paren)
     if not isinstance(above, exp.Predicate):
         return [column]
     sides = [part.unnest() for part in children(above)]
@@ -78,11 +86,6 @@ def _is_inside(column: ColumnRef, value: exp.Expr, sources: KeySources) -> bool:
         found = moment(value)
         return found is not None and days[0] < date(found.year, found.month, found.day) < days[1]
     return True
-
-
-def may_be_beyond(column: ColumnRef, sources: KeySources) -> bool:
-    """Do the conditions leave values outside of the declared range of a number or moment?"""
-    return numbers_beyond(column, sources) is not None or days_beyond(column, sources) is not None
 
 
 def numbers_beyond(column: ColumnRef, sources: KeySources) -> tuple[float, float] | None:
@@ -122,7 +125,7 @@ def _within(
         if kind.family is Family.FLOAT:  # a real is compared as what it is
             value = cast_sql(value, "DOUBLE PRECISION")
     elif days is not None:
-        low, high = map(date_sql, days)
+        low, high = map(moment_sql, days)
         if kind.family is not Family.DATE:
             texts = f"{days[0]} 00:00:00", f"{days[1]} 23:59:59.999999"
             low, high = (cast_sql(exp.Literal.string(text), "TIMESTAMP") for text in texts)
@@ -179,7 +182,7 @@ def _drops_values(
         return False
     if kind.is_moment and declared.domain is None and not isinstance(key.value, exp.Column):
         return False
-    if column in computed and may_be_beyond(column, sources):
+    if column in computed and (numbers_beyond(column, sources) or days_beyond(column, sources)):
         return True
     if column not in meant:
         return column in computed and declared.domain is not None

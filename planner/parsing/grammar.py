@@ -16,7 +16,7 @@ from planner.errors import UnsupportedSQL
 from planner.expressions import functions
 from planner.parsing.lexer import DOCUMENT_HINT, DOCUMENT_OPERATORS, FUNCTIONS_ONLY, RESERVED
 from planner.parsing.postgres_parser import function_name, operator_token
-from planner.sql.trees import holds, nodes, position_of, preorder
+from planner.sql.trees import around, holds, nodes, position_of, preorder
 
 _MOMENTS = "no sum of powers above the second is released; quantiles show a distribution's shape: percentile_cont"
 
@@ -164,16 +164,10 @@ _PARTS = {
     "all": ("GROUP BY ALL", "name the group keys: GROUP BY 1, 2"),
     "false": ("IF", "write CASE WHEN condition THEN a ELSE b END"),
     "qualify": ("QUALIFY", "write the SELECT in the FROM of another, whose WHERE asks for the rank of its groups"),
-    "pivots": ("PIVOT", "write count(*) FILTER (WHERE x = 'a') for each column"),
-    "with_fill": ("WITH FILL", "leave it out"),
-    "laterals": ("LATERAL", "join the tables themselves"),
     "locks": ("FOR UPDATE", None),
     "into": ("INTO", None),
     "sample": ("TABLESAMPLE", "sample a table itself"),
     "seed": ("REPEATABLE", "leave it out: a sample that can be drawn again protects nobody"),
-    "cube": ("CUBE", _LEVELS),
-    "rollup": ("ROLLUP", _LEVELS),
-    "grouping_sets": ("GROUPING SETS", _LEVELS),
     "totals": ("WITH TOTALS", _LEVELS),
     "only": ("ONLY", None),
     "on": ("DISTINCT ON", "which row is the first is one person's: group by the key, and aggregate each group"),
@@ -231,6 +225,7 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
 
 
 _FUNCTION = "the function"
+_UNNAMED = ("what stands here", None)
 _OF_DOCUMENTS = (exp.JSONExtract, exp.JSONExtractScalar, exp.ArrayContainsAll, exp.ArrayContainedBy)
 _SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 _SPREAD = "ask for SUM(x), SUM(x * x) and COUNT(x), and compute it from them"
@@ -282,12 +277,12 @@ def check_grammar(
 
 def _near(node: exp.Expr) -> int:
     """The place of the smallest construct around a node that has one."""
-    around: exp.Expr | None = node
-    while around is not None:
-        place = position_of(around)
+    above: exp.Expr | None = node
+    while above is not None:
+        place = position_of(above)
         if place is not None:
             return place
-        around = around.parent
+        above = above.parent
     return 1
 
 
@@ -297,7 +292,11 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
         return "an array of quantiles", "write percentile_cont(0.25) WITHIN GROUP (ORDER BY x) for each", node
     if type(node) not in ALLOWED:
         return unknown_construct(node)
-    if isinstance(node, exp.Select) and node is not root and not (_in_from(node) or _in_semi_join(node)):
+    if (
+        isinstance(node, exp.Select)
+        and node is not root
+        and not (isinstance(around(node, exp.Subquery, exp.Paren), _IN_FROM) or _in_semi_join(node))
+    ):
         return *_NAMES[exp.Select], node
     if isinstance(node, exp.Tuple) and not isinstance(node.parent, exp.Distinct):
         return *_row(node), node
@@ -334,7 +333,7 @@ def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]])
         if value and part not in allowed:
             inner = value[0] if isinstance(value, list) else value
             inside = isinstance(node, exp.Order) and part == "this"
-            name, hint = _SORTED if inside else _PARTS.get(part, ("what stands here", None))
+            name, hint = _SORTED if inside else _PARTS.get(part) or _NAMES.get(type(inner), _UNNAMED)
             return name, hint, inner if isinstance(inner, exp.Expr) else node
     return None
 
@@ -346,23 +345,13 @@ def _is_keyword(name: exp.Identifier) -> bool:
     """Does PostgreSQL reserve the word that names a table or a column here, as USER, which is a function there?"""
     if name.args.get("quoted") or name.args["this"].upper() not in _KEYWORDS:
         return False
-    around = name.parent
-    return isinstance(around, exp.Table) or (isinstance(around, exp.Column) and around.args.get("table") is None)
-
-
-def _in_from(node: exp.Expr) -> bool:
-    """Is it a subquery of FROM, through any parentheses, or the body of a CTE?"""
-    parent = node.parent
-    while isinstance(parent, (exp.Subquery, exp.Paren)):
-        parent = parent.parent
-    return isinstance(parent, _IN_FROM)
+    above = name.parent
+    return isinstance(above, exp.Table) or (isinstance(above, exp.Column) and above.args.get("table") is None)
 
 
 def _in_semi_join(node: exp.Expr) -> bool:
     """Is it the subquery of an EXISTS, of an IN, or one of columns with which a condition of WHERE compares?"""
-    parent = node.parent
-    while isinstance(parent, (exp.Subquery, exp.Paren)):
-        parent = parent.parent
+    parent = around(node, exp.Subquery, exp.Paren)
     if isinstance(parent, COMPARISONS):
         grouped = node.args.get("group") is not None or any(holds(item, exp.AggFunc) for item in node.expressions)
         queries = sum(isinstance(parent.args[side].unnest(), exp.Query) for side in ("this", "expression"))
@@ -372,11 +361,9 @@ def _in_semi_join(node: exp.Expr) -> bool:
 
 def _is_conjunct(node: exp.Expr) -> bool:
     """Is it, denied or not, one of the conditions that AND joins in WHERE?"""
-    parent = node.parent
-    while isinstance(parent, (exp.Paren, exp.Not)):
-        parent = parent.parent
-    while isinstance(parent, (exp.Paren, exp.And)):
-        parent = parent.parent
+    parent = around(node, exp.Paren, exp.Not)
+    if isinstance(parent, exp.And):
+        parent = around(parent, exp.Paren, exp.And)
     return isinstance(parent, exp.Where) and isinstance(parent.parent, exp.Select)
 
 
@@ -389,9 +376,7 @@ def _construct(node: exp.Expr) -> tuple[str, str | None]:
 
 def _row(node: exp.Tuple) -> tuple[str, str | None]:
     """A row of several values, which may stand beside a row of others."""
-    compared = node.parent
-    while isinstance(compared, exp.Paren):
-        compared = compared.parent
+    compared = around(node, exp.Paren)
     if isinstance(compared, exp.In) and compared.args.get("query") is not None:
         return (
             "a row of several values before IN (SELECT ...)",

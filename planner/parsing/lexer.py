@@ -70,10 +70,7 @@ class Kind(StrEnum):
     @property
     def is_open(self) -> bool:
         """Does the text end before the piece does?"""
-        return self in _OPEN
-
-
-_OPEN = frozenset({Kind.OPEN_STRING, Kind.OPEN_NAME, Kind.OPEN_DOLLAR, Kind.OPEN_COMMENT})
+        return self.name.startswith("OPEN_")
 
 
 Piece = tuple[Kind, int, int]

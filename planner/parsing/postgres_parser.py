@@ -202,7 +202,7 @@ class _Parser(PostgresParser):
         "TO_CHAR": lambda args: _call("to_char", exp.ToChar, ("this", "format"), args),
         "AGE": lambda args: _age(args),
         "MAKE_DATE": lambda args: _made(args),
-        "TIMEZONE": lambda args: _at_zone(args),
+        "TIMEZONE": lambda args: _call("timezone", exp.AtTimeZone, ("zone", "this"), args),
         "MAKE_INTERVAL": lambda args: _made_interval(args),
     }
 
@@ -242,13 +242,6 @@ def _call(name: str, kind: type[exp.Expr], parts: Sequence[str], args: list[exp.
 def _age(args: list[exp.Expr]) -> exp.Expr:
     """Of one moment: from it to the first moment of today."""
     return _call("age", Age, ("this", "expression"), [exp.CurrentDate(), *args] if len(args) == 1 else args)
-
-
-def _at_zone(args: list[exp.Expr]) -> exp.Expr:
-    """`timezone('UTC', x)`, which AT TIME ZONE stands for."""
-    if len(args) != 2:
-        return exp.Anonymous(this="timezone", expressions=args)
-    return exp.AtTimeZone(this=args[1], zone=args[0])
 
 
 def _made(args: list[exp.Expr]) -> exp.Expr:

@@ -56,16 +56,11 @@ def among(value: exp.Expr, elements: Sequence[exp.Expr], *, denied: bool = False
 
 def _array(node: exp.EQ | exp.NEQ) -> exp.Expr | None:
     """The array that a value is compared with; None where it is compared with something else."""
-    right = node.expression
-    if isinstance(right, exp.Any) and isinstance(node, exp.EQ):
-        inner: exp.Expr = right.this.unnest()
-        return inner
-    if isinstance(right, exp.Anonymous) and right.name.upper() == ("ALL" if isinstance(node, exp.NEQ) else "SOME"):
-        return right.expressions[0].unnest() if len(right.expressions) == 1 else None
-    if isinstance(right, exp.All) and isinstance(node, exp.NEQ):
-        every: exp.Expr = right.this.unnest()
-        return every
-    return None
+    right, denied = node.expression, isinstance(node, exp.NEQ)
+    array: exp.Expr | None = right.this if isinstance(right, exp.All if denied else exp.Any) else None
+    if isinstance(right, exp.Anonymous) and right.name.upper() == ("ALL" if denied else "SOME"):
+        array = right.expressions[0] if len(right.expressions) == 1 else None
+    return None if array is None else array.unnest()
 
 
 def _elements(array: exp.Expr, kind: exp.DataType | None) -> list[exp.Expr] | None:

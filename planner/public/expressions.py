@@ -20,7 +20,6 @@ from planner.binding.scope import Source
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions import arithmetic, casts, numeric_functions
 from planner.expressions.coercion import align, number, rounded, settle, whole_literal
-from planner.expressions.datetimes import not_a_number
 from planner.expressions.functions import TABLE
 from planner.expressions.intervals import Bounds
 from planner.expressions.predicates import truth
@@ -51,7 +50,7 @@ def as_it_stands(scalar: Scalar) -> Scalar:
 
 def typed(node: exp.Expr, kind: SqlType, sql: exp.Expr, digits: Digits | None = None) -> Scalar:
     """An expression of known type, with its SQL, and the `digits` of a number where they are known."""
-    return as_it_stands(Scalar(node, kind, sql, lambda: arithmetic.null(node).measured(), digits))
+    return as_it_stands(Scalar(node, kind, sql, digits=digits))
 
 
 def double(node: exp.Expr, sql: exp.Expr) -> Scalar:
@@ -351,7 +350,7 @@ class PublicBinder:
         if isinstance(node, exp.Null):
             return arithmetic.null(node)
         if isinstance(node, (exp.Literal, exp.Parameter)):
-            return Scalar(node, None, copied(node), lambda: not_a_number(node, None))
+            return Scalar(node, None, copied(node))
         if isinstance(node, (exp.Subquery, exp.Exists)) or (isinstance(node, exp.In) and node.args.get("query")):
             return self._nested(node)
         bind = HANDLERS.get(type(node)) or (TABLE[type(node)].bind if type(node) in TABLE else None)
@@ -382,7 +381,7 @@ class PublicBinder:
         assert isinstance(found, exp.Column), "every name means a column: subqueries are not flattened"
         kind = self._scope.type_of(found)
         sql = cast_sql(found, "TEXT") if kind.family is Family.ENUM else found
-        return as_it_stands(Scalar(node, kind, sql, lambda: arithmetic.null(node).measured(), Digits.of(kind)))
+        return as_it_stands(Scalar(node, kind, sql, digits=Digits.of(kind)))
 
     def _nested(self, node: exp.Expr) -> Scalar:
         """A subquery with one row and column as a value, EXISTS (...), x IN (...)."""
@@ -393,9 +392,7 @@ class PublicBinder:
         statement, kinds = self._subquery(written, self._scope)
         if len(kinds) != 1:
             raise UnsupportedSQL("a subquery of several columns", hint="select one column", at=written)
-        column = as_it_stands(
-            Scalar(written, kinds[0], exp.Subquery(this=statement), lambda: not_a_number(node, kinds[0]))
-        )
+        column = as_it_stands(Scalar(written, kinds[0], exp.Subquery(this=statement)))
         if not isinstance(node, exp.In):
             return column
         left, _ = align(node, [_no_char(self.scalar(node.this)), column], self)

@@ -27,7 +27,7 @@ from datetime import date, timedelta
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundKey, BoundQuery, BoundTable, column_type
-from planner.expressions.datetimes import ALWAYS, moored, not_a_number
+from planner.expressions.datetimes import ALWAYS, moored
 from planner.expressions.scalar import Scalar, Span
 from planner.group_domains.day_conditions import Run, days_left
 from planner.policy.ownership import ownership
@@ -36,7 +36,7 @@ from planner.schema import ForeignKey, Schema, Table
 from planner.sensitivity.column_equalities import equal_columns
 from planner.sensitivity.provenance import Provenance, provenance
 from planner.sql.datetimes import floor
-from planner.sql.literals import date_sql
+from planner.sql.literals import moment_sql
 from planner.sql.result_types import KeyCell, day_key
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import ColumnRef, bound_column, field_of
@@ -82,7 +82,7 @@ def time_key(place: int, key: BoundKey, column: ColumnRef, kind: SqlType, declar
       kind, declared: its type, and its declared range: dates outside of it are in no group.
     """
     name = bound_column(*column)
-    moment, _ = moored(Scalar(name, kind, name, lambda: not_a_number(name, kind), declared=declared))
+    moment, _ = moored(Scalar(name, kind, name, declared=declared))
     node, family, told = _plain(key.value), key.type.family, field_of(key.value)
     if told is not None:
         field, read = _FIELDS.get(told.this.name.upper()), _day_of(told.expression, (name, moment))
@@ -275,9 +275,9 @@ class PeriodScope:
         first, last = run
         ends: list[exp.Expr] = []
         if first is not None:
-            ends.append(exp.GTE(this=bound_column(self.alias, self.column), expression=date_sql(first)))
+            ends.append(exp.GTE(this=bound_column(self.alias, self.column), expression=moment_sql(first)))
         if last is not None:
-            after = date_sql(last + timedelta(days=1))
+            after = moment_sql(last + timedelta(days=1))
             ends.append(exp.LT(this=bound_column(self.alias, self.column), expression=after))
         return ends
 

@@ -10,7 +10,7 @@ import calendar
 import ipaddress
 import re
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -226,6 +226,7 @@ _MAX_DIGITS = 200
 _SHOWN_LABELS = 10
 _SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86_400, "WEEK": 604_800}
 _MONTHS = {"MONTH": 1, "YEAR": 12}
+_MOST_STEPS = dict.fromkeys((*_SECONDS, *_MONTHS), 999_999)
 
 
 def number(node: exp.Expr) -> Decimal:
@@ -290,18 +291,8 @@ def moment(node: exp.Expr) -> date | datetime | None:
 
 
 def moment_sql(value: date | datetime) -> exp.Expr:
-    """A date or timestamp literal."""
-    return timestamp_sql(value) if isinstance(value, datetime) else date_sql(value)
-
-
-def date_sql(value: date) -> exp.Expr:
-    """A date as a tree: `CAST('1994-01-01' AS DATE)`."""
-    return cast_sql(exp.Literal.string(moment_text(value)), "DATE")
-
-
-def timestamp_sql(value: datetime) -> exp.Expr:
-    """`CAST('1994-01-01 00:00:00' AS TIMESTAMP)`."""
-    return cast_sql(exp.Literal.string(moment_text(value)), "TIMESTAMP")
+    """A literal as a tree: `CAST('1994-01-01' AS DATE)`, `CAST('1994-01-01 00:00:00' AS TIMESTAMP)`."""
+    return cast_sql(exp.Literal.string(moment_text(value)), "TIMESTAMP" if isinstance(value, datetime) else "DATE")
 
 
 def written_moment(text: str, family: Family, position: int | None = None, zone: str = zones.UTC) -> date | datetime:
@@ -432,15 +423,21 @@ def _label(node: exp.Expr, kind: SqlType) -> exp.Expr:
     return exp.Literal.string(node.name)
 
 
-def _shift(start: date | datetime, interval: exp.Interval, sign: int) -> datetime:
-    """Add an interval as PostgreSQL does: months first, a day that the month lacks becomes its last one."""
-    amount, unit = interval.this, interval.args.get("unit")
+def interval_of(node: exp.Interval, most: Mapping[str, int] = _MOST_STEPS) -> tuple[int, str]:
+    """How many of which unit an interval is, at most so many of each. Raises: UnsupportedSQL."""
+    amount, unit = node.this, node.args.get("unit")
     name = unit.name.upper().removesuffix("S") if isinstance(unit, exp.Var) else ""
     text = amount.name if isinstance(amount, exp.Literal) else ""
-    if not re.fullmatch(r"-?\d{1,6}", text) or name not in _SECONDS | _MONTHS:
+    if not re.fullmatch(r"-?[0-9]{1,9}", text) or abs(int(text)) > most.get(name, -1):
         hint = "write INTERVAL '3' MONTH; one whole number and one unit"
-        raise UnsupportedSQL("this interval is not supported", hint=hint, at=interval)
-    steps = sign * int(text)
+        raise UnsupportedSQL("this interval is not supported", hint=hint, at=node)
+    return int(text), name
+
+
+def _shift(start: date | datetime, interval: exp.Interval, sign: int) -> datetime:
+    """Add an interval as PostgreSQL does: months first, a day that the month lacks becomes its last one."""
+    amount, name = interval_of(interval)
+    steps = sign * amount
     instant = midnight(start)
     try:
         if name in _SECONDS:

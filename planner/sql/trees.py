@@ -63,6 +63,14 @@ def preorder(tree: exp.Expr) -> list[exp.Expr]:
     return found
 
 
+def around(node: exp.Expr, *kinds: type[exp.Expr]) -> exp.Expr | None:
+    """The nearest node above that is of none of the kinds."""
+    above = node.parent
+    while isinstance(above, kinds):
+        above = above.parent
+    return above
+
+
 def holds(tree: exp.Expr, *kinds: type[exp.Expr]) -> bool:
     """Is some node of one of the kinds? Cost: linear."""
     return any(isinstance(node, kinds) for node in nodes(tree))
