@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from planner.expressions.predicates import conjuncts
 from planner.rewriting.compact_tuples import total_sql
 from planner.schema import Column, Schema, Table
 from planner.sensitivity.column_equalities import compare_exactly
@@ -64,14 +65,14 @@ INNER JOIN s.patient AS "p" ON "p"."id" = "v"."of"
     if join is None or len({alias for alias, _ in owned}) != 1:
         return None
     (alias, _), *_ = owned
-    read_before = {ref[0] for weight in weights for ref in _refs(weight)} | {alias}
+    read_before = {alias}.union(*map(_aliases, weights))
     late = _attached_late(join, set(owned), read_before, schema)
     of_owner = all(ref[0] in late or ref in owned for key in keys for ref in _refs(key))
     table = join.table(alias, schema)
     named = any(_TOTAL.fullmatch(name) for _, name in owned)  # as a total is
     if not late or not of_owner or table is None or named:
         return None
-    asked = [condition for condition in join.conditions if any(ref[0] in late for ref in _refs(condition))]
+    asked = [condition for condition in join.conditions if not _aliases(condition).isdisjoint(late)]
     own = [column for column in table.columns if (alias, column.name) in owned]
     totals = [Column(f"w{place}", "bigint", nullable=True) for place in range(len(weights))]
     added_up = exp.Subquery(
@@ -109,9 +110,10 @@ class _Join:
                 return None
             else:
                 tables[join.this.alias] = join.this
-                conditions += _conjuncts(join.args.get("on"))
+                on = join.args.get("on")
+                conditions += [] if on is None else conjuncts(on)
         where = source.args.get("where")
-        conditions += [] if where is None else _conjuncts(where.this)
+        conditions += [] if where is None else conjuncts(where.this)
         others = set(source.args) - {"from_", "joins", "where"}
         return None if any(source.args[name] for name in others) else cls(tables, outer, conditions)
 
@@ -129,7 +131,7 @@ _TOTAL = re.compile(r"w\d+")
 
 def _attached_late(join: _Join, owned: set[ColumnRef], read_before: set[str], schema: Schema) -> list[str]:
     """The tables that nothing is asked of but to be found by a unique key, each after those that it is found by."""
-    read_before = read_before | {ref[0] for outer in join.outer for ref in _refs(outer)}
+    read_before = read_before | set().union(*map(_aliases, join.outer))
     left = {alias for alias in join.tables if alias not in read_before and join.table(alias, schema) is not None}
     while True:
         left = {alias for alias in left if all(_finds(one, left, owned) for one in _touching(join, {alias}))}
@@ -140,7 +142,7 @@ def _attached_late(join: _Join, owned: set[ColumnRef], read_before: set[str], sc
 
 
 def _touching(join: _Join, aliases: set[str]) -> list[exp.Expr]:
-    return [condition for condition in join.conditions if any(ref[0] in aliases for ref in _refs(condition))]
+    return [condition for condition in join.conditions if _aliases(condition) & aliases]
 
 
 def _finds(condition: exp.Expr, late: set[str], owned: set[ColumnRef]) -> bool:
@@ -208,7 +210,7 @@ def _inner_joins(
     seen = {first.alias}
     for entry in others:
         seen.add(entry.alias)
-        ready = [one for one in waiting if len({ref[0] for ref in _refs(one)}) > 1 and _within(one, seen)]
+        ready = [one for one in waiting if len(_aliases(one)) > 1 and _aliases(one) <= seen]
         waiting = [one for one in waiting if not any(one is other for other in ready)]
         kind = "INNER" if ready else "CROSS"
         select.append("joins", exp.Join(this=copied(entry), kind=kind, on=conjunction(ready)))
@@ -218,19 +220,9 @@ def _inner_joins(
     return select
 
 
-def _within(condition: exp.Expr, aliases: set[str]) -> bool:
-    return {ref[0] for ref in _refs(condition)} <= aliases
+def _aliases(tree: exp.Expr) -> set[str]:
+    return {alias for alias, _ in _refs(tree)}
 
 
 def _refs(tree: exp.Expr) -> list[ColumnRef]:
     return [column_ref(column) for column in columns_of(tree)]
-
-
-def _conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
-    if condition is None:
-        return []
-    if isinstance(condition, exp.Paren):
-        return _conjuncts(condition.this) if isinstance(condition.this, exp.And) else [condition]
-    if isinstance(condition, exp.And):
-        return [*_conjuncts(condition.this), *_conjuncts(condition.expression)]
-    return [condition]

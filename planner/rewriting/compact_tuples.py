@@ -15,13 +15,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from planner.rewriting.guard_weight import UNITS, whole_weight, whole_weight_where
-from planner.sql.trees import cast_sql, copied, named_sql, quoted
+from planner.sql.trees import cast_sql, copied, named_sql
 
 SATURATION = 1 << 62
 """Totals stop here, at 2^32 full weights: a minimum is 1-Lipschitz. The sum of bigints is numeric: no overflow."""
-
-VALUES = "values"
-"""Name of the statement's own: the values of every unit."""
 
 
 def compact(
@@ -81,28 +78,6 @@ def _counted(weight: exp.Expr) -> exp.Expr | None:
             there = exp.Case().when(copied(condition), exp.Literal.number(1), copy=False)
             return exp.Count(this=there, big_int=True)
     return None
-
-
-def count_values(n_keys: int) -> exp.Select:
-    """How many values each unit has in a group, as the weight of one row per owner and group keys.
-
-    It reads under the name VALUES what `compact` makes of tuples with one owner and a value: each value once per
-    owner, which is once where x determines its owner. Values that do not count, NULL among them, have the weight 0.
-    Its rows are those that `count_loads` reads, and mean the same in every dialect.
-
-    >>> count_values(0).sql("postgres")
-    'SELECT "o0", CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0" FROM "values" WHERE "w0" > 0 \
-GROUP BY 1'
-    """
-    names = ["o0", *(f"k{place}" for place in range(n_keys))]
-    columns: list[exp.Expr] = [exp.Column(this=quoted(name)) for name in names]
-    counts = exp.GT(this=exp.Column(this=quoted("w0")), expression=exp.Literal.number(0))
-    return exp.Select(
-        expressions=[*columns, named_sql(total_sql(whole_weight()), "w0")],
-        from_=exp.From(this=exp.Table(this=quoted(VALUES))),
-        where=exp.Where(this=counts),
-        group=exp.Group(expressions=[exp.Literal.number(place + 1) for place in range(len(columns))]),
-    )
 
 
 _CUTOFFS = 1 << 32

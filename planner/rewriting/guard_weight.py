@@ -17,6 +17,8 @@ from planner.sql.trees import bound_column, cast_sql, column_ref, columns_of, co
 
 UNITS = 1 << 30
 """The weight 1.0 in units."""
+WEIGHT = "weight"
+"""The key of a cast's meta that says that `guard_weight` has made it."""
 
 
 class GuardedWeight(NamedTuple):
@@ -68,7 +70,9 @@ def guard_weight(
     known = exp.Coalesce(this=floor, expressions=[exp.Literal.number(0)])
     least = exp.Least(this=copied(units), expressions=[known], ignore_nulls=True)
     clamped = exp.Greatest(this=exp.Literal.number(0), expressions=[least], ignore_nulls=True)
-    return GuardedWeight(cast_sql(clamped, "BIGINT"), bound, not scale)
+    written = cast_sql(clamped, "BIGINT")
+    written.meta[WEIGHT] = True
+    return GuardedWeight(written, bound, not scale)
 
 
 _PRIME = 2**31 - 1

@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from planner.rewriting.compact_tuples import SATURATION
-from planner.rewriting.guard_weight import UNITS
+from planner.rewriting.compact_tuples import SATURATION, total_sql
+from planner.rewriting.guard_weight import UNITS, whole_weight
 from planner.sql.result_types import KeyCell
 from planner.sql.trees import cast_sql, named_sql, over_leaves, quoted
 
-LOADS, SUMS, LOAD = "loads", "sums", "load"
-"""Names of the statement's own: what every unit has, the numbers of the sums, and the load of one of them."""
+LOADS, SUMS, LOAD, VALUES = "loads", "sums", "load", "values"
+"""Names of the statement's own: what every unit has, the numbers of the sums, the load of one of them, and the values
+of every unit.
+"""
 
 
 def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.Select:
@@ -51,6 +53,23 @@ WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
     where = exp.And(this=owned, expression=there) if n_weights == 1 else there
     group = [one for one in range(n_keys + 2) if n_weights > 1 or one != n_keys]
     return _select([*keys, which, place, counted, total], source, where, group=group)
+
+
+def count_values(n_keys: int) -> exp.Select:
+    """How many values each unit has in a group, as the weight of one row per owner and group keys.
+
+    It reads under the name VALUES what `compact` makes of tuples with one owner and a value: each value once per
+    owner, which is once where x determines its owner. Values that do not count, NULL among them, have the weight 0.
+    Its rows are those that `count_loads` reads, and mean the same in every dialect.
+
+    >>> count_values(0).sql("postgres")
+    'SELECT "o0", CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0" FROM "values" WHERE "w0" > 0 \
+GROUP BY 1'
+    """
+    keys = ["o0", *(f"k{place}" for place in range(n_keys))]
+    counted = named_sql(total_sql(whole_weight()), "w0")
+    counts = exp.GT(this=_column("w0"), expression=_number(0))
+    return _select([*keys, counted], VALUES, counts, group=range(len(keys)))
 
 
 def _which(weights: Sequence[str]) -> exp.Expr:

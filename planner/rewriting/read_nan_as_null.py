@@ -70,7 +70,8 @@ class _Reader:
     def value(self, node: exp.Expr, known: frozenset[ColumnRef]) -> exp.Expr:
         """Where each value counts. `known`: the columns that are not NaN here."""
         if isinstance(node, exp.Column):
-            return _or_null(node) if self._may_be_nan(node, known) else node
+            nan = self._may_be_nan(node, known)
+            return exp.Nullif(this=node, expression=exp.Literal.string("NaN")) if nan else node
         if type(node) in LEAVES or (isinstance(node, exp.Subquery) and DECLARED in node.meta):
             return node
         if isinstance(node, exp.Subquery) and ROWS in node.meta:
@@ -181,10 +182,6 @@ class _Reader:
         while isinstance(side, exp.Cast) and side.to.this is exp.DType.DOUBLE:
             side = side.this.unnest()
         return side if isinstance(side, exp.Column) and self._may_be_nan(side, _NOTHING) else None
-
-
-def _or_null(column: exp.Column) -> exp.Nullif:
-    return exp.Nullif(this=column, expression=exp.Literal.string("NaN"))
 
 
 def _groups_by_expressions(select: exp.Select) -> bool:

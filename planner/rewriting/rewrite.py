@@ -11,10 +11,10 @@ from sqlglot import exp
 from planner.plan import BackendQuery, Plan, Release
 from planner.public.relation import PublicQuery, PublicStatement
 from planner.rewriting.attach_late import attach_late
-from planner.rewriting.compact_tuples import VALUES, compact, count_tuples, count_values, total_sql
+from planner.rewriting.compact_tuples import compact, count_tuples, total_sql
 from planner.rewriting.dialects.dialect_table import DIALECTS, DialectSql
 from planner.rewriting.dialects.postgres import postgres_sql
-from planner.rewriting.loads import EACH, KNOWN, LOADS, count_loads, scale_loads
+from planner.rewriting.loads import EACH, KNOWN, LOADS, VALUES, count_loads, count_values, scale_loads
 from planner.rewriting.read_nan_as_null import read_nan_as_null
 from planner.schema import Dialect, Schema
 from planner.sql.trees import add_conditions, copied, quoted, tables_by_alias

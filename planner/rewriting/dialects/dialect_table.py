@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb import duckdb_public_sql, duckdb_sql
-from planner.rewriting.dialects.mirror import mirror_sql
+from planner.rewriting.dialects.mirror import enum_by_labels, mirror_sql
 from planner.rewriting.dialects.postgres import postgres_sql
 from planner.rewriting.dialects.spark import spark_loads_sql, spark_public_sql, spark_sql
 from planner.schema import Dialect, Schema, Table, name_parts
@@ -31,11 +32,6 @@ _TYPES: Mapping[ResultType, str] = {
 def _enum_by_name(kind: SqlType) -> str | None:
     parts = name_parts(kind.enum) if kind.enum else ()
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts) or None
-
-
-def _enum_by_labels(kind: SqlType) -> str:
-    labels = ", ".join("'" + label.replace("'", "''") + "'" for label in kind.labels)
-    return f"ENUM({labels})"
 
 
 @dataclass(frozen=True)
@@ -67,52 +63,37 @@ class DialectSql:
     compares_otherwise: bool = False
 
 
-def _question_on_duckdb(tree: exp.Expr, schema: Schema | None) -> str:
-    assert schema is not None, "DuckDB's statements depend on the columns' types"
-    return duckdb_sql(tree, schema)
+Catalog = TypeVar("Catalog")
 
 
-def _question_on_mirror(tree: exp.Expr, schema: Schema | None) -> str:
-    assert schema is not None, "a mirror has the tables of a schema"
-    return mirror_sql(tree, schema)
+def _on_spark(
+    write: Callable[[exp.Expr, Catalog], str], on_duckdb: Callable[[exp.Expr, Catalog], str]
+) -> Callable[[exp.Expr, Catalog], str]:
+    """Spark's writer, whose refusals say whose they are, and which databases answer the question as it stands."""
 
+    def written(tree: exp.Expr, catalog: Catalog) -> str:
+        before = tree.copy()
+        try:
+            return write(tree, catalog)
+        except UnsupportedSQL as error:
+            can = "PostgreSQL and DuckDB (parquet:///) answer it as it stands"
+            try:
+                on_duckdb(before, catalog)
+            except UnsupportedSQL:
+                can = "PostgreSQL answers it as it stands"
+            message = error.message if "Spark" in error.message else f"{error.message}: not on Spark"
+            hint = can if error.hint is None else f"{error.hint}; {can}"
+            raise UnsupportedSQL(message, hint=hint, position=error.position) from error
 
-def _question_on_spark(tree: exp.Expr, schema: Schema | None) -> str:
-    before = tree.copy()
-    try:
-        return spark_sql(tree, schema)
-    except UnsupportedSQL as error:
-        raise _of_spark(error, lambda: _question_on_duckdb(before, schema)) from error
-
-
-def _public_on_spark(tree: exp.Expr, tables: Mapping[str, Table]) -> str:
-    before = tree.copy()
-    try:
-        return spark_public_sql(tree, tables)
-    except UnsupportedSQL as error:
-        raise _of_spark(error, lambda: duckdb_public_sql(before, tables)) from error
-
-
-def _of_spark(error: UnsupportedSQL, on_duckdb: Callable[[], str]) -> UnsupportedSQL:
-    """The same refusal, which says whose it is, and which databases answer the question as it stands."""
-    try:
-        on_duckdb()
-        can = "PostgreSQL and DuckDB (parquet:///) answer it as it stands"
-    except UnsupportedSQL:
-        can = "PostgreSQL answers it as it stands"
-    named = "Spark" in error.message
-    hint = can if error.hint is None else f"{error.hint}; {can}"
-    return UnsupportedSQL(
-        error.message if named else f"{error.message}: not on Spark", hint=hint, position=error.position
-    )
+    return written
 
 
 _DUCKDB = DialectSql(
-    _question_on_duckdb,
+    duckdb_sql,
     duckdb_public_sql,
     {**_TYPES, "numeric": "DOUBLE", "float4": "DOUBLE", "float8": "DOUBLE", "text": "VARCHAR"},
     refused=frozenset({exp.TimeToStr, exp.ToChar, exp.GroupConcat, exp.Initcap, exp.WidthBucket, exp.ConcatWs}),
-    enum=_enum_by_labels,
+    enum=enum_by_labels,
     compares_otherwise=True,
 )
 
@@ -125,7 +106,13 @@ DIALECTS: Mapping[Dialect, DialectSql] = {
         again="NOT MATERIALIZED ",
     ),
     "duckdb": _DUCKDB,
-    "spark": DialectSql(_question_on_spark, _public_on_spark, _TYPES, loads=spark_loads_sql, around=False),
-    "mirror": replace(_DUCKDB, question=_question_on_mirror),  # of private tables alone
+    "spark": DialectSql(
+        _on_spark(spark_sql, duckdb_sql),
+        _on_spark(spark_public_sql, duckdb_public_sql),
+        _TYPES,
+        loads=spark_loads_sql,
+        around=False,
+    ),
+    "mirror": replace(_DUCKDB, question=mirror_sql),  # of private tables alone
 }
 """By name; a database that is added has its row here, its writer beside this file, and its backend in the server."""

@@ -19,7 +19,6 @@ from itertools import groupby
 
 from sqlglot import ErrorLevel, exp
 
-from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb_and_spark import (
     CLAUSES,
     MOST_DIGITS,
@@ -33,17 +32,13 @@ from planner.rewriting.dialects.duckdb_and_spark import (
     as_decimal,
     as_double,
     as_exact,
-    bucket_sides,
-    count,
+    divided,
     exact_sum,
     exact_type,
     floating,
-    greatest,
     is_moment,
     moments_of_difference,
     numeric,
-    places_of,
-    rounded_type,
     truth,
     without_reach,
 )
@@ -186,21 +181,8 @@ _TEXTS_AND_MOMENTS: Handlers = {
     exp.AtTimeZone: _at_zone,
 }
 
-_SAME_TEXT = frozenset(
-    {
-        Family.INTEGER,
-        Family.TEXT,
-        Family.CHAR,
-        Family.BOOL,
-        Family.DATE,
-        Family.TIMESTAMP,
-        Family.UUID,
-        Family.ENUM,
-        Family.TIME,
-    }
-)
+_SAME_TEXT = frozenset(Family) - {Family.NUMERIC, Family.FLOAT, Family.TIMESTAMPTZ, Family.INET, Family.OTHER}
 """Types whose text is the same in both databases (years 1 to 9999, which no key of a domain leaves)."""
-
 _LITERALS = {
     "date": Family.DATE,
     "timestamp": Family.TIMESTAMP,
@@ -210,42 +192,19 @@ _LITERALS = {
 }
 
 
-def duckdb_cast(value: Typed, target: exp.DataType) -> Typed:
-    """CAST(value AS target). Raises: UnsupportedSQL for a cast that has not been compared.
-
-    >>> column = Typed(exp.column("n"), SqlType(Family.INTEGER))
-    >>> duckdb_cast(column, exp.DataType.build("DECIMAL")).sql.sql("duckdb")
-    'CAST(n AS DECIMAL(19, 0))'
-    """
-    if is_type(target, "boolean") and isinstance(value.sql, exp.Null):  # the condition that is unknown
-        return Typed(cast_sql(value.sql, "BOOLEAN"), SqlType(Family.BOOL))
-    if is_type(target, "double"):
-        null = isinstance(value.sql, exp.Null)
-        return Typed(cast_sql(value.sql, "DOUBLE") if null else as_double(value), SqlType(Family.FLOAT))
-    if is_type(target, "float") and value.type.is_number:  # a real, which is a double of the same value from then on
-        number = value.sql if value.type.family is Family.INTEGER else as_double(value)
-        return Typed(cast_sql(exp.Cast(this=number, to=target.copy()), "DOUBLE"), REAL)
+def _cast(value: Typed, target: exp.DataType) -> Typed | None:
+    if isinstance(value.sql, exp.Null) and is_type(target, "boolean"):  # the condition that is unknown
+        return truth(cast_sql(value.sql, "BOOLEAN"))
+    if is_type(target, "double") and not value.type.is_number:  # NULL, or a choice between NULLs
+        return floating(cast_sql(value.sql, "DOUBLE"))
     if is_type(target, "decimal") and value.type == REAL:  # PostgreSQL's numeric of a real has six digits
-        return Typed(
-            cast_sql(exp.func("PRINTF", exp.Literal.string("%.6g"), value.sql), "DOUBLE"), SqlType(Family.FLOAT)
-        )
+        return floating(cast_sql(exp.func("PRINTF", exp.Literal.string("%.6g"), value.sql), "DOUBLE"))
     if is_type(target, "smallint", "int", "bigint") and (value.type.is_number or value.type.family is Family.BOOL):
         return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(Family.INTEGER))
-    if is_type(target, "decimal") and value.type.family in (Family.INTEGER, Family.NUMERIC):
-        kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
-        return Typed(as_decimal(value.sql, kind), kind)
-    column = value.sql.this if isinstance(value.sql, exp.TryCast) else value.sql  # of a type of DuckDB's own
-    fixed = value.type.family is Family.NUMERIC and isinstance(column, exp.Column)  # all its digits, as there
-    if is_type(target, "text", "varchar") and (fixed or value.type.has_one_text or value.type.family in _SAME_TEXT):
-        return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
-    for name, family in _LITERALS.items():
-        if is_type(target, name) and isinstance(value.sql, exp.Literal):
-            return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(family))
-    if is_type(target, "date", "timestamp") and value.type.is_moment:
+    if is_type(target, "date", "timestamp") and value.type.is_moment and not isinstance(value.sql, exp.Literal):
         family = Family.DATE if is_type(target, "date") else Family.TIMESTAMP
         return Typed(exp.TryCast(this=value.sql, to=target.copy()), SqlType(family))
-    name = target.sql("postgres").lower()
-    raise UnsupportedSQL(f"this cast to {name} is not supported on DuckDB")
+    return None
 
 
 def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
@@ -275,10 +234,14 @@ SHARED = Differences(
     "DuckDB",
     compared,
     aligned,
-    duckdb_cast,
-    lambda value, unit: exp.Paren(this=exp.Mod(this=value, expression=unit)),
+    _cast,
+    lambda kind: kind.has_one_text or kind.family in _SAME_TEXT,
+    _LITERALS,
+    remainder=lambda value, unit: exp.Mod(this=value, expression=unit),
+    quotient=divided,
+    whole=lambda node, inner: type(node)(this=inner),
+    truncates=True,
 )
-
 
 # Numbers
 
@@ -307,14 +270,6 @@ def _days(node: exp.Expr, left: Typed, right: Typed) -> Typed:
     return Typed(type(node)(this=sides[0], expression=sides[1]), SqlType(Family.DATE))
 
 
-def _quotient(node: exp.Expr, write: Write) -> Typed:
-    left, right = write(node.this), write(node.args["expression"])
-    if Family.FLOAT not in (left.type.family, right.type.family):
-        hint = "divide by a double precision, x / 1000::double precision; of a comparison multiply the other side"
-        raise UnsupportedSQL("DuckDB does not divide decimals exactly", hint=hint)
-    return floating(exp.Div(this=as_double(left), expression=as_double(right), typed=True))
-
-
 def _whole_quotient(node: exp.Expr, write: Write) -> Typed:
     """PostgreSQL's div() and DuckDB's // both drop the fraction; the latter takes integers only."""
     left, right = write(node.this), write(node.args["expression"])
@@ -323,42 +278,11 @@ def _whole_quotient(node: exp.Expr, write: Write) -> Typed:
     return Typed(as_decimal(exp.Paren(this=exp.IntDiv(this=sides[0], expression=sides[1])), kind), kind)
 
 
-def _remainder(node: exp.Expr, write: Write) -> Typed:
-    """Of decimals of one type: of those that have no common one DuckDB takes the remainder as doubles."""
-    left, right = write(node.this), write(node.args["expression"])
-    kind = exact_type(max(left.whole, right.whole), max(left.scale, right.scale))
-    return Typed(exp.Mod(this=as_decimal(left.sql, kind), expression=as_decimal(right.sql, kind)), kind)
-
-
-def _absolute(node: exp.Expr, write: Write) -> Typed:
-    inner = write(node.this)
-    kind = numeric(inner.whole, inner.scale) if inner.type.family is Family.INTEGER else inner.type
-    return Typed(exp.Abs(this=SHARED.computable(inner)), kind)
-
-
 def _sign(node: exp.Expr, write: Write) -> Typed:
     inner = write(node.this)
     if inner.type.family is Family.FLOAT:
         return floating(cast_sql(exp.Sign(this=inner.sql), "DOUBLE"))
     return Typed(exp.Sign(this=as_exact(inner)), SqlType(Family.INTEGER, 1))
-
-
-def _rounded(node: exp.Expr, write: Write) -> Typed:
-    """FLOOR, CEIL, TRUNC of a double; of a decimal these and ROUND, halves away from zero in both databases."""
-    buckets = bucket_sides(node, write)
-    if buckets is not None:
-        (left, right), kind = buckets
-        return Typed(as_decimal(type(node)(this=exp.Div(this=left, expression=right, typed=True)), kind), kind)
-    inner = write(node.this)
-    if inner.type.family is Family.FLOAT:
-        assert not isinstance(node, exp.Round), "halves of a double are rounded by FLOOR"
-        return floating(type(node)(this=inner.sql))
-    places = places_of(node)
-    if isinstance(node, exp.Trunc) and places:
-        return SHARED.cut(inner, places)
-    kind, given = rounded_type(inner, places), node.args.get("decimals")
-    arguments = {"decimals": given.copy()} if isinstance(node, exp.Round) and given is not None else {}
-    return Typed(as_decimal(type(node)(this=as_exact(inner), **arguments), kind), kind)
 
 
 def _of_double(node: exp.Expr, write: Write) -> Typed:
@@ -379,17 +303,11 @@ def _sum(node: exp.Expr, write: Write) -> Typed:
 
 _NUMBERS: Handlers = {
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _arithmetic),
-    **dict.fromkeys((exp.Floor, exp.Ceil, exp.Trunc, exp.Round), _rounded),
     **dict.fromkeys((exp.Sqrt, exp.Ln, exp.Exp), _of_double),
-    exp.Div: _quotient,
     exp.IntDiv: _whole_quotient,
-    exp.Mod: _remainder,
-    exp.Abs: _absolute,
     exp.Sign: _sign,
     exp.Pow: _power,
-    exp.Count: count,
     exp.Sum: _sum,
-    exp.Max: greatest,
 }
 
 
@@ -432,8 +350,9 @@ _AGGREGATES: Handlers = dict.fromkeys(
 """Of subqueries that are tables of their own, and of statements over public tables."""
 
 
-def duckdb_sql(tree: exp.Expr, schema: Schema, *, handlers: Handlers = HANDLERS) -> str:
+def duckdb_sql(tree: exp.Expr, schema: Schema | None, *, handlers: Handlers = HANDLERS) -> str:
     """What the rules built, for DuckDB. Raises: UnsupportedSQL where it answers otherwise or could fail for a row."""
+    assert schema is not None, "DuckDB's statements depend on the columns' types"
     tables = dict(tables_by_alias(tree, schema))
     return _sql(Writer(tables, handlers, schema=schema, aggregates=_AGGREGATES).write(tree).sql)
 

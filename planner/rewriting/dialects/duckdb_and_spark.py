@@ -15,12 +15,13 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.schema import Schema, Table
-from planner.sql.sql_types import READ_AS, Family, SqlType, sql_type
+from planner.sql.sql_types import READ_AS, REAL, Family, SqlType, sql_type
 from planner.sql.trees import DECLARED, ROWS, InZone, cast_sql, is_type, position_of, rebuilt, tables_by_alias
 
 MOST_DIGITS = 38
 _FAST_DIGITS = 18
 _INTEGER_DIGITS = 19
+EXACT = frozenset({Family.INTEGER, Family.NUMERIC})
 _EXACT_DIGITS = 15  # a decimal of as many digits becomes the nearest double in one division; longer ones round twice
 _HINT = "narrow the column's type, or compare it without arithmetic"
 
@@ -196,18 +197,27 @@ class Differences:
       name: of the database, for refusals.
       compared: the sides of a comparison, of one type.
       chosen: values of which one is chosen, of one type.
-      cast: CAST(value AS type).
-      remainder: SQL of the remainder of two decimals of one type.
+      cast: CAST(value AS type) where the two differ; None for what they write alike.
+      has_one_text: is the text of every value of a type the same as in PostgreSQL?
+      literals: the types of quoted literals, by name.
+      remainder, quotient: SQL of the remainder of two decimals of one type, and of the quotient of two doubles.
+      whole: FLOOR, CEIL or TRUNC of a double, given the node of PostgreSQL.
+      truncates: is TRUNC of a decimal exact?
     """
 
     name: str
     compared: Callable[[Sequence[Typed]], list[exp.Expr]]
     chosen: Callable[[Sequence[Typed]], list[exp.Expr]]
-    cast: Callable[[Typed, exp.DataType], Typed]
+    cast: Callable[[Typed, exp.DataType], Typed | None]
+    has_one_text: Callable[[SqlType], bool]
+    literals: Mapping[str, Family]
     remainder: Callable[[exp.Expr, exp.Expr], exp.Expr]
+    quotient: Callable[[exp.Expr, exp.Expr], exp.Expr]
+    whole: Callable[[exp.Expr, exp.Expr], exp.Expr]
+    truncates: bool
 
     def handlers(self) -> Handlers:
-        """Conditions, choices, casts, and the arithmetic of one value."""
+        """Conditions, choices, casts, counts, quotients, and the arithmetic of one value."""
         return {
             **dict.fromkeys((exp.And, exp.Or), _connected),
             **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), self._compared),
@@ -226,6 +236,12 @@ class Differences:
             exp.Case: self._case,
             exp.Cast: self.cast_of,
             exp.Neg: self._negated,
+            exp.Abs: self._absolute,
+            exp.Div: self._quotient,
+            exp.Mod: self._remainder,
+            **dict.fromkeys((exp.Floor, exp.Ceil, exp.Trunc, exp.Round), self._rounded),
+            exp.Count: self._count,
+            exp.Max: _greatest,
         }
 
     def _compared(self, node: exp.Expr, write: Write) -> Typed:
@@ -289,13 +305,38 @@ class Differences:
         """Of a CASE as a double the branches are cast, where each literal becomes its nearest double."""
         target, inner = node.args["to"], node.this
         if not (is_type(target, "double") and isinstance(inner, exp.Case)):
-            return self.cast(write(inner), target)
+            return self._cast(write(inner), target)
         pushed = inner.copy()
         for branch in pushed.args["ifs"]:
             branch.set("true", cast_sql(branch.args["true"], "DOUBLE PRECISION"))
         if pushed.args.get("default") is not None:
             pushed.set("default", cast_sql(pushed.args["default"], "DOUBLE PRECISION"))
         return self._case(pushed, write)
+
+    def _cast(self, value: Typed, target: exp.DataType) -> Typed:
+        """Raises: UnsupportedSQL for a cast that has not been compared."""
+        differing = self.cast(value, target)
+        if differing is not None:
+            return differing
+        family = value.type.family
+        if is_type(target, "double") and value.type.is_number:
+            return floating(as_double(value))
+        if is_type(target, "float") and value.type.is_number:  # a real: from then on a double of the same value
+            number = value.sql if family is Family.INTEGER else as_double(value)
+            return Typed(cast_sql(exp.Cast(this=number, to=target.copy()), "DOUBLE"), REAL)
+        if is_type(target, "decimal") and family in EXACT and not target.expressions:
+            kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer
+            return Typed(as_decimal(value.sql, kind), kind)
+        column = (
+            value.sql.this if isinstance(value.sql, exp.TryCast) else value.sql
+        )  # of a type of the database's own
+        fixed = family is Family.NUMERIC and isinstance(column, exp.Column)  # all its digits, as in PostgreSQL
+        if is_type(target, "text", "varchar") and not target.expressions and (fixed or self.has_one_text(value.type)):
+            return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
+        for name, literal_family in self.literals.items():
+            if is_type(target, name) and isinstance(value.sql, exp.Literal):
+                return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(literal_family))
+        raise UnsupportedSQL(f"this cast to {target.sql('postgres').lower()} is not supported on {self.name}")
 
     def _negated(self, node: exp.Expr, write: Write) -> Typed:
         inner = write(node.this)
@@ -307,11 +348,61 @@ class Differences:
             raise UnsupportedSQL(f"arithmetic with this type is not supported on {self.name}")
         return value.sql if value.type.family is Family.FLOAT else as_exact(value)
 
-    def cut(self, value: Typed, count: int) -> Typed:
+    def _absolute(self, node: exp.Expr, write: Write) -> Typed:
+        inner = write(node.this)
+        kind = numeric(inner.whole, inner.scale) if inner.type.family is Family.INTEGER else inner.type
+        return Typed(exp.Abs(this=self.computable(inner)), kind)
+
+    def _quotient(self, node: exp.Expr, write: Write) -> Typed:
+        left, right = write(node.this), write(node.args["expression"])
+        if Family.FLOAT not in (left.type.family, right.type.family):
+            hint = "divide by a double precision, x / 1000::double precision; of a comparison multiply the other side"
+            raise UnsupportedSQL(f"{self.name} does not divide decimals exactly", hint=hint)
+        sides = as_double(left), as_double(right)
+        return floating(divided(*sides) if _is_written(right) else self.quotient(*sides))
+
+    def _remainder(self, node: exp.Expr, write: Write) -> Typed:
+        """Of decimals of one type: of those that have no common one DuckDB takes the remainder as doubles."""
+        left, right = write(node.this), write(node.args["expression"])
+        if not {left.type.family, right.type.family} <= EXACT:
+            raise UnsupportedSQL(f"a remainder of this type is not supported on {self.name}")
+        kind = common_exact_type([left, right])
+        return Typed(self.remainder(as_decimal(left.sql, kind), as_decimal(right.sql, kind)), kind)
+
+    def _rounded(self, node: exp.Expr, write: Write) -> Typed:
+        """FLOOR, CEIL, TRUNC of a double; of a decimal these and ROUND, halves away from zero in both databases."""
+        buckets = _bucket_sides(node, write)
+        if buckets is not None:
+            left, right, kind = buckets
+            return Typed(as_decimal(self.whole(node, self.quotient(left, right)), kind), kind)
+        inner = write(node.this)
+        if inner.type.family is Family.FLOAT:
+            if node.args.get("decimals") is not None or isinstance(node, exp.Round):
+                raise UnsupportedSQL(f"this rounding of a double is not supported on {self.name}")
+            return floating(self.whole(node, inner.sql))
+        if inner.type.family not in EXACT:
+            raise UnsupportedSQL(f"rounding of this type is not supported on {self.name}")
+        decimals = node.args.get("decimals")
+        places = 0 if decimals is None else int(decimals.sql())
+        if isinstance(node, exp.Trunc) and (places or not self.truncates):
+            return self._cut(inner, places)
+        kind = exact_type(max(inner.whole, -places) + 1, min(max(places, 0), inner.scale))
+        arguments = {"decimals": decimals.copy()} if isinstance(node, exp.Round) and decimals is not None else {}
+        return Typed(as_decimal(type(node)(this=as_exact(inner), **arguments), kind), kind)
+
+    def _count(self, node: exp.Expr, write: Write) -> Typed:
+        """COUNT(*), and the rows that a condition holds for: COUNT(CASE WHEN condition THEN 1 END)."""
+        if isinstance(node.this, exp.Distinct):
+            raise UnsupportedSQL(f"COUNT(DISTINCT) here is not supported on {self.name}")
+        taken = exp.Star() if isinstance(node.this, exp.Star) else write(node.this).sql
+        return Typed(exp.Count(this=taken), SqlType(Family.INTEGER))
+
+    def _cut(self, value: Typed, count: int) -> Typed:
         """trunc(x, n), which is x less its remainder by 10^-n."""
         unit = literal(exp.Literal.number(format(Decimal(10) ** -count, "f")))
-        kind = exact_type(max(value.whole, unit.whole), max(value.scale, unit.scale))
+        kind = common_exact_type([value, unit])
         remainder = self.remainder(as_decimal(value.sql.copy(), kind), as_decimal(unit.sql, kind))
+        remainder = exp.Paren(this=remainder) if isinstance(remainder, exp.Mod) else remainder
         return Typed(exp.Paren(this=exp.Sub(this=as_exact(value, kind), expression=remainder)), kind)
 
     def aggregate(self, written: Callable[[exp.Expr, Typed, bool], Typed]) -> Handler:
@@ -364,7 +455,7 @@ def exact_sum(left: Typed, right: Typed, operator: exp.Expr) -> SqlType:
     return exact_type(max(left.whole, right.whole) + 1, max(left.scale, right.scale))
 
 
-def bucket_sides(node: exp.Expr, write: Write) -> tuple[list[exp.Cast], SqlType] | None:
+def _bucket_sides(node: exp.Expr, write: Write) -> tuple[exp.Cast, exp.Cast, SqlType] | None:
     """x and n of FLOOR(x / n) and its kin of whole numbers, as doubles, and its type; None for anything else.
 
     A quotient of whole doubles below 2^53 is no nearer to the next whole number than 1 / n, so its rounding does not
@@ -374,21 +465,20 @@ def bucket_sides(node: exp.Expr, write: Write) -> tuple[list[exp.Cast], SqlType]
     if isinstance(node, exp.Round) or node.args.get("decimals") is not None or not isinstance(quotient, exp.Div):
         return None
     left, right = write(quotient.this), write(quotient.args["expression"])
-    exact = all(side.type.family in (Family.INTEGER, Family.NUMERIC) and not side.scale for side in (left, right))
+    exact = all(side.type.family in EXACT and not side.scale for side in (left, right))
     if not exact or max(left.whole, right.whole) > _EXACT_DIGITS:
         return None
-    return [cast_sql(side.sql, "DOUBLE") for side in (left, right)], exact_type(left.whole + 1, 0)
+    return cast_sql(left.sql, "DOUBLE"), cast_sql(right.sql, "DOUBLE"), exact_type(left.whole + 1, 0)
 
 
-def places_of(node: exp.Expr) -> int:
-    """The digits after the point that a rounding keeps."""
-    places = node.args.get("decimals")
-    return 0 if places is None else -int(places.this.name) if isinstance(places, exp.Neg) else int(places.name)
+def divided(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """The quotient of two doubles, of which the second is not zero."""
+    return exp.Div(this=left, expression=right, typed=True)
 
 
-def rounded_type(value: Typed, count: int) -> SqlType:
-    """The type that holds every value rounded to so many digits after the point. Raises: UnsupportedSQL."""
-    return exact_type(max(value.whole, -count) + 1, min(max(count, 0), value.scale))
+def _is_written(number: Typed) -> bool:
+    """Is it a literal other than zero?"""
+    return number.is_literal and bool(Decimal(number.sql.sql()))
 
 
 def moments_of_difference(operand: exp.Expr, write: Write) -> list[Typed] | None:
@@ -400,14 +490,7 @@ def moments_of_difference(operand: exp.Expr, write: Write) -> list[Typed] | None
     return sides if all(side.type.family is Family.TIMESTAMP for side in sides) else None
 
 
-def count(node: exp.Expr, write: Write) -> Typed:
-    """COUNT(*), and the rows that a condition holds for: COUNT(CASE WHEN condition THEN 1 END)."""
-    taken = exp.Star() if isinstance(node.this, exp.Star) else write(node.this).sql
-    return Typed(exp.Count(this=taken), SqlType(Family.INTEGER))
-
-
-def greatest(node: exp.Expr, write: Write) -> Typed:
-    """MAX(value), of the type of the value."""
+def _greatest(node: exp.Expr, write: Write) -> Typed:
     inner = write(node.this)
     return Typed(exp.Max(this=inner.sql), inner.type)
 

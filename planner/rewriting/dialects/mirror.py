@@ -16,7 +16,7 @@ from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb import HANDLERS, duckdb_sql
 from planner.rewriting.dialects.duckdb_and_spark import Handlers, Typed, Write
 from planner.schema import Column, Schema, Table
-from planner.sql.sql_types import Family, sql_type
+from planner.sql.sql_types import Family, SqlType, sql_type
 
 _WHOLE = {5: "SMALLINT", 10: "INTEGER", 19: "BIGINT"}
 _DIGITS = 38
@@ -50,9 +50,14 @@ def mirror_type(column_type: str) -> str | None:
     if kind.family is Family.FLOAT:
         return "FLOAT" if column_type in ("real", "float4") else "DOUBLE"
     if kind.family is Family.ENUM:
-        quoted = [f"'{label.replace(chr(39), chr(39) * 2)}'" for label in kind.labels]
-        return f"ENUM({', '.join(quoted)})"
+        return enum_by_labels(kind)
     return _TYPES.get(kind.family)
+
+
+def enum_by_labels(kind: SqlType) -> str:
+    """The type of DuckDB for an enum."""
+    labels = ", ".join("'" + label.replace("'", "''") + "'" for label in kind.labels)
+    return f"ENUM({labels})"
 
 
 def mirrored(table: Table) -> Table:
@@ -80,7 +85,7 @@ def folded(name: str) -> str:
     return name.translate(_FOLDED)
 
 
-def mirror_sql(tree: exp.Expr, schema: Schema) -> str:
+def mirror_sql(tree: exp.Expr, schema: Schema | None) -> str:
     """Write a statement for a mirror.
 
     Args:
@@ -88,6 +93,7 @@ def mirror_sql(tree: exp.Expr, schema: Schema) -> str:
       schema: the tables of the mirror, with their columns in PostgreSQL.
     Raises: UnsupportedSQL for what is to be asked of PostgreSQL.
     """
+    assert schema is not None, "a mirror has the tables of a schema"
     tables = {}
     for node in tree.find_all(exp.Table):
         if isinstance(node.this, exp.Identifier):

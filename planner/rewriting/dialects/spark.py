@@ -10,6 +10,10 @@ What the two read differently, and what is written instead, stands in the files 
 tells of a row, what could fail is written as a function that is NULL instead, and never reached where PostgreSQL has
 a value. The session's settings, which are a part of what a statement means, are in server/backends/spark_session.py.
 
+Spark fails, where PostgreSQL's questions are guarded otherwise, for a quotient by zero, for a whole number beyond its
+type, and for FLOOR of a double beyond a bigint. EXP, LN and powers are refused: Java's last digit is not the C
+library's.
+
 A construct that is not listed here has not been compared on both databases and is refused.
 """
 
@@ -23,20 +27,130 @@ from planner.errors import UnsupportedSQL
 from planner.rewriting.compact_tuples import SATURATION, bernoulli_percent
 from planner.rewriting.dialects.duckdb_and_spark import (
     CLAUSES,
+    EXACT,
+    Differences,
     Handlers,
     Typed,
     Write,
     Writer,
-    count,
-    greatest,
+    as_decimal,
+    as_double,
+    as_exact,
+    exact_sum,
+    exact_type,
+    floating,
     numeric,
     truth,
 )
-from planner.rewriting.dialects.spark_casts import CASTS, MOMENTS, SHARED, TEXTS, call, double
-from planner.rewriting.dialects.spark_numbers import NUMBERS
+from planner.rewriting.dialects.spark_casts import (
+    LITERALS,
+    MOMENTS,
+    SAME_TEXT,
+    TEXTS,
+    call,
+    chosen,
+    compared,
+    double,
+    moment_plus,
+    number,
+    spark_cast,
+    try_cast,
+    weight,
+)
 from planner.schema import Schema, Table
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import cast_sql, is_type, tables_by_alias
+
+# Numbers: doubles as they are, decimals within 38 digits, and nothing that fails for a row
+
+_WHOLE_DOUBLES = str(1 << 53)
+"""From here on every double is a whole number, infinity and NaN besides."""
+
+
+def _arithmetic(node: exp.Expr, write: Write) -> Typed:
+    if isinstance(node.args["expression"], exp.Interval) or isinstance(node.this, exp.Interval):
+        return moment_plus(node, write)
+    left, right = write(node.this), write(node.args["expression"])
+    families = (left.type.family, right.type.family)
+    if Family.DATE in families:
+        return _days(node, left, right)
+    if Family.FLOAT in families and all(side.type.is_number for side in (left, right)):
+        return floating(type(node)(this=as_double(left), expression=as_double(right)))
+    if not all(family in EXACT for family in families):
+        raise UnsupportedSQL("arithmetic with this type is not supported on Spark")
+    kind = exact_sum(left, right, node)
+    return Typed(type(node)(this=as_exact(left), expression=as_exact(right)), kind)
+
+
+def _days(node: exp.Expr, left: Typed, right: Typed) -> Typed:
+    """date - date is a number of days; date + days is a date. Neither fails: both are sums of 32 bits."""
+    if isinstance(node, exp.Sub) and left.type.family is right.type.family:
+        return Typed(call("DATEDIFF", left.sql, right.sql), SqlType(Family.INTEGER, 10))
+    day, days = (left, right) if left.type.family is Family.DATE else (right, left)
+    fits = days.type.family is Family.INTEGER or (days.is_literal and days.whole <= 7 and not days.scale)
+    if not fits or not isinstance(node, exp.Add | exp.Sub) or (isinstance(node, exp.Sub) and day is right):
+        raise UnsupportedSQL("this arithmetic with dates is not supported on Spark")
+    name = "DATE_SUB" if isinstance(node, exp.Sub) else "DATE_ADD"
+    return Typed(call(name, day.sql, try_cast(days.sql, "INT")), SqlType(Family.DATE))
+
+
+def _whole_quotient(node: exp.Expr, write: Write) -> Typed:
+    """PostgreSQL's quotient of integers and Spark's DIV drop the fraction; that by -1 may be no bigint."""
+    left, right = write(node.this), write(node.args["expression"])
+    if not all(_fits_bigint(side) for side in (left, right)):
+        raise UnsupportedSQL("this whole quotient is not supported on Spark", hint="divide integers")
+    kind = exact_type(left.whole, 0)
+    sides = [cast_sql(side.sql, "BIGINT") for side in (left, right)]
+    if right.is_literal and int(right.sql.sql()) > 0:
+        return Typed(as_decimal(exp.Paren(this=exp.IntDiv(this=sides[0], expression=sides[1])), kind), kind)
+    known = call("NULLIF", sides[1], number(0))
+    negative = exp.Neg(this=as_decimal(left.sql.copy(), kind))
+    quotient = as_decimal(exp.Paren(this=exp.IntDiv(this=sides[0], expression=known)), kind)
+    by_minus_one = exp.EQ(this=sides[1].copy(), expression=exp.Neg(this=number(1)))
+    return Typed(exp.Case().when(by_minus_one, negative, copy=False).else_(quotient, copy=False), kind)
+
+
+def _fits_bigint(side: Typed) -> bool:
+    return side.type.family in EXACT and not side.scale and (side.type.family is Family.INTEGER or side.whole <= 18)
+
+
+def _sign(node: exp.Expr, write: Write) -> Typed:
+    inner = write(node.this)
+    sign = call("SIGN", inner.sql if inner.type.family is Family.FLOAT else as_exact(inner))
+    if inner.type.family is Family.FLOAT:
+        nan = exp.EQ(this=inner.sql.copy(), expression=double("NaN"))
+        return floating(exp.Case().when(nan, double("0"), copy=False).else_(sign, copy=False))
+    return Typed(cast_sql(sign, "INT"), SqlType(Family.INTEGER, 1))
+
+
+def _whole_double(node: exp.Expr, inner: exp.Expr) -> exp.Expr:
+    """FLOOR, CEIL or TRUNC, which are bigints in Spark: of doubles that have a fraction; others are whole already."""
+
+    def by(name: str) -> exp.Expr:
+        return cast_sql(call(name, inner.copy()), "DOUBLE")
+
+    if isinstance(node, exp.Trunc):
+        below = exp.LT(this=inner.copy(), expression=double("0"))
+        cut: exp.Expr = exp.Case().when(below, by("CEIL"), copy=False).else_(by("FLOOR"), copy=False)
+    else:
+        cut = by("FLOOR" if isinstance(node, exp.Floor) else "CEIL")
+    small = exp.LT(this=call("ABS", inner.copy()), expression=double(_WHOLE_DOUBLES))
+    return exp.Case().when(small, cut, copy=False).else_(inner.copy(), copy=False)
+
+
+def _root(node: exp.Expr, write: Write) -> Typed:
+    """Rounded correctly, as IEEE 754 asks, on every machine; of a negative number it is NaN here, and guarded."""
+    return floating(call("SQRT", as_double(write(node.this))))
+
+
+_NUMBERS: Handlers = {
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _arithmetic),
+    exp.IntDiv: _whole_quotient,
+    exp.Sign: _sign,
+    exp.Sqrt: _root,
+}
+
+# Statements
 
 _OTHER = SqlType(Family.OTHER)
 _SPECIAL = frozenset("%_\\")
@@ -70,12 +184,6 @@ def spark_pattern(pattern: str) -> str:
 
 _ROW_DIGITS = 10
 """Spark's sum of a decimal has as many digits more: of no more rows than these it is exact."""
-
-
-def _count(node: exp.Expr, write: Write) -> Typed:
-    if isinstance(node.this, exp.Distinct):
-        raise UnsupportedSQL("COUNT(DISTINCT) here is not supported on Spark")
-    return count(node, write)
 
 
 def _least(node: exp.Expr, write: Write) -> Typed:
@@ -120,8 +228,7 @@ def spark_sql(tree: exp.Expr, schema: Schema | None) -> str:
     """What the rules built, for Spark. Raises: UnsupportedSQL where it answers otherwise or could fail for a row."""
     assert schema is not None, "Spark's statements depend on the columns' types"
     tables = dict(tables_by_alias(tree, schema))
-    handlers = {**_VALUES, exp.Count: _count, exp.Least: _least, exp.Max: greatest}
-    writer = Writer(tables, handlers, CLAUSES, schema, name="Spark", aggregates=_AGGREGATES, declared=_declared)
+    writer = Writer(tables, _VALUES, CLAUSES, schema, name="Spark", aggregates=_AGGREGATES, declared=_declared)
     return written(writer.write(tree).sql)
 
 
@@ -183,18 +290,33 @@ def _steps(node: exp.Expr) -> exp.Expr:
     return call("RANGE", *map(exp.Literal.number, (first, last + 1)))
 
 
+def _cast(node: exp.Expr, write: Write) -> Typed:
+    return weight(node, write) or SHARED.cast_of(node, write)
+
+
+SHARED = Differences(
+    "Spark",
+    compared,
+    chosen,
+    spark_cast,
+    lambda kind: kind.family in SAME_TEXT,
+    LITERALS,
+    remainder=lambda value, unit: call("TRY_MOD", value, unit),
+    quotient=lambda left, right: call("TRY_DIVIDE", left, right),
+    whole=_whole_double,
+    truncates=False,
+)
 _VALUES: Handlers = {
     **SHARED.handlers(),
-    **NUMBERS,
-    **CASTS,
+    **_NUMBERS,
     **TEXTS,
     **MOMENTS,
+    exp.Cast: _cast,
+    exp.Least: _least,
     exp.Like: _like,
     exp.Table: _table,
 }
-
-_AGGREGATES: Handlers = {
-    **dict.fromkeys((exp.Count, exp.Sum, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)),
-    exp.Least: _least,
-}
+_AGGREGATES: Handlers = dict.fromkeys(
+    (exp.Count, exp.Sum, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)
+)
 """Of subqueries that are tables of their own, and of statements over public tables."""

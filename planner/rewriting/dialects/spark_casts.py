@@ -21,21 +21,18 @@ from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb_and_spark import (
-    Differences,
     Handler,
     Handlers,
     Typed,
     Write,
     aligned,
-    as_decimal,
-    as_double,
     as_exact,
-    exact_type,
     is_moment,
     moments_of_difference,
     without_reach,
 )
-from planner.rewriting.guard_weight import UNITS
+from planner.rewriting.guard_weight import UNITS, WEIGHT
+from planner.sql.literals import interval_of
 from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import cast_sql, has_fraction, is_type
 
@@ -85,7 +82,7 @@ _FIELDS = {"YEAR": "YEAR", "QUARTER": "QUARTER", "MONTH": "MONTH", "DAY": "DAY",
            "ISODOW": "DAYOFWEEK_ISO", "ISOYEAR": "YEAROFWEEK"}  # fmt: skip
 _TIMES = {"HOUR": "HOUR", "MINUTE": "MINUTE"}
 _STEPS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
-_UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
+_UNITS = dict.fromkeys(("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"), 10**9)
 
 
 def as_moment(value: Typed) -> exp.Expr:
@@ -108,20 +105,9 @@ def moment_plus(node: exp.Expr, write: Write) -> Typed:
     if not isinstance(interval, exp.Interval) or moment.type.family not in (Family.DATE, Family.TIMESTAMP):
         raise UnsupportedSQL("this arithmetic with intervals is not supported on Spark")
     name = "TRY_ADD" if isinstance(node, exp.Add) else "TRY_SUBTRACT"
-    return Typed(call(name, as_moment(moment), _interval(interval)), _MOMENT)
-
-
-def _interval(interval: exp.Interval) -> exp.Expr:
-    """One number of one unit."""
-    text, unit = interval.this, interval.args.get("unit")
-    words = text.name.split() if isinstance(text, exp.Literal) else []
-    if unit is not None:
-        words.append(unit.name)
-    count, name = (words[0], words[1].upper().removesuffix("S")) if len(words) == 2 else ("", "")
-    if name not in _UNITS or not count.removeprefix("-").isdigit():
-        hint = "write one whole number of one unit: INTERVAL '3 months'"
-        raise UnsupportedSQL("this interval is not supported on Spark", hint=hint)
-    return exp.Interval(this=exp.Literal.string(count), unit=exp.var(name))
+    count, unit = interval_of(interval, _UNITS)
+    step = exp.Interval(this=exp.Literal.string(str(count)), unit=exp.var(unit))
+    return Typed(call(name, as_moment(moment), step), _MOMENT)
 
 
 def _extract(node: exp.Expr, write: Write) -> Typed:
@@ -300,20 +286,19 @@ TEXTS: Handlers = {
 
 
 _WHOLE = {"SMALLINT": 5, "INT": 10, "BIGINT": 19}
-_EXACT = (Family.INTEGER, Family.NUMERIC)
 _CHOOSABLE = (
     {Family.INTEGER, Family.NUMERIC, Family.FLOAT}, {Family.TEXT}, {Family.BOOL}, {Family.DATE}, {Family.TIMESTAMP},
     {Family.TIMESTAMPTZ},
 )  # fmt: skip
 """Families whose values may be chosen from together."""
 
-_SAME_TEXT = frozenset({Family.INTEGER, Family.TEXT, Family.BOOL, Family.DATE, Family.TIMESTAMP})
+SAME_TEXT = frozenset({Family.INTEGER, Family.TEXT, Family.BOOL, Family.DATE, Family.TIMESTAMP})
 """Types whose text is the same in both databases (years 1 to 9999, which no key of a domain leaves)."""
 
-_LITERALS = {"date": Family.DATE, "timestamp": Family.TIMESTAMP}
+LITERALS = {"date": Family.DATE, "timestamp": Family.TIMESTAMP}
 
 
-def _chosen(values: Sequence[Typed]) -> list[exp.Expr]:
+def chosen(values: Sequence[Typed]) -> list[exp.Expr]:
     """Values of which one is chosen, of one type: Spark would find one of its own for texts beside numbers."""
     families = {value.type.family for value in values} - {Family.OTHER}
     if not any(families <= together for together in _CHOOSABLE):
@@ -321,77 +306,45 @@ def _chosen(values: Sequence[Typed]) -> list[exp.Expr]:
     return aligned(values)
 
 
-def _weight(node: exp.Expr, write: Write) -> Typed | None:
+def weight(node: exp.Expr, write: Write) -> Typed | None:
     """What `guard_weight` writes, with FLOOR outside of its bounds, which are whole numbers: it is the same there.
 
     So it is FLOOR of a small number, of which Spark makes a bigint; None for any other cast.
     """
-    number = inside_of_weight(node)
-    if number is None or write(number).type.family is not Family.FLOAT:
+    if WEIGHT not in node.meta:
         return None
-    known = call("COALESCE", write(number).sql, double("0"))
+    number = write(node.this.expressions[0].expressions[0].this.this)  # CAST, GREATEST, LEAST, COALESCE, FLOOR
+    if number.type.family is not Family.FLOAT:
+        return None
+    known = call("COALESCE", number.sql, double("0"))
     clamped = call("GREATEST", double("0"), call("LEAST", double(str(UNITS)), known))
     return Typed(call("FLOOR", clamped), SqlType(Family.INTEGER))
 
 
-def inside_of_weight(node: exp.Expr) -> exp.Expr | None:
-    """The number that `planner.rewriting.guard_weight.guard_weight` has made a weight of; None for another cast.
-
-    >>> from planner.rewriting.guard_weight import guard_weight
-    >>> inside_of_weight(guard_weight(exp.column("x"), 50.0).sql).sql("postgres")
-    'x / 50 * 1073741824 + 0.5'
-    """
-    clamped = node.this
-    least = clamped.expressions[0] if isinstance(clamped, exp.Greatest) and len(clamped.expressions) == 1 else None
-    known = least.expressions[0] if isinstance(least, exp.Least) and len(least.expressions) == 1 else None
-    floor = known.this if isinstance(known, exp.Coalesce) else None
-    if not isinstance(floor, exp.Floor) or not isinstance(floor.this, exp.Add):
-        return None
-    assert least is not None and known is not None
-    bounds = (clamped.this, least.this, *known.expressions)
-    written = [bound.name for bound in bounds if isinstance(bound, exp.Literal)]
-    return floor.this if written == ["0", str(UNITS), "0"] and is_type(node.args["to"], "bigint") else None
-
-
-def spark_cast(value: Typed, target: exp.DataType) -> Typed:
-    """CAST(value AS target). Raises: UnsupportedSQL for a cast that has not been compared.
+def spark_cast(value: Typed, target: exp.DataType) -> Typed | None:
+    """CAST(value AS target) where Spark and DuckDB differ; else None. Raises: UnsupportedSQL.
 
     PostgreSQL rounds to a whole number, halves of a decimal away from zero and of a double to even; Spark cuts.
 
     >>> column = Typed(exp.column("x"), SqlType(Family.FLOAT))
     >>> spark_cast(column, exp.DataType.build("BIGINT")).sql.sql("spark")
     'TRY_CAST(RINT(x) AS BIGINT)'
-    >>> spark_cast(Typed(exp.column("n"), SqlType(Family.INTEGER)), exp.DataType.build("DECIMAL")).sql.sql("spark")
-    'CAST(n AS DECIMAL(19, 0))'
     """
     family = value.type.family
     if isinstance(value.sql, exp.Null):
         return _null_of(value, target)
-    if is_type(target, "double") and value.type.is_number:
-        return Typed(as_double(value), SqlType(Family.FLOAT))
-    if is_type(target, "float") and value.type.is_number:  # a real, which is a double of the same value from then on
-        number = value.sql if family is Family.INTEGER else as_double(value)
-        return Typed(cast_sql(exp.Cast(this=number, to=target.copy()), "DOUBLE"), REAL)
     if value.type == REAL and is_type(target, "decimal"):
         raise UnsupportedSQL("a real as numeric is not supported on Spark", hint="write x::double precision")
     for name, digits in _WHOLE.items():
         if is_type(target, name) and (value.type.is_number or family is Family.BOOL):
             return Typed(_whole(value, name, digits), SqlType(Family.INTEGER, digits))
-    if is_type(target, "decimal") and family in _EXACT and not target.expressions:
-        kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer here
-        return Typed(as_decimal(value.sql, kind), kind)
-    fixed = family is Family.NUMERIC and isinstance(value.sql, exp.Column)  # all its digits, as there
-    if is_type(target, "text", "varchar") and not target.expressions and (fixed or family in _SAME_TEXT):
-        return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
-    for name, literal_family in _LITERALS.items():
-        if is_type(target, name) and isinstance(value.sql, exp.Literal):
-            return Typed(exp.Cast(this=value.sql, to=target.copy()), SqlType(literal_family))
-    if is_type(target, "timestamp") and family in (Family.DATE, Family.TIMESTAMP):
+    if isinstance(value.sql, exp.Literal) or family not in (Family.DATE, Family.TIMESTAMP):
+        return None
+    if is_type(target, "timestamp"):
         return Typed(as_moment(value), SqlType(Family.TIMESTAMP))
-    if is_type(target, "date") and family in (Family.DATE, Family.TIMESTAMP):
+    if is_type(target, "date"):
         return Typed(value.sql if family is Family.DATE else cast_sql(value.sql, "DATE"), SqlType(Family.DATE))
-    name = target.sql("postgres").lower()
-    raise UnsupportedSQL(f"this cast to {name} is not supported on Spark")
+    return None
 
 
 def _null_of(value: Typed, target: exp.DataType) -> Typed:
@@ -439,13 +392,3 @@ def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
     if any(is_moment(operand) for operand in operands):
         return [as_moment(operand) for operand in operands]
     return aligned(operands)
-
-
-SHARED = Differences("Spark", compared, _chosen, spark_cast, lambda value, unit: call("TRY_MOD", value, unit))
-
-
-def _cast(node: exp.Expr, write: Write) -> Typed:
-    return _weight(node, write) or SHARED.cast_of(node, write)
-
-
-CASTS: Handlers = {exp.Cast: _cast}
