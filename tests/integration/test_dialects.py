@@ -16,7 +16,6 @@ from sqlglot import exp
 
 from planner.errors import PlannerError, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
-from planner.expressions.functions import TABLE
 from planner.parsing.parse import read
 from planner.rewriting.dialects.duckdb import duckdb_sql
 from planner.rewriting.rewrite import to_sql
@@ -25,6 +24,7 @@ from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import table_sql
 from server.backends.embedded import EmbeddedPostgres
 from tests.support import hostile
+from tests.support.function_examples import EXAMPLES
 from tests.support.hostile import HostileNames
 from tests.support.seeds import ALL, examples, sampled
 
@@ -47,7 +47,6 @@ NAMES = [
     HostileNames(-7.0, -3.0, (date(2, 1, 1), date(2, 1, 1))),
     HostileNames(-1e90, 1e90),
 ]
-EXAMPLES = [example for row in TABLE.values() for example in row.examples]
 TABLE_H = Table("h", "main", tuple(Column(name, kind, True) for name, kind in TYPES.items()), (), ())
 SCHEMA = Schema({"h": TABLE_H})
 

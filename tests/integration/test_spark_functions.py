@@ -24,6 +24,7 @@ from server.backends.embedded import EmbeddedPostgres
 from server.backends.spark import SparkBackend
 from server.backends.spark_session import SparkSession, opened_session
 from tests.integration import test_dialects as on_duckdb
+from tests.support.function_examples import EXAMPLES
 from tests.support.spark import address, folder_of, needs_spark, rows_of
 
 pytestmark = needs_spark
@@ -114,7 +115,7 @@ def test_both_databases_agree(databases: tuple[psycopg.Connection[Any], SparkSes
     server, spark = databases
     forms: list[tuple[str, str]] = []
     refused: dict[str, int] = {}
-    for example in on_duckdb.EXAMPLES:
+    for example in EXAMPLES:
         for text in on_duckdb._filled(example):
             for form in on_duckdb._forms(text):
                 written = _written(form)

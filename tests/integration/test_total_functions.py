@@ -20,7 +20,6 @@ from sqlglot import exp
 
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
-from planner.expressions.functions import TABLE
 from planner.expressions.intervals import Bounds
 from planner.parsing.parse import read
 from planner.policy.policy import TablePolicy
@@ -29,12 +28,12 @@ from planner.schema import Column, Schema, Table
 from planner.sql.sql_types import Family, sql_type
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import connected
+from tests.support.function_examples import EXAMPLES
 from tests.support.hostile import COLUMNS, TYPES, VALUES, HostileNames, create_table, insert_row
 from tests.support.planning import demo_policy
 from tests.support.public import public
 from tests.support.seeds import examples
 
-EXAMPLES = [example for row in TABLE.values() for example in row.examples]
 NAMES = [
     HostileNames(),
     HostileNames(0.0, 10.0, (date(2000, 1, 1), date(2024, 12, 31))),

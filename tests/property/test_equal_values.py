@@ -13,11 +13,11 @@ from sqlglot import exp, parse_one
 
 from planner.errors import PlannerError
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
-from planner.expressions.functions import TABLE
 from planner.parsing.parse import read
 from planner.rewriting.rewrite import to_sql
 from planner.sql.sql_types import Family, sql_type
 from server.backends.embedded import EmbeddedPostgres
+from tests.support.function_examples import EXAMPLES
 from tests.support.hostile import HostileNames
 
 # Per hole of the table of functions: a column's type, and two spellings that PostgreSQL finds equal.
@@ -61,7 +61,7 @@ def test_the_spellings_are_equal(connection: psycopg.Connection[Any]) -> None:
 
 
 def test_no_function_tells_them_apart(connection: psycopg.Connection[Any]) -> None:
-    for example in (example for row in TABLE.values() for example in row.examples):
+    for example in EXAMPLES:
         forms = {to_sql(form) for text in _filled(example) for form in _forms(text)}
         assert forms, example
         listed = ", ".join(f"count(DISTINCT {form})" for form in sorted(forms))

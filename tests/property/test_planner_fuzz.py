@@ -16,18 +16,17 @@ from planner.binding.placeholders import substitute
 from planner.describe import describe
 from planner.errors import PlannerError
 from planner.expressions.bind_scalar import bind_scalar
-from planner.expressions.functions import TABLE
 from planner.parsing.parse import parse, read
 from planner.planning.make_plan import make_plan
 from planner.rewriting.rewrite import rewrite
 from planner.sql.sql_types import Family
+from tests.support.function_examples import EXAMPLES
 from tests.support.hostile import HostileNames
 from tests.support.planning import unbounded
 from tests.support.seeds import examples, sampled
 from tests.support.tpch_schema import tpch_schema
 
 _NOW = datetime(2024, 5, 17, 13, 30, tzinfo=UTC)
-_EXAMPLES = [example for row in TABLE.values() for example in row.examples]
 _HOLES = {
     "i": ["length(l_comment)", "l_quantity::int", "l_shipdate - o_orderdate", "$1", "7", "o_orderkey"],
     "n": ["l_quantity", "l.l_extendedprice", "l_discount", "l_tax", "$2"],
@@ -53,8 +52,8 @@ def _family(example: str) -> Family | None:
     return None if kind is None else kind.family
 
 
-_OF_FAMILY = {example: _family(example) for example in _EXAMPLES}
-BY_TYPE = {hole: [e for e in _EXAMPLES if _OF_FAMILY[e] is family] for hole, family in _FAMILIES.items()}
+_OF_FAMILY = {example: _family(example) for example in EXAMPLES}
+BY_TYPE = {hole: [e for e in EXAMPLES if _OF_FAMILY[e] is family] for hole, family in _FAMILIES.items()}
 _JUNK = r"""
 ( ) , . * + - / % ^ = <> < > :: || [ ] { } ; ' " -- /* */ $1 $0 $$ @x ? : \ ~ !~ & | # @> E'\'' U&'\0000' B'1' X'f'
 select from where group by having order limit offset distinct on using natural left join lateral union all except
@@ -119,8 +118,8 @@ class Speaker:
 
     def _inner(self, hole: str) -> str:
         """Mostly an example that fits the hole."""
-        fitting = BY_TYPE[hole] if self._draw.random() < 0.95 else _EXAMPLES
-        return self._draw.choice(fitting or _EXAMPLES)
+        fitting = BY_TYPE[hole] if self._draw.random() < 0.95 else EXAMPLES
+        return self._draw.choice(fitting or EXAMPLES)
 
     def _mutated(self, text: str) -> str:
         start, end = sorted(self._draw.randrange(len(text) + 1) for _ in range(2))

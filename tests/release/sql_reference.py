@@ -14,6 +14,7 @@ from sqlglot import exp
 from planner.expressions import functions
 from planner.parsing import grammar
 from tests.release.readme import replaced
+from tests.support.function_examples import EXAMPLES_OF
 
 PAGE = Path(__file__).parents[2] / "docs" / "sql.md"
 AGGREGATES = ("<!-- aggregates: written by `make readme` -->", "<!-- end of aggregates -->")
@@ -83,7 +84,9 @@ def _functions() -> Iterator[str]:
     yield "| written | takes, and gives | why it fails for no row |"
     yield "| --- | --- | --- |"
     for node, row in functions.TABLE.items():
-        examples = ", ".join(_code(example) for example in row.examples[:_EXAMPLES]) or _code(_spelling(node))
+        examples = ", ".join(_code(example) for example in EXAMPLES_OF.get(node, ())[:_EXAMPLES]) or _code(
+            _spelling(node)
+        )
         yield f"| {examples} | {_cell(row.takes)} | {_cell(row.total)} |"
 
 

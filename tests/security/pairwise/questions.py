@@ -11,15 +11,14 @@ from __future__ import annotations
 import random
 import re
 
-from planner.expressions.functions import TABLE
 from server.query import QueryRequest
 from tests.property.composed_statements import composed_statement
 from tests.property.test_planner_fuzz import BY_TYPE, Speaker
 from tests.security.pairwise.lockstep import ANALYST
+from tests.support.function_examples import EXAMPLES
 from tests.support.hostile import COLUMNS
 
 _EPSILONS = (0.05, 1.0, 4.0, 8.0)
-_EXAMPLES = [example for row in TABLE.values() for example in row.examples]
 _LITERALS = {
     "i": ("0", "1", "-3"), "n": ("0.5", "1e50"), "f": ("1.5",), "t": ("'a'", "''"), "c": ("'b'",),
     "d": ("DATE '2024-02-29'",), "s": ("TIMESTAMP '1999-12-31 23:59:59'",), "z": ("TIMESTAMP '0001-01-01'",),
@@ -185,5 +184,5 @@ class _Hostile:
 
     def _example(self, hole: str) -> str:
         """Mostly one that fits."""
-        fitting = BY_TYPE[hole] if self._draw.random() < 0.97 else _EXAMPLES
+        fitting = BY_TYPE[hole] if self._draw.random() < 0.97 else EXAMPLES
         return self._draw.choice(fitting or [f"{{{hole}}}"])

@@ -7,15 +7,23 @@ from sqlglot import exp
 
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_scalar
+from planner.expressions.datetimes import age, unknown_now
+from planner.expressions.functions import TABLE
 from planner.expressions.intervals import Bounds
 from planner.parsing.grammar import why_refused
 from planner.parsing.parse import read
 from planner.policy.policy import ColumnPolicy
+from tests.support.function_examples import EXAMPLES_OF
 from tests.support.hostile import HostileNames
 from tests.support.refused import assert_refused
 
 NAMES = HostileNames(-100.0, 1000.0, (date(1992, 1, 1), date(1998, 12, 31)))
 POSITIVE = HostileNames(0.0, 50.0)
+
+
+def test_every_function_has_examples() -> None:
+    of_a_clock_or_within_another = {row for row, what in TABLE.items() if what.bind in (unknown_now, age)}
+    assert set(EXAMPLES_OF) == set(TABLE) - of_a_clock_or_within_another
 
 
 def parsed(text: str) -> exp.Expr:
