@@ -16,7 +16,7 @@ from planner.errors import UnsupportedSQL
 from planner.expressions import functions
 from planner.parsing.lexer import DOCUMENT_HINT, DOCUMENT_OPERATORS, FUNCTIONS_ONLY, RESERVED
 from planner.parsing.postgres_parser import function_name, operator_token
-from planner.sql.trees import around, holds, nodes, position_of, preorder
+from planner.sql.trees import around, holds, nodes, position_of
 
 _MOMENTS = "no sum of powers above the second is released; quantiles show a distribution's shape: percentile_cont"
 
@@ -259,7 +259,7 @@ def check_grammar(
     find = refused or _refusal
     if not any(find(node, select) for node in nodes(select)):  # the quicker walk
         return
-    node, refusal = next((node, found) for node in preorder(select) if (found := find(node, select)))
+    node, refusal = next((node, found) for node in select.dfs() if (found := find(node, select)))
     name, hint, near = refusal
     position = position_of(near)
     if isinstance(near, _OF_DOCUMENTS) and (operator := operator_token(position, tokens, DOCUMENT_OPERATORS)):

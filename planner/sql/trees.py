@@ -53,16 +53,6 @@ def children(node: exp.Expr) -> list[exp.Expr]:
     return found
 
 
-def preorder(tree: exp.Expr) -> list[exp.Expr]:
-    """The node and all below it, each before what it holds: as a statement is read. Cost: linear."""
-    found, stack = [], [tree]
-    while stack:
-        node = stack.pop()
-        found.append(node)
-        stack += reversed(children(node))
-    return found
-
-
 def around(node: exp.Expr, *kinds: type[exp.Expr]) -> exp.Expr | None:
     """The nearest node above that is of none of the kinds."""
     above = node.parent

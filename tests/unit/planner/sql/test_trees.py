@@ -9,7 +9,7 @@ from sqlglot import exp, parse_one
 from planner.expressions.coercion import SLOT, Slot
 from planner.parsing.parse import parse
 from planner.schema import Table
-from planner.sql.trees import LEAVES, bound_column, children, columns_of, copied, holds, nodes, preorder, table_sql
+from planner.sql.trees import LEAVES, bound_column, children, columns_of, copied, holds, nodes, table_sql
 from tests.golden.tpch.queries import NUMBERS, published
 
 
@@ -36,7 +36,6 @@ def test_a_walk_is_the_librarys_walk() -> None:
     for number in NUMBERS:
         tree = parse_one(published(number), dialect="postgres")
         assert [id(node) for node in nodes(tree)] == [id(node) for node in tree.walk()]
-        assert [id(node) for node in preorder(tree)] == [id(node) for node in tree.walk(bfs=False)]
         assert [id(node) for node in columns_of(tree)] == [id(node) for node in tree.find_all(exp.Column)]
         assert [id(node) for node in children(tree)] == [id(node) for node in tree.iter_expressions()]
         assert holds(tree, exp.AggFunc) is (tree.find(exp.AggFunc) is not None)
