@@ -16,7 +16,6 @@ from planner.expressions import arithmetic, intervals
 from planner.expressions.coercion import number, of_reals, sample, whole_literal
 from planner.expressions.intervals import Bounds
 from planner.expressions.scalar import Binder, Digits, Measured, Scalar, repeated, wrap
-from planner.sql import literals
 from planner.sql.literals import canonical_sql, constant, number_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import cast_sql, copied
@@ -47,7 +46,7 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
         (a, x), (b, y) = left.measured(), right.measured()
         if y is not None and not y.divides:
             raise _could_be_zero(node.right)
-        divisor = b if right.value is None else wrap(literals.canonical_sql(right.value))
+        divisor = b if right.value is None else wrap(canonical_sql(right.value))
         sql: exp.Expr = exp.Div(this=wrap(a), expression=wrap(divisor), typed=True)
         if x is None or y is None:
             return sql, None
@@ -70,7 +69,7 @@ def _could_be_zero(node: exp.Expr) -> UnsupportedSQL:
 
 def _exact_quotient(left: arithmetic.Exact, value: Decimal, divisor: Digits) -> arithmetic.Exact:
     sql, digits = left
-    denominator = literals.number_sql(value)
+    denominator = number_sql(value)
     whole = digits.whole + max(0, -value.adjusted())
     if digits.integral and divisor.integral:
         return exp.IntDiv(this=sql, expression=denominator), Digits(whole, 0, True)
@@ -283,11 +282,11 @@ def width_bucket(node: exp.Expr, binder: Binder) -> Scalar:
         value = arithmetic.as_numeric(exact[0])
         inside = _exactly(wrap(repeated(value, node)), low, high, count, exact[1].scale)
     case = exp.Case()
-    for end, result in ((low, _literal(0)), (high, inside)):
+    for end, result in ((low, exp.Literal.number(0)), (high, inside)):
         below = exp.LT(this=wrap(copied(value)), expression=canonical_sql(end))
         case = case.when(below, result, copy=False)
     beyond = exp.GTE(this=wrap(copied(value)), expression=canonical_sql(high))
-    return arithmetic.whole_number(node, case.when(beyond, _literal(count + 1), copy=False), 0, count + 1)
+    return arithmetic.whole_number(node, case.when(beyond, exp.Literal.number(count + 1), copy=False), 0, count + 1)
 
 
 def _bound(node: exp.Expr, binder: Binder, example: Decimal) -> Decimal:
@@ -306,10 +305,6 @@ def _bound(node: exp.Expr, binder: Binder, example: Decimal) -> Decimal:
     return value
 
 
-def _literal(value: int) -> exp.Expr:
-    return exp.Literal.number(value)
-
-
 def _exactly(value: exp.Expr, low: Decimal, high: Decimal, count: int, scale: int) -> exp.Expr:
     """1 + div((x - low) * n, high - low), both made whole by a power of ten."""
     places = max(scale, *(max(0, -int(end.normalize().as_tuple().exponent)) for end in (low, high)))
@@ -317,13 +312,13 @@ def _exactly(value: exp.Expr, low: Decimal, high: Decimal, count: int, scale: in
     from_low = exp.Paren(this=exp.Sub(this=value, expression=wrap(canonical_sql(low))))
     scaled = exp.Mul(this=from_low, expression=number_sql(count * ten))
     width = number_sql(((high - low) * ten).to_integral_value())
-    return exp.Add(this=_literal(1), expression=exp.IntDiv(this=scaled, expression=width))
+    return exp.Add(this=exp.Literal.number(1), expression=exp.IntDiv(this=scaled, expression=width))
 
 
 def _of_double(value: exp.Expr, low: float, high: float, count: int) -> exp.Expr:
     """1 + floor(n * ((x - low) / (high - low))), at most n."""
     lowest, width = (wrap(number_sql(Decimal(repr(number)))) for number in (low, high - low))
     share = exp.Div(this=exp.Paren(this=exp.Sub(this=value, expression=lowest)), expression=width, typed=True)
-    part = exp.Floor(this=exp.Mul(this=_literal(count), expression=exp.Paren(this=share)))
-    last = cast_sql(_literal(count - 1), "DOUBLE PRECISION")
-    return exp.Add(this=_literal(1), expression=exp.Least(this=part, expressions=[last], ignore_nulls=True))
+    part = exp.Floor(this=exp.Mul(this=exp.Literal.number(count), expression=exp.Paren(this=share)))
+    last = cast_sql(exp.Literal.number(count - 1), "DOUBLE PRECISION")
+    return exp.Add(this=exp.Literal.number(1), expression=exp.Least(this=part, expressions=[last], ignore_nulls=True))

@@ -14,10 +14,9 @@ from sqlglot import exp
 from planner.binding.bound_query import BoundTable, column_type
 from planner.group_domains.column_values import BaseValues
 from planner.limits import MAX_GROUPS
-from planner.policy.toml_section import DomainValue
 from planner.rewriting.join_tables import join_tables
 from planner.schema import Column, Table
-from planner.sql.literals import number_sql
+from planner.sql.literals import number_sql, value_sql
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import (
     DECLARED,
@@ -82,7 +81,7 @@ def _derived(select: exp.Select, alias: str, table: Table) -> exp.Subquery:
 def _values(base: BaseValues, null: bool, alias: str) -> exp.Expr:
     """One column `v`: the values, or for a series the number of steps."""
     if base.listed is not None and (base.listed or null):
-        listed = [*map(_literal, base.listed), *([exp.Null()] if null else [])]
+        listed = [*map(value_sql, base.listed), *([exp.Null()] if null else [])]
         rows = [exp.Tuple(expressions=[value]) for value in listed]
         return exp.Values(expressions=rows, alias=_named(alias))
     count = 0 if base.listed is not None else base.count
@@ -132,12 +131,6 @@ def _moment(step: exp.Expr, base: BaseValues, kind: SqlType) -> exp.Expr:
 
 def _at_utc(moment: exp.Expr) -> exp.Expr:
     return exp.AtTimeZone(this=moment, zone=exp.Literal.string("UTC"))
-
-
-def _literal(value: DomainValue) -> exp.Expr:
-    if isinstance(value, bool):
-        return exp.Boolean(this=value)
-    return exp.Literal.string(value) if isinstance(value, str) else number_sql(Decimal(repr(value)))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from decimal import Decimal
 from itertools import islice
 
 from sqlglot import exp
@@ -25,7 +24,7 @@ from planner.policy.policy import ColumnPolicy, Policy
 from planner.policy.toml_section import DomainValue
 from planner.schema import Schema, Table
 from planner.sql.datetimes import steps
-from planner.sql.literals import number_sql
+from planner.sql.literals import value_sql
 from planner.sql.result_types import day_key
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import copied
@@ -85,16 +84,8 @@ def with_other(key: exp.Expr, values: tuple[DomainValue, ...], other: DomainValu
     """
     if other is None:
         return key
-    known = exp.In(this=copied(key), expressions=[_literal(value) for value in values])
-    return exp.Case().when(known, copied(key), copy=False).else_(_literal(other), copy=False)
-
-
-def _literal(value: DomainValue) -> exp.Expr:
-    if isinstance(value, bool):
-        return exp.Boolean(this=value)
-    if isinstance(value, str):
-        return exp.Literal.string(value)
-    return number_sql(Decimal(repr(value)))
+    known = exp.In(this=copied(key), expressions=[value_sql(value) for value in values])
+    return exp.Case().when(known, copied(key), copy=False).else_(value_sql(other), copy=False)
 
 
 def with_declared_keys(schema: Schema, policy: Policy) -> Schema:

@@ -74,14 +74,13 @@ GROUP BY 1'
 
 def _which(weights: Sequence[str]) -> exp.Expr:
     """The weight of the sum `i`."""
-    if len(weights) == 1:
-        return over_leaves(exp.Column, this=quoted(weights[0]))
+    *others, last = map(_column, weights)
+    if not others:
+        return last
     load = exp.Case()
-    for place, weight in enumerate(weights[:-1]):
-        which = over_leaves(exp.Column, this=quoted("i"))
-        is_it = exp.EQ(this=which, expression=exp.Literal.number(place))
-        load = load.when(is_it, over_leaves(exp.Column, this=quoted(weight)), copy=False)
-    return load.else_(over_leaves(exp.Column, this=quoted(weights[-1])), copy=False)
+    for place, column in enumerate(others):
+        load = load.when(exp.EQ(this=_column("i"), expression=_number(place)), column, copy=False)
+    return load.else_(last, copy=False)
 
 
 def _by_sum(n_weights: int) -> exp.Join:

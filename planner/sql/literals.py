@@ -248,6 +248,13 @@ def number_sql(value: Decimal) -> exp.Expr:
     return exp.Literal.number(format(value, "f")) if value >= 0 else exp.Neg(this=number_sql(value.copy_abs()))
 
 
+def value_sql(value: str | bool | int | float) -> exp.Expr:
+    """A text, boolean or number as a literal."""
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    return exp.Literal.string(value) if isinstance(value, str) else number_sql(Decimal(repr(value)))
+
+
 def canonical_sql(value: Decimal) -> exp.Expr:
     """A number where its type does not matter: 100, 100.0 and 1e2 are written alike.
 
