@@ -49,7 +49,6 @@ def bind_scalar(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) ->
     """Bind an expression of any type: names resolved, types checked, literals typed. It raises for no row. Linear.
 
     `given`: bound conditions that every tuple passes; they narrow the ranges of the columns that they compare.
-
     Raises: UnsupportedSQL, InvalidSyntax, SensitivityUnbounded, StatementTooComplex and what names raise, each with a
       position.
     """

@@ -28,7 +28,6 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
     """`x / y`, y proved not to be zero: a literal, NULLIF(y, 0), or an interval that leaves zero out.
 
     Between whole numbers the fraction is dropped, as PostgreSQL does.
-
     Raises: UnsupportedSQL for a divisor that could be zero.
     """
     assert isinstance(node, exp.Binary)
@@ -259,7 +258,6 @@ def width_bucket(node: exp.Expr, binder: Binder) -> Scalar:
 
     Exact where x has counted digits: `1 + div((x - low) * n, high - low)`, of whole numbers. Elsewhere from the
     clamped double, in the order in which PostgreSQL computes with doubles.
-
     Raises: UnsupportedSQL; SensitivityUnbounded for a double without a declared range.
     """
     ends = [node.args.get(name) for name in ("min_value", "max_value", "num_buckets")]

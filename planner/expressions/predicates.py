@@ -253,7 +253,6 @@ def like(node: exp.Expr, binder: Binder) -> Scalar:
     """LIKE and ILIKE with a literal pattern, whose escape character becomes a backslash.
 
     ILIKE, which copies the text in lower case, sees its first MAX_TEXT characters.
-
     Raises: InvalidSyntax, UnsupportedSQL.
     """
     escape = "\\"

@@ -47,7 +47,6 @@ def group_domains(
 
     The groups are those of `SELECT DISTINCT keys` over the public tables of the query and the values that private
     columns may have, under every condition that reads nothing else: no others can appear. No private row counts.
-
     Raises: SensitivityUnbounded naming what to declare; UnsupportedSQL for a type that cannot be a key;
       StatementTooComplex for more groups than MAX_GROUPS, or than can be computed.
     """

@@ -1,1 +1,1 @@
-"""Text to one statement within the grammar, or a refusal with its place and a hint."""
+"""Parse SQL text into one statement of the supported grammar, or refuse it with a position and a hint."""

@@ -1,4 +1,4 @@
-"""EXPLAIN and its options, as PostgreSQL's grammar has them, before a statement."""
+"""EXPLAIN before a statement, with the options of PostgreSQL's grammar."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Explained:
     """What EXPLAIN asks for.
 
     Attributes:
-      sql: the statement behind it, blanks in its place so that positions stay.
-      format: of the explanation: lines of text, or one document.
+      sql: the statement to explain, with blanks in place of EXPLAIN, so that positions stay.
+      format: the format of the explanation: lines of text, or one JSON document.
     """
 
     sql: str
@@ -35,12 +35,11 @@ class Explained:
 
 
 def explained(sql: str) -> Explained | None:
-    """What a text asks for that begins with EXPLAIN; None for any other.
+    """Split EXPLAIN and its options from a statement; None for a text that does not start with EXPLAIN.
 
-    Of the options FORMAT counts; those that choose what PostgreSQL tells beside a plan change nothing here.
-    Raises: UnsupportedSQL for ANALYZE, which would run the statement, and for the formats XML and YAML; InvalidSyntax
-      for what is no option.
-    Cost: that of the options, and of comments before them.
+    Only FORMAT has an effect. Options that choose details of PostgreSQL's plan are accepted and ignored.
+    Raises: UnsupportedSQL for ANALYZE, which would run the statement, and for XML and YAML; InvalidSyntax for an
+      unknown option.
 
     >>> explained("explain SELECT 1"), explained("SELECT 1")
     (Explained(sql='        SELECT 1', format='text'), None)
@@ -68,7 +67,7 @@ def explained(sql: str) -> Explained | None:
 
 
 def _listed(words: list[str], start: int, end: int) -> list[tuple[int, list[str]]]:
-    """The options between brackets, each with where it begins."""
+    """The options within brackets, each with the place where it starts."""
     found: list[tuple[int, list[str]]] = [(start, [])]
     for at in range(start, end):
         if words[at] == ",":

@@ -1,7 +1,7 @@
-"""The grammar: every construct that an analyst may write, and what to write instead of the others.
+"""The supported grammar: one table of allowed constructs, and hints for the others.
 
-Everything that is not in this one table is refused by name. The table is closed on purpose: a part of a construct
-that a new version of the parser learns is refused until somebody proves it sound here.
+Every construct outside of the table is refused by name. A new version of the parser may add parts to a construct;
+these are refused until somebody proves them sound.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ _REFUSED: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
 
 
 def why_refused(name: str) -> tuple[str, str | None]:
-    """Why a function is not in the table, and what to write instead, as far as is known.
+    """The reason for refusing a function, and what to write instead; empty if unknown.
 
     >>> why_refused("random"), why_refused("age")[0], why_refused("my_function")
     (('it gives another value each time', None), 'it gives an interval, of which months have no length', ('', None))
@@ -242,7 +242,7 @@ COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
 Refusal = tuple[str, str | None, exp.Expr]
-"""What is wrong with a node: the name of the construct, a hint, and the node to point at."""
+"""Why a node is refused: the name of the construct, a hint, and the node to point at."""
 
 
 def check_grammar(
@@ -252,8 +252,9 @@ def check_grammar(
 ) -> None:
     """Refuse the first construct that the table does not allow.
 
-    `tokens` are those of the statement, to point at keywords. `refused` says what is wrong with a node of a root, by
-    another table than ALLOWED.
+    Args:
+      tokens: of the statement, to find the position of keywords.
+      refused: the refusal of a node below a root, by another table than ALLOWED.
     Raises: UnsupportedSQL.
     """
     find = refused or _refusal
@@ -276,7 +277,7 @@ def check_grammar(
 
 
 def _near(node: exp.Expr) -> int:
-    """The place of the smallest construct around a node that has one."""
+    """The position of the smallest construct around a node that has one."""
     above: exp.Expr | None = node
     while above is not None:
         place = position_of(above)
@@ -287,7 +288,7 @@ def _near(node: exp.Expr) -> int:
 
 
 def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
-    """What is wrong with this node itself."""
+    """The refusal of this node itself; None if it is allowed."""
     if isinstance(node, exp.Array) and isinstance(node.parent, (exp.PercentileCont, exp.PercentileDisc)):
         return "an array of quantiles", "write percentile_cont(0.25) WITHIN GROUP (ORDER BY x) for each", node
     if type(node) not in ALLOWED:
@@ -315,13 +316,13 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
 
 
 def unknown_construct(node: exp.Expr) -> Refusal:
-    """A construct that is in no table."""
+    """Refuse a construct that is in no table."""
     node = node.this if isinstance(node, exp.WithinGroup) else node
     return *_construct(node), node
 
 
 def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]]) -> Refusal | None:
-    """A part of a construct that its row of the table does not name."""
+    """Refuse a part of a construct that its row of the table does not list; None if all parts are allowed."""
     if isinstance(node, exp.Dot) and not isinstance(node.parent, exp.DataType):  # it names a type's schema, too
         return unknown_construct(node)
     if isinstance(node, exp.Identifier) and _is_keyword(node):
@@ -342,7 +343,7 @@ _KEYWORDS = RESERVED | FUNCTIONS_ONLY
 
 
 def _is_keyword(name: exp.Identifier) -> bool:
-    """Does PostgreSQL reserve the word that names a table or a column here, as USER, which is a function there?"""
+    """Is this name of a table or column a reserved word of PostgreSQL, such as USER?"""
     if name.args.get("quoted") or name.args["this"].upper() not in _KEYWORDS:
         return False
     above = name.parent
@@ -350,7 +351,7 @@ def _is_keyword(name: exp.Identifier) -> bool:
 
 
 def _in_semi_join(node: exp.Expr) -> bool:
-    """Is it the subquery of an EXISTS, of an IN, or one of columns with which a condition of WHERE compares?"""
+    """Is it the subquery of EXISTS or IN, or a plain subquery that a condition of WHERE compares with?"""
     parent = around(node, exp.Subquery, exp.Paren)
     if isinstance(parent, COMPARISONS):
         grouped = node.args.get("group") is not None or any(holds(item, exp.AggFunc) for item in node.expressions)
@@ -360,7 +361,7 @@ def _in_semi_join(node: exp.Expr) -> bool:
 
 
 def _is_conjunct(node: exp.Expr) -> bool:
-    """Is it, denied or not, one of the conditions that AND joins in WHERE?"""
+    """Is it a condition of WHERE's top-level AND, possibly below NOT?"""
     parent = around(node, exp.Paren, exp.Not)
     if isinstance(parent, exp.And):
         parent = around(parent, exp.Paren, exp.And)
@@ -375,7 +376,7 @@ def _construct(node: exp.Expr) -> tuple[str, str | None]:
 
 
 def _row(node: exp.Tuple) -> tuple[str, str | None]:
-    """A row of several values, which may stand beside a row of others."""
+    """The refusal of a row of several values."""
     compared = around(node, exp.Paren)
     if isinstance(compared, exp.In) and compared.args.get("query") is not None:
         return (
@@ -393,7 +394,7 @@ def _row(node: exp.Tuple) -> tuple[str, str | None]:
 
 
 def _keyword_position(name: str, tokens: Sequence[Token], before: int | None) -> int | None:
-    """Where the keyword that names the construct stands: the last one up to `before`, the first one otherwise."""
+    """The position of the construct's keyword: the last one up to `before`, or else the first one."""
     word = name.split()[0]
     starts = [token.start + 1 for token in tokens if word.isupper() and token.text.upper().split(" ")[0] == word]
     earlier = [start for start in starts if before is None or start <= before]

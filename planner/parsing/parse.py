@@ -1,7 +1,7 @@
-"""SQL text to one SELECT of the grammar; everything else is refused with its place.
+"""Parse SQL text into one SELECT of the supported grammar, and refuse everything else with a position.
 
-Statements that would change something are known by their first word, whichever interface they come by. The data set's
-own name may stand before a schema's, `"shop"."public"."orders"`, as dbt writes it and PostgreSQL allows it.
+Statements that would change something are recognised by their first word, on every interface. A schema may follow the
+name of the data set, as in dbt's `"shop"."public"."orders"`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from planner.parsing.syntax import check_syntax
 from planner.sql.trees import fold, nodes
 
 WRITES_IN_WITH = frozenset({"DELETE", "INSERT", "MERGE", "UPDATE"})
-"""Those of them that PostgreSQL also takes inside a WITH, or behind it."""
+"""Those that PostgreSQL also accepts inside or after WITH."""
 
 # fmt: off
 WRITES = WRITES_IN_WITH | frozenset(
@@ -45,7 +45,7 @@ WRITES = WRITES_IN_WITH | frozenset(
     }
 )
 # fmt: on
-"""First words of statements that PostgreSQL has and no client may send."""
+"""First words of PostgreSQL's statements that no client may send."""
 
 _TO_CLIENT = re.compile(r"\bto\s+stdout\b", re.IGNORECASE)
 
@@ -59,9 +59,9 @@ _NAMED = "name the query in the statement that reads it: WITH name AS (SELECT ..
 
 
 def check_reads(word: str, statement: str, position: int) -> None:
-    """Refuse a statement that would change something: by its first word, in upper case, which stands at `position`.
+    """Refuse a statement that would change something, by its first word in upper case at `position`.
 
-    Raises: ReadOnly; UnsupportedSQL for a COPY that does not write.
+    Raises: ReadOnly; UnsupportedSQL for a COPY that only reads.
     """
     if word in WRITES:
         hint = _NAMED if word == "CREATE" and _VIEW.match(statement) else None
@@ -82,11 +82,11 @@ _SET_OPERATIONS = {TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT}
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement that only reads, not yet compared with a grammar.
+    """One statement that only reads, before the grammar is checked.
 
     Attributes:
-      tree: a SELECT, or a set operation over some.
-      tokens: its words and signs, to point at.
+      tree: a SELECT or a set operation.
+      tokens: the tokens, for positions.
       sql: the text, for `planner.parsing.syntax.check_syntax`.
     """
 
@@ -96,7 +96,7 @@ class Statement:
 
 
 def parse(sql: str) -> exp.Select:
-    """Read one SELECT in the PostgreSQL dialect, a trailing semicolon allowed.
+    """Parse one SELECT in the PostgreSQL dialect; a trailing semicolon is allowed.
 
     Raises: StatementTooLong, StatementTooComplex, InvalidSyntax, ReadOnly, UnsupportedSQL; nothing else.
     Cost: about 1 ms for TPC-H Q5.
@@ -107,7 +107,8 @@ def parse(sql: str) -> exp.Select:
 def private_select(statement: Statement) -> exp.Select:
     """The SELECT of a statement over private tables.
 
-    Raises: UnsupportedSQL for what the grammar does not name; InvalidSyntax for what PostgreSQL's does not.
+    Raises: UnsupportedSQL for constructs outside of the supported grammar; InvalidSyntax for those outside of
+      PostgreSQL's.
     """
     select = statement.tree
     if not isinstance(select, exp.Select):
@@ -118,7 +119,7 @@ def private_select(statement: Statement) -> exp.Select:
 
 
 def read(sql: str) -> Statement:
-    """Read one statement within the limits on length and nesting, whatever it names. Raises: as `parse`."""
+    """Parse one statement within the limits on length and nesting. Raises: as `parse`."""
     check_length(sql)
     _check_characters(sql)
     tokens = _tokens(_lexemes(sql))
@@ -135,9 +136,9 @@ def read(sql: str) -> Statement:
 
 
 def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
-    """Give spellings of tools the form that the grammar names, in place.
+    """Rewrite alternative spellings into the form that the grammar lists, in place.
 
-    A walk through the tree is a twentieth of planning, so each is made only where a word asks for it.
+    One walk takes 5% of planning time, so each walk needs a word that makes it necessary.
     """
     if upper.count("SELECT") > 1:
         constant_subqueries(tree)
@@ -196,7 +197,7 @@ def _check_words(tokens: list[Token], sql: str) -> None:
 
 
 def _is_array(before: Token, sql: str) -> bool:
-    """Does `[` after this token begin `ARRAY[...]`, or end an array's type, `int[]`?"""
+    """Does `[` after this token start `ARRAY[...]`, or belong to an array type such as `int[]`?"""
     empty = sql[before.end + 1 :].lstrip()[1:].lstrip().startswith("]")
     return before.token_type is TokenType.ARRAY or (empty and before.token_type is not TokenType.L_BRACKET)
 
@@ -235,7 +236,7 @@ def _no_select(tokens: list[Token]) -> UnsupportedSQL:
 
 
 def read_of(sql: str, name: str) -> Statement:
-    """A statement over the data set of this name. Raises: as `planner.parsing.parse.read`."""
+    """Parse a statement over the data set of this name. Raises: as `parse`."""
     statement = read(sql)
     if any(before.token_type is after.token_type is TokenType.DOT for before, after in _pairs(statement.tokens)):
         without_database(statement.tree, name)
@@ -243,12 +244,12 @@ def read_of(sql: str, name: str) -> Statement:
 
 
 def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
-    """Each token and the one after the next: two dots are as far apart in `a.b.c`."""
+    """Each token with the one after the next, as two dots are in `a.b.c`."""
     return zip(tokens, itertools.islice(tokens, 2, None), strict=False)
 
 
 def without_database(tree: exp.Query, name: str) -> None:
-    """Leave the data set's name out where it stands before a schema, in place; any other is refused by the grammar.
+    """Drop the data set's name before a schema, in place. The grammar refuses any other database name.
 
     >>> from sqlglot import parse_one
     >>> tree = parse_one("SELECT shop.public.t.a FROM Shop.public.t JOIN other.public.u", dialect="postgres")

@@ -1,7 +1,7 @@
-"""The parser library for PostgreSQL: its tokens and parser corrected, and places of keywords, which its tree forgets.
+"""The parser library for PostgreSQL, with corrected tokens and functions, and with positions of keywords.
 
-A statement is scanned once, by PostgreSQL's rules alone: the library's tokens are made from our lexemes. Its parser
-is corrected where it takes one construct for another. Errors point at keywords, so clauses get their places.
+The library's tokens are made from our lexemes, so that PostgreSQL's rules alone split a statement. Errors point at
+keywords, whose positions the library's tree drops.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _STRINGS = {
 
 
 def tokens_of(lexemes: Iterable[Lexeme]) -> list[Token]:
-    """The tokens of a statement, each with the place of its first character in `start`, and 1-based in `col`.
+    """The tokens of a statement, each with its 0-based `start` and 1-based `col`.
 
-    Two words that the library takes for one keyword, as GROUP BY, become one token.
-    Cost: linear, 0.06 ms for TPC-H Q5.
+    Two words that the library reads as one keyword, such as GROUP BY, become one token. Cost: linear, 0.06 ms for
+    TPC-H Q5.
     """
     tokens: list[Token] = []
     first = ""  # of two words
@@ -61,7 +61,7 @@ def _token(kind: TokenType, text: str, start: int, end: int) -> Token:
 
 
 def _value(symbol: str, text: str, start: int) -> Iterator[Token]:
-    """A name, string, number or placeholder."""
+    """The tokens of a name, string, number or placeholder."""
     end = start + len(text)
     if symbol == NAME and text[0] == '"':
         yield _token(TokenType.IDENTIFIER, text[1:-1].replace('""', '"'), start, end)
@@ -78,7 +78,7 @@ def _value(symbol: str, text: str, start: int) -> Iterator[Token]:
 
 
 def _parts(text: str, start: int) -> Iterator[Token]:
-    """An operator that the library takes for several: each as long as can be."""
+    """Split an operator into the longest ones that the library knows."""
     while text:
         size = next(size for size in range(len(text), 0, -1) if text[:size] in _KINDS)
         yield _token(_KINDS[text[:size]], text[:size], start, start + size)
@@ -100,7 +100,7 @@ _CLAUSES: dict[type[exp.Expr], str] = {
 _MARKED: tuple[type[exp.Expr], ...] = (exp.Join, exp.AggFunc, *_CLAUSES)
 
 LABEL = "label"
-"""The key of an aggregate's meta that holds it as the analyst wrote it."""
+"""Metadata key of an aggregate: its text as the analyst wrote it."""
 
 _MAX_LABEL = 60
 
@@ -108,13 +108,13 @@ _NEVER_KEYWORDS = frozenset(
     {TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER, TokenType.COMMA, TokenType.DOT,
      TokenType.L_PAREN, TokenType.R_PAREN, TokenType.EQ, TokenType.LT, TokenType.GTE, TokenType.STAR, TokenType.DASH}
 )  # fmt: skip
-"""Most tokens of a statement: they are passed over, not looked up."""
+"""The most frequent tokens, which need no look-up."""
 
 
 def mark_keywords(select: exp.Query, tokens: Sequence[Token], sql: str) -> None:
-    """Give the clauses of a statement the place of their keyword, and its aggregates their text, in place.
+    """Add keyword positions to the clauses, and the text to the aggregates of a statement, in place.
 
-    A clause's keyword is the last one of its kind before what the clause holds.
+    The keyword of a clause is the last one of its kind before the clause's content.
     """
     starts: dict[str, list[int]] = {}
     for token in tokens:
@@ -138,7 +138,7 @@ def mark_keywords(select: exp.Query, tokens: Sequence[Token], sql: str) -> None:
 
 
 def _mark_label(node: exp.AggFunc, tokens: Sequence[Token], sql: str) -> None:
-    """The call with its FILTER, in lower case, blanks as one."""
+    """Add the text of the call with its FILTER, in lower case and with single blanks."""
     index = _name_index(position_of(node), tokens)
     filtered = isinstance(node.parent, exp.Filter)
     end, groups = index + 1, 2 if filtered else 1
@@ -152,10 +152,10 @@ def _mark_label(node: exp.AggFunc, tokens: Sequence[Token], sql: str) -> None:
 
 
 def function_name(position: int | None, node: exp.Func, tokens: Sequence[Token]) -> tuple[str, int | None]:
-    """The function's name as the analyst wrote it, and its place.
+    """The function's name as the analyst wrote it, and its position.
 
     Args:
-      position: the first place that the tree remembers of the call: its name's, or an argument's.
+      position: the first known position within the call: the name's, or an argument's.
     """
     names = {name.lower() for name in node.sql_names()} | {node.key}
     if position is None:
@@ -166,13 +166,13 @@ def function_name(position: int | None, node: exp.Func, tokens: Sequence[Token])
 
 
 def operator_token(position: int | None, tokens: Sequence[Token], signs: Container[str]) -> Token | None:
-    """The first of some operators after a place, or before it where none is; None for what was written as a call."""
+    """The first of these operators after a position, or else before it; None for a call."""
     found = [token for token in tokens if token.text in signs]
     return next((token for token in found if token.start + 1 >= (position or 1)), next(iter(found), None))
 
 
 def _name_index(position: int | None, tokens: Sequence[Token]) -> int:
-    """The token of the name of the innermost call around a place."""
+    """The index of the token that names the innermost call around a position."""
     position = position or 1
     index = next((i for i, token in enumerate(tokens) if token.start + 1 >= position), len(tokens) - 1)
     depth = 0
@@ -184,7 +184,6 @@ def _name_index(position: int | None, tokens: Sequence[Token]) -> int:
 
 
 def _opens(tokens: Sequence[Token], index: int) -> bool:
-    """Does a call's parenthesis stand there?"""
     return index < len(tokens) and tokens[index].token_type is TokenType.L_PAREN
 
 
@@ -208,12 +207,11 @@ class _Parser(PostgresParser):
 
 
 def postgres_parser() -> PostgresParser:
-    """A parser for one statement; its first error is raised.
+    """A parser for one statement, which raises its first error.
 
-    to_char keeps its format, which the library takes for one of strftime; age is a node of its own;
-    `make_interval(days => n)` becomes `n * INTERVAL '1' DAY`; and
-    `date_part('month', x)` becomes `CAST(EXTRACT(month FROM x) AS DOUBLE PRECISION)`, which is its definition: the
-    library takes it for EXTRACT itself, which gives a numeric.
+    The library reads some functions wrongly. Here to_char keeps its format, and age is a node of its own.
+    `make_interval(days => n)` becomes `n * INTERVAL '1' DAY`. `date_part('month', x)` becomes its definition,
+    `CAST(EXTRACT(month FROM x) AS DOUBLE PRECISION)`.
     """
     return _Parser(error_level=ErrorLevel.IMMEDIATE, dialect=_DIALECT)
 
@@ -225,7 +223,7 @@ def _date_part(extract: exp.Expr) -> exp.Expr:
 
 
 def _initcap(call: exp.Expr) -> exp.Expr:
-    """Without the signs between words that the library adds; PostgreSQL knows no others."""
+    """Drop the separators that the library adds, which PostgreSQL lacks."""
     signs = call.args.get("expression")
     if signs is not None and signs.name == _DIALECT.INITCAP_DEFAULT_DELIMITER_CHARS:
         call.set("expression", None)
@@ -233,19 +231,19 @@ def _initcap(call: exp.Expr) -> exp.Expr:
 
 
 def _call(name: str, kind: type[exp.Expr], parts: Sequence[str], args: list[exp.Expr]) -> exp.Expr:
-    """A function of so many arguments; with others it is none that is known."""
+    """A function with this number of arguments, or else an unknown function."""
     if len(args) != len(parts):
         return exp.Anonymous(this=name, expressions=args)
     return kind(**dict(zip(parts, args, strict=True)))
 
 
 def _age(args: list[exp.Expr]) -> exp.Expr:
-    """Of one moment: from it to the first moment of today."""
+    """With one argument, the age at the start of today."""
     return _call("age", Age, ("this", "expression"), [exp.CurrentDate(), *args] if len(args) == 1 else args)
 
 
 def _made(args: list[exp.Expr]) -> exp.Expr:
-    """The date that literals make; with others make_date fails for some row."""
+    """The date of make_date with literals. Other arguments may fail for a row, so they are left unknown."""
     numbers = [
         arg.name for arg in args if isinstance(arg, exp.Literal) and arg.name.isdecimal() and len(arg.name) < 5
     ]
@@ -262,7 +260,7 @@ _MADE_OF = {"years": "YEAR", "months": "MONTH", "weeks": "WEEK", "days": "DAY", 
 
 
 def _made_interval(args: list[exp.Expr]) -> exp.Expr:
-    """make_interval() of one kind of units, by name or by place; others may be zeros."""
+    """make_interval() with one kind of unit, named or by position; the others may be 0."""
     found: list[tuple[str, exp.Expr]] = []
     for place, argument in enumerate(args[: len(_MADE_OF)]):
         if isinstance(argument, exp.Kwarg):
@@ -281,4 +279,4 @@ def _made_interval(args: list[exp.Expr]) -> exp.Expr:
 
 
 DATE_PART = "date_part"
-"""The key of a cast's meta that says that the analyst wrote date_part."""
+"""Metadata key of a cast that the analyst wrote as date_part."""

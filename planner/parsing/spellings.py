@@ -1,7 +1,7 @@
-"""Other spellings of what the grammar has: arrays, row comparisons, to_date, TABLE; each becomes the usual one.
+"""Rewrite alternative spellings: arrays, row comparisons, to_date, TABLE.
 
-Each function changes a tree in place, in linear time unless it says more, and leaves what it does not know to the
-grammar, which refuses it.
+Each function changes a tree in place, in linear time unless stated otherwise. It leaves unknown forms to the grammar,
+which refuses them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from planner.sql.trees import cast_sql, copied, nodes
 
 
 def memberships(tree: exp.Query) -> None:
-    """Write `= ANY` and `<> ALL` of arrays as IN and NOT IN, in place.
+    """Rewrite `= ANY` and `<> ALL` of arrays to IN and NOT IN, in place.
 
-    The array is `ARRAY[...]`, a text `'{...}'`, or a placeholder, each with a cast to an array type or without. Of an
-    empty one `= ANY` is false and `<> ALL` true, whatever the row holds; with NULL in its place both are NULL.
+    An array is `ARRAY[...]`, a text `'{...}'`, or a placeholder, with or without a cast to an array type. With an
+    empty array, `= ANY` is false and `<> ALL` true for every row; with NULL as the array, both are NULL.
 
     >>> from sqlglot import parse_one
     >>> tree = parse_one("SELECT 1 FROM t WHERE a = ANY(ARRAY[1, 2]) AND b <> ALL('{x,y}')", dialect="postgres")
@@ -47,7 +47,7 @@ def memberships(tree: exp.Query) -> None:
 
 
 def among(value: exp.Expr, elements: Sequence[exp.Expr], *, denied: bool = False) -> exp.Expr:
-    """`value IN (elements)`, or NOT IN; a constant where there are none."""
+    """Write `value IN (elements)`, or NOT IN; a constant if there are no elements."""
     if not elements:
         return exp.Boolean(this=denied)
     inside = exp.In(this=value, expressions=list(elements))
@@ -55,7 +55,7 @@ def among(value: exp.Expr, elements: Sequence[exp.Expr], *, denied: bool = False
 
 
 def _array(node: exp.EQ | exp.NEQ) -> exp.Expr | None:
-    """The array that a value is compared with; None where it is compared with something else."""
+    """The array that a value is compared with; None for anything else."""
     right, denied = node.expression, isinstance(node, exp.NEQ)
     array: exp.Expr | None = right.this if isinstance(right, exp.All if denied else exp.Any) else None
     if isinstance(right, exp.Anonymous) and right.name.upper() == ("ALL" if denied else "SOME"):
@@ -64,7 +64,7 @@ def _array(node: exp.EQ | exp.NEQ) -> exp.Expr | None:
 
 
 def _elements(array: exp.Expr, kind: exp.DataType | None) -> list[exp.Expr] | None:
-    """The elements of an array, as the element type of a cast has them."""
+    """The elements of an array, with the element type of its cast."""
     if isinstance(array, exp.Cast) and array.to.this == exp.DataType.Type.ARRAY and kind is None:
         inner = array.to.expressions
         return _elements(array.this.unnest(), inner[0]) if len(inner) == 1 else None
@@ -86,7 +86,7 @@ def _element(text: str | None, array: exp.Expr) -> exp.Expr:
 
 
 def _typed(element: exp.Expr, kind: exp.DataType | None) -> exp.Expr:
-    """An element as the type of its array: a text of text, a number of numbers, a datetime by a cast."""
+    """An element with the type of its array: a text literal, a number, or a cast."""
     if kind is None or isinstance(element, exp.Null):
         return element
     meant = sql_type(kind.sql("postgres").lower())
@@ -107,7 +107,7 @@ _FORMATS: dict[str, tuple[str, re.Pattern[str]]] = {
     "%Y-%m-%d %H:%M:%S": ("YYYY-MM-DD HH24:MI:SS", re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")),
     "%Y-%m-%d %H:%M:%S.%f": ("YYYY-MM-DD HH24:MI:SS.US", re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}")),
 }
-"""By the parser library's spelling of a format: PostgreSQL's, and the texts that fill it digit by digit."""
+"""By the parser library's spelling of a format: PostgreSQL's spelling, and the texts that fill it digit by digit."""
 
 _SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
@@ -117,7 +117,7 @@ _UNITS: dict[str, tuple[str, int | Decimal]] = {
     "sec": ("SECOND", 1), "s": ("SECOND", 1),
     "microsecond": ("SECOND", Decimal("1e-6")), "u": ("SECOND", Decimal("1e-6")),
 }  # fmt: skip
-"""By the unit's name without the s at its end: the kind that it is counted in, and how many of it."""
+"""By singular unit name: the unit that counts it, and the factor."""
 
 _AMOUNT = re.compile(rf"([+-]?\d{{1,9}}(?:\.\d{{1,9}})?)\s*((?:{'|'.join(_UNITS)})s?)\b", re.IGNORECASE)
 
@@ -129,11 +129,12 @@ _INTERVAL = re.compile(rf"\s*(?:{_AMOUNT.pattern},?\s*)*(?:{_CLOCK.pattern})?\s*
 
 
 def written_moments(tree: exp.Query, texts: Collection[str]) -> None:
-    """Write to_date and to_timestamp of literals as the casts that they are, in place.
+    """Rewrite to_date and to_timestamp of literals to casts, in place.
 
-    PostgreSQL's own reading forgives almost anything (`to_date('31', 'YYYY')`), so only texts that fill the format
-    digit by digit are taken. A timestamp is one at UTC, as all are here. `texts` are the quoted texts of the
-    statement, as written: the tree forgets how a format was spelled.
+    PostgreSQL accepts almost any text (`to_date('31', 'YYYY')`). Here a text must fill its format digit by digit. A
+    timestamp is at UTC.
+    Args:
+      texts: the statement's quoted texts, because the tree drops the spelling of a format.
 
     >>> from sqlglot import parse_one
     >>> sql = "SELECT to_date('1994-01-31', 'YYYY-MM-DD'), to_date('31', 'DD')"
@@ -152,9 +153,9 @@ def written_moments(tree: exp.Query, texts: Collection[str]) -> None:
 
 
 def written_intervals(tree: exp.Query) -> None:
-    """Write `'7 days'::interval` and `7 * INTERVAL '1 day'` as the INTERVAL of one unit that they are, in place.
+    """Rewrite `'7 days'::interval` and `7 * INTERVAL '1 day'` to an INTERVAL of one unit, in place.
 
-    Also those that are so once the values of their placeholders are bound.
+    It also runs after the values of placeholders are bound.
 
     >>> from sqlglot import parse_one
     >>> tree = parse_one("SELECT 1 WHERE now() - '2 hours'::interval < x + 3 * INTERVAL '1' DAY", dialect="postgres")
@@ -170,7 +171,7 @@ def written_intervals(tree: exp.Query) -> None:
 
 
 def written_interval(node: exp.Expr) -> exp.Interval | None:
-    """The INTERVAL of one unit that a constant is; None for anything else."""
+    """The INTERVAL of one unit that equals a constant; None for anything else."""
     if isinstance(node, exp.Cast) and node.to.this == exp.DataType.Type.INTERVAL:
         inner = node.this.unnest()
         if isinstance(inner, exp.Interval):
@@ -181,7 +182,7 @@ def written_interval(node: exp.Expr) -> exp.Interval | None:
 
 
 def _epoch(node: exp.UnixToTime) -> exp.Expr | None:
-    """to_timestamp(seconds): a moment at UTC; None where the seconds are not written out."""
+    """Write to_timestamp(seconds) as a timestamp at UTC; None unless the seconds are a literal."""
     seconds = node.this.unnest()
     sign = -1 if isinstance(seconds, exp.Neg) else 1
     written = seconds.this.unnest() if isinstance(seconds, exp.Neg) else seconds
@@ -198,7 +199,7 @@ def _epoch(node: exp.UnixToTime) -> exp.Expr | None:
 
 
 def _interval(text: str) -> exp.Interval | None:
-    """The interval of a text of one kind of units: months and years, days and weeks, or whole seconds."""
+    """The interval of a text with one kind of unit: months and years, days and weeks, or whole seconds."""
     if not text.strip() or not _INTERVAL.fullmatch(text):
         return None
     amounts: dict[str, Decimal] = {}
@@ -217,7 +218,7 @@ def _interval(text: str) -> exp.Interval | None:
 
 
 def _times(node: exp.Mul) -> exp.Interval | None:
-    """A whole number times an interval."""
+    """The product of a whole number and an interval."""
     interval, count = constant(node.left), constant(node.right)
     if isinstance(count, exp.Interval):
         interval, count = count, interval
@@ -245,25 +246,25 @@ def _text(node: exp.Expr | None) -> str | None:
 
 
 _ORDERED: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.LT, exp.LTE: exp.LT, exp.GT: exp.GT, exp.GTE: exp.GT}
-"""By how rows are compared: how a part must be for the rest not to matter."""
+"""By comparison of rows: the comparison of the first part that decides alone."""
 
 _MOST_NODES = 1 << 15
-"""Copies of the row on the left of IN, in nodes of the tree."""
+"""The most nodes that copies of the left side of IN may have."""
 
 _AFTER_A_ROW = re.compile(r"\)\s*(?:[<>=!]|(?:NOT\s+)?IN\b)", re.IGNORECASE)
 
 
 def may_compare_rows(sql: str) -> bool:
-    """Is there a comparison behind a parenthesis? A walk through the tree is made only then."""
+    """Does a comparison follow a parenthesis? Otherwise no walk through the tree is needed."""
     return _AFTER_A_ROW.search(sql) is not None
 
 
 def row_comparisons(tree: exp.Query) -> None:
-    """Write comparisons of rows with rows of as many parts as PostgreSQL defines them, in place.
+    """Rewrite comparisons of rows as PostgreSQL defines them, in place.
 
-    Rows are equal where all parts are. One is less where its first part is less, or is equal and the rest is less;
-    NULL decides as it does there: it makes the comparison unknown unless a part before it has decided. Rows inside
-    rows, and long lists beside large expressions, stay. Cost: for IN the rows times the size of its left side.
+    Rows are equal if all parts are. A row is less if its first part is less, or if that is equal and the rest is
+    less. A NULL makes the comparison unknown unless an earlier part decides. Rows inside rows, and long lists beside
+    large expressions, stay as they are. Cost: for IN, the number of rows times the size of the left side.
 
     >>> from sqlglot import parse_one
     >>> tree = parse_one("SELECT 1 FROM t WHERE (a, b) IN ((1, 2), (3, 4)) AND (a, b) <= (5, 6)", dialect="postgres")
@@ -288,7 +289,7 @@ def row_comparisons(tree: exp.Query) -> None:
 
 
 def _parts(node: exp.Expr) -> list[exp.Expr] | None:
-    """The parts of a row of several; None for anything else."""
+    """The parts of a row with several parts; None for anything else."""
     row = node.unnest()
     return list(row.expressions) if isinstance(row, exp.Tuple) and len(row.expressions) > 1 else None
 
@@ -315,7 +316,7 @@ def _any(conditions: list[exp.Expr]) -> exp.Expr:
 
 
 def _halved(conditions: list[exp.Expr], joined: Callable[..., exp.Expr]) -> exp.Expr:
-    """Joined two by two, so that a long list makes no deep tree."""
+    """Join conditions pairwise, so that a long list makes no deep tree."""
     if len(conditions) == 1:
         return conditions[0]
     middle = len(conditions) // 2
@@ -335,7 +336,7 @@ _VALUES = (exp.Between, exp.Binary, exp.Case, exp.Cast, exp.Func, exp.If, exp.Ne
 
 
 def written_tables(lexemes: Sequence[Lexeme]) -> list[Lexeme]:
-    """TABLE where a query begins, as the SELECT * FROM that it stands for, in its place.
+    """Rewrite TABLE at the start of a query to SELECT * FROM.
 
     >>> [lexeme.text for lexeme in written_tables([Lexeme("TABLE", "TABLE", 0), Lexeme("#name", "t", 6)])]
     ['SELECT', '*', 'FROM', 't']
@@ -353,9 +354,9 @@ def written_tables(lexemes: Sequence[Lexeme]) -> list[Lexeme]:
 
 
 def constant_subqueries(tree: exp.Query) -> None:
-    """Write `(SELECT DATE '2024-01-01')` as its constant, wherever a value may stand, and EXISTS of it as true.
+    """Rewrite `(SELECT DATE '2024-01-01')` to its constant, and EXISTS of such a query to true.
 
-    EXISTS (SELECT FROM t) asks for no column: it gets one.
+    EXISTS (SELECT FROM t) gets a column.
     """
     for node in nodes(tree):
         if isinstance(node, exp.Exists) and isinstance(node.this, exp.Select) and not node.this.expressions:
@@ -369,7 +370,7 @@ def constant_subqueries(tree: exp.Query) -> None:
 
 
 def _constant(select: exp.Expr) -> exp.Expr | None:
-    """The one value of a SELECT that reads nothing; None for any other."""
+    """The one value of a SELECT that reads no rows; None for any other."""
     parts = [part for part, value in select.args.items() if value] if isinstance(select, exp.Select) else []
     if parts != ["expressions"] or len(select.expressions) != 1:
         return None
@@ -378,7 +379,7 @@ def _constant(select: exp.Expr) -> exp.Expr | None:
 
 
 def check_row_counts(tree: exp.Expr) -> None:
-    """Refuse what no LIMIT, OFFSET or FETCH can be, before anything is asked. Raises: InvalidSyntax."""
+    """Refuse an invalid LIMIT, OFFSET or FETCH. Raises: InvalidSyntax."""
     for node in nodes(tree):
         if not isinstance(node, (exp.Limit, exp.Offset, exp.Fetch)):
             continue

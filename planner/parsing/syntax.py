@@ -1,11 +1,11 @@
-"""PostgreSQL's own parser over a statement: what its grammar does not derive is refused, with a place and a hint.
+"""Check each statement with PostgreSQL's own parser, and refuse invalid syntax with a position and a hint.
 
-The parser library that makes trees reads more than PostgreSQL does, and guesses: a comma too many, `a < b < c`, a
-JOIN without ON. So libpg_query, PostgreSQL 18's parser as a library, reads each statement too, for nothing but its
-form. Its tree is not used, and its words reach nobody: the errors are written here.
+The parser library accepts more than PostgreSQL does, such as an extra comma, `a < b < c`, or a JOIN without ON. So
+libpg_query, PostgreSQL 18's parser as a library, reads each statement too. Only its error position is used; this
+module writes the messages.
 
-The package postgast brings the library. It is called without the package's Python, whose classes of nodes and
-protobuf take as long to import as half of sqlglot.
+The package postgast contains libpg_query. It is called without the package's Python classes, whose import takes as
+long as half of sqlglot.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from planner.errors import InvalidSyntax, StatementTooComplex, nearest
 from planner.parsing.lexer import END, FUNCTIONS_ONLY, NAME, NUMBER, PARAMETER, RESERVED, Lexeme, lex
 
 _CLAUSES = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "JOIN", "UNION", "BETWEEN", "SELECT")
-"""Keywords that somebody who misspells them writes an alias or a name with."""
+"""Keywords that are read as an alias or a name when they are misspelt."""
 
 _BEFORE_A_VALUE = RESERVED | FUNCTIONS_ONLY | {"BETWEEN", "BY", "ESCAPE", "FIRST", "NEXT", "ZONE"}
 _JOINS = frozenset({"CROSS", "FROM", "JOIN", "NATURAL", "ON", "SELECT", "USING"})
 _AFTER_A_JOIN = frozenset({END, ")", ",", "GROUP", "HAVING", "LIMIT", "ORDER", "WHERE"})
 _LONGEST = 40
 _MOST_COMMENTS = 1_000
-"""The library takes a time that is quadratic in how deep they are nested."""
+"""The library's time is quadratic in the depth of nested comments."""
 
 _FILES = {"darwin": "libpg_query.dylib", "win32": "pg_query.dll"}
 
@@ -57,7 +57,7 @@ class _Split(ctypes.Structure):
 
 @cache
 def _library() -> Any:
-    """The C library; it keeps what it allocates by thread, and each call is safe beside others."""
+    """The C library. It allocates per thread, so concurrent calls are safe."""
     spec = find_spec("postgast")
     assert spec is not None and spec.submodule_search_locations, "a dependency of this package"
     library = ctypes.CDLL(str(Path(spec.submodule_search_locations[0], _FILES.get(sys.platform, "libpg_query.so"))))
@@ -69,7 +69,7 @@ def _library() -> Any:
 
 
 def _stopped(sql: str) -> int | None:
-    """The offset in characters at which PostgreSQL's parser stops; None where it reads the whole text."""
+    """The offset at which PostgreSQL's parser stops, in characters; None if it reads the whole text."""
     found = _library().pg_query_split_with_parser(sql.encode())
     try:
         return max(0, found.error.contents.cursorpos - 1) if found.error else None
@@ -78,9 +78,9 @@ def _stopped(sql: str) -> int | None:
 
 
 def check_syntax(sql: str) -> None:
-    """Refuse a statement that PostgreSQL's grammar does not derive; `planner.parsing.lexer.lex` reads it.
+    """Refuse a statement that PostgreSQL's grammar does not accept. `planner.parsing.lexer.lex` must accept it.
 
-    Raises: InvalidSyntax with the place where PostgreSQL stops; StatementTooComplex for too many comments.
+    Raises: InvalidSyntax where PostgreSQL stops; StatementTooComplex for too many comments.
     Cost: linear, 0.02 ms for TPC-H Q5.
     """
     if sql.count("/*") > _MOST_COMMENTS:
@@ -94,7 +94,7 @@ def check_syntax(sql: str) -> None:
 
 
 def _check_placeholders(lexemes: list[Lexeme]) -> None:
-    """Refuse what libpg_query reads and PostgreSQL does not: `DATE $1`, `EXTRACT($1 FROM x)`."""
+    """Refuse what libpg_query accepts and PostgreSQL does not: `DATE $1`, `EXTRACT($1 FROM x)`."""
     symbols = ["(", "(", *(lexeme.symbol for lexeme in lexemes)]
     for place, (earlier, before, symbol) in enumerate(zip(symbols, symbols[1:], symbols[2:], strict=False)):
         word = before == ")" or (is_word(before) and before not in _BEFORE_A_VALUE)
@@ -108,7 +108,6 @@ def is_word(symbol: str) -> bool:
 
 
 def _refuse(lexemes: list[Lexeme], place: int) -> NoReturn:
-    """Raise InvalidSyntax at a lexeme."""
     lexeme, symbols = lexemes[place], [one.symbol for one in lexemes]
     previous = symbols[place - 1] if place else ""
     position = max(1, lexeme.start + (lexeme.symbol != END))

@@ -40,7 +40,6 @@ def attach_late(
     Declared keys that no constraint enforces are not relied on, nor equations of columns of two kinds, where several
     values of a key may equal one: a thousand bigints near 2^62 are one double, and char 'a' is varchar 'a' and 'a '.
     An owner would have several rows, each of which could reach the threshold.
-
     Args:
       source: the join: FROM and WHERE, no select list.
       owner: the key of the one owner position.
@@ -57,8 +56,8 @@ def attach_late(
     >>> owner, key, catalog = bound_column("v", "of"), bound_column("p", "ward"), {"patient": patient, "visit": visit}
     >>> print(attach_late(source, owner, [key], [whole_weight()], Schema(catalog)).sql("postgres"))
     SELECT "v"."of" AS "o0", "p"."ward" AS "k0", "v"."w0" AS "w0" FROM (SELECT "v"."of" AS "of", \
-CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0" FROM s.visit AS "v" GROUP BY 1) AS "v" \
-INNER JOIN s.patient AS "p" ON "p"."id" = "v"."of"
+    (LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0" FROM s.visit AS "v" GROUP BY 1) AS "v" \
+    R JOIN s.patient AS "p" ON "p"."id" = "v"."of"
     """
     join = _Join.of(source)
     owned = list(dict.fromkeys(column_ref(column) for column in columns_of(owner)))

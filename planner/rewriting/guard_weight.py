@@ -44,7 +44,6 @@ def guard_weight(
     NULL weighs 0, and so does what is not positive. COALESCE stands inside LEAST and GREATEST because those skip a
     NULL and would return the bound itself; the factors are literals, so nothing here can raise for a number within
     [-most, most].
-
     Args:
       number: SQL of a double, NULL allowed, whose bounds are `weighable`.
       digits: what is proved of the number (`Bounds.digits`).

@@ -85,7 +85,7 @@ def complete_provenance(
     >>> found = Completion("p", orders, "l", ForeignKey(("l_key",), "orders", ("o_orderkey",)), ("l_key",))
     >>> complete_provenance(parse_one("SELECT FROM lineitem AS l"), [found]).sql("postgres")
     'SELECT FROM lineitem AS l LEFT JOIN "s"."orders" AS "p" ON "l"."l_key" = "p"."o_orderkey" \
-WHERE ("l"."l_key" IS NULL OR "p"."o_orderkey" IS NOT NULL)'
+    E ("l"."l_key" IS NULL OR "p"."o_orderkey" IS NOT NULL)'
     """
     if not completions and not ends:
         return select  # nothing to add, so nothing to copy

@@ -28,14 +28,13 @@ def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.S
 
     It reads what `compact` makes of tuples with one owner, columns o0, k0.., w0.., under the name LOADS; its own
     columns are whole numbers, and mean the same in every dialect. Thresholds rise, are above 0, and in units.
-
     Returns: columns k0.., i (which weight), b (the place of the least threshold that is no less than the load, their
       number where there is none), n (how many units) and s (their total, in units, saturating).
 
     >>> print(count_loads(1, 1, [2, 4]).sql("postgres"))
     SELECT "k0", 0 AS "i", CASE WHEN "w0" <= 2 THEN 0 ELSE CASE WHEN "w0" <= 4 THEN 1 ELSE 2 END END AS "b", \
-COUNT(*) AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s" FROM "loads" \
-WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
+    T(*) AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s" FROM "loads" \
+    E NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
     """
     keys = [f"k{place}" for place in range(n_keys)]
     owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))
@@ -64,7 +63,7 @@ def count_values(n_keys: int) -> exp.Select:
 
     >>> count_values(0).sql("postgres")
     'SELECT "o0", CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0" FROM "values" WHERE "w0" > 0 \
-GROUP BY 1'
+    P BY 1'
     """
     keys = ["o0", *(f"k{place}" for place in range(n_keys))]
     counted = named_sql(total_sql(whole_weight()), "w0")
@@ -135,7 +134,6 @@ def scale_loads(
     the sum of the loads, which stands for the root where it is less: so a load of one group at tau is within tau.
 
     It reads what `count_loads` does; where lengths are sums, a unit's rows of one group need not be merged.
-
     Args:
       thresholds: rising, > 0, in units.
       euclidean: is a vector's length the Euclidean one, rather than its sum?
@@ -151,12 +149,12 @@ def scale_loads(
     each SELECT "o0", "k0", "w0" FROM "loads" WHERE NOT "o0" IS NULL
     totals SELECT "o0", 0 AS "i", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "l" FROM "each" GROUP BY 1
     lengths SELECT "o0", "i", "l", CASE WHEN "l" <= 2 THEN 0 ELSE CASE WHEN "l" <= 4 THEN 1 ELSE 2 END END AS "b" \
-FROM "totals" WHERE "l" > 0 AND "l" < 4611686018427387904
+     "totals" WHERE "l" > 0 AND "l" < 4611686018427387904
      SELECT "k0", "i", "b", 0 AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s", \
-CAST(LEAST(SUM(CAST(FLOOR(CAST("w0" AS DOUBLE PRECISION) / CAST("l" AS DOUBLE PRECISION) * 1073741824) AS BIGINT)), \
-4611686018427387904) AS BIGINT) AS "r" FROM "each" JOIN "lengths" USING ("o0") GROUP BY 1, 2, 3 UNION ALL \
-SELECT NULL AS "k0", "i" + 1 AS "i", "b", COUNT(*) AS "n", CAST(LEAST(SUM("l"), 4611686018427387904) AS BIGINT) AS \
-"s", 0 AS "r" FROM "lengths" GROUP BY 2, 3
+    (LEAST(SUM(CAST(FLOOR(CAST("w0" AS DOUBLE PRECISION) / CAST("l" AS DOUBLE PRECISION) * 1073741824) AS BIGINT)), \
+    686018427387904) AS BIGINT) AS "r" FROM "each" JOIN "lengths" USING ("o0") GROUP BY 1, 2, 3 UNION ALL \
+    CT NULL AS "k0", "i" + 1 AS "i", "b", COUNT(*) AS "n", CAST(LEAST(SUM("l"), 4611686018427387904) AS BIGINT) AS \
+     0 AS "r" FROM "lengths" GROUP BY 2, 3
     """
     keys, weights = [f"k{place}" for place in range(n_keys)], [f"w{place}" for place in range(n_weights)]
     owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))

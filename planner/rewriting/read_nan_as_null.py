@@ -45,7 +45,7 @@ def read_nan_as_null(tree: exp.Expr, tables: Mapping[str, Table], schema: Schema
     >>> sql = "SELECT AVG(v.f) FROM v WHERE v.f < 5 AND v.f > 1 AND NOT v.f = 3"
     >>> print(read_nan_as_null(parse_one(sql), rows).sql("postgres"))
     SELECT AVG(NULLIF(v.f, 'NaN')) FROM v WHERE v.f < 5 AND (v.f > 1 AND "v"."f" <> 'NaN') \
-AND NOT NULLIF(v.f, 'NaN') = 3
+    NOT NULLIF(v.f, 'NaN') = 3
     """
     if not any(column.nan for table in _all_tables(tree, tables, schema) for column in table.columns):
         return tree

@@ -36,7 +36,6 @@ def rewrite(
 
     The text depends on the plan only; every identifier is quoted, every literal was read by the planner. About 0.5 ms
     for TPC-H Q5.
-
     Args:
       schema: the plan's catalog, which says where NaN is read as NULL; None: for people, of tables without NaN.
       loads: may the database count how many units have how much, where that is enough? Otherwise units are read.

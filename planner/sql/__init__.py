@@ -1,5 +1,4 @@
-"""SQL trees, types, literals and columns, before anything is known of policies.
+"""SQL trees, types, literals and time zones, which all other stages share.
 
-In: nothing of a query: what trees, types, literals and columns are.
-Out: the words in which all other stages speak.
+It knows no query, no policy and no data.
 """

@@ -1,8 +1,8 @@
 """Dates and times as PostgreSQL reads and writes them: texts, formats of to_char, steps of the calendar.
 
-Texts are in ISO 8601's order, read as PostgreSQL reads them where its TimeZone is UTC. PostgreSQL reads a format of
-to_char by its longest patterns and copies the rest, so an unknown letter may be the start of a pattern of another
-version: only signs and quoted texts are copied here.
+Texts are read as PostgreSQL reads them with DateStyle ISO and TimeZone UTC. PostgreSQL reads a to_char format by its
+longest patterns and copies the rest. A later version may know more patterns, so only signs and quoted texts are
+copied here.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _MOMENT = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _MOST_HOURS = 15
-"""Of an offset."""
+"""The largest offset from UTC."""
 
 
 @dataclass(frozen=True)
 class MomentText:
-    """What a text says.
+    """The date or time that a text states.
 
     Attributes:
       day: as written.
-      local: as written, without its offset; None beyond the years 1 to 9999.
-      utc: at UTC, the same where no offset is written; None beyond these years.
-      zoned: is an offset written?
+      local: the time as written, without its offset; None beyond the years 1 to 9999.
+      utc: the time at UTC, equal to `local` without an offset; None beyond these years.
+      zoned: does the text state an offset?
     """
 
     day: date
@@ -43,11 +43,11 @@ class MomentText:
 
 
 def read_moment(text: str) -> MomentText | None:
-    """Read `2023-06-01`, `2023-6-1 12:00`, `20230601T120000.5+05:30` without its blanks; None for anything else.
+    """Read a date or a time, such as `2023-06-01`, `2023-6-1 12:00` or `20230601T120000.5+05:30`.
 
-    A date takes the day of a text, a timestamp without time zone ignores its offset, one with time zone heeds it: the
-    type of the column or of the cast says which of the three is meant. 24:00 and second 60 are the next minute's, and
-    fractions are rounded to microseconds. Neither `infinity` nor `today` is read.
+    A date uses `day`, a timestamp without time zone `local`, one with time zone `utc`. 24:00 and second 60 belong to
+    the next minute. Fractions are rounded to microseconds.
+    Returns: None for any other text, and for `infinity` and `today`.
 
     >>> read_moment("2023-6-1T23:30:00-0530").utc
     datetime.datetime(2023, 6, 2, 5, 0)
@@ -70,7 +70,7 @@ def read_moment(text: str) -> MomentText | None:
 
 
 def moment_text(value: date | datetime) -> str:
-    """A date or a time as PostgreSQL writes it in ISO 8601's order: the text that literals and answers have of it.
+    """The text of a date or time in ISO 8601's order, as in literals and answers.
 
     >>> moment_text(date(2024, 5, 17)), moment_text(datetime(2024, 5, 17))
     ('2024-05-17', '2024-05-17 00:00:00')
@@ -83,7 +83,7 @@ _ENDLESS = ("infinity", "-infinity")
 
 
 def zoned_text(text: str) -> str:
-    """A moment at UTC as PostgreSQL writes one of a timestamptz, from the text of one without time zone.
+    """The text of a timestamptz at UTC, from the text of the same timestamp without time zone.
 
     >>> [zoned_text(text) for text in ("2024-05-17 12:30:00", "infinity", "0044-03-15 12:00:00 BC")]
     ['2024-05-17 12:30:00+00', 'infinity', '0044-03-15 12:00:00+00 BC']
@@ -102,7 +102,7 @@ def _after(day: date, passed: timedelta) -> datetime | None:
 
 
 def _time(parts: dict[str, str | None]) -> timedelta | None:
-    """What has passed of the day; None for no time of a day."""
+    """The time of day; None if there is no such time."""
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
     micros = round(float(f"0{parts['fraction'] or '.'}0") * 1_000_000)
     whole = timedelta(hours=hour, minutes=minute, seconds=second, microseconds=micros)
@@ -110,7 +110,7 @@ def _time(parts: dict[str, str | None]) -> timedelta | None:
 
 
 def _offset(zone: str | None) -> timedelta | None:
-    """East of Greenwich; None for no offset that PostgreSQL takes."""
+    """The offset east of Greenwich; None if PostgreSQL takes no such offset."""
     if zone is None or zone[0] not in "+-":
         return timedelta()
     fields = zone[1:].split(":")
@@ -124,19 +124,19 @@ def _offset(zone: str | None) -> timedelta | None:
 
 
 Finest = Literal["day", "hour", "minute", "second"]
-"""What a pattern tells of a time: the same for all moments of such a step."""
+"""The finest step of time that a pattern shows: its text is the same for all moments of the step."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """One pattern, or a text that is copied.
+    """One pattern of a format, or a copied text.
 
     Attributes:
-      written: for PostgreSQL.
-      width: the most characters of what it gives.
-      strftime: the same for DuckDB's strftime; None where it has none.
-      finest: how finely it tells times apart; None for a text.
-      field: the field of EXTRACT whose number it is, where strftime has none.
+      written: the pattern for PostgreSQL.
+      width: the most characters of its text.
+      strftime: the same pattern for DuckDB's strftime; None if it has none.
+      finest: the finest step that it shows; None for a copied text.
+      field: the EXTRACT field with the same number, where strftime has no pattern.
     """
 
     written: str
@@ -167,10 +167,10 @@ _PATTERNS: dict[str, Pattern] = {
 _LONGEST = max(map(len, _PATTERNS))
 
 _CASED = frozenset({"MONTH", "MON", "DAY", "DY", "AM", "PM"})
-"""Whose letters' case says how they are written; numbers are as well written in small letters."""
+"""Patterns whose case decides the case of the text. Patterns of numbers may be in lower case."""
 
 _LONGER = ("SSSS", "IDDD")
-"""Patterns of PostgreSQL that begin like two of these."""
+"""PostgreSQL's patterns that start with two of these."""
 
 _FINEST_FIRST: tuple[Finest, ...] = ("second", "minute", "hour", "day")
 
@@ -178,7 +178,7 @@ _MOST = 200
 
 
 def patterns(text: str) -> tuple[Pattern, ...] | str:
-    """The patterns of a format in order; the first piece that is none.
+    """Split a format into its patterns; for an unsupported format, return its first unsupported piece.
 
     >>> [pattern.written for pattern in patterns('YYYY-"W"IW')]
     ['YYYY', '-', '"W"', 'IW']
@@ -212,7 +212,7 @@ def patterns(text: str) -> tuple[Pattern, ...] | str:
 
 
 def finest(text: str) -> Finest:
-    """How finely a text of this format tells times apart.
+    """The finest step of time that a text of this format shows.
 
     >>> finest("YYYY-MM"), finest("MM HH24"), finest('"HH24:MI"')
     ('day', 'hour', 'day')
@@ -223,7 +223,7 @@ def finest(text: str) -> Finest:
 
 
 def _at(text: str, place: int) -> Pattern | None:
-    """The longest pattern there."""
+    """The longest pattern at this place."""
     if text[place : place + 4].upper() in _LONGER:
         return None
     for size in range(_LONGEST, 0, -1):
@@ -248,7 +248,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 def floor(day: date, unit: str) -> date:
-    """The first day of the day's week, month, quarter or year, as date_trunc has it: weeks begin on Monday.
+    """The first day of the day's week, month, quarter or year, as in date_trunc. Weeks start on Monday.
 
     >>> floor(date(2024, 5, 17), "quarter"), floor(date(2024, 5, 17), "week")
     (datetime.date(2024, 4, 1), datetime.date(2024, 5, 13))
@@ -262,7 +262,7 @@ def floor(day: date, unit: str) -> date:
 
 
 def steps(first: date, last: date, unit: str) -> Iterator[date]:
-    """The steps from the one that `first` falls in to the one that `last` falls in.
+    """The steps of the calendar from the one with `first` to the one with `last`.
 
     >>> [str(day) for day in steps(date(2023, 11, 5), date(2024, 1, 1), "month")]
     ['2023-11-01', '2023-12-01', '2024-01-01']

@@ -1,7 +1,7 @@
-"""Constants and literals of a statement, of arrays and enums too: read here, so that no database has to refuse one.
+"""Constants of a statement, including arrays and enum labels, read here so that no database has to refuse one.
 
-Where SQL wants a constant, a cast of a constant is one, and so are texts joined by `||`. Labels of an enum have the
-order of their declaration.
+Where SQL needs a constant, a cast of a constant is one, and so are texts joined by `||`. Enum labels have the order
+of their declaration.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from planner.sql.sql_types import Family, SqlType, sql_type
 from planner.sql.trees import cast_sql, fold, position_of
 
 BOUND_ARRAY = "bound_array"
-"""The key of a placeholder's meta that says that its value is an array: the IN list around it has its elements."""
+"""Metadata key of a placeholder whose value is an array; the IN list around it takes the elements."""
 
 _ELEMENT = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"\s*|((?:[^"\\{},]|\\.)+))(,|\Z)', re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def array_elements(text: str, most: int) -> tuple[str | None, ...] | None:
-    r"""The elements of an array of one dimension, None for NULL; None for any other text.
+    r"""The elements of a one-dimensional array, with None for NULL; None for any other text.
 
-    Of more than `most`, only one more is read: the text is a client's, and may have a million.
+    A client's array may be long: after `most` elements, only one more is read.
 
     >>> array_elements('{CA, "a \\"b\\", c",NULL,"NULL"}', 9), array_elements("{}", 9), array_elements("{{1},{2}}", 9)
     (('CA', 'a "b", c', None, 'NULL'), (), None)
@@ -76,11 +76,11 @@ _DECIMAL = re.compile(r"\s*(?P<sign>[+-]?)(?P<digits>[0-9]+(?:\.[0-9]*)?|\.[0-9]
 
 
 def constant(node: exp.Expr) -> exp.Expr:
-    """The literal or NULL that a constant expression is, as drivers write it: `$1::VARCHAR` with its value.
+    """The literal that a constant expression stands for, as drivers write it, such as `$1::VARCHAR` with its value.
 
-    A negative number is a Neg of its literal. Of a placeholder without a value it is the placeholder, and of anything
-    else the expression itself, without its parentheses. Here the planner reads formats, patterns, units, zones and
-    numbers of rows, which PostgreSQL computes before it asks what they say.
+    Formats, patterns, units, zones and row counts are read this way.
+    Returns: a Literal, a Null, the Neg of a Literal, or a placeholder without a value. Any other expression is
+      returned without its parentheses.
 
     >>> from sqlglot import parse_one
     >>> texts = ("('month'::varchar)", "'7'::int", "7 || ' days'::text", "'abc'::varchar(2)", "$1::int", "a::int")
@@ -101,7 +101,7 @@ def constant(node: exp.Expr) -> exp.Expr:
 
 
 def constant_text(node: exp.Expr) -> str | None:
-    """The text of a constant that is a text or a number; None for anything else."""
+    """The text of a constant text or number; None for anything else."""
     found = constant(node)
     sign = "-" if isinstance(found, exp.Neg) else ""
     literal = found.this.unnest() if sign else found
@@ -115,7 +115,7 @@ def _joined(parts: Sequence[exp.Expr]) -> exp.Expr | None:
 
 
 def _without_casts(inner: exp.Expr, target: exp.DataType) -> exp.Expr | None:
-    """A constant as another type; None where it is no such value, or of a type that is not read here."""
+    """A constant cast to another type; None if the value or the type is not supported here."""
     text = constant_text(inner)
     kind = sql_type(target.sql("postgres").lower())
     if text is None or kind.labels:
@@ -132,22 +132,22 @@ def _without_casts(inner: exp.Expr, target: exp.DataType) -> exp.Expr | None:
 
 
 def _noted(literal: exp.Expr, written: exp.Expr) -> exp.Expr:
-    """With the place of what was written."""
+    """The literal with the position of the original."""
     literal.meta.update(written.meta)
     return literal
 
 
 OF_TYPE = "of_type"
-"""Key of the meta of a literal or a placeholder that was cast to an enum: the name of the type, as written."""
+"""Metadata key of a literal or placeholder that is cast to an enum: the type's name as written."""
 
 _MOST = 200
-"""Labels of an enum whose order is computed."""
+"""The most labels of an enum that can be ordered."""
 
 
 def label_place(label: exp.Expr, kind: SqlType, node: exp.Expr) -> exp.Expr:
-    """The place of a label among those of its enum, as a whole number; NULL for NULL.
+    """The position of a label within its enum, as a whole number; NULL for NULL.
 
-    Raises: UnsupportedSQL for an enum of so many labels that the statement would grow too long.
+    Raises: UnsupportedSQL if the enum has too many labels.
 
     >>> label_place(exp.column("m"), SqlType(Family.ENUM, labels=("sad", "ok")), exp.column("m")).sql()
     "CASE WHEN m = 'sad' THEN 0 WHEN m = 'ok' THEN 1 END"
@@ -163,7 +163,7 @@ def label_place(label: exp.Expr, kind: SqlType, node: exp.Expr) -> exp.Expr:
 
 
 def ordered_labels(operator: type[exp.Expr], label: exp.Expr, literal: str, kind: SqlType) -> exp.Expr:
-    """`label < literal` and the like: which labels there are is known, so it is a list of them.
+    """Write `label < literal` and the like as a list of the labels that match.
 
     >>> mood = SqlType(Family.ENUM, labels=("sad", "ok", "happy"))
     >>> [ordered_labels(one, exp.column("m"), "ok", mood).sql() for one in (exp.GTE, exp.LT)]
@@ -181,7 +181,7 @@ def ordered_labels(operator: type[exp.Expr], label: exp.Expr, literal: str, kind
 
 
 def type_written(target: exp.DataType) -> str | None:
-    """The name of a type that PostgreSQL does not have itself; None for its own types."""
+    """The name of a type that PostgreSQL itself lacks; None for its own types."""
     name = target.args.get("kind") if target.this is exp.DType.USERDEFINED else None
     if isinstance(name, exp.Identifier):
         return fold(name)
@@ -191,12 +191,12 @@ def type_written(target: exp.DataType) -> str | None:
 
 
 def is_named(kind: SqlType, name: str) -> bool:
-    """May an enum be of the type of that name? Files do not say how their enums are called."""
+    """May an enum have this type name? Enums in files have no name, so any name fits."""
     return kind.family is Family.ENUM and (not kind.enum or name in (kind.enum, kind.enum.rpartition(".")[2]))
 
 
 def check_type(written: exp.Expr, kind: SqlType) -> None:
-    """Is a literal that says its type one of this type? Raises: UnsupportedSQL, UndefinedOperator."""
+    """Refuse a literal that states another type than this one. Raises: UnsupportedSQL, UndefinedOperator."""
     name = written.meta.get(OF_TYPE)
     if name is None:
         return
@@ -230,7 +230,7 @@ _MOST_STEPS = dict.fromkeys((*_SECONDS, *_MONTHS), 999_999)
 
 
 def number(node: exp.Expr) -> Decimal:
-    """The value of a numeric literal; 0, or of a size that every numeric type of a database can hold.
+    """The value of a numeric literal, 0 or between 1e-100 and 1e100 in size, which every database can hold.
 
     Raises: InvalidSyntax, UnsupportedSQL.
     """
@@ -244,19 +244,19 @@ def number(node: exp.Expr) -> Decimal:
 
 
 def number_sql(value: Decimal) -> exp.Expr:
-    """A numeric literal, written without an exponent."""
+    """Write a numeric literal without an exponent."""
     return exp.Literal.number(format(value, "f")) if value >= 0 else exp.Neg(this=number_sql(value.copy_abs()))
 
 
 def value_sql(value: str | bool | int | float) -> exp.Expr:
-    """A text, boolean or number as a literal."""
+    """Write a text, boolean or number as a literal."""
     if isinstance(value, bool):
         return exp.Boolean(this=value)
     return exp.Literal.string(value) if isinstance(value, str) else number_sql(Decimal(repr(value)))
 
 
 def canonical_sql(value: Decimal) -> exp.Expr:
-    """A number where its type does not matter: 100, 100.0 and 1e2 are written alike.
+    """Write a number in one way for 100, 100.0 and 1e2, where its type does not matter.
 
     >>> canonical_sql(Decimal("100.00")).sql(), canonical_sql(Decimal("-0.50")).sql()
     ('100', '-0.5')
@@ -268,10 +268,12 @@ def canonical_sql(value: Decimal) -> exp.Expr:
 
 
 def typed(node: exp.Literal, kind: SqlType, zone: str = zones.UTC) -> exp.Expr:
-    """A quoted literal as the type that it is compared with; a moment of a time zone without an offset, in `zone`.
+    """A quoted literal as a value of the type that it is compared with.
 
-    Returns: SQL that cannot fail. Raises: InvalidSyntax when the text is no such value; UnsupportedSQL when
-      the type takes no literal.
+    Args:
+      zone: the time zone of a timestamptz without an offset.
+    Returns: SQL that cannot fail.
+    Raises: InvalidSyntax if the text is no such value; UnsupportedSQL if the type takes no literal.
     """
     text = node.name
     if kind.is_string:
@@ -292,21 +294,21 @@ def typed(node: exp.Literal, kind: SqlType, zone: str = zones.UTC) -> exp.Expr:
 
 
 def moment(node: exp.Expr) -> date | datetime | None:
-    """The value of `DATE '...'`, `TIMESTAMP '...'`, each plus or minus INTERVALs; None for anything else."""
+    """The value of `DATE '...'` or `TIMESTAMP '...'`, plus or minus INTERVALs; None for anything else."""
     found = moment_in(node, zones.UTC)
     return None if found is None else found[0]
 
 
 def moment_sql(value: date | datetime) -> exp.Expr:
-    """A literal as a tree: `CAST('1994-01-01' AS DATE)`, `CAST('1994-01-01 00:00:00' AS TIMESTAMP)`."""
+    """Write `CAST('1994-01-01' AS DATE)` or `CAST('1994-01-01 00:00:00' AS TIMESTAMP)`."""
     return cast_sql(exp.Literal.string(moment_text(value)), "TIMESTAMP" if isinstance(value, datetime) else "DATE")
 
 
 def written_moment(text: str, family: Family, position: int | None = None, zone: str = zones.UTC) -> date | datetime:
-    """The value of a text as a date, or as a timestamp; of one with time zone, at UTC.
+    """Read a text as a date or a timestamp; a timestamptz becomes its time at UTC.
 
     Args:
-      zone: in which a text of a moment with time zone is meant that says no offset.
+      zone: the time zone of a timestamptz without an offset.
     Raises: UnreadableMoment.
     """
     read = read_moment(text)
@@ -322,7 +324,10 @@ def written_moment(text: str, family: Family, position: int | None = None, zone:
 
 
 def moment_in(node: exp.Expr, zone: str) -> tuple[date | datetime, bool] | None:
-    """As `moment`, in a session's zone; and has it a time zone? Then its value is the one at UTC."""
+    """Read a moment in a session's time zone, as `moment` does.
+
+    Returns: the value, and whether it has a time zone; then the value is the time at UTC. None for anything else.
+    """
     node = node.unnest()
     if isinstance(node, exp.Cast):
         return _cast_in(node, zone)
@@ -365,7 +370,7 @@ def midnight(value: date | datetime) -> datetime:
 def in_calendar(
     convert: Callable[[datetime, str], datetime], value: datetime, zone: str, position: int | None
 ) -> datetime:
-    """A moment by `convert`: `zones.instant` or `zones.local_time`. Raises: InvalidSyntax beyond the calendar."""
+    """Convert a moment by `zones.instant` or `zones.local_time`. Raises: InvalidSyntax beyond the calendar."""
     try:
         return convert(value, zone)
     except (OverflowError, ValueError):
@@ -373,14 +378,14 @@ def in_calendar(
 
 
 def _converted(value: date | datetime, family: Family) -> date | datetime:
-    """A moment at UTC as another type of moment."""
+    """Convert a moment at UTC to another type of moment."""
     if family is Family.DATE:
         return value.date() if isinstance(value, datetime) else value
     return midnight(value)
 
 
 def _truth(node: exp.Expr) -> exp.Expr:
-    """A text as PostgreSQL reads a boolean: any beginning of a word that is one of no other."""
+    """Read a boolean as PostgreSQL does: any prefix of a word that starts no other word."""
     text = node.name.strip(_BLANKS).lower()
     meant = {truth for word, truth in _TRUTHS if text and word.startswith(text)}
     if len(meant) != 1:
@@ -396,7 +401,7 @@ def _uuid(node: exp.Expr) -> exp.Expr:
 
 
 def _time(node: exp.Expr) -> exp.Expr:
-    """A time of a day, to the microsecond."""
+    """Read a time of day, to the microsecond."""
     found = _TIME.fullmatch(node.name)
     hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second")) if found else (24, 0, 0)
     if hour > 23 or minute > 59 or second > 59:
@@ -407,7 +412,7 @@ def _time(node: exp.Expr) -> exp.Expr:
 
 
 def _network(node: exp.Expr) -> exp.Expr:
-    """An address with the bits of its network or without: '10.0.0.1', '10.0.0.0/8', '::1'."""
+    """Read an address with or without the bits of its network: '10.0.0.1', '10.0.0.0/8', '::1'."""
     written, slash, bits = node.name.strip(_BLANKS).partition("/")
     try:
         if "%" in written or (slash and not (bits.isascii() and bits.isdecimal())):
@@ -431,7 +436,7 @@ def _label(node: exp.Expr, kind: SqlType) -> exp.Expr:
 
 
 def interval_of(node: exp.Interval, most: Mapping[str, int] = _MOST_STEPS) -> tuple[int, str]:
-    """How many of which unit an interval is, at most so many of each. Raises: UnsupportedSQL."""
+    """The number and the unit of an interval. Raises: UnsupportedSQL beyond `most` of a unit."""
     amount, unit = node.this, node.args.get("unit")
     name = unit.name.upper().removesuffix("S") if isinstance(unit, exp.Var) else ""
     text = amount.name if isinstance(amount, exp.Literal) else ""
@@ -442,7 +447,7 @@ def interval_of(node: exp.Interval, most: Mapping[str, int] = _MOST_STEPS) -> tu
 
 
 def _shift(start: date | datetime, interval: exp.Interval, sign: int) -> datetime:
-    """Add an interval as PostgreSQL does: months first, a day that the month lacks becomes its last one."""
+    """Add an interval as PostgreSQL does. A day that the month lacks becomes the month's last day."""
     amount, name = interval_of(interval)
     steps = sign * amount
     instant = midnight(start)

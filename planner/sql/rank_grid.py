@@ -1,4 +1,4 @@
-"""Values by their rank: the public grid that a column's values are placed on, and which rank is asked for."""
+"""The public grid of a column's values, and the rank that an aggregate such as median or max asks for."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from planner.sql.sql_types import ResultType
 
 MOST_STEPS = 1 << 22
-"""The finest grid: what an answer is off by grows with the logarithm of the number of its values."""
+"""The most steps of a grid. The error of an answer grows with the logarithm of their number."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Where values lie: `low + step * place`, `place` in [0, n_codes).
+    """A grid of values `low + step * place`, with `place` in [0, n_codes).
 
     Attributes:
-      low: the value of place 0: a number, days since 1970 for a date, seconds for a timestamp.
-      step: > 0, from one place to the next.
-      n_codes: how many places there are.
-      type: of the value in an answer.
+      low: the value of place 0. Dates count days since 1970, timestamps seconds.
+      step: the distance between two places, > 0.
+      n_codes: the number of places.
+      type: the type of the value in an answer.
     """
 
     low: float
@@ -29,13 +29,12 @@ class Grid:
 
     @classmethod
     def over(cls, low: float, high: float, step: float | None, kind: ResultType) -> Grid:
-        """The grid of a range.
+        """The grid of a range. A grid with too many steps is made coarser by powers of ten.
 
         Args:
-          low, high: its ends, finite.
-          step: the distance of two values; None: any, so the range is cut into 2^20. A grid that were too fine is
-            made coarser by powers of ten.
-          kind: of the values in an answer.
+          low, high: the ends of the range, finite.
+          step: the distance between two values; None cuts the range into 2^20 steps.
+          kind: the type of the values in an answer.
 
         >>> Grid.over(0.0, 90.0, 1.0, "int8").n_codes, Grid.over(0.0, 1e6, 0.01, "float8").step
         (91, 1.0)
@@ -50,19 +49,19 @@ class Grid:
 
     @property
     def digits(self) -> int | None:
-        """The decimal places that a value has; None where the step is no power of ten."""
+        """The decimal places of a value; None if the step is no power of ten."""
         places = -round(math.log10(self.step))
         return max(0, places) if math.isclose(10.0**-places, self.step, rel_tol=1e-9) else None
 
 
 @dataclass(frozen=True)
 class AskedRank:
-    """Which rank.
+    """The rank that an aggregate asks for.
 
     Attributes:
       quantile: q in [0, 1]; None for an extreme.
-      beyond: of an extreme, how many privacy units should lie beyond it; None: so many as noise asks for.
-      highest: of an extreme: is it the largest value?
+      beyond: for an extreme, how many privacy units should lie beyond it; None: as many as the noise requires.
+      highest: for an extreme, is it the largest value?
     """
 
     quantile: float | None = None

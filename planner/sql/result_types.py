@@ -1,8 +1,6 @@
-"""Result types: the one table of what the planner knows of the types that columns of answers have.
+"""Result types: how answers show each SQL type, and which types may be group keys.
 
-Which SQL types are shown as which, how, and which of them may be group keys; how a day or a time that follows from
-public knowledge alone is written, as the key of a group. The forms for clients stand in
-`server/results/result_types.py`; a new type is an entry in each of the two.
+`server/results/result_types.py` has the forms for clients. A new type needs an entry in both.
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ _SHOWN: Mapping[Family, tuple[ResultType, str | None]] = {
     Family.TIMESTAMP: ("timestamp", "TEXT"),
     Family.TIMESTAMPTZ: ("timestamptz", "TEXT"),
 }
-"""How public answers show a SQL type, and as what they ask for it: of moments the ISO text, which every driver can
-hold; None: as it is.
+"""The result type of each SQL type in public answers, and the cast that asks for it; None: no cast. Datetimes become
+ISO text, which every driver can hold.
 """
 _NO_KEYS = frozenset({Family.FLOAT, Family.TIMESTAMPTZ, Family.UUID, Family.TIME, Family.INET, Family.OTHER})
 _KEYS = {family: shown for family, (shown, _) in _SHOWN.items() if family not in _NO_KEYS}
@@ -39,16 +37,16 @@ MOMENTS: Mapping[ResultType, Family] = {
     "timestamp": Family.TIMESTAMP,
     "timestamptz": Family.TIMESTAMPTZ,
 }
-"""As which SQL type a text is read that is compared with a result of these types."""
+"""The SQL type of a text that is compared with a result of these types."""
 
 
 def result_type(kind: SqlType) -> ResultType | None:
-    """The type that a group key of this type has in an answer; None where it cannot be a key."""
+    """The result type of a group key; None if the type cannot be a key."""
     return _KEYS.get(kind.family)
 
 
 def shown_as(column: exp.Expr, kind: SqlType) -> tuple[ResultType, exp.Expr]:
-    """A column of a public table as an answer has it: type and SQL."""
+    """The result type and the SQL of a public table's column in an answer."""
     if kind == REAL:
         return "float4", column
     shown, target = _SHOWN[kind.family]
@@ -58,15 +56,15 @@ def shown_as(column: exp.Expr, kind: SqlType) -> tuple[ResultType, exp.Expr]:
 
 
 def is_discoverable(kind: SqlType) -> bool:
-    """May values of this type, found in private rows, be sorted and shown as group keys?
+    """Can partition selection sort and show values of this type as group keys?
 
-    NaN has no order; the labels of an enum need not be found.
+    NaN has no order, and the labels of an enum are known without selection.
     """
     return kind.family in _KEYS and kind.family not in (Family.NUMERIC, Family.ENUM)
 
 
 def day_key(day: date, family: Family) -> str:
-    """A day as the key of a group: the text that an answer has of it, at midnight where the key is a time.
+    """The text of a day as a group key; a timestamp key shows its midnight.
 
     >>> day_key(date(2024, 2, 29), Family.DATE), day_key(date(2024, 2, 29), Family.TIMESTAMP)
     ('2024-02-29', '2024-02-29 00:00:00')

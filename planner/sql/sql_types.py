@@ -1,6 +1,6 @@
-"""Column types as the planner reasons about them: families that compare exactly, digits, and names of result types.
+"""Column types for the planner: families that compare exactly, digits, and the names of result types.
 
-`planner/sql/result_types.py` says the rest about result types; this module alone needs no parser.
+This module needs no parser.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Literal
 ResultType = Literal["int8", "float4", "float8", "numeric", "text", "bool", "date", "timestamp", "timestamptz"]
 
 NUMBERS: frozenset[ResultType] = frozenset({"int8", "float4", "float8", "numeric"})
-"""What may stand in arithmetic over released values."""
+"""Result types that arithmetic over released values accepts."""
 
 
 class Family(Enum):
-    """Types within a family compare exactly; equality within one family is transitive.
+    """Types that compare exactly with one another. Equality within one family is transitive.
 
-    Of every family but OTHER no function of the planner's can tell equal values apart: 1.0 and 1.00, 0.0 and -0.0,
-    one instant in two zones. What equals the key of a unit is thus a function of it.
+    No function of the planner tells equal values apart, except in family OTHER: 1.0 and 1.00, 0.0 and -0.0, one
+    instant in two zones. So whatever equals a privacy unit's key is a function of that key.
     """
 
     INTEGER = "integer"
@@ -47,12 +47,12 @@ class SqlType:
     """A family and its size.
 
     Attributes:
-      precision: the most digits of `numeric(precision, scale)` or of a whole number, the most characters of a
-        text; None: as many as the database can hold. Of a `real` its 24 bits; None of a double.
-      scale: of a numeric, the digits after the point.
-      labels: of an enum, in its order.
-      name: of family OTHER: what the database calls it.
-      enum: the canonical name of an enum's type; empty where it is not known.
+      precision: the most digits of a number, or the most characters of a text; None: no limit but the database's. A
+        `real` has 24 bits, a double None.
+      scale: the digits of a numeric after the point.
+      labels: the labels of an enum, in order.
+      name: for family OTHER, the database's name of the type.
+      enum: the canonical name of an enum's type; empty if unknown.
     """
 
     family: Family
@@ -64,12 +64,12 @@ class SqlType:
 
     @property
     def shown(self) -> str:
-        """What messages call it."""
+        """The type's name in messages."""
         return self.name[:_SHOWN] or self.family.value
 
     @property
     def has_one_text(self) -> bool:
-        """Of family OTHER: are two values equal exactly when their texts are?"""
+        """For family OTHER: are two values equal exactly when their texts are?"""
         element = self.name.removesuffix("[]")
         if element != self.name:
             return element != "varchar" and sql_type(element).family in _ELEMENTS_OF_ONE_TEXT
@@ -77,17 +77,17 @@ class SqlType:
 
     @property
     def is_number(self) -> bool:
-        """May it stand in arithmetic?"""
+        """Does arithmetic accept it?"""
         return self.family in (Family.INTEGER, Family.NUMERIC, Family.FLOAT)
 
     @property
     def is_string(self) -> bool:
-        """May it be compared with a quoted literal as text?"""
+        """Can it be compared with a quoted literal as text?"""
         return self.family in (Family.TEXT, Family.CHAR)
 
     @property
     def is_moment(self) -> bool:
-        """Is it a date or a time of a date?"""
+        """Is it a date or a timestamp?"""
         return self.family in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
 
@@ -121,7 +121,7 @@ _OF_DUCKDB = {
     "timestamp_ms": SqlType(Family.TIMESTAMP),
     "timestamp_ns": SqlType(Family.TIMESTAMP),
 }
-"""Types of DuckDB's own as the type that its writer reads them as."""
+"""DuckDB's own types, and the types that its writer reads them as."""
 
 READ_AS: Mapping[str, str] = MappingProxyType(
     {
@@ -129,16 +129,16 @@ READ_AS: Mapping[str, str] = MappingProxyType(
         for name, kind in _OF_DUCKDB.items()
     }
 )
-"""The same, as DuckDB spells it."""
+"""The same types in DuckDB's spelling."""
 
 READ_IN_PART = frozenset(READ_AS) - {"ubigint"}
-"""Those of which some values are NULL, since the other type lacks them, or are read as one: no key may have any."""
+"""Types that are read in part: some values become NULL, or equal to others. No key may have such a type."""
 
 _OF_ONE_TEXT = frozenset(
     {"bytea", "blob", "macaddr", "macaddr8", "money", "time with time zone", "bit", "bit varying"}
 )
-"""Not among them: json, which has no equality; jsonb, with 1.0 and 1.00; intervals, with a day and 24 hours.
-DuckDB's lists of texts are not either: in older versions ['a, b'] and ['a', 'b'] have one text.
+"""Left out: json, which has no equality; jsonb, which has 1.0 and 1.00; intervals, where a day equals 24 hours; and
+DuckDB's lists of texts, where older versions write ['a, b'] and ['a', 'b'] alike.
 """
 
 _ELEMENTS_OF_ONE_TEXT = frozenset({Family.INTEGER, Family.TEXT, Family.BOOL, Family.DATE, Family.UUID, Family.TIME})
@@ -156,9 +156,9 @@ _KEY_CASTS = {Family.INTEGER: "BIGINT", Family.TEXT: "TEXT", Family.CHAR: "TEXT"
 
 @lru_cache(maxsize=1024)
 def sql_type(text: str) -> SqlType:
-    """The type behind the database's own words, `numeric(15,2)`; an unknown one is of family OTHER.
+    """The type for the database's own words, such as `numeric(15,2)`. Unknown types have family OTHER.
 
-    Of an enum the catalog gives its labels, whatever its name is.
+    The catalog lists the labels of an enum in place of its name.
 
     >>> sql_type("enum('open', 'won''t do')").labels
     ('open', "won't do")
@@ -188,5 +188,5 @@ def sql_type(text: str) -> SqlType:
 
 
 def canonical_cast(kind: SqlType) -> str | None:
-    """The type that an owner key is cast to, so that equal keys look equal; None where it cannot be a key."""
+    """The cast that gives equal owner keys one form; None if the type cannot be an owner key."""
     return _KEY_CASTS.get(kind.family)

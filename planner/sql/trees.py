@@ -1,4 +1,4 @@
-"""Expression trees: walked, copied, built and placed in the statement, quicker than by the parser library's ways."""
+"""Walk, copy and build expression trees, faster than the parser library does."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Tree = TypeVar("Tree", bound=exp.Expr)
 LEAVES: frozenset[type[exp.Expr]] = frozenset(
     {exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Star, exp.Var, exp.DataType}
 )
-"""What nothing changes once it is made, nor asks for its parent: trees share it."""
+"""Nodes that never change and need no parent, so that trees can share them."""
 
 
 _UPPER_TO_LOWER = {ord(upper): ord(upper) + 32 for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
 def nodes(tree: exp.Expr) -> list[exp.Expr]:
-    """The node and all below it, level by level, in the order of `tree.walk()`. Cost: linear.
+    """The node and all nodes below it, level by level, as `tree.walk()`. Cost: linear.
 
     >>> from sqlglot import parse_one
     >>> [type(node).__name__ for node in nodes(parse_one("a + f(1)"))]
@@ -54,7 +54,7 @@ def children(node: exp.Expr) -> list[exp.Expr]:
 
 
 def around(node: exp.Expr, *kinds: type[exp.Expr]) -> exp.Expr | None:
-    """The nearest node above that is of none of the kinds."""
+    """The nearest node above that is of none of these kinds."""
     above = node.parent
     while isinstance(above, kinds):
         above = above.parent
@@ -62,17 +62,17 @@ def around(node: exp.Expr, *kinds: type[exp.Expr]) -> exp.Expr | None:
 
 
 def holds(tree: exp.Expr, *kinds: type[exp.Expr]) -> bool:
-    """Is some node of one of the kinds? Cost: linear."""
+    """Does the tree contain a node of one of these kinds? Cost: linear."""
     return any(isinstance(node, kinds) for node in nodes(tree))
 
 
 def tables_of(tree: exp.Expr) -> list[exp.Table]:
-    """The tables that FROM names anywhere in it, in the order of `nodes`."""
+    """All tables in FROM clauses of the tree, in the order of `nodes`."""
     return [node for node in nodes(tree) if isinstance(node, exp.Table)]
 
 
 def from_items(select: exp.Select) -> list[exp.Expr]:
-    """What FROM names, and what it is joined with; what is joined within parentheses stays inside."""
+    """The items of FROM and of its joins. A join within parentheses stays one item."""
     clause = select.args.get("from_")
     return [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
 
@@ -83,12 +83,10 @@ def columns_of(tree: exp.Expr) -> list[exp.Column]:
 
 
 def copied(tree: Tree) -> Tree:
-    """A tree of its own, with everything that the planner notes in its nodes: places, labels, slots.
+    """Copy a tree with the planner's notes: positions, labels, slots. Comments are dropped.
 
-    Notes are never changed once made, so copies share them; comments are not copied, since nothing writes them.
-    Copies share the LEAVES, too.
-    It recurses, but not along `a AND b AND ...`: only those chains grow longer than `planner.limits` lets a
-    statement nest. Cost: linear.
+    Notes never change, so copies share them, and also the LEAVES. The function recurses, except along AND and OR:
+    only those chains may be deeper than `planner.limits` allows. Cost: linear.
 
     >>> from sqlglot import parse_one
     >>> tree = parse_one("a = 1 AND b = 2 OR c")
@@ -119,22 +117,22 @@ def copied(tree: Tree) -> Tree:
 MIRRORED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.EQ: exp.EQ, exp.NEQ: exp.NEQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
 }  # fmt: skip
-"""Comparisons with their sides exchanged."""
+"""Each comparison with its sides exchanged."""
 
 
 def joined_texts(pieces: Sequence[exp.Expr]) -> exp.Expr:
-    """Texts joined by `||`."""
+    """Join texts by `||`."""
     return reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), pieces)
 
 
 def behind_length(text: exp.Expr) -> list[exp.Expr]:
-    """The pieces of `5:Paris`: a text behind its length, so that no two rows of texts run together to the same."""
+    """The pieces of `5:Paris`, a text after its length, so that two lists of texts never join to the same text."""
     length = cast_sql(exp.Length(this=copied(text)), "TEXT")
     return [length, exp.Literal.string(":"), text]
 
 
 def rebuilt(node: exp.Expr, part: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """The same node, with its notes, over other parts: what `part` makes of each."""
+    """The same node with its notes, with `part` applied to each child."""
     arguments: dict[str, object] = {}
     for name, value in node.args.items():
         if isinstance(value, list):
@@ -157,7 +155,7 @@ def _copied_chain(tree: exp.Expr) -> exp.Expr:
 
 
 def _with_notes(copy: Tree, tree: exp.Expr) -> Tree:
-    """`tree.meta` would make an empty dictionary for every node, so the attribute behind it is read."""
+    """This reads `_meta`, because `tree.meta` would create a dictionary for every node."""
     if tree._meta:
         copy._meta = tree._meta.copy()
     if tree._type is not None:
@@ -166,7 +164,7 @@ def _with_notes(copy: Tree, tree: exp.Expr) -> Tree:
 
 
 def over_leaves(kind: type[Tree], **leaves: object) -> Tree:
-    """A node over leaves that others hold, too, so that they are given no parent: it would keep its tree alive."""
+    """A node over shared leaves. They get no parent, which would keep this tree alive."""
     node = kind()
     node.args = leaves
     return node
@@ -174,12 +172,12 @@ def over_leaves(kind: type[Tree], **leaves: object) -> Tree:
 
 @lru_cache(maxsize=4096)
 def quoted(name: str) -> exp.Identifier:
-    """`"name"`: one of the catalog, or an alias, for `over_leaves`."""
+    """The identifier `"name"`, for `over_leaves`."""
     return exp.Identifier(this=name, quoted=True)
 
 
 def fold(identifier: exp.Expr) -> str:
-    """The name that an identifier means: ASCII letters in lower case unless it is quoted."""
+    """The name that an identifier means: lower case (ASCII letters only) unless it is quoted."""
     name = identifier.name
     if identifier.args.get("quoted"):
         return name
@@ -187,32 +185,32 @@ def fold(identifier: exp.Expr) -> str:
 
 
 def position_of(node: exp.Expr) -> int | None:
-    """The 1-based offset of the first token of `node` that sqlglot remembers, or None. Cost: linear in the node."""
+    """The 1-based offset of the node's first token that sqlglot remembers, or None. Cost: linear in the node."""
     starts = [part._meta["start"] for part in nodes(node) if part._meta and "start" in part._meta]
     return min(starts) + 1 if starts else None
 
 
 class Age(exp.Expression, exp.Func):
-    """`age(later, earlier)`: the years, months and days from one moment to another; PostgreSQL's interval."""
+    """`age(later, earlier)`, PostgreSQL's interval of years, months and days."""
 
     arg_types: ClassVar = {"this": True, "expression": True}
     _sql_names: ClassVar = ["AGE"]
 
 
 class InZone(exp.Expression, exp.Func):
-    """`timezone(zone, x)`: AT TIME ZONE of another zone than UTC, which no proof about days at UTC looks into."""
+    """`timezone(zone, x)`: AT TIME ZONE with a zone other than UTC. Proofs about days at UTC stop here."""
 
     arg_types: ClassVar = {"zone": True, "this": True}
     _sql_names: ClassVar = ["TIMEZONE"]
 
 
 def local_sql(moment: exp.Expr, zone: str) -> exp.Expr:
-    """From a timestamp at UTC to what a clock of the zone shows then."""
+    """Convert a timestamp at UTC to the local time of a zone."""
     return _in_zone(_in_zone(moment, "UTC"), zone)
 
 
 def instant_sql(local: exp.Expr, zone: str) -> exp.Expr:
-    """From what a clock of the zone shows to the timestamp at UTC."""
+    """Convert the local time of a zone to the timestamp at UTC."""
     return _in_zone(_in_zone(local, zone), "UTC")
 
 
@@ -221,12 +219,12 @@ def _in_zone(value: exp.Expr, zone: str) -> InZone:
 
 
 def bound_column(alias: str, name: str) -> exp.Column:
-    """A bound column as a tree: `"alias"."name"`."""
+    """The tree of a bound column, `"alias"."name"`."""
     return over_leaves(exp.Column, this=quoted(name), table=quoted(alias))
 
 
 def column_ref(column: exp.Column) -> tuple[str, str]:
-    """(alias, name) of a bound column."""
+    """The (alias, name) of a bound column."""
     return column.args["table"].args["this"], column.args["this"].args["this"]
 
 
@@ -235,9 +233,9 @@ ColumnRef = tuple[str, str]
 
 
 def summed_column(value: exp.Expr) -> ColumnRef | None:
-    """The column whose values, or those of some rows, a value is, with either sign; None where it is anything else.
+    """The one column that a value equals, up to its sign, wherever it is not 0 or NULL; None if there is none.
 
-    So what rows have of the value is at most what they have of the column, in size.
+    A sum of the value's sizes is at most the sum of the column's sizes.
 
     >>> from sqlglot import parse_one
     >>> [summed_column(parse_one(sql)) and "t.a" for sql in ("t.a", "-t.a", "CASE WHEN t.b > 1 THEN (t.a) END")]
@@ -250,7 +248,7 @@ def summed_column(value: exp.Expr) -> ColumnRef | None:
 
 
 def _summed(value: exp.Expr) -> set[ColumnRef] | None:
-    """The columns among those that a value may be; None where it may be neither one of them, 0 nor NULL."""
+    """The columns that the value may equal; None if it may be anything but such a column, 0 or NULL."""
     if isinstance(value, exp.Column):
         return {column_ref(value)} if value.args.get("table") is not None else None
     if isinstance(value, exp.Paren | exp.Neg):
@@ -269,7 +267,7 @@ def _summed(value: exp.Expr) -> set[ColumnRef] | None:
 
 
 def computed_from(node: exp.Expr) -> list[exp.Column]:
-    """The columns that a value is computed from, not those that it only compares: a condition sees what is there.
+    """The columns that a value is computed from, without columns that only its conditions compare.
 
     >>> from sqlglot import parse_one
     >>> [column.name for column in computed_from(parse_one("CASE WHEN a > 1 THEN floor(b) ELSE c END + d"))]
@@ -290,20 +288,20 @@ def computed_from(node: exp.Expr) -> list[exp.Column]:
 
 
 ROWS = "rows"
-"""Key of the meta of a subquery that is a table of its own: that table, for the types of its columns."""
+"""Metadata key of a subquery that acts as a table: that table, with the types of its columns."""
 
 DECLARED = "declared"
-"""Key of the meta of a subquery of the public values that a policy declares: the table whose columns it has."""
+"""Metadata key of a subquery of declared public values: the table whose columns it has."""
 
 
 def table_sql(table: Table, alias: str) -> exp.Table:
-    """A base table in FROM as a tree, always with its schema: `"namespace"."table" AS "alias"`."""
+    """A base table in FROM with its schema: `"namespace"."table" AS "alias"`."""
     names = over_leaves(exp.TableAlias, this=quoted(alias))
     return over_leaves(exp.Table, this=quoted(table.relation), db=quoted(table.namespace), alias=names)
 
 
 def tables_by_alias(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table]]:
-    """By alias; of derived tables, those whose columns they have."""
+    """The tables of a statement by alias; for a derived table, the table whose columns it has."""
     for node in tree.walk(prune=lambda node: isinstance(node, exp.Subquery) and ROWS in node.meta):
         if isinstance(node, exp.Subquery):
             for known in (DECLARED, ROWS):
@@ -316,9 +314,9 @@ def tables_by_alias(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, Table
 
 
 def cast_sql(expression: exp.Expr, kind: str) -> exp.Cast:
-    """`CAST(expression AS kind)`; the expression itself when it is that already.
+    """Write `CAST(expression AS kind)`, unless the expression is that cast already.
 
-    It takes the tree as it is: `exp.cast` copies it, and parses `kind` every time.
+    Unlike `exp.cast`, this neither copies the expression nor parses `kind` each time.
 
     >>> cast_sql(cast_sql(exp.column("x"), "BIGINT"), "BIGINT").sql("postgres")
     'CAST(x AS BIGINT)'
@@ -330,7 +328,7 @@ def cast_sql(expression: exp.Expr, kind: str) -> exp.Cast:
 
 
 def field_of(expression: exp.Expr | None) -> exp.Extract | None:
-    """The EXTRACT under nothing but casts to numbers: a whole number, never NaN; None for anything else.
+    """The EXTRACT below casts to numbers, if it is a whole number and never NaN; None for anything else.
 
     >>> field_of(cast_sql(exp.Extract(this=exp.var("DAY"), expression=exp.column("d")), "DECIMAL")).sql("postgres")
     'EXTRACT(DAY FROM d)'
@@ -341,7 +339,7 @@ def field_of(expression: exp.Expr | None) -> exp.Extract | None:
 
 
 def has_fraction(field: exp.Extract) -> bool:
-    """May the field be no whole number? Seconds are, unless of a moment that is cut to whole ones."""
+    """May the field have a fraction? Seconds may, unless the moment is truncated to whole seconds."""
     return field.this.name.upper() in ("EPOCH", "SECOND") and not isinstance(field.expression, exp.TimestampTrunc)
 
 
@@ -349,14 +347,14 @@ _NUMBERS = (exp.DataType.Type.DECIMAL, exp.DataType.Type.DOUBLE, exp.DataType.Ty
 
 
 def named_sql(expression: exp.Expr, name: str) -> exp.Alias:
-    """`expression AS "name"`; it takes the tree as it is."""
+    """Write `expression AS "name"`, without copying the expression."""
     named = exp.Alias(this=expression)
     named.args["alias"] = quoted(name)
     return named
 
 
 def is_type(data_type: exp.DataType, *kinds: str) -> bool:
-    """Is the type one of these? `DataType.is_type` parses each name every time, which was half of writing a question.
+    """Is the type one of these? Unlike `DataType.is_type`, this does not parse the names each time.
 
     >>> is_type(exp.DataType.build("DECIMAL(9, 2)"), "bigint", "decimal")
     True
@@ -370,7 +368,7 @@ def _data_type(kind: str) -> exp.DataType:
 
 
 def conjunction(conditions: Iterable[exp.Expr]) -> exp.Expr | None:
-    """The conditions joined by AND, each as it is but for an OR, which gets parentheses; None for no condition.
+    """Join conditions by AND, with parentheses around an OR; None for no condition.
 
     >>> from sqlglot import parse_one
     >>> conjunction(map(parse_one, ["a", "b OR c", "d"])).sql()
@@ -384,7 +382,7 @@ def conjunction(conditions: Iterable[exp.Expr]) -> exp.Expr | None:
 
 
 def add_conditions(select: exp.Select, conditions: Iterable[exp.Expr]) -> None:
-    """Append to WHERE, in place."""
+    """Append conditions to WHERE, in place."""
     where = select.args.get("where")
     present = list(where.this.flatten(unnest=False)) if where and isinstance(where.this, exp.And) else []
     if where and not present:

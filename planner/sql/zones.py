@@ -1,4 +1,4 @@
-"""Time zones of sessions: their names, and what a clock in one shows at a moment, by the rules of zoneinfo."""
+"""Time zones of sessions: their names, and conversions between local time and UTC, by zoneinfo."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
 UTC = "UTC"
-"""The zone of sessions that set none; nothing is converted there."""
+"""The default zone of a session, in which no conversion is needed."""
 
 _SAME_AS_UTC = frozenset(
     {"utc", "etc/utc", "uct", "etc/uct", "gmt", "etc/gmt", "z", "zulu", "etc/zulu", "universal", "etc/universal",
@@ -23,10 +23,10 @@ _MOST_HOURS = 14
 
 
 def zone_named(text: str) -> str | None:
-    """A time zone as PostgreSQL shows it, whose names are those of IANA in any case; None where it is not known.
+    """The name of a time zone as PostgreSQL shows it; None for an unknown zone.
 
-    A whole number is hours east of UTC, and is shown as PostgreSQL shows it, with the sign of POSIX at its end.
-    Abbreviations that are no name of IANA, such as PST, are not read, nor are rules written out.
+    Names are IANA's, in any case. A whole number means hours east of UTC. Abbreviations such as PST, and written
+    rules, are not supported.
 
     >>> [zone_named(text) for text in ("europe/zurich", "UTC", "-7", "Mars/Olympus")]
     ['Europe/Zurich', 'UTC', '<-07>+07', None]
@@ -51,9 +51,9 @@ def is_utc(zone: str) -> bool:
 
 
 def instant(local: datetime, zone: str) -> datetime:
-    """The moment at UTC at which a clock of the zone shows a time; none of the two has a tzinfo.
+    """Convert a zone's local time to UTC; neither value has a tzinfo.
 
-    As PostgreSQL: a time that is skipped is counted on from before, of one that comes twice the later is meant.
+    As in PostgreSQL, a skipped time continues from the time before, and of a repeated time the later one counts.
     Raises: OverflowError beyond the years 1 to 9999.
 
     >>> [str(instant(datetime(2024, month, 31 if month == 3 else 27, 2, 30), "Europe/Zurich")) for month in (3, 10)]
@@ -66,7 +66,7 @@ def instant(local: datetime, zone: str) -> datetime:
 
 
 def local_time(moment: datetime, zone: str) -> datetime:
-    """What a clock of the zone shows at a moment at UTC; none of the two has a tzinfo. Raises: as `instant`.
+    """Convert UTC to a zone's local time; neither value has a tzinfo. Raises: OverflowError, as `instant`.
 
     >>> str(local_time(datetime(2024, 3, 31, 1, 30), "Europe/Zurich"))
     '2024-03-31 03:30:00'
@@ -75,7 +75,7 @@ def local_time(moment: datetime, zone: str) -> datetime:
 
 
 def days_shown(first: date, last: date, zone: str) -> tuple[date, date]:
-    """The first and the last day that clocks of a zone show from the first day at UTC to the end of the last.
+    """The first and last local day from the start of `first` to the end of `last`, both at UTC.
 
     Raises: OverflowError beyond the years 1 to 9999.
 
@@ -89,7 +89,7 @@ def days_shown(first: date, last: date, zone: str) -> tuple[date, date]:
 
 
 def _changes(start: datetime, zone: str) -> bool:
-    """Is a clock of the zone put forward or back within the day, so that it shows a time twice, or another day?"""
+    """Does the zone change its clock within the day, so that a time repeats or a day differs?"""
     shown = (local_time(start + hour * _HOUR, zone) - hour * _HOUR for hour in range(26))
     return len(set(shown)) > 1
 
