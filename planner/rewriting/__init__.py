@@ -1,1 +1,1 @@
-"""A Plan to the SQL that a database runs."""
+"""Write a Plan as the SQL that a database runs."""

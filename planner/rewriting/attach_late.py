@@ -1,4 +1,4 @@
-"""Rule: add up what every unit has before tables are joined that only say more about the unit."""
+"""Rule: add up each unit's rows first, and join tables that only describe the unit afterwards."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from planner.sql.trees import (
 def attach_late(
     source: exp.Select, owner: exp.Expr, keys: Sequence[exp.Expr], weights: Sequence[exp.Expr], schema: Schema
 ) -> exp.Select | None:
-    """`compact` of tuples with one owner, grouped by the owner's own columns alone where that is the same.
+    """As `compact` for tuples with one owner, but with tables joined after the rows are grouped by owner.
 
-    A table is attached late when nothing but its unique key is asked of it, and that by the owner's columns or those
-    of tables attached before: then every owner finds one row of it at most. So the rows of one owner pass this join
-    all together or not at all, and have one value of every group key that is taken from such tables: adding up first
-    gives the same rows. The database then groups by one key instead of by texts, and joins one row per owner.
+    A table can be joined late if conditions use only its unique key, and compare it with the owner's columns or with
+    tables joined late before it. Then each owner finds at most one row of the table. So all rows of an owner pass the
+    join or none does, and they share the group keys from such tables. The result is the same, and the database groups
+    by one key instead of by texts.
 
-    Declared keys that no constraint enforces are not relied on, nor equations of columns of two kinds, where several
-    values of a key may equal one: a thousand bigints near 2^62 are one double, and char 'a' is varchar 'a' and 'a '.
-    An owner would have several rows, each of which could reach the threshold.
+    Two things are not relied on: declared keys without a constraint, and equations of columns of two types. Several
+    values of a key may equal one value of another type: a thousand bigints near 2^62 are one double, and char 'a'
+    equals varchar 'a' and 'a '. An owner would then have several rows, each up to the threshold.
     Args:
-      source: the join: FROM and WHERE, no select list.
-      owner: the key of the one owner position.
+      source: the join, FROM and WHERE without a select list.
+      owner: the key of the only owner position.
       weights: of one tuple, each a bigint in units.
-    Returns: columns o0, k0.., w0.., one row per owner; None where no table can be attached late, or a key is not the
-      owner's alone.
+    Returns: columns o0, k0.., w0.., one row per owner; None if no table can be joined late, or if one owner may have
+      several values of a group key.
 
     >>> from sqlglot import parse_one
     >>> from planner.rewriting.guard_weight import whole_weight
@@ -56,8 +56,8 @@ def attach_late(
     >>> owner, key, catalog = bound_column("v", "of"), bound_column("p", "ward"), {"patient": patient, "visit": visit}
     >>> print(attach_late(source, owner, [key], [whole_weight()], Schema(catalog)).sql("postgres"))
     SELECT "v"."of" AS "o0", "p"."ward" AS "k0", "v"."w0" AS "w0" FROM (SELECT "v"."of" AS "of", \
-    (LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0" FROM s.visit AS "v" GROUP BY 1) AS "v" \
-    R JOIN s.patient AS "p" ON "p"."id" = "v"."of"
+CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0" FROM s.visit AS "v" GROUP BY 1) AS "v" \
+INNER JOIN s.patient AS "p" ON "p"."id" = "v"."of"
     """
     join = _Join.of(source)
     owned = list(dict.fromkeys(column_ref(column) for column in columns_of(owner)))
@@ -89,7 +89,7 @@ def attach_late(
 
 @dataclass(frozen=True)
 class _Join:
-    """The tables of inner joins by alias, the outer joins behind them as they are, and every condition by itself."""
+    """The inner joins' tables by alias, the outer joins after them, and all conditions."""
 
     tables: dict[str, exp.Expr]
     outer: list[exp.Join]
@@ -97,7 +97,7 @@ class _Join:
 
     @classmethod
     def of(cls, source: exp.Select) -> _Join | None:
-        """None for a join of another form."""
+        """Split a join; None for other forms."""
         first = source.args["from_"].this
         tables: dict[str, exp.Expr] = {first.alias: first}
         outer: list[exp.Join] = []
@@ -117,7 +117,7 @@ class _Join:
         return None if any(source.args[name] for name in others) else cls(tables, outer, conditions)
 
     def table(self, alias: str, schema: Schema) -> Table | None:
-        """The catalog's table, where it is one and every row of it is read."""
+        """The catalog's table, if the entry reads all rows of one table."""
         entry = self.tables.get(alias)
         if not isinstance(entry, exp.Table) or any(entry.args[name] for name in set(entry.args) - _NAMES):
             return None
@@ -129,7 +129,7 @@ _TOTAL = re.compile(r"w\d+")
 
 
 def _attached_late(join: _Join, owned: set[ColumnRef], read_before: set[str], schema: Schema) -> list[str]:
-    """The tables that nothing is asked of but to be found by a unique key, each after those that it is found by."""
+    """The tables to join late, each after those whose columns find it."""
     read_before = read_before | set().union(*map(_aliases, join.outer))
     left = {alias for alias in join.tables if alias not in read_before and join.table(alias, schema) is not None}
     while True:
@@ -145,7 +145,7 @@ def _touching(join: _Join, aliases: set[str]) -> list[exp.Expr]:
 
 
 def _finds(condition: exp.Expr, late: set[str], owned: set[ColumnRef]) -> bool:
-    """Is it a plain equation of two columns, of tables that are attached late or the owner's own?"""
+    """Is it an equation of two plain columns, each of a late table or the owner's own?"""
     if not isinstance(condition, exp.EQ):
         return False
     sides = condition.this, condition.expression
@@ -154,7 +154,7 @@ def _finds(condition: exp.Expr, late: set[str], owned: set[ColumnRef]) -> bool:
 
 
 def _in_order(join: _Join, late: set[str], owned: set[ColumnRef], schema: Schema) -> list[str]:
-    """Those of the tables of which a unique key is known by the owner's columns or by tables before them."""
+    """Those tables with a unique key that the owner's columns, or tables before them, determine."""
     found: list[str] = []
     while True:
         following = next((alias for alias in join.tables if alias in late and alias not in found
@@ -175,7 +175,7 @@ def _is_found(join: _Join, alias: str, before: list[str], owned: set[ColumnRef],
 
 
 def _exactly(join: _Join, own: ColumnRef, known: ColumnRef, schema: Schema) -> bool:
-    """Does `=` of the two pair a known value with one value of the key at most?"""
+    """Does `=` match a known value with at most one value of the key?"""
     kinds = []
     for alias, name in (own, known):
         table = join.table(alias, schema)
@@ -189,7 +189,7 @@ def _exactly(join: _Join, own: ColumnRef, known: ColumnRef, schema: Schema) -> b
 def _added_up(
     join: _Join, late: list[str], asked: list[exp.Expr], owned: list[ColumnRef], weights: Sequence[exp.Expr]
 ) -> exp.Select:
-    """What every owner has, before the other tables are attached."""
+    """The sums of each owner, before other tables are joined."""
     before = [entry for alias, entry in join.tables.items() if alias not in late]
     select = _inner_joins(before, [condition for condition in join.conditions if condition not in asked], join.outer)
     columns = [named_sql(bound_column(*ref), ref[1]) for ref in owned]
@@ -202,7 +202,7 @@ def _added_up(
 def _inner_joins(
     entries: Sequence[exp.Expr], conditions: Sequence[exp.Expr], outer: Sequence[exp.Join] = ()
 ) -> exp.Select:
-    """As in `join_tables`: each condition where it can first be tested, those of one table at the end."""
+    """Join as `join_tables`: each condition as early as possible, those of one table at the end."""
     first, *others = entries
     select = exp.Select(from_=exp.From(this=copied(first)))
     waiting = [copied(condition) for condition in conditions]

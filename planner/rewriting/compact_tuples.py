@@ -1,10 +1,8 @@
-"""Rules: merge the join tuples of equal owners and keys, so that the proxy reads distinct provenance, or sample them.
+"""Rules: merge join tuples with equal owners and keys, or sample them, so that the proxy reads fewer rows.
 
-A sample is of the rows of one relation, each drawn on its own, so that the join over them shrinks with the rate; or
-equal tuples are counted, so that the proxy can draw which of them stay.
-
-What is alike in merged tuples are their owners and group keys, and the value that is counted or ranked; what else
-they have is added up. Totals saturate, so that none of them fails for a row.
+Merged tuples share their owners, group keys, and the counted or ranked value; their weights are added up. Totals
+saturate, so that none fails for a row. A sample draws the rows of one relation independently. Or equal tuples are
+counted, and the proxy draws how many of them stay.
 """
 
 from __future__ import annotations
@@ -18,7 +16,9 @@ from planner.rewriting.guard_weight import UNITS, whole_weight, whole_weight_whe
 from planner.sql.trees import cast_sql, copied, named_sql
 
 SATURATION = 1 << 62
-"""Totals stop here, at 2^32 full weights: a minimum is 1-Lipschitz. The sum of bigints is numeric: no overflow."""
+"""The largest total, 2^32 full weights. A minimum is 1-Lipschitz, and PostgreSQL's sum of bigints is a numeric, which
+does not overflow.
+"""
 
 
 def compact(
@@ -32,10 +32,9 @@ def compact(
 ) -> exp.Select:
     """One row per distinct owners, group keys and value: columns o0.., k0.., v, w0...
 
-    Without `merged` one row per tuple, for totals of single tuples: a database sorts or hashes millions of rows to
-    find out that none are alike, which the planner knows from unique keys (`planner.sensitivity.join_steps`). Tuples
-    that were alike after all, because a declared key is none, stand side by side: no total and no truncation changes
-    by it.
+    Without `merged`, there is one row per tuple. The planner omits merging where unique keys prove that no two tuples
+    are alike (`planner.sensitivity.join_steps`), which saves the database a sort. If a declared key is wrong, equal
+    tuples stay side by side, which changes no total and no truncation.
 
     >>> from sqlglot import parse_one
     >>> source, owner, weight = parse_one("SELECT FROM orders"), parse_one("o_custkey"), parse_one("weight")
@@ -54,7 +53,7 @@ def compact(
 
 
 def total_sql(weight: exp.Expr) -> exp.Expr:
-    """The sum of a weight over the rows of a group, saturating; rows that count one each are counted.
+    """The saturating sum of a weight over a group; whole weights are counted.
 
     >>> total_sql(whole_weight()).sql("postgres")
     'CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT)'
@@ -68,7 +67,7 @@ def total_sql(weight: exp.Expr) -> exp.Expr:
 
 
 def _counted(weight: exp.Expr) -> exp.Expr | None:
-    """COUNT of the rows of a weight that is whole: of all, or of those that a condition holds for."""
+    """COUNT of the rows with a whole weight: of all rows, or of those that meet a condition."""
     if weight == whole_weight():
         return exp.Count(this=exp.Star(), big_int=True)
     case = weight.this if isinstance(weight, exp.Cast) else None
@@ -84,9 +83,9 @@ _CUTOFFS = 1 << 32
 
 
 def sample_rows(select: exp.Select, alias: str, percent: str) -> exp.Select:
-    """Write TABLESAMPLE BERNOULLI behind one entry of FROM.
+    """Write TABLESAMPLE BERNOULLI after one entry of FROM.
 
-    Never SYSTEM, which draws whole blocks, and never REPEATABLE: each statement draws anew.
+    SYSTEM would draw whole blocks, and REPEATABLE the same rows again, so neither is used.
 
     >>> from sqlglot import parse_one
     >>> before = parse_one('SELECT FROM lineitem AS "l" INNER JOIN orders AS "o" ON l.x = o.x', dialect="postgres")
@@ -100,10 +99,10 @@ def sample_rows(select: exp.Select, alias: str, percent: str) -> exp.Select:
 
 
 def bernoulli_percent(rate: float) -> tuple[str, float]:
-    """How PostgreSQL is told a rate, and the rate that it then samples with, exactly.
+    """The percentage for PostgreSQL, and the exact rate that it samples with.
 
-    It reads the percentage as `real` and keeps a row when 32 hashed bits lie below round(2^32 * percentage / 100).
-    A sum is divided by the rate, so a rate that is a little off would be a bias that no noise hides.
+    PostgreSQL reads the percentage as `real`, and keeps a row if 32 hashed bits are below round(2^32 * percentage /
+    100). Sums are divided by the exact rate, because the rounded one would bias them.
 
     >>> bernoulli_percent(0.125)
     ('12.5', 0.125)
@@ -125,11 +124,11 @@ def _real(value: float) -> float:
 def count_tuples(
     source: exp.Select, owners: Sequence[exp.Expr], keys: Sequence[exp.Expr], weights: Sequence[exp.Expr]
 ) -> exp.Select:
-    """One row per distinct owners, group keys and weights; its last column is how many tuples it stands for.
+    """One row per distinct owners, group keys and weights; its last column counts the tuples.
 
-    Tuples of one row are alike, so that keeping each with probability q is the same as keeping a binomial number
-    of them. The database needs no randomness, and its plan stays parallel. COUNT(*) has one weight: its rows are
-    those of `compact`. Counts stop at 2^32, as many full weights as a total can hold.
+    Keeping each of n equal tuples with probability q is the same as keeping Binomial(n, q) of them. So the database
+    needs no randomness, and its plan stays parallel. COUNT(*) has one weight, so its rows are those of `compact`.
+    Counts stop at 2^32, as totals do.
 
     >>> from sqlglot import parse_one
     >>> count_tuples(parse_one("SELECT FROM t"), [parse_one("o")], [], [parse_one("x")]).sql("postgres")

@@ -18,11 +18,11 @@ from planner.sql.trees import bound_column, cast_sql, column_ref, columns_of, co
 UNITS = 1 << 30
 """The weight 1.0 in units."""
 WEIGHT = "weight"
-"""The key of a cast's meta that says that `guard_weight` has made it."""
+"""Metadata key of a cast that `guard_weight` makes."""
 
 
 class GuardedWeight(NamedTuple):
-    """SQL of a bigint in [0, 2^30], which cannot raise; what 2^30 units are; may a number lie between two units?"""
+    """SQL of a bigint in [0, 2^30] that cannot fail; the number of 2^30 units; whether numbers are rounded."""
 
     sql: exp.Cast
     bound: float
@@ -32,22 +32,19 @@ class GuardedWeight(NamedTuple):
 def guard_weight(
     number: exp.Expr, most: float, digits: int | None = None, offset: exp.Expr | None = None
 ) -> GuardedWeight:
-    """The weight of a number in [0, most], in units of 2^-30 of a bound W that is `most` or a little more.
+    """The weight of a number in [0, most], in units of 2^-30 of a bound W that is `most` or slightly more.
 
-    A number of so many digits behind the point weighs a whole number of units for each of its last places, where a
-    weight has room for that: so sums of whole numbers and of cents are exact. W is then less than twice `most`, and
-    less than 1 + 1/n times `most` where a last place weighs n units.
+    If a number has a known count of decimal digits, each last digit weighs a whole number of units where there is
+    room. Then sums of whole numbers and of cents are exact. W is less than twice `most`, and less than 1 + 1/n times
+    `most` if a last digit weighs n units. Any other number is rounded: up if it is more than 1 - offset above a unit,
+    else down. If offsets are spread evenly over the rows, such sums are unbiased.
 
-    Any other number is rounded up where it is further above a unit than 1 - offset, else down: by an offset that is
-    spread evenly over rows, such sums are as often too large as too small, however coarse a unit is.
-
-    NULL weighs 0, and so does what is not positive. COALESCE stands inside LEAST and GREATEST because those skip a
-    NULL and would return the bound itself; the factors are literals, so nothing here can raise for a number within
-    [-most, most].
+    NULL and negative numbers weigh 0. COALESCE stands inside LEAST and GREATEST, because those skip a NULL and would
+    return the bound. All factors are literals, so nothing can fail for a number within [-most, most].
     Args:
-      number: SQL of a double, NULL allowed, whose bounds are `weighable`.
-      digits: what is proved of the number (`Bounds.digits`).
-      offset: SQL of a double in [0, 1], never NULL, of the same row (`row_offset`); 0.5 where it is left out.
+      number: SQL of a double, possibly NULL, with `weighable` bounds.
+      digits: the proved decimal digits (`Bounds.digits`).
+      offset: SQL of a double in [0, 1], never NULL, of the same row (`row_offset`); None means 0.5.
 
     >>> from sqlglot import parse_one
     >>> weight = guard_weight(parse_one("price"), 105000.0, 2)
@@ -76,15 +73,15 @@ def guard_weight(
 
 _PRIME = 2**31 - 1
 _STEPS = 1327217885, 888871237, 1645333507
-"""Each is near a golden section of the prime: multiples of it, by the prime, fill [0, 1) evenly from the first on."""
+"""Each is close to a golden section of the prime, so that its multiples fill [0, 1) evenly."""
 
 
 def row_offset(number: exp.Expr, tables: Mapping[str, Table]) -> exp.Expr | None:
-    """SQL of a double in [0, 1] that is spread evenly over the rows of the tables that a number is computed from.
+    """SQL of a double in [0, 1], spread evenly over the rows of the tables that a number is computed from.
 
-    A function of the row's key alone: a row weighs the same whoever else has rows, and at every reading. Databases
-    hash texts differently, so there it may differ by one unit. None where no such table has a key of whole numbers,
-    texts or UUIDs: its numbers are rounded to the nearest unit.
+    It is a function of the row's key alone, so a row always weighs the same, whoever else has rows. Databases hash
+    texts differently, so a weight may differ by one unit between them. None if no table has a key of whole numbers,
+    texts or UUIDs; then numbers are rounded to the nearest unit.
     """
     columns: list[exp.Expr] = []
     for alias in dict.fromkeys(alias for alias, _ in map(column_ref, columns_of(number))):
@@ -109,7 +106,7 @@ def row_offset(number: exp.Expr, tables: Mapping[str, Table]) -> exp.Expr | None
 
 
 def _numbers(alias: str, table: Table, key: Sequence[str]) -> list[exp.Expr]:
-    """Whole numbers that the columns of a key are, or are hashed to; none where one is of another type."""
+    """The key's columns as whole numbers, hashed if necessary; empty if a column has another type."""
     types = {column.name: sql_type(column.type).family for column in table.columns}
     if any(types[name] not in (Family.INTEGER, Family.TEXT, Family.UUID) for name in key):
         return []
@@ -131,7 +128,7 @@ def whole_weight() -> exp.Cast:
 
 
 def whole_weight_where(condition: exp.Expr) -> exp.Cast:
-    """The weight of a row that counts one where a condition is true, and nothing where it is false or NULL.
+    """The weight of a row that counts one if a condition is true, else 0.
 
     >>> from sqlglot import parse_one
     >>> print(whole_weight_where(parse_one("NOT x IS NULL")).sql("postgres"))

@@ -1,7 +1,7 @@
-"""FROM and WHERE of a question: its tables as inner joins, its semi-joins, the parents that say who owns a row.
+"""FROM and WHERE of a question: inner joins, semi-joins, and the parent tables that determine a row's owner.
 
-Each condition stands where it can first be tested. Rows whose parent is gone are dropped. A semi-join is a condition
-of WHERE over rows of its own, which multiplies no tuples.
+Each condition stands as early as it can be tested. Rows whose parent is missing are dropped. A semi-join is a
+condition over its own rows, which multiplies no tuples.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from planner.sql.trees import (
 def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) -> exp.Select:
     """FROM and WHERE of a join, without a select list.
 
-    Conditions over several tables become ON of the last of them: PostgreSQL plans explicit joins in the
-    written order when they are many, and a cross product early in that order would be ruinous.
+    Conditions over several tables become ON of the last of them. PostgreSQL keeps the written order of many explicit
+    joins, so an early cross product would be ruinous.
 
     >>> from sqlglot import parse_one
     >>> from planner.schema import Table
@@ -61,7 +61,7 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
 
 
 def _entry_sql(entry: BoundTable) -> exp.Table | exp.Subquery:
-    """A base table, or the rows of a per-person table."""
+    """A base table, or the rows of a per-person subquery."""
     if entry.rows is None:
         return table_sql(entry.table, entry.alias)
     subquery = exp.Subquery(this=copied(entry.rows), alias=exp.TableAlias(this=quoted(entry.alias)))
@@ -74,10 +74,10 @@ def complete_provenance(
 ) -> exp.Select:
     """Append one LEFT JOIN per completion, with its filter (docs/mathematics.md, section 1.4).
 
-    `ends` are foreign keys, as (alias, column) pairs, beyond which ownership is not followed: one part must be NULL.
-
-    A row stays iff its foreign key is NULL or the parent exists. Without the filter a parent that is
-    removed would leave its children to nobody, and one person's rows could add more than their own tuples.
+    A row stays if its foreign key is NULL or the parent exists. Without the filter, a removed parent would leave its
+    children without an owner, and one person's removal could add rows.
+    Args:
+      ends: foreign keys, as (alias, column) pairs, beyond which ownership is not followed; one part must be NULL.
 
     >>> from sqlglot import parse_one
     >>> from planner.schema import Column, ForeignKey, Table
@@ -85,7 +85,7 @@ def complete_provenance(
     >>> found = Completion("p", orders, "l", ForeignKey(("l_key",), "orders", ("o_orderkey",)), ("l_key",))
     >>> complete_provenance(parse_one("SELECT FROM lineitem AS l"), [found]).sql("postgres")
     'SELECT FROM lineitem AS l LEFT JOIN "s"."orders" AS "p" ON "l"."l_key" = "p"."o_orderkey" \
-    E ("l"."l_key" IS NULL OR "p"."o_orderkey" IS NOT NULL)'
+WHERE ("l"."l_key" IS NULL OR "p"."o_orderkey" IS NOT NULL)'
     """
     if not completions and not ends:
         return select  # nothing to add, so nothing to copy
@@ -105,7 +105,7 @@ def complete_provenance(
 
 
 def _filter(completion: Completion) -> exp.Expr:
-    """NULL in any column of the key references nothing; otherwise the parent's own key shows that it is there."""
+    """A key with a NULL references nothing; otherwise the parent's own key shows that the parent exists."""
     exists = _is_null(completion.alias, completion.key.key[0], negate=True)
     absent = [_is_null(completion.child, name) for name in completion.nullable]
     return exp.or_(*absent, exists) if absent else exists
@@ -116,9 +116,9 @@ def _is_null(alias: str, name: str, *, negate: bool = False) -> exp.Is:
 
 
 def select_part(source: exp.Select, columns: Sequence[exp.Expr]) -> exp.Select:
-    """One row per row of a part of a join, columns c0..; nothing is merged, for each stands in tuples of its own.
+    """One row per row of a part of a join, with columns c0... Nothing is merged.
 
-    Of no columns their number is all that is asked.
+    Without columns, only the number of rows matters.
 
     >>> from sqlglot import parse_one
     >>> select_part(parse_one("SELECT FROM link WHERE day = 1"), [parse_one("a"), parse_one("b")]).sql("postgres")
@@ -129,10 +129,10 @@ def select_part(source: exp.Select, columns: Sequence[exp.Expr]) -> exp.Select:
 
 
 def filter_semi_joins(select: exp.Select, semi_joins: Sequence[BoundSemiJoin]) -> exp.Select:
-    """Append each as EXISTS or NOT EXISTS; in place.
+    """Append each semi-join as EXISTS or NOT EXISTS, in place.
 
-    Optimisers read these as semi- and anti-joins, hashed where columns are equal. NOT IN is not written: its NULLs
-    are among the conditions (`planner.binding.semi_joins`).
+    Optimisers turn these into hashed semi- and anti-joins. NOT IN is not written; its NULLs are among the conditions
+    (`planner.binding.semi_joins`).
 
     >>> from sqlglot import parse_one
     >>> from planner.schema import Table

@@ -1,6 +1,6 @@
-"""Rule: count and scale in the database what units have, of tuples with one owner; no unit leaves it.
+"""Rule: count or scale contributions in the database, for tuples with one owner, so that no unit leaves it.
 
-`count_loads` says how many units have how much, `scale_loads` what units of each length have in every group.
+`count_loads` counts the units by contribution; `scale_loads` adds up the units' values by norm, in every group.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from planner.sql.result_types import KeyCell
 from planner.sql.trees import cast_sql, named_sql, over_leaves, quoted
 
 LOADS, SUMS, LOAD, VALUES = "loads", "sums", "load", "values"
-"""Names of the statement's own: what every unit has, the numbers of the sums, the load of one of them, and the values
-of every unit.
+"""Names in the statement: all units' contributions, the numbers of the sums, one contribution, and all units' values.
 """
 
 
 def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.Select:
-    """One row per group keys, sum and interval between two thresholds that some unit's load lies in.
+    """One row per group, sum and interval between two thresholds that contains some unit's contribution.
 
-    A load is what one unit adds to a sum in a group. Of truncated sums at the thresholds, these rows say as much as
-    the units do (docs/mathematics.md, section 3.7). Loads of 0 and tuples of nobody add nothing, and are left out.
+    A contribution is what one unit adds to a sum in a group. For sums clipped at the thresholds, these rows are as
+    good as the units' (docs/mathematics.md, section 3.7). Contributions of 0 and tuples without an owner are left
+    out.
 
-    It reads what `compact` makes of tuples with one owner, columns o0, k0.., w0.., under the name LOADS; its own
-    columns are whole numbers, and mean the same in every dialect. Thresholds rise, are above 0, and in units.
-    Returns: columns k0.., i (which weight), b (the place of the least threshold that is no less than the load, their
-      number where there is none), n (how many units) and s (their total, in units, saturating).
+    It reads the relation LOADS: tuples with one owner from `compact`, with columns o0, k0.., w0... All its columns
+    are whole numbers, which mean the same in every dialect. Thresholds rise, are above 0, and in units.
+    Returns: columns k0.., i (which weight), b (index of the least threshold that is not below the contribution, or
+      the number of thresholds), n (number of units) and s (their total, in units, saturating).
 
     >>> print(count_loads(1, 1, [2, 4]).sql("postgres"))
     SELECT "k0", 0 AS "i", CASE WHEN "w0" <= 2 THEN 0 ELSE CASE WHEN "w0" <= 4 THEN 1 ELSE 2 END END AS "b", \
-    T(*) AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s" FROM "loads" \
-    E NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
+COUNT(*) AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s" FROM "loads" \
+WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
     """
     keys = [f"k{place}" for place in range(n_keys)]
     owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))
@@ -55,15 +55,14 @@ def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.S
 
 
 def count_values(n_keys: int) -> exp.Select:
-    """How many values each unit has in a group, as the weight of one row per owner and group keys.
+    """Count each unit's values per group, as one weight per owner and group.
 
-    It reads under the name VALUES what `compact` makes of tuples with one owner and a value: each value once per
-    owner, which is once where x determines its owner. Values that do not count, NULL among them, have the weight 0.
-    Its rows are those that `count_loads` reads, and mean the same in every dialect.
+    It reads the relation VALUES: tuples with one owner and a value from `compact`, each value once per owner. Values
+    with weight 0, such as NULL, do not count. `count_loads` reads the result, which is the same in every dialect.
 
     >>> count_values(0).sql("postgres")
     'SELECT "o0", CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0" FROM "values" WHERE "w0" > 0 \
-    P BY 1'
+GROUP BY 1'
     """
     keys = ["o0", *(f"k{place}" for place in range(n_keys))]
     counted = named_sql(total_sql(whole_weight()), "w0")
@@ -72,7 +71,7 @@ def count_values(n_keys: int) -> exp.Select:
 
 
 def _which(weights: Sequence[str]) -> exp.Expr:
-    """The weight of the sum `i`."""
+    """The weight of sum `i`."""
     *others, last = map(_column, weights)
     if not others:
         return last
@@ -83,7 +82,7 @@ def _which(weights: Sequence[str]) -> exp.Expr:
 
 
 def _by_sum(n_weights: int) -> exp.Join:
-    """The numbers of the sums, as a relation with the column `i`, beside every row."""
+    """Cross join with the numbers of the sums, in column `i`."""
     numbers = exp.Values(
         expressions=[exp.Tuple(expressions=[_number(place)]) for place in range(n_weights)],
         alias=exp.TableAlias(this=quoted(SUMS), columns=[quoted("i")]),
@@ -92,7 +91,7 @@ def _by_sum(n_weights: int) -> exp.Join:
 
 
 def _place(load: exp.Column, thresholds: Sequence[int], first: int = 0) -> exp.Expr:
-    """The place of the least threshold that is no less than the load, by halving: six comparisons for 54."""
+    """Index of the least threshold that is not below the contribution, by bisection."""
     if not thresholds:
         return exp.Literal.number(first)
     middle = (len(thresholds) - 1) // 2
@@ -103,10 +102,10 @@ def _place(load: exp.Column, thresholds: Sequence[int], first: int = 0) -> exp.E
 
 
 EACH, TOTALS, LENGTHS = "each", "totals", "lengths"
-"""Names of the statement's own: rows of groups, how long the vectors of units are, and between which thresholds."""
+"""Names in the statement: rows of groups, norms of units, and their intervals between thresholds."""
 
 KNOWN, VALUE = "known", "k0"
-"""Of a relation of the values that a key may have, and its one column: `known0` is that of the first key."""
+"""Name of the relation of a key's values, such as `known0` for the first key, and of its one column."""
 
 _SLACK, _LIMB = 40, 20
 
@@ -119,42 +118,42 @@ def scale_loads(
     euclidean: bool,
     known: Mapping[int, Sequence[KeyCell] | None],
 ) -> dict[str, exp.Expr]:
-    """One row per group keys, sum and interval of lengths, and one per sum and interval that says how many units.
+    """One row per group, sum and interval of norms; and one per sum and interval that counts the units.
 
-    The length of a unit is what it adds to a sum in all groups together, or its Euclidean length, rounded up. Every
-    unit lies in one interval between two thresholds, whatever its groups. At a threshold tau it is kept whole where
-    its length is at most tau; else its share of tau in every group is floor(2^30 load / length) of 2^30. So these
-    rows say what a clip asks of the units (`privacy.truncation.histograms`). Loads of 0 and tuples of
-    nobody add nothing. A unit of 2^32 full weights is left out, for what it has itself.
+    A unit's norm is the L1 or L2 norm of its contributions to a sum over all groups, rounded up. Each unit is in one
+    interval between two thresholds. At a threshold tau, a unit is kept whole if its norm is at most tau. Otherwise
+    its share of tau in a group is floor(2^30 contribution / norm) of 2^30. So these rows determine the clipped sums
+    (`privacy.truncation.histograms`). Contributions of 0 and tuples without an owner add nothing. A unit with 2^32
+    full weights is left out, based on its own rows alone.
 
-    All that is added up is whole numbers, so that the order of rows does not matter. A share is a quotient of two
-    doubles, off by 2^-50 of itself at most: what the shares of a unit add up to is less than a half above 2^30, and
-    so at most 2^30. Squares of loads are added up in limbs of 20 bits, exactly, of 2^17 groups and more. Their root
-    gets 2^-40 of itself more, which is beyond what doubles round: so it is no less than the Euclidean length. Nor is
-    the sum of the loads, which stands for the root where it is less: so a load of one group at tau is within tau.
+    All sums are of whole numbers, so the order of rows does not matter. A share is a quotient of two doubles with a
+    relative error of at most 2^-50, so the shares of a unit add up to less than 2^30 + 1/2, and thus to at most 2^30.
+    Squares are added exactly, in limbs of 20 bits, for 2^17 groups and more. Their root is raised by 2^-40 of itself,
+    which exceeds the rounding of doubles, so it is not below the L2 norm. Where the L1 norm is smaller, it replaces
+    the root, so that a contribution to one group that equals tau is within tau.
 
-    It reads what `count_loads` does; where lengths are sums, a unit's rows of one group need not be merged.
+    It reads what `count_loads` reads; for L1 norms, a unit's rows of one group need not be merged.
     Args:
       thresholds: rising, > 0, in units.
-      euclidean: is a vector's length the Euclidean one, rather than its sum?
-      known: of the keys whose rows may lie outside of all groups, the values that have a group; None: those of the
-        relation `known0` of the first key, and so on. Only rows with such keys add to a length.
-    Returns: by their names, the relations that the statement goes through, and under the empty name the statement:
-      columns k0.., i (which weight), b (as of `count_loads`, by length), n (0), s (what these units have in the
-      group, in units, saturating) and r (what their shares add up to); and rows of no group with i + n_weights in
-      place of i, where n is how many units have such a length, s the total of their lengths and r 0.
+      euclidean: L2 norm rather than L1?
+      known: for each key with rows outside of all groups, the values that have a group; None: those of relation
+        `known0`, `known1`, ... by key. Only rows with such keys count in a norm.
+    Returns: the statement's relations by name, and the statement under the empty name. Its columns are k0.., i (which
+      weight), b (as `count_loads`, by norm), n (0), s (the units' total in the group, in units, saturating) and r
+      (the sum of their shares). Rows without a group have i + n_weights as i, the number of units as n, the total of
+      their norms as s, and 0 as r.
 
     >>> for name, tree in scale_loads(1, 1, [2, 4], euclidean=False, known={}).items():
     ...     print(name, tree.sql("postgres"))
     each SELECT "o0", "k0", "w0" FROM "loads" WHERE NOT "o0" IS NULL
     totals SELECT "o0", 0 AS "i", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "l" FROM "each" GROUP BY 1
     lengths SELECT "o0", "i", "l", CASE WHEN "l" <= 2 THEN 0 ELSE CASE WHEN "l" <= 4 THEN 1 ELSE 2 END END AS "b" \
-     "totals" WHERE "l" > 0 AND "l" < 4611686018427387904
+FROM "totals" WHERE "l" > 0 AND "l" < 4611686018427387904
      SELECT "k0", "i", "b", 0 AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s", \
-    (LEAST(SUM(CAST(FLOOR(CAST("w0" AS DOUBLE PRECISION) / CAST("l" AS DOUBLE PRECISION) * 1073741824) AS BIGINT)), \
-    686018427387904) AS BIGINT) AS "r" FROM "each" JOIN "lengths" USING ("o0") GROUP BY 1, 2, 3 UNION ALL \
-    CT NULL AS "k0", "i" + 1 AS "i", "b", COUNT(*) AS "n", CAST(LEAST(SUM("l"), 4611686018427387904) AS BIGINT) AS \
-     0 AS "r" FROM "lengths" GROUP BY 2, 3
+CAST(LEAST(SUM(CAST(FLOOR(CAST("w0" AS DOUBLE PRECISION) / CAST("l" AS DOUBLE PRECISION) * 1073741824) AS BIGINT)), \
+4611686018427387904) AS BIGINT) AS "r" FROM "each" JOIN "lengths" USING ("o0") GROUP BY 1, 2, 3 UNION ALL \
+SELECT NULL AS "k0", "i" + 1 AS "i", "b", COUNT(*) AS "n", CAST(LEAST(SUM("l"), 4611686018427387904) AS BIGINT) AS \
+"s", 0 AS "r" FROM "lengths" GROUP BY 2, 3
     """
     keys, weights = [f"k{place}" for place in range(n_keys)], [f"w{place}" for place in range(n_weights)]
     owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))
@@ -171,7 +170,7 @@ def scale_loads(
 
 
 def _is_known(place: int, values: Sequence[KeyCell] | None) -> exp.Expr:
-    """Has the key of a row a group?"""
+    """Does the row's key have a group?"""
     key, null = _column(f"k{place}"), exp.Is(this=_column(f"k{place}"), expression=exp.Null())
     if values is None:
         relation = f"{KNOWN}{place}"
@@ -184,7 +183,7 @@ def _is_known(place: int, values: Sequence[KeyCell] | None) -> exp.Expr:
 
 
 def _totals(weights: Sequence[str], euclidean: bool) -> exp.Select:
-    """How long every unit's vector is, of each sum."""
+    """The norm of each unit, per sum."""
     length = _euclidean if euclidean else _total
     if len(weights) == 1:
         return _select(["o0", named_sql(_number(0), "i"), named_sql(length(_column("w0")), "l")], EACH, group=[0])
@@ -196,12 +195,12 @@ def _totals(weights: Sequence[str], euclidean: bool) -> exp.Select:
 
 
 def _euclidean(load: exp.Expr) -> exp.Expr:
-    """No less than the Euclidean length, and no more than the sum of the loads: of one group it is exact."""
+    """Not below the L2 norm and not above the L1 norm; exact for one group."""
     return exp.Least(this=_root(load), expressions=[_total(load)], ignore_nulls=True)
 
 
 def _root(load: exp.Expr) -> exp.Expr:
-    """The root of the sum of the squares of loads of at most 2^62, rounded up, as a bigint."""
+    """The root of the sum of squares of contributions up to 2^62, rounded up, as a bigint."""
 
     def limb(place: int) -> exp.Expr:
         shifted = exp.BitwiseRightShift(this=load.copy(), expression=_number(_LIMB * place)) if place else load.copy()
@@ -232,7 +231,7 @@ def _root(load: exp.Expr) -> exp.Expr:
 
 
 def _shares(keys: Sequence[str], weights: Sequence[str]) -> exp.Select:
-    """What units of a length have in a group, and their shares of it."""
+    """The total of units with a norm in a group, and the sum of their shares."""
     quotient = exp.Div(this=_double(_which(weights)), expression=_double(_column("l")))
     share = cast_sql(exp.Floor(this=exp.Mul(this=quotient, expression=_number(UNITS))), "BIGINT")
     totals = [named_sql(_total(_which(weights)), "s"), named_sql(_total(share), "r")]
@@ -243,7 +242,7 @@ def _shares(keys: Sequence[str], weights: Sequence[str]) -> exp.Select:
 
 
 def _units(keys: Sequence[str], n_weights: int) -> exp.Select:
-    """How many units have a length."""
+    """The number of units with a norm."""
     no_group: list[str | exp.Expr] = [named_sql(exp.Null(), key) for key in keys]
     which = named_sql(exp.Add(this=_column("i"), expression=_number(n_weights)), "i")
     counted = named_sql(exp.Count(this=exp.Star(), big_int=True), "n")
@@ -253,7 +252,7 @@ def _units(keys: Sequence[str], n_weights: int) -> exp.Select:
 
 
 def _total(value: exp.Expr) -> exp.Expr:
-    """A sum that saturates, as a bigint."""
+    """A saturating sum, as a bigint."""
     least = exp.Least(this=exp.Sum(this=value), expressions=[_number(SATURATION)], ignore_nulls=True)
     return cast_sql(least, "BIGINT")
 
@@ -266,7 +265,7 @@ def _select(
     group: Sequence[int] = (),
     joined: exp.Join | None = None,
 ) -> exp.Select:
-    """A SELECT of columns by name or as trees, grouped by those at some places."""
+    """A SELECT of columns, by name or as trees, grouped by the columns at these places."""
     return exp.Select(
         expressions=[_column(one) if isinstance(one, str) else one for one in columns],
         from_=exp.From(this=_table(source) if isinstance(source, str) else source),

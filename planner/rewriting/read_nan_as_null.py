@@ -1,7 +1,7 @@
-"""Rule: read NaN as NULL, wherever a statement reads a column that may hold it, and one sentence that says so.
+"""Rule: read NaN as NULL in every column that may contain it, and write the note about it.
 
-It is the last rule, over the whole statement, so that no other one has to think of NaN. For proofs such a column is
-one that may be NULL (`planner.schema.Column`), so they hold of the rows as they are read here.
+It is the last rule, over the whole statement, so that no other rule must handle NaN. Proofs treat such a column as
+one that may be NULL (`planner.schema.Column`), so they hold for the rows as read here.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _TRUE_ON_THE_LEFT = (exp.GT, exp.GTE)
 
 
 def read_nan_as_null(tree: exp.Expr, tables: Mapping[str, Table], schema: Schema | None = None) -> exp.Expr:
-    """The same statement over rows in which NULL stands for NaN; the tree is not changed. Linear.
+    """The statement with NULL in place of NaN; the tree is not changed. Linear.
 
-    Where only what is true counts, as in WHERE, a comparison that NaN does not pass stays as it is: the database may
-    use an index for it.
+    Where only true counts, as in WHERE, a comparison that NaN does not pass stays as it is, so that an index can
+    serve it.
 
     >>> from sqlglot import parse_one
     >>> from planner.schema import Column
@@ -45,7 +45,7 @@ def read_nan_as_null(tree: exp.Expr, tables: Mapping[str, Table], schema: Schema
     >>> sql = "SELECT AVG(v.f) FROM v WHERE v.f < 5 AND v.f > 1 AND NOT v.f = 3"
     >>> print(read_nan_as_null(parse_one(sql), rows).sql("postgres"))
     SELECT AVG(NULLIF(v.f, 'NaN')) FROM v WHERE v.f < 5 AND (v.f > 1 AND "v"."f" <> 'NaN') \
-    NOT NULLIF(v.f, 'NaN') = 3
+AND NOT NULLIF(v.f, 'NaN') = 3
     """
     if not any(column.nan for table in _all_tables(tree, tables, schema) for column in table.columns):
         return tree
@@ -61,14 +61,14 @@ def _all_tables(tree: exp.Expr, tables: Mapping[str, Table], schema: Schema | No
 
 @dataclass(frozen=True)
 class _Reader:
-    """Rewrites one statement; `exactly`: must one expression be written in one way, as it groups by expressions?"""
+    """Rewrites one statement. `exactly`: must equal expressions be written alike, for GROUP BY of expressions?"""
 
     tables: Mapping[str, Table]
     schema: Schema | None
     exactly: bool = False
 
     def value(self, node: exp.Expr, known: frozenset[ColumnRef]) -> exp.Expr:
-        """Where each value counts. `known`: the columns that are not NaN here."""
+        """Rewrite where every value counts. `known`: the columns that are not NaN here."""
         if isinstance(node, exp.Column):
             nan = self._may_be_nan(node, known)
             return exp.Nullif(this=node, expression=exp.Literal.string("NaN")) if nan else node
@@ -84,7 +84,7 @@ class _Reader:
         return replace(self, exactly=exactly)._copy(node, known)
 
     def truth(self, node: exp.Expr, known: frozenset[ColumnRef]) -> exp.Expr:
-        """Where only what is true counts: false and NULL are one."""
+        """Rewrite where false and NULL mean the same."""
         if self.exactly:
             return self.value(node, known)
         if isinstance(node, exp.Paren):
@@ -116,14 +116,14 @@ class _Reader:
         return rows
 
     def _branch(self, node: exp.Expr, known: frozenset[ColumnRef]) -> exp.Expr:
-        """WHERE, WHEN and FILTER: what they prove holds of the value behind WHEN."""
+        """WHERE, WHEN and FILTER; what a condition proves holds for the value after WHEN."""
         made = type(node)(this=self.truth(node.this, known))
         if isinstance(node, exp.If):
             made.set("true", self.value(node.args["true"], known | self._proved(node.this)))
         return made
 
     def _chain(self, node: exp.Expr, known: frozenset[ColumnRef], *, truth: bool) -> exp.Expr:
-        """`a AND b AND ...`, a tree as deep as it is long, without recursion along it."""
+        """Rewrite `a AND b AND ...` without recursion, since its tree is as deep as it is long."""
         read = self.truth if truth else self.value
         links: list[exp.Expr] = []
         while isinstance(node, exp.Connector):
@@ -151,7 +151,7 @@ class _Reader:
         return _NOTHING if column is None else frozenset({column_ref(column)})
 
     def _denied(self, node: exp.Expr) -> exp.Column | None:
-        """The one column of a comparison that no NaN passes, since NaN is the greatest number; else None."""
+        """The one column of a comparison that no NaN passes, as NaN is the greatest number; else None."""
         if isinstance(node, exp.NEQ):
             right = node.expression
             alone = isinstance(right, exp.Literal) and right.is_string and right.name == "NaN"
@@ -171,13 +171,13 @@ class _Reader:
         return left or right
 
     def _compared(self, node: exp.Expr, side: exp.Expr) -> exp.Column | None:
-        """A side that is a column, where it is the only one of the comparison that may be NaN."""
+        """A side that is the comparison's only column that may be NaN; else None."""
         column = self._alone(side)
         alone = len([one for one in columns_of(node) if self._may_be_nan(one, _NOTHING)]) == 1
         return column if alone and not holds(node, exp.Query) else None
 
     def _alone(self, side: exp.Expr) -> exp.Column | None:
-        """A column that may be NaN, also as a double."""
+        """A column that may be NaN, possibly cast to double; else None."""
         side = side.unnest()
         while isinstance(side, exp.Cast) and side.to.this is exp.DType.DOUBLE:
             side = side.this.unnest()
@@ -185,25 +185,25 @@ class _Reader:
 
 
 def _groups_by_expressions(select: exp.Select) -> bool:
-    """Does it name its groups by more than positions? Then the select list must repeat them word for word."""
+    """Does it group by expressions, which the select list must repeat word for word?"""
     group = select.args.get("group")
     return group is not None and not all(isinstance(key, exp.Literal) for key in group.expressions)
 
 
 def nan_notes(query: BoundQuery) -> Iterator[str]:
-    """What becomes of NaN, where a question reads a column that may hold it."""
+    """The note about NaN, if a question reads a column that may contain it."""
     names = list(dict.fromkeys(_names(query)))
     if names:
         yield nan_note(names)
 
 
 def nan_note(names: Iterable[str]) -> str:
-    """The sentence, by the columns' names."""
+    """The note about NaN in these columns."""
     return f"NaN in {' or '.join(names)} counts as missing, like NULL."
 
 
 def nan_columns(trees: Iterable[exp.Expr], tables: Mapping[str, Table]) -> Iterator[str]:
-    """The names of the columns of some expressions that may hold NaN."""
+    """The names of columns in these expressions that may contain NaN."""
     for tree in trees:
         for alias, name in map(column_ref, columns_of(tree)):
             column = tables[alias].column(name) if alias in tables else None

@@ -1,4 +1,4 @@
-"""A Plan, or a query over public tables, to the statements that the database gets, in its own dialect."""
+"""Write a Plan, or a query over public tables, as the statements of a database's dialect."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def rewrite(
     loads: bool = True,
     thresholds: tuple[int, ...] | None = None,
 ) -> BackendQuery:
-    """Write the plan as SQL: one statement for all sums, one for each count of distinct values.
+    """Write the plan as SQL: one statement for all sums, and one for each count of distinct values.
 
-    The text depends on the plan only; every identifier is quoted, every literal was read by the planner. About 0.5 ms
-    for TPC-H Q5.
+    The text depends on the plan alone. All identifiers are quoted, and all literals were read by the planner. About
+    0.5 ms for TPC-H Q5.
     Args:
-      schema: the plan's catalog, which says where NaN is read as NULL; None: for people, of tables without NaN.
-      loads: may the database count how many units have how much, where that is enough? Otherwise units are read.
-      thresholds: at which it counts, rising, in units; None: at those of the plan's ladders.
-    Raises: UnsupportedSQL for what the dialect cannot say with the same meaning.
+      schema: the plan's catalog, which says where NaN is read as NULL; None: for people, without NaN.
+      loads: may the database count or scale contributions, where the plan allows it? Otherwise units are read.
+      thresholds: at which it counts, rising, in units; None: the plan's candidate thresholds.
+    Raises: UnsupportedSQL for what the dialect cannot express with the same meaning.
     """
     write = partial(_written, DIALECTS[dialect], schema)
     source: exp.Select = copied(plan.source)
@@ -106,7 +106,7 @@ def _written(dialect: DialectSql, schema: Schema | None, tree: exp.Expr) -> str:
 
 
 def _of_owners(plan: Plan, weights: list[exp.Expr], write: Write, schema: Schema | None) -> str | None:
-    """What every unit has, where tables that only say more about it can be attached afterwards."""
+    """The contributions of each unit, if tables that only describe the unit can be joined afterwards."""
     if schema is None:
         return None
     keys = [key.key for key in plan.group_keys]
@@ -117,7 +117,7 @@ def _of_owners(plan: Plan, weights: list[exp.Expr], write: Write, schema: Schema
 def _loads(
     plan: Plan, n_weights: int, of_owners: str, known: dict[str, str], thresholds: Sequence[int], dialect: Dialect
 ) -> str:
-    """How many units have how much, or what units of each length have, over what every unit has."""
+    """Count or scale the contributions of each unit."""
     if plan.counts_lengths:
         euclidean = plan.mechanism == "l2_clip"
         again = () if euclidean else (LOADS, EACH)  # tuples as they are, which a database reads sooner than it keeps
@@ -129,7 +129,7 @@ def _loads(
 def _values(
     plan: Plan, release: Release, distinct: str, known: dict[str, str], thresholds: Sequence[int], dialect: Dialect
 ) -> str:
-    """The same of how many values every unit has, over the values of every unit."""
+    """Count or scale the number of values of each unit."""
     if plan.adds_up(release):
         return _scaled(plan, 1, {**known, LOADS: distinct}, thresholds, dialect)
     write = DIALECTS[dialect].loads
@@ -146,7 +146,7 @@ def _scaled(
     euclidean: bool = False,
     again: Sequence[str] = (),
 ) -> str:
-    """What units of each length have in every group, of the rows that have one."""
+    """Scale contributions by norm, over the rows that have a group."""
     write, known = DIALECTS[dialect].loads, plan.known_keys
     assert known is not None, "the statement can tell which rows have a group"
     scaled = scale_loads(len(plan.group_keys), n_weights, thresholds, euclidean=euclidean, known=known)
@@ -155,7 +155,7 @@ def _scaled(
 
 
 def _known(plan: Plan, write: Write) -> dict[str, str]:
-    """The public values of the keys whose rows may lie outside of all groups, where a statement says them."""
+    """The statements of public key values, for keys whose rows may lie outside of all groups."""
     told = plan.known_keys or {}
     statements = {key: domain.statement for domain in plan.domains for key in domain.keys}
     pairs = ((place, statements[place]) for place, values in told.items() if values is None)
@@ -163,7 +163,7 @@ def _known(plan: Plan, write: Write) -> dict[str, str]:
 
 
 def _with(relations: Mapping[str, str], statement: str, dialect: Dialect, again: Sequence[str] = ()) -> str:
-    """A statement over relations, each by its name; `again`: those that are computed wherever they are read."""
+    """A statement over named relations; `again`: those that are computed wherever they are read."""
     one = DIALECTS[dialect]
     parts = (
         f"{one.loads(quoted(name))} AS {one.again if name in again else ''}({text})"
@@ -173,10 +173,10 @@ def _with(relations: Mapping[str, str], statement: str, dialect: Dialect, again:
 
 
 def _summed(plan: Plan, weights: list[exp.Expr], counted: bool, merged: bool) -> exp.Select:
-    """The join tuples; `merged`: those of the same owners and keys, if there are any, are one row.
+    """The join tuples; with `merged`, one row per distinct owners and keys.
 
-    How many units have how much is counted over merged ones alone, whatever unique keys promise: a unit in two rows
-    would be counted as two. Where lengths are sums over all groups (`scale_loads`), there is nothing to merge.
+    Contributions are counted over merged tuples only, whatever unique keys promise: a unit in two rows would count
+    twice. For L1 norms (`scale_loads`), merging is not needed.
     """
     owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
     if counted:
@@ -186,10 +186,10 @@ def _summed(plan: Plan, weights: list[exp.Expr], counted: bool, merged: bool) ->
 
 
 def _distinct(plan: Plan, release: Release, write: Write) -> str | None:
-    """The tuples of each value once, or of each place on the grid.
+    """One row per owners, keys and value, or place on the grid.
 
-    A second tuple of the same people with the same value adds nothing to a count of distinct values, and a weight is
-    whole or zero: so it is the maximum that is kept (docs/mathematics.md, section 3.6). Ranks add the tuples up.
+    A second tuple of the same people with the same value adds nothing to a count of distinct values. A weight is
+    whole or zero, so the maximum is kept (docs/mathematics.md, section 3.6). For ranks the tuples are added up.
     """
     if release.is_sum:
         return None
@@ -201,12 +201,12 @@ def _distinct(plan: Plan, release: Release, write: Write) -> str | None:
 
 
 def to_sql(tree: exp.Expr) -> str:
-    """SQL of a tree as PostgreSQL reads it, for people and for PostgreSQL alone."""
+    """The SQL of a tree for PostgreSQL, and for people."""
     return postgres_sql(tree)
 
 
 def write_public(query: PublicQuery, *, dialect: Dialect = "postgres") -> PublicStatement:
-    """The text for a database. Raises: UnsupportedSQL for what the dialect cannot say with the same meaning."""
+    """Write a query over public tables. Raises: UnsupportedSQL for what the dialect cannot express."""
     tree = read_nan_as_null(query.statement, query.tables)
     text = DIALECTS[dialect].public(tree, query.tables)
     return PublicStatement(text, tuple(kind for _, kind in query.columns), query.fingerprint)

@@ -1,1 +1,1 @@
-"""The text of that SQL, per database."""
+"""The SQL text of statements, per database."""

@@ -1,4 +1,4 @@
-"""The one table of databases: what a dialect needs for questions, for public statements, and around answers."""
+"""The table of databases: writers for questions and public statements, and what SQL around answers may use."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def _enum_by_name(kind: SqlType) -> str | None:
 
 @dataclass(frozen=True)
 class DialectSql:
-    """What is written for one database.
+    """What one database needs.
 
     Attributes:
-      question: the rewritten SQL of a question as text, given the catalog that it was planned with.
-      public: a statement over public tables as text, given its tables by alias.
-      types: what the columns of a relation of released answers are cast to.
-      by_name: does it have the functions that are known by PostgreSQL's name alone?
-      refused: constructs that may surround answers elsewhere, and not here.
-      loads: what stands around what every unit has, as text.
-      again: how a relation is marked that is computed anew where it is read; empty: the database decides.
-      around: may anything surround answers there?
-      enum: the type of an enum's labels in a relation of released answers; None where the database has none.
-      compares_otherwise: does it compare a label with a text as texts, and a real with a number as reals?
+      question: writes a question, given the catalog that it was planned with.
+      public: writes a statement over public tables, given its tables by alias.
+      types: the types of columns in a relation of released answers.
+      by_name: does it have the functions that only PostgreSQL's name identifies?
+      refused: constructs around answers that this database lacks.
+      loads: writes the statement around each unit's contributions.
+      again: the mark of a relation that is computed wherever it is read; empty: the database decides.
+      around: can the database evaluate SQL around answers?
+      enum: the type of an enum in a relation of released answers; None if the database has no enums.
+      compares_otherwise: does it compare labels with texts as texts, and reals with numbers as reals?
     """
 
     question: Callable[[exp.Expr, Schema | None], str]
@@ -69,7 +69,7 @@ Catalog = TypeVar("Catalog")
 def _on_spark(
     write: Callable[[exp.Expr, Catalog], str], on_duckdb: Callable[[exp.Expr, Catalog], str]
 ) -> Callable[[exp.Expr, Catalog], str]:
-    """Spark's writer, whose refusals say whose they are, and which databases answer the question as it stands."""
+    """Wrap Spark's writer: its refusals name Spark, and the databases that accept the question."""
 
     def written(tree: exp.Expr, catalog: Catalog) -> str:
         before = tree.copy()
@@ -115,4 +115,4 @@ DIALECTS: Mapping[Dialect, DialectSql] = {
     ),
     "mirror": replace(_DUCKDB, question=mirror_sql),  # of private tables alone
 }
-"""By name; a database that is added has its row here, its writer beside this file, and its backend in the server."""
+"""By name. A new database needs a row here, a writer in this folder, and a backend in the server."""

@@ -1,15 +1,14 @@
-"""The rewritten SQL for DuckDB: the same rows and the same whole numbers as on PostgreSQL, or a refusal.
+"""Write SQL for DuckDB, with the same rows and whole numbers as on PostgreSQL, or refuse it.
 
-What the two read differently, and what is written instead:
+The two databases differ, and the writer adapts:
+* `numeric` has at most 38 digits, and a literal's digits decide its type: digits are counted, literals cast.
+* A decimal becomes a double by division, which rounds long decimals twice: those are cast through text.
+* No decimal is NaN, and 'NaN' is no decimal.
+* `real` beside a literal compares as real: it is widened first.
+* LIKE has no default escape character: it is written.
+* A date outside the years of timestamps cannot become one: the result is NULL.
 
-* `numeric` has 38 digits at most and a literal's type depends on its digits: digits are counted, literals cast;
-* a decimal becomes a double by division, which rounds twice for long ones: those go through text;
-* no decimal is NaN, and 'NaN' is no decimal;
-* `real` against a literal compares as real: it is widened first;
-* LIKE has no escape character unless it is named;
-* a date outside the years of timestamps fails to become one: it is unknown instead.
-
-A construct that is not listed here has not been compared on both databases and is refused.
+A construct that is not listed here has not been compared on both databases, and is refused.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _COUNT = SqlType(Family.INTEGER, 10)
 
 
 def _text(node: exp.Expr, write: Write) -> Typed:
-    """Functions whose parts are texts and whole literals; both databases count characters, not bytes."""
+    """Functions of texts and whole literals. Both databases count characters, not bytes."""
     return Typed(_over_texts(node, write), _TEXT)
 
 
@@ -63,13 +62,13 @@ def _count(node: exp.Expr, write: Write) -> Typed:
 
 
 def _hash(node: exp.Expr, write: Write) -> Typed:
-    """DuckDB's own is of 64 bits without a sign."""
+    """DuckDB's hash has 64 bits without a sign."""
     hashed = exp.Anonymous(this="HASH", expressions=[write(text).sql for text in node.expressions])
     return Typed(cast_sql(exp.Mod(this=hashed, expression=exp.Literal.number(2**31 - 1)), "BIGINT"), _COUNT)
 
 
 def _trim(node: exp.Expr, write: Write) -> Typed:
-    """Blanks, unless characters are given: DuckDB's own default is not named in its manual."""
+    """Trim blanks by default; DuckDB's manual does not name its own default."""
     trimmed = _over_texts(node, write)
     if trimmed.args.get("expression") is None:
         trimmed.set("expression", exp.Literal.string(" "))
@@ -85,7 +84,7 @@ def _over_texts(node: exp.Expr, write: Write) -> exp.Expr:
 
 
 def _extract(node: exp.Expr, write: Write) -> Typed:
-    """Fields that both databases number alike: Sunday is DOW 0 and ISODOW 7, weeks are those of ISO 8601."""
+    """Fields that both databases number alike: Sunday is DOW 0 and ISODOW 7, weeks follow ISO 8601."""
     assert isinstance(node, exp.Extract)
     if has_fraction(node):
         return _seconds(node, write)
@@ -100,7 +99,7 @@ def _extract(node: exp.Expr, write: Write) -> Typed:
 
 
 def _seconds(node: exp.Extract, write: Write) -> Typed:
-    """With their fraction, of which DuckDB's own fields have none that is exact: from whole microseconds."""
+    """Seconds with their fraction, from whole microseconds; DuckDB's own fields are not exact."""
     operand = node.args["expression"]
     micros = _micros_between(operand, write)
     if micros is None:
@@ -115,7 +114,7 @@ def _seconds(node: exp.Extract, write: Write) -> Typed:
 
 
 def _micros_between(operand: exp.Expr, write: Write) -> exp.Expr | None:
-    """SQL of the microseconds of a difference of timestamps; None for anything else."""
+    """SQL of the microseconds between two timestamps; None for anything else."""
     sides = moments_of_difference(operand, write)
     if sides is None:
         return None
@@ -124,12 +123,12 @@ def _micros_between(operand: exp.Expr, write: Write) -> exp.Expr | None:
 
 
 def _age(node: exp.Expr, write: Write) -> Typed:
-    """Of timestamps: years, months and days are borrowed from the month of the earlier one in both databases."""
+    """Both databases borrow years, months and days from the month of the earlier timestamp."""
     return Typed(Age(this=write(node.this).sql, expression=write(node.args["expression"]).sql), SqlType(Family.OTHER))
 
 
 def _formatted(node: exp.Expr, write: Write) -> Typed:
-    """to_char as strftime of the patterns that it has, joined with the others one by one."""
+    """Write to_char by strftime, and patterns that strftime lacks one by one."""
     moment = write(node.this).sql
     found = patterns(node.args["format"].name)
     assert not isinstance(found, str), "formats are checked where they are bound"
@@ -146,7 +145,7 @@ def _formatted(node: exp.Expr, write: Write) -> Typed:
 
 
 def _alone(pattern: Pattern, moment: exp.Expr) -> exp.Expr:
-    """A name in its letters' case, long ones with blanks up to nine characters; a number that strftime lacks."""
+    """A name in the pattern's case, long ones padded to nine characters; or a number that strftime lacks."""
     if pattern.field is not None:
         return cast_sql(exp.Extract(this=exp.var(pattern.field), expression=moment.copy()), "TEXT")
     name = pattern.written
@@ -182,7 +181,7 @@ _TEXTS_AND_MOMENTS: Handlers = {
 }
 
 _SAME_TEXT = frozenset(Family) - {Family.NUMERIC, Family.FLOAT, Family.TIMESTAMPTZ, Family.INET, Family.OTHER}
-"""Types whose text is the same in both databases (years 1 to 9999, which no key of a domain leaves)."""
+"""Types whose text is the same in both databases, in the years 1 to 9999; no key of a domain leaves these years."""
 _LITERALS = {
     "date": Family.DATE,
     "timestamp": Family.TIMESTAMP,
@@ -208,9 +207,9 @@ def _cast(value: Typed, target: exp.DataType) -> Typed | None:
 
 
 def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
-    """The sides of a comparison. Raises: UnsupportedSQL where they have no common type that holds every value.
+    """The sides of a comparison, in a common type. Raises: UnsupportedSQL if no type holds every value.
 
-    A date beside a timestamp becomes one; beyond their years it is unknown, where a plain cast would fail.
+    A date beside a timestamp becomes a timestamp, or NULL beyond its years; a plain cast would fail.
 
     >>> day = Typed(exp.column("d"), SqlType(Family.DATE))
     >>> moment = Typed(exp.column("t"), SqlType(Family.TIMESTAMP))
@@ -263,7 +262,7 @@ def _arithmetic(node: exp.Expr, write: Write) -> Typed:
 
 
 def _days(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    """date - date is a number of days; date + days is a date, of which DuckDB wants an INTEGER."""
+    """date - date is a number of days; date + days is a date, for which DuckDB needs an INTEGER."""
     if left.type.family is right.type.family:
         return Typed(exp.Sub(this=left.sql, expression=right.sql), SqlType(Family.INTEGER, 8))
     sides = [side.sql if side.type.family is Family.DATE else cast_sql(side.sql, "INT") for side in (left, right)]
@@ -286,7 +285,7 @@ def _sign(node: exp.Expr, write: Write) -> Typed:
 
 
 def _of_double(node: exp.Expr, write: Write) -> Typed:
-    """SQRT, LN, EXP: the C library's in both databases."""
+    """SQRT, LN and EXP come from the C library in both databases."""
     return floating(type(node)(this=as_double(write(node.this))))
 
 
@@ -318,7 +317,7 @@ _OTHER = SqlType(Family.OTHER)
 
 
 def _like(node: exp.Expr, write: Write) -> Typed:
-    """DuckDB has no escape character unless one is named; PostgreSQL's is the backslash."""
+    """DuckDB has no default escape character; PostgreSQL's is the backslash."""
     like = type(node)(this=write(node.this).sql, expression=node.args["expression"].copy())
     escaped = exp.Escape(this=like, expression=exp.Literal.string("\\"))
     return truth(exp.Not(this=escaped) if node.args.get("negate") else escaped)
@@ -334,7 +333,6 @@ HANDLERS: Handlers = {
 
 
 def _aggregate(call: exp.Expr, value: Typed, distinct: bool) -> Typed:
-    """As on PostgreSQL, a sum's digits counted."""
     sql = type(call)(this=exp.Distinct(expressions=[value.sql]) if distinct else value.sql)
     if isinstance(call, exp.Count):
         return Typed(sql, SqlType(Family.INTEGER))
@@ -347,18 +345,18 @@ def _aggregate(call: exp.Expr, value: Typed, distinct: bool) -> Typed:
 _AGGREGATES: Handlers = dict.fromkeys(
     (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)
 )
-"""Of subqueries that are tables of their own, and of statements over public tables."""
+"""For subqueries that act as tables, and for statements over public tables."""
 
 
 def duckdb_sql(tree: exp.Expr, schema: Schema | None, *, handlers: Handlers = HANDLERS) -> str:
-    """What the rules built, for DuckDB. Raises: UnsupportedSQL where it answers otherwise or could fail for a row."""
+    """Write a question for DuckDB. Raises: UnsupportedSQL where DuckDB would differ or could fail for a row."""
     assert schema is not None, "DuckDB's statements depend on the columns' types"
     tables = dict(tables_by_alias(tree, schema))
     return _sql(Writer(tables, handlers, schema=schema, aggregates=_AGGREGATES).write(tree).sql)
 
 
 def duckdb_public_sql(tree: exp.Expr, tables: Mapping[str, Table]) -> str:
-    """A statement over public tables, for DuckDB. Raises: UnsupportedSQL where DuckDB would answer differently."""
+    """Write a statement over public tables for DuckDB. Raises: UnsupportedSQL where DuckDB would differ."""
     clauses = (*CLAUSES, exp.Having, exp.Union, exp.Intersect, exp.Except)
     return _sql(Writer(tables, {**HANDLERS, **_PUBLIC}, clauses).write(tree).sql)
 
@@ -375,7 +373,7 @@ def _in(node: exp.Expr, write: Write) -> Typed:
 
 
 def _subquery(node: exp.Expr, write: Write) -> Typed:
-    """In FROM a clause; elsewhere a value, of the type of its one column."""
+    """A clause in FROM; elsewhere a value of its one column's type."""
     arguments = {name: write(value).sql for name, value in node.args.items() if isinstance(value, exp.Expr)}
     joins = [write(join).sql for join in node.args.get("joins") or []]
     sql = exp.Subquery(**arguments, joins=joins) if joins else exp.Subquery(**arguments)
@@ -385,7 +383,7 @@ def _subquery(node: exp.Expr, write: Write) -> Typed:
 
 
 def _public_cast(node: exp.Expr, write: Write) -> Typed:
-    """A sum keeps its own digits, NULL is of any type; any other cast is as everywhere."""
+    """A sum keeps its own digits, and NULL has any type; other casts are as in questions."""
     if isinstance(node.this, exp.Null):
         return Typed(node.copy(), sql_type(node.args["to"].sql("postgres").lower()))
     inner = node.this.this if isinstance(node.this, exp.Filter) else node.this

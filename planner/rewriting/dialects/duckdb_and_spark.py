@@ -1,8 +1,7 @@
-"""What DuckDB and Spark write alike, and the writer of both: a tree bottom-up, every value with its type.
+"""What DuckDB and Spark write alike: a bottom-up writer in which every value has a type.
 
-Both hold 38 exact digits and no more, so what could need more is refused before anything runs. Values that meet in a
-comparison or a choice are brought to types that are treated as PostgreSQL would. Where the two differ, `Differences`
-names what.
+Both have at most 38 exact digits; a value that may need more is refused before anything runs. Values in one
+comparison or choice are cast to a common type, as PostgreSQL treats them. `Differences` lists where the two differ.
 """
 
 from __future__ import annotations
@@ -28,40 +27,40 @@ _HINT = "narrow the column's type, or compare it without arithmetic"
 
 @dataclass(frozen=True)
 class Typed:
-    """SQL and its type; a literal that DuckDB would read as it pleases still has no cast."""
+    """SQL and its type. A literal whose type depends on the database has no cast yet."""
 
     sql: exp.Expr
     type: SqlType
 
     @property
     def is_literal(self) -> bool:
-        """Is it a number as written, or its negative?"""
+        """Is it a literal number, with or without a sign?"""
         node = self.sql.this if isinstance(self.sql, exp.Neg) else self.sql
         return isinstance(node, exp.Literal) and not node.is_string
 
     @property
     def whole(self) -> int:
-        """Digits before the point, at most."""
+        """The most digits before the point."""
         kind = self.type
         return _INTEGER_DIGITS if kind.precision is None else max(kind.precision - (kind.scale or 0), 0)
 
     @property
     def scale(self) -> int:
-        """Digits after the point, at most."""
+        """The most digits after the point."""
         return self.type.scale or 0
 
 
 Write = Callable[[exp.Expr], Typed]
-"""Rewrites a part of an expression."""
+"""Writes a part of an expression."""
 
 Handler = Callable[[exp.Expr, Write], Typed]
-"""Rewrites one construct, given how its parts are rewritten."""
+"""Writes one construct, given the writer of its parts."""
 
 Handlers = Mapping[type[exp.Expr], Handler]
 
 
 def literal(node: exp.Expr) -> Typed:
-    """A number as written, with its digits.
+    """A literal number with its digits.
 
     >>> literal(exp.Literal.number("0.10")).type
     SqlType(family=<Family.NUMERIC: 'numeric'>, precision=2, scale=2, labels=())
@@ -71,17 +70,17 @@ def literal(node: exp.Expr) -> Typed:
 
 
 def numeric(whole: int, scale: int) -> SqlType:
-    """The type of numbers with so many digits before and after the point."""
+    """The type of numbers with these digits before and after the point."""
     return SqlType(Family.NUMERIC, max(whole + scale, 1), scale)
 
 
 def as_decimal(sql: exp.Expr, kind: SqlType) -> exp.Cast:
-    """SQL cast to a decimal of a type's digits."""
+    """Cast to a decimal with a type's digits."""
     return cast_sql(sql, f"DECIMAL({kind.precision}, {kind.scale})")
 
 
 def exact_type(whole: int, scale: int) -> SqlType:
-    """As `numeric`, for values that DuckDB must hold. Raises: UnsupportedSQL when it cannot hold every one."""
+    """As `numeric`. Raises: UnsupportedSQL if DuckDB cannot hold all values."""
     if whole + scale > MOST_DIGITS:
         raise UnsupportedSQL(f"DuckDB has no decimals of more than {MOST_DIGITS} digits", hint=_HINT)
     return numeric(whole, scale)
@@ -93,10 +92,10 @@ def common_exact_type(operands: Sequence[Typed]) -> SqlType:
 
 
 def as_exact(operand: Typed, result: SqlType | None = None) -> exp.Expr:
-    """A literal or a whole number as a decimal of its own digits: DuckDB's integers overflow.
+    """A literal or a whole number as a decimal of its own digits, because DuckDB's integers overflow.
 
-    Its decimals of up to 18 digits overflow in arithmetic, too, where the result has more: one operand must have
-    more digits, whatever it holds.
+    DuckDB's decimals of up to 18 digits overflow, too. If the result has more digits, one operand is widened beyond
+    18.
 
     >>> n = Typed(exp.column("n"), numeric(13, 2))
     >>> [as_exact(n, numeric(17, 2)).sql("duckdb"), as_exact(n).sql("duckdb")]
@@ -111,7 +110,7 @@ def as_exact(operand: Typed, result: SqlType | None = None) -> exp.Expr:
 
 
 def as_double(operand: Typed) -> exp.Expr:
-    """The nearest double, which is what PostgreSQL makes of it.
+    """The nearest double, as in PostgreSQL.
 
     >>> column = Typed(exp.column("x"), SqlType(Family.NUMERIC, 30, 2))
     >>> as_double(column).sql("duckdb")
@@ -138,16 +137,16 @@ def _is_out_of_reach(operand: Typed) -> bool:
 
 
 _LONG_LITERAL = 18
-"""DuckDB reads a literal of more digits as a type of its own choice."""
+"""DuckDB chooses the type of a literal with more digits."""
 
 
 def is_moment(operand: Typed) -> bool:
-    """Is it a timestamp, with or without a time zone?"""
+    """Is it a timestamp, with or without time zone?"""
     return operand.type.family in (Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
 
 def without_reach(operands: Sequence[Typed]) -> list[Typed]:
-    """Sides of a comparison, a double in place of each literal that no decimal comes near: it compares the same."""
+    """Replace literals beyond every decimal by doubles, which compare the same."""
     if any(operand.type.family is Family.FLOAT for operand in operands):
         return list(operands)
     return [
@@ -157,7 +156,7 @@ def without_reach(operands: Sequence[Typed]) -> list[Typed]:
 
 
 def aligned(operands: Sequence[Typed]) -> list[exp.Expr]:
-    """Values of which one is chosen, or that are compared, as numbers of one kind. Raises: UnsupportedSQL."""
+    """Numbers of a choice or comparison, cast to one kind of number. Raises: UnsupportedSQL."""
     numbers = [operand for operand in operands if operand.type.is_number]
     if any(operand.type.family is Family.FLOAT for operand in numbers):
         return [as_double(operand) if operand.type.is_number else operand.sql for operand in operands]
@@ -180,12 +179,12 @@ def common_type(operands: Sequence[Typed]) -> SqlType:
 
 
 def floating(sql: exp.Expr) -> Typed:
-    """A double, with its type."""
+    """A double with its type."""
     return Typed(sql, SqlType(Family.FLOAT))
 
 
 def truth(sql: exp.Expr) -> Typed:
-    """A condition, with its type."""
+    """A condition with its type."""
     return Typed(sql, SqlType(Family.BOOL))
 
 
@@ -194,13 +193,14 @@ class Differences:
     """What two databases write alike, given where they differ.
 
     Attributes:
-      name: of the database, for refusals.
-      compared: the sides of a comparison, of one type.
-      chosen: values of which one is chosen, of one type.
-      cast: CAST(value AS type) where the two differ; None for what they write alike.
-      has_one_text: is the text of every value of a type the same as in PostgreSQL?
+      name: the database's name, for refusals.
+      compared: casts the sides of a comparison to one type.
+      chosen: casts the values of a choice to one type.
+      cast: CAST(value AS type) where the two differ; None where they agree.
+      has_one_text: does every value of the type have the same text as in PostgreSQL?
       literals: the types of quoted literals, by name.
-      remainder, quotient: SQL of the remainder of two decimals of one type, and of the quotient of two doubles.
+      remainder: SQL of the remainder of two decimals of one type.
+      quotient: SQL of the quotient of two doubles.
       whole: FLOOR, CEIL or TRUNC of a double, given the node of PostgreSQL.
       truncates: is TRUNC of a decimal exact?
     """
@@ -217,7 +217,7 @@ class Differences:
     truncates: bool
 
     def handlers(self) -> Handlers:
-        """Conditions, choices, casts, counts, quotients, and the arithmetic of one value."""
+        """Handlers of conditions, choices, casts, counts, quotients, and of the arithmetic of one value."""
         return {
             **dict.fromkeys((exp.And, exp.Or), _connected),
             **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), self._compared),
@@ -252,7 +252,7 @@ class Differences:
         return truth(type(node)(this=left, expression=right))
 
     def _no_nan(self, node: exp.Expr, value: Typed) -> Typed:
-        """`x <> 'NaN'`, the only quoted number that rules write; a decimal is never NaN, so it is only not NULL."""
+        """`x <> 'NaN'`, the only quoted number that rules write; for decimals it means IS NOT NULL."""
         if not isinstance(node, exp.NEQ) or node.expression.name != "NaN":
             raise UnsupportedSQL(f"a number beside a text is not supported on {self.name}")
         if value.type.family is Family.FLOAT:
@@ -270,7 +270,7 @@ class Differences:
         return truth(exp.In(this=value, expressions=items))
 
     def choice(self, node: exp.Expr, write: Write) -> Typed:
-        """COALESCE, LEAST, GREATEST: in both databases the latter skip NULL and NaN is the greatest."""
+        """COALESCE, LEAST and GREATEST. In both databases the latter two skip NULL, and NaN is the greatest."""
         values = [write(node.this), *map(write, node.args["expressions"])]
         first, *others = self.chosen(values)
         options = {name: value for name, value in node.args.items() if name not in ("this", "expressions")}
@@ -302,7 +302,7 @@ class Differences:
         return Typed(case, common_type(values))
 
     def cast_of(self, node: exp.Expr, write: Write) -> Typed:
-        """Of a CASE as a double the branches are cast, where each literal becomes its nearest double."""
+        """Write a cast. A CASE as double casts its branches, so that each literal becomes its nearest double."""
         target, inner = node.args["to"], node.this
         if not (is_type(target, "double") and isinstance(inner, exp.Case)):
             return self._cast(write(inner), target)
@@ -314,7 +314,7 @@ class Differences:
         return self._case(pushed, write)
 
     def _cast(self, value: Typed, target: exp.DataType) -> Typed:
-        """Raises: UnsupportedSQL for a cast that has not been compared."""
+        """Raises: UnsupportedSQL for a cast that has not been compared on both databases."""
         differing = self.cast(value, target)
         if differing is not None:
             return differing
@@ -343,7 +343,7 @@ class Differences:
         return Typed(exp.Neg(this=inner.sql if inner.is_literal else self.computable(inner)), inner.type)
 
     def computable(self, value: Typed) -> exp.Expr:
-        """As a type whose negative exists for every value: the least bigint has none. Raises: UnsupportedSQL."""
+        """A number in a type whose negatives exist; the least bigint has none. Raises: UnsupportedSQL."""
         if not value.type.is_number:
             raise UnsupportedSQL(f"arithmetic with this type is not supported on {self.name}")
         return value.sql if value.type.family is Family.FLOAT else as_exact(value)
@@ -362,7 +362,7 @@ class Differences:
         return floating(divided(*sides) if _is_written(right) else self.quotient(*sides))
 
     def _remainder(self, node: exp.Expr, write: Write) -> Typed:
-        """Of decimals of one type: of those that have no common one DuckDB takes the remainder as doubles."""
+        """Operands get one decimal type; without it, DuckDB would compute the remainder of doubles."""
         left, right = write(node.this), write(node.args["expression"])
         if not {left.type.family, right.type.family} <= EXACT:
             raise UnsupportedSQL(f"a remainder of this type is not supported on {self.name}")
@@ -370,7 +370,7 @@ class Differences:
         return Typed(self.remainder(as_decimal(left.sql, kind), as_decimal(right.sql, kind)), kind)
 
     def _rounded(self, node: exp.Expr, write: Write) -> Typed:
-        """FLOOR, CEIL, TRUNC of a double; of a decimal these and ROUND, halves away from zero in both databases."""
+        """FLOOR, CEIL, TRUNC and ROUND. Both databases round halves of a decimal away from zero."""
         buckets = _bucket_sides(node, write)
         if buckets is not None:
             left, right, kind = buckets
@@ -391,14 +391,14 @@ class Differences:
         return Typed(as_decimal(type(node)(this=as_exact(inner), **arguments), kind), kind)
 
     def _count(self, node: exp.Expr, write: Write) -> Typed:
-        """COUNT(*), and the rows that a condition holds for: COUNT(CASE WHEN condition THEN 1 END)."""
+        """COUNT(*), or the count of rows that meet a condition: COUNT(CASE WHEN condition THEN 1 END)."""
         if isinstance(node.this, exp.Distinct):
             raise UnsupportedSQL(f"COUNT(DISTINCT) here is not supported on {self.name}")
         taken = exp.Star() if isinstance(node.this, exp.Star) else write(node.this).sql
         return Typed(exp.Count(this=taken), SqlType(Family.INTEGER))
 
     def _cut(self, value: Typed, count: int) -> Typed:
-        """trunc(x, n), which is x less its remainder by 10^-n."""
+        """trunc(x, n), as x minus its remainder by 10^-n."""
         unit = literal(exp.Literal.number(format(Decimal(10) ** -count, "f")))
         kind = common_exact_type([value, unit])
         remainder = self.remainder(as_decimal(value.sql.copy(), kind), as_decimal(unit.sql, kind))
@@ -406,7 +406,7 @@ class Differences:
         return Typed(exp.Paren(this=exp.Sub(this=as_exact(value, kind), expression=remainder)), kind)
 
     def aggregate(self, written: Callable[[exp.Expr, Typed, bool], Typed]) -> Handler:
-        """An aggregate with its FILTER, given how a call over a value, or over its distinct ones, is written."""
+        """An aggregate with its FILTER; `written` writes the call over a value, or over distinct values."""
 
         def handler(node: exp.Expr, write: Write) -> Typed:
             call = node.this if isinstance(node, exp.Filter) else node
@@ -442,7 +442,7 @@ def _paren(node: exp.Expr, write: Write) -> Typed:
 
 
 def _in_zone(node: exp.Expr, write: Write) -> Typed:
-    """Refused: each database has rules of time zones of its own, and only one may say what a column's moments are."""
+    """Refuse a column's time zone: each database has its own rules, and only PostgreSQL's are meant."""
     hint = "SET TimeZone = 'UTC', or write AT TIME ZONE 'UTC'; compare with constants, which may be of any zone"
     zone = node.args["zone"].name
     raise UnsupportedSQL(f"the time zone {zone} of a column is not supported on this database", hint=hint)
@@ -456,10 +456,10 @@ def exact_sum(left: Typed, right: Typed, operator: exp.Expr) -> SqlType:
 
 
 def _bucket_sides(node: exp.Expr, write: Write) -> tuple[exp.Cast, exp.Cast, SqlType] | None:
-    """x and n of FLOOR(x / n) and its kin of whole numbers, as doubles, and its type; None for anything else.
+    """For FLOOR(x / n) and the like of whole numbers: x and n as doubles, and the type. None for anything else.
 
-    A quotient of whole doubles below 2^53 is no nearer to the next whole number than 1 / n, so its rounding does not
-    reach it, and neither does that of PostgreSQL's numerics.
+    A quotient of whole doubles below 2^53 is at least 1 / n away from the next whole number, so rounding does not
+    reach it; nor does the rounding of PostgreSQL's numerics.
     """
     quotient = node.this.unnest()
     if isinstance(node, exp.Round) or node.args.get("decimals") is not None or not isinstance(quotient, exp.Div):
@@ -472,7 +472,7 @@ def _bucket_sides(node: exp.Expr, write: Write) -> tuple[exp.Cast, exp.Cast, Sql
 
 
 def divided(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    """The quotient of two doubles, of which the second is not zero."""
+    """The quotient of two doubles, the second not zero."""
     return exp.Div(this=left, expression=right, typed=True)
 
 
@@ -503,16 +503,16 @@ CLAUSES = (
 
 @dataclass(frozen=True)
 class Writer:
-    """Rewrites bottom-up; every value carries its type.
+    """Writes a tree bottom-up, with a type for every value.
 
     Attributes:
       tables: by alias, for the columns' types.
-      handlers: per construct.
-      clauses: what stays the same over rewritten parts.
-      schema: the catalog, for the columns of subqueries that are tables of their own.
-      name: of the database, for refusals.
-      aggregates: the handlers of such subqueries, beside the others.
-      declared: writes the public values that a policy declares; PostgreSQL and DuckDB read them alike.
+      handlers: the writer of each construct.
+      clauses: constructs that stay the same over rewritten parts.
+      schema: the catalog, for subqueries that act as tables.
+      name: the database's name, for refusals.
+      aggregates: more handlers, for such subqueries.
+      declared: writes the public values that a policy declares.
     """
 
     tables: Mapping[str, Table]
@@ -524,7 +524,7 @@ class Writer:
     declared: Callable[[exp.Subquery], exp.Expr] = exp.Subquery.copy
 
     def write(self, node: exp.Expr) -> Typed:
-        """The node for DuckDB. Raises: UnsupportedSQL for a construct that is not known to mean the same there."""
+        """Write a node. Raises: UnsupportedSQL for a construct that has not been compared on both databases."""
         try:
             return self._written(node)
         except UnsupportedSQL as refusal:

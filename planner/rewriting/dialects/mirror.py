@@ -1,8 +1,8 @@
-"""A question for a mirror: a DuckDB file with the rows of a PostgreSQL, whose catalog the plan was made for.
+"""Write a question for a mirror: a DuckDB file with the rows of a PostgreSQL database.
 
-What DuckDB may treat otherwise than the PostgreSQL behind it is refused, so that it is asked of that one: the order
-of texts and their letters' case, which hang on its collation; and columns of types that none of DuckDB holds exactly.
-A char(n) is copied without the blanks at its end, and what it equals is compared without them.
+The plan was made for PostgreSQL's catalog. Where DuckDB may differ, the question is refused here and goes to
+PostgreSQL: the order and the case of texts, which depend on the collation, and columns of types that DuckDB cannot
+hold exactly. A char(n) is copied and compared without trailing blanks.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _TYPES = {
     Family.UUID: "UUID",
 }
 _PARTLY = (Family.TIMESTAMP, Family.TIMESTAMPTZ)
-"""Types of which DuckDB lacks some values, which become NULL: no key may hang on them."""
+"""Types of which DuckDB lacks some values, which become NULL. No key may have such a type."""
 
 _FOLDED = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
 
 
 def mirror_type(column_type: str) -> str | None:
-    """The type of DuckDB that holds what a column of PostgreSQL holds; None where there is none.
+    """The DuckDB type that holds the same values as a PostgreSQL type; None if there is none.
 
     >>> mirror_type("numeric(15,2)"), mirror_type("character(10)"), mirror_type("numeric"), mirror_type("bytea")
     ('DECIMAL(15, 2)', 'VARCHAR', None, None)
@@ -55,15 +55,15 @@ def mirror_type(column_type: str) -> str | None:
 
 
 def enum_by_labels(kind: SqlType) -> str:
-    """The type of DuckDB for an enum."""
+    """DuckDB's type for an enum."""
     labels = ", ".join("'" + label.replace("'", "''") + "'" for label in kind.labels)
     return f"ENUM({labels})"
 
 
 def mirrored(table: Table) -> Table:
-    """The table with the columns that a mirror has.
+    """The table with only the columns that a mirror has.
 
-    Left out are types that are not copied, names that DuckDB takes for one another, and timestamps in keys.
+    It lacks columns of types that are not copied, columns whose names DuckDB confuses, and timestamps in keys.
     """
     keyed = {name for key in (*table.keys, *(one.columns for one in table.foreign_keys)) for name in key}
     names = Counter(folded(column.name) for column in table.columns)
@@ -77,7 +77,7 @@ def _is_copied(column: Column, keyed: set[str]) -> bool:
 
 
 def folded(name: str) -> str:
-    """A name as DuckDB compares it: its ASCII letters in lower case.
+    """A name as DuckDB compares it, with ASCII letters in lower case.
 
     >>> folded("Visit")
     'visit'
@@ -89,9 +89,9 @@ def mirror_sql(tree: exp.Expr, schema: Schema | None) -> str:
     """Write a statement for a mirror.
 
     Args:
-      tree: what the rules built.
-      schema: the tables of the mirror, with their columns in PostgreSQL.
-    Raises: UnsupportedSQL for what is to be asked of PostgreSQL.
+      tree: the statement that the rules built.
+      schema: the mirror's tables, with their columns in PostgreSQL.
+    Raises: UnsupportedSQL for a question that PostgreSQL must answer.
     """
     assert schema is not None, "a mirror has the tables of a schema"
     tables = {}

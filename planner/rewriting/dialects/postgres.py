@@ -1,4 +1,4 @@
-"""The parser library's writer for PostgreSQL, with a short way for the names, types and operators of most trees."""
+"""The parser library's writer for PostgreSQL, with a fast path for common nodes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _ROUND = PostgresGenerator.TRANSFORMS[exp.Round]
 
 
 class PostgresWriter(PostgresGenerator):
-    """Writes what PostgresGenerator writes, in half its time: nodes that are not of a plain kind are left to it.
+    """Writes the same text as PostgresGenerator in half the time, and leaves uncommon nodes to it.
 
-    The tree stays as it was, so it need not be copied, if it is one that the planner makes.
-    Raises: UnsupportedError rather than drop what PostgreSQL lacks.
+    The tree is not changed, so it need not be copied. Raises: UnsupportedError rather than drop what PostgreSQL
+    lacks.
     """
 
     TRANSFORMS: ClassVar = {
@@ -38,7 +38,7 @@ class PostgresWriter(PostgresGenerator):
         super().__init__(dialect=_DIALECT, unsupported_level=ErrorLevel.RAISE, comments=False)
 
     def identifier_sql(self, expression: exp.Identifier) -> str:
-        """An identifier, quoted: written here where nothing in it is to be escaped."""
+        """A quoted identifier; the fast path needs no escaping."""
         name = expression.args["this"]
         plain = expression.args.get("quoted") and name.isidentifier()  # nothing to escape
         return f'"{name}"' if plain else super().identifier_sql(expression)
@@ -51,10 +51,10 @@ class PostgresWriter(PostgresGenerator):
         return f"{self.identifier_sql(table)}.{self.identifier_sql(name)}"
 
     def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
-        """A cast; of a clamped numeric in whole steps, which is the same double.
+        """A cast. A clamped numeric with whole steps is computed from bigints, with the same double as the result.
 
-        PostgreSQL makes a double of a numeric by way of its text, and compares numerics digit by digit. The number of
-        its last digits is a bigint, clamped and divided in a third of the time. NaN alone is none.
+        PostgreSQL casts a numeric to double by way of its text, and compares numerics digit by digit. A bigint of its
+        last digits is clamped and divided in a third of the time. NaN becomes NULL.
         """
         steps = expression.meta.get(STEPS) if expression.meta else None
         if steps is None:
@@ -71,7 +71,7 @@ class PostgresWriter(PostgresGenerator):
         return _type_name(kind) if plain else super().datatype_sql(expression)
 
     def binary(self, expression: exp.Binary, op: str) -> str:
-        """An operator between operands of other kinds."""
+        """An operator whose operands are of other kinds."""
         left, right = expression.args.get("this"), expression.args.get("expression")
         chained = type(expression) in (type(left), type(right)) or isinstance(expression, exp.Is)
         if chained or expression.args.get("operator"):
@@ -88,5 +88,5 @@ def _type_name(kind: exp.DType) -> str:
 
 
 def postgres_sql(tree: exp.Expr) -> str:
-    """SQL of a tree, which stays as it is; raises rather than drop what the dialect lacks."""
+    """The SQL of a tree, without changing it. Raises: UnsupportedError rather than drop what PostgreSQL lacks."""
     return PostgresWriter().generate(tree, copy=False)

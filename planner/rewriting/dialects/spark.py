@@ -1,20 +1,15 @@
-"""The rewritten SQL for Spark: the same rows and the same whole numbers as on PostgreSQL, or a refusal.
+"""Write SQL for Spark, with the same rows and whole numbers as on PostgreSQL, or refuse it.
 
-Texts are equal by their bytes, and ordered by them, as under PostgreSQL's collation C. LIKE reads its pattern's
-backslashes as PostgreSQL does, but fails for one before an ordinary letter: it is left out. ILIKE is refused: which
-letters are one is Java's to say here. A sum of bigints fails beyond a bigint, which would tell of a row: totals
-saturate.
+Texts are equal, and ordered, by their bytes, as under PostgreSQL's collation C. LIKE has the same backslashes, but
+Spark fails for one before an ordinary letter, so it is dropped. ILIKE, EXP, LN and powers are refused, because Java's
+letters and last digits differ from the C library's.
 
-What the two read differently, and what is written instead, stands in the files beside this one. Everything runs under
-`spark.sql.ansi.enabled`, where a value that does not fit is an error and never another value; so that no such error
-tells of a row, what could fail is written as a function that is NULL instead, and never reached where PostgreSQL has
-a value. The session's settings, which are a part of what a statement means, are in server/backends/spark_session.py.
+Everything runs under `spark.sql.ansi.enabled`, where a value that does not fit is an error. An error must not depend
+on a row, so what could fail is written as a function that returns NULL instead. This concerns quotients by zero,
+whole numbers beyond their type, FLOOR of a double beyond a bigint, and sums of bigints, which saturate. The session's
+settings, on which a statement's meaning depends, are in server/backends/spark_session.py.
 
-Spark fails, where PostgreSQL's questions are guarded otherwise, for a quotient by zero, for a whole number beyond its
-type, and for FLOOR of a double beyond a bigint. EXP, LN and powers are refused: Java's last digit is not the C
-library's.
-
-A construct that is not listed here has not been compared on both databases and is refused.
+A construct that is not listed here has not been compared on both databases, and is refused.
 """
 
 from __future__ import annotations
@@ -64,7 +59,7 @@ from planner.sql.trees import cast_sql, is_type, tables_by_alias
 # Numbers: doubles as they are, decimals within 38 digits, and nothing that fails for a row
 
 _WHOLE_DOUBLES = str(1 << 53)
-"""From here on every double is a whole number, infinity and NaN besides."""
+"""Every double from here on is a whole number, infinity or NaN."""
 
 
 def _arithmetic(node: exp.Expr, write: Write) -> Typed:
@@ -83,7 +78,7 @@ def _arithmetic(node: exp.Expr, write: Write) -> Typed:
 
 
 def _days(node: exp.Expr, left: Typed, right: Typed) -> Typed:
-    """date - date is a number of days; date + days is a date. Neither fails: both are sums of 32 bits."""
+    """date - date is a number of days; date + days is a date. Both are sums of 32 bits and cannot fail."""
     if isinstance(node, exp.Sub) and left.type.family is right.type.family:
         return Typed(call("DATEDIFF", left.sql, right.sql), SqlType(Family.INTEGER, 10))
     day, days = (left, right) if left.type.family is Family.DATE else (right, left)
@@ -95,7 +90,7 @@ def _days(node: exp.Expr, left: Typed, right: Typed) -> Typed:
 
 
 def _whole_quotient(node: exp.Expr, write: Write) -> Typed:
-    """PostgreSQL's quotient of integers and Spark's DIV drop the fraction; that by -1 may be no bigint."""
+    """PostgreSQL's quotient of integers and Spark's DIV drop the fraction. A quotient by -1 may exceed a bigint."""
     left, right = write(node.this), write(node.args["expression"])
     if not all(_fits_bigint(side) for side in (left, right)):
         raise UnsupportedSQL("this whole quotient is not supported on Spark", hint="divide integers")
@@ -124,7 +119,7 @@ def _sign(node: exp.Expr, write: Write) -> Typed:
 
 
 def _whole_double(node: exp.Expr, inner: exp.Expr) -> exp.Expr:
-    """FLOOR, CEIL or TRUNC, which are bigints in Spark: of doubles that have a fraction; others are whole already."""
+    """FLOOR, CEIL or TRUNC. These return bigints in Spark, so they apply only to doubles with a fraction."""
 
     def by(name: str) -> exp.Expr:
         return cast_sql(call(name, inner.copy()), "DOUBLE")
@@ -139,7 +134,7 @@ def _whole_double(node: exp.Expr, inner: exp.Expr) -> exp.Expr:
 
 
 def _root(node: exp.Expr, write: Write) -> Typed:
-    """Rounded correctly, as IEEE 754 asks, on every machine; of a negative number it is NaN here, and guarded."""
+    """IEEE 754 requires correct rounding. A negative number gives NaN here, and is guarded against."""
     return floating(call("SQRT", as_double(write(node.this))))
 
 
@@ -165,7 +160,7 @@ def _like(node: exp.Expr, write: Write) -> Typed:
 
 
 def spark_pattern(pattern: str) -> str:
-    r"""A pattern of PostgreSQL's LIKE as Spark reads it. Raises: UnsupportedSQL for one that ends in its escape.
+    r"""Convert a LIKE pattern from PostgreSQL to Spark. Raises: UnsupportedSQL if it ends in its escape character.
 
     >>> spark_pattern(r"100\% \a\\_"), spark_pattern("a%")
     ('100\\% a\\\\_', 'a%')
@@ -183,14 +178,13 @@ def spark_pattern(pattern: str) -> str:
 
 
 _ROW_DIGITS = 10
-"""Spark's sum of a decimal has as many digits more: of no more rows than these it is exact."""
+"""Spark's sum of a decimal has this many more digits, so it is exact for up to 10^10 rows."""
 
 
 def _least(node: exp.Expr, write: Write) -> Typed:
-    """Of LEAST(SUM(weight), SATURATION), which totals of weights are, the sum saturates; any other is as everywhere.
+    """Saturate the sum in LEAST(SUM(weight), SATURATION), the form of all totals; write any other LEAST as usual.
 
-    Weights are never negative or NULL. Whatever is added first, a part that leaves 64 bits is of a total that is over
-    SATURATION, where totals stop.
+    Weights are never negative or NULL. So if a partial sum leaves 64 bits, the total is above SATURATION anyway.
     """
     summed, others = node.this, node.args["expressions"]
     if not isinstance(summed, exp.Sum) or others != [exp.Literal.number(SATURATION)]:
@@ -218,14 +212,14 @@ def _aggregate(aggregate: exp.Expr, value: Typed, distinct: bool) -> Typed:
 
 
 FILES = "main"
-"""The schema of tables that are files: views of the session, whose names Spark knows without one."""
+"""The schema of tables that are files. They are views of the session, which have no schema in Spark."""
 
 SEED = "seed"
-"""The parameter of a statement that samples: whoever runs it draws it anew."""
+"""The parameter of a sampling statement. Each run draws a new seed."""
 
 
 def spark_sql(tree: exp.Expr, schema: Schema | None) -> str:
-    """What the rules built, for Spark. Raises: UnsupportedSQL where it answers otherwise or could fail for a row."""
+    """Write a question for Spark. Raises: UnsupportedSQL where Spark would differ or could fail for a row."""
     assert schema is not None, "Spark's statements depend on the columns' types"
     tables = dict(tables_by_alias(tree, schema))
     writer = Writer(tables, _VALUES, CLAUSES, schema, name="Spark", aggregates=_AGGREGATES, declared=_declared)
@@ -233,13 +227,13 @@ def spark_sql(tree: exp.Expr, schema: Schema | None) -> str:
 
 
 def spark_public_sql(tree: exp.Expr, tables: Mapping[str, Table]) -> str:
-    """A statement over public tables, for Spark. Raises: UnsupportedSQL where Spark would answer differently."""
+    """Write a statement over public tables for Spark. Raises: UnsupportedSQL where Spark would differ."""
     writer = Writer(tables, {**_VALUES, **_AGGREGATES}, (*CLAUSES, exp.Having), name="Spark")
     return written(writer.write(tree).sql)
 
 
 def spark_loads_sql(tree: exp.Expr) -> str:
-    """What stands around the loads of all units: whole numbers alone, whose totals saturate instead of failing."""
+    """Write the statement around all contributions, which has only whole numbers and saturating totals."""
 
     def saturating(node: exp.Expr) -> exp.Expr:
         return _saturating_sum(node.this) if isinstance(node, exp.Sum) else node
@@ -248,12 +242,12 @@ def spark_loads_sql(tree: exp.Expr) -> str:
 
 
 def written(tree: exp.Expr) -> str:
-    """The text of a tree, whose every name is quoted. Raises: UnsupportedError rather than drop anything."""
+    """The text of a tree whose names are all quoted. Raises: UnsupportedError rather than drop anything."""
     return tree.sql("spark", unsupported_level=ErrorLevel.RAISE, comments=False)
 
 
 def _table(node: exp.Expr, write: Write) -> Typed:
-    """A table; of files, without its schema. A sample keeps each row by its own draw, at exactly the plan's rate."""
+    """A table; files have no schema. A sample keeps each row by its own draw, at exactly the plan's rate."""
     table = exp.Table(this=node.this.copy())
     if node.text("db") != FILES:
         table.set("db", node.args["db"].copy())
@@ -273,7 +267,7 @@ def _table(node: exp.Expr, write: Write) -> Typed:
 
 
 def _declared(node: exp.Subquery) -> exp.Expr:
-    """Public values that a policy declares, whose series of steps has another name, and ends before its end."""
+    """Public values that a policy declares. Spark's series of numbers has another name, and excludes its end."""
     for part in node.find_all(exp.AtTimeZone, exp.Cast):
         if not isinstance(part, exp.Cast) or not is_type(part.to, *_DECLARED):
             raise UnsupportedSQL("declared values of this type are not supported on Spark")
@@ -319,4 +313,4 @@ _VALUES: Handlers = {
 _AGGREGATES: Handlers = dict.fromkeys(
     (exp.Count, exp.Sum, exp.Min, exp.Max, exp.Filter), SHARED.aggregate(_aggregate)
 )
-"""Of subqueries that are tables of their own, and of statements over public tables."""
+"""For subqueries that act as tables, and for statements over public tables."""

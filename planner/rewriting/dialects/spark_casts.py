@@ -1,15 +1,11 @@
-"""Casts, texts and datetimes for Spark; each cast fails for no row and gives what PostgreSQL gives.
+"""Casts, texts and datetimes for Spark. No cast fails for a row, and all give PostgreSQL's values.
 
-Functions of Spark are written by their names, where the parser library has other ways for some.
+The session's `TIMESTAMP` has no time zone, while Spark's functions of timestamps take one with a time zone, which is
+UTC; the conversion loses nothing. A timestamp has 64 bits of microseconds, and becomes NULL beyond them.
 
-`TIMESTAMP` is a timestamp without time zone, as the session's settings say; functions of timestamps take one with a
-time zone, which is UTC. Between the two nothing is lost. A timestamp has 64 bits of microseconds: beyond them a
-moment is unknown. Fields and steps that are not listed are refused, and so are other time zones, and what is computed
-with timestamps that have one.
-
-LOWER, UPPER, INITCAP and to_char are refused: which letter is another one's capital, and how a name is written, is
-Java's to say here and the C library's there. So is what the two read differently: places before the first character,
-and lengths below zero.
+These are refused: fields and steps that are not listed, other time zones, and LOWER, UPPER, INITCAP and to_char,
+since Java's letters and names differ from the C library's. So are places before the first character and negative
+lengths, which the two read differently.
 """
 
 from __future__ import annotations
@@ -38,7 +34,7 @@ from planner.sql.trees import cast_sql, has_fraction, is_type
 
 
 def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
-    """`name(arguments)`.
+    """`name(arguments)`, by Spark's name of the function.
 
     >>> call("TRY_DIVIDE", exp.column("x"), number(2)).sql("spark")
     'TRY_DIVIDE(x, 2)'
@@ -47,17 +43,17 @@ def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
 
 
 def number(value: int) -> exp.Expr:
-    """A whole number as written."""
+    """A whole number as a literal."""
     return exp.Literal.number(value)
 
 
 def double(text: str) -> exp.Cast:
-    """The nearest double of a number as written: Spark reads 0.1 as a decimal."""
+    """The nearest double of a literal; Spark reads 0.1 as a decimal."""
     return cast_sql(exp.Literal.string(text), "DOUBLE")
 
 
 def try_cast(sql: exp.Expr, kind: str) -> exp.TryCast:
-    """A cast that is NULL where it has no value: any other would fail for that row, and tell of it.
+    """A cast that returns NULL instead of failing, since a failure would reveal a row.
 
     >>> try_cast(exp.column("x"), "BIGINT").sql("spark")
     'TRY_CAST(x AS BIGINT)'
@@ -66,17 +62,17 @@ def try_cast(sql: exp.Expr, kind: str) -> exp.TryCast:
 
 
 def where_known(condition: exp.Expr, value: exp.Expr) -> exp.Case:
-    """The value where a condition holds, else NULL; it is not computed for other rows."""
+    """The value where a condition holds, else NULL. It is not computed for other rows."""
     return exp.Case().when(condition, value, copy=False)
 
 
 _MOMENT = SqlType(Family.TIMESTAMP)
 _DAYS = 106_751_990
-"""More days before or after 1970 no timestamp of Spark has."""
+"""No timestamp of Spark is more days before or after 1970."""
 
 _MICROS_PER_DAY = 86_400_000_000
 _MOST_MICROS = 9_190_000_000_000_000_000
-"""Of these, the year's beginning is a timestamp, too: a thousand years are left."""
+"""The start of the year is also a timestamp for all of these, with a thousand years to spare."""
 
 _FIELDS = {"YEAR": "YEAR", "QUARTER": "QUARTER", "MONTH": "MONTH", "DAY": "DAY", "WEEK": "WEEK", "DOY": "DOY",
            "ISODOW": "DAYOFWEEK_ISO", "ISOYEAR": "YEAROFWEEK"}  # fmt: skip
@@ -86,7 +82,7 @@ _UNITS = dict.fromkeys(("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECON
 
 
 def as_moment(value: Typed) -> exp.Expr:
-    """A date as a timestamp; one beyond the years of timestamps is unknown, where a plain cast would fail.
+    """A date as a timestamp, or NULL beyond the years of timestamps, where a plain cast would fail.
 
     >>> as_moment(Typed(exp.column("d"), SqlType(Family.DATE))).sql("spark")
     'CASE WHEN UNIX_DATE(d) BETWEEN -106751990 AND 106751990 THEN CAST(d AS TIMESTAMP) END'
@@ -99,7 +95,7 @@ def as_moment(value: Typed) -> exp.Expr:
 
 
 def moment_plus(node: exp.Expr, write: Write) -> Typed:
-    """A date or timestamp and an interval; beyond the range it is unknown. Raises: UnsupportedSQL."""
+    """A date or timestamp plus an interval; NULL beyond the range. Raises: UnsupportedSQL."""
     interval = node.args["expression"]
     moment = write(node.this)
     if not isinstance(interval, exp.Interval) or moment.type.family not in (Family.DATE, Family.TIMESTAMP):
@@ -111,7 +107,7 @@ def moment_plus(node: exp.Expr, write: Write) -> Typed:
 
 
 def _extract(node: exp.Expr, write: Write) -> Typed:
-    """Fields that both databases number alike; Sunday is DOW 1 in Spark, and 0 in PostgreSQL."""
+    """Fields that both databases number alike. Sunday is DOW 1 in Spark and 0 in PostgreSQL."""
     assert isinstance(node, exp.Extract)
     field = node.this.name.upper()
     micros = _micros_between(node.args["expression"], write)
@@ -139,7 +135,7 @@ def _refused(field: str) -> UnsupportedSQL:
 
 
 def _seconds(field: str, value: Typed) -> Typed:
-    """With their fraction, from whole microseconds."""
+    """Seconds with their fraction, from whole microseconds."""
     micros = _micros(as_moment(value))
     if field == "EPOCH":
         return _of_micros(micros)
@@ -148,7 +144,7 @@ def _seconds(field: str, value: Typed) -> Typed:
 
 
 def _of_difference(field: str, micros: exp.Expr) -> Typed:
-    """Of timestamps: all of its seconds, or its days of 24 hours, as PostgreSQL has them."""
+    """All seconds of a difference of timestamps, or its days of 24 hours, as in PostgreSQL."""
     if field == "EPOCH":
         return _of_micros(micros)
     if field != "DAY":
@@ -158,7 +154,7 @@ def _of_difference(field: str, micros: exp.Expr) -> Typed:
 
 
 def _of_micros(micros: exp.Expr) -> Typed:
-    """Seconds with six digits; a product of decimals, of which no digit is lost."""
+    """Seconds with six digits, from an exact product of decimals."""
     whole, millionth = cast_sql(micros, "DECIMAL(19, 0)"), cast_sql(exp.Literal.string("0.000001"), "DECIMAL(7, 6)")
     product = exp.Paren(this=exp.Mul(this=whole, expression=millionth))
     return Typed(cast_sql(product, "DECIMAL(20, 6)"), SqlType(Family.NUMERIC, 20, 6))
@@ -169,7 +165,7 @@ def _micros(moment: exp.Expr) -> exp.Expr:
 
 
 def _micros_between(operand: exp.Expr, write: Write) -> exp.Expr | None:
-    """SQL of the microseconds of a difference of timestamps, NULL beyond 64 bits; None for anything else."""
+    """SQL of the microseconds between two timestamps, NULL beyond 64 bits; None for anything else."""
     sides = moments_of_difference(operand, write)
     return None if sides is None else call("TRY_SUBTRACT", *(_micros(side.sql) for side in sides))
 
@@ -203,7 +199,7 @@ def _text(node: exp.Expr, write: Write) -> exp.Expr:
 
 
 def _place(node: exp.Expr | None, least: int) -> exp.Expr:
-    """A whole number as written, of at least so much."""
+    """A whole literal of at least `least`."""
     if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() and int(node.name) >= least):
         raise UnsupportedSQL(f"this function of texts with a number that is not written, or below {least}, "
                              "is not supported on Spark")  # fmt: skip
@@ -213,9 +209,7 @@ def _place(node: exp.Expr | None, least: int) -> exp.Expr:
 def _of_texts(
     name: str, *parts: str, least: Mapping[str, int] = MappingProxyType({}), kind: SqlType = _TEXT
 ) -> Handler:
-    """A function of parts by name, texts but for whole numbers of at least so much; a part that is absent is left
-    out.
-    """
+    """A handler of a function of texts, and of whole literals with a `least` value. Absent parts are left out."""
 
     def handler(node: exp.Expr, write: Write) -> Typed:
         given = [(part, node.args.get(part)) for part in parts]
@@ -290,16 +284,16 @@ _CHOOSABLE = (
     {Family.INTEGER, Family.NUMERIC, Family.FLOAT}, {Family.TEXT}, {Family.BOOL}, {Family.DATE}, {Family.TIMESTAMP},
     {Family.TIMESTAMPTZ},
 )  # fmt: skip
-"""Families whose values may be chosen from together."""
+"""Families that may meet in one choice."""
 
 SAME_TEXT = frozenset({Family.INTEGER, Family.TEXT, Family.BOOL, Family.DATE, Family.TIMESTAMP})
-"""Types whose text is the same in both databases (years 1 to 9999, which no key of a domain leaves)."""
+"""Types whose text is the same in both databases, in the years 1 to 9999; no key of a domain leaves these years."""
 
 LITERALS = {"date": Family.DATE, "timestamp": Family.TIMESTAMP}
 
 
 def chosen(values: Sequence[Typed]) -> list[exp.Expr]:
-    """Values of which one is chosen, of one type: Spark would find one of its own for texts beside numbers."""
+    """The values of a choice, cast to one type. Spark would choose a type of its own for texts beside numbers."""
     families = {value.type.family for value in values} - {Family.OTHER}
     if not any(families <= together for together in _CHOOSABLE):
         raise UnsupportedSQL("a choice between values of these types is not supported on Spark")
@@ -307,9 +301,9 @@ def chosen(values: Sequence[Typed]) -> list[exp.Expr]:
 
 
 def weight(node: exp.Expr, write: Write) -> Typed | None:
-    """What `guard_weight` writes, with FLOOR outside of its bounds, which are whole numbers: it is the same there.
+    """Write what `guard_weight` makes, with FLOOR outside of its whole bounds; None for another cast.
 
-    So it is FLOOR of a small number, of which Spark makes a bigint; None for any other cast.
+    So FLOOR applies to a small number, for which Spark returns a bigint.
     """
     if WEIGHT not in node.meta:
         return None
@@ -324,7 +318,7 @@ def weight(node: exp.Expr, write: Write) -> Typed | None:
 def spark_cast(value: Typed, target: exp.DataType) -> Typed | None:
     """CAST(value AS target) where Spark and DuckDB differ; else None. Raises: UnsupportedSQL.
 
-    PostgreSQL rounds to a whole number, halves of a decimal away from zero and of a double to even; Spark cuts.
+    PostgreSQL rounds to a whole number: halves of a decimal away from zero, of a double to even. Spark truncates.
 
     >>> column = Typed(exp.column("x"), SqlType(Family.FLOAT))
     >>> spark_cast(column, exp.DataType.build("BIGINT")).sql.sql("spark")
@@ -372,7 +366,7 @@ _COMPARABLE = frozenset(Family) - {Family.UUID, Family.ENUM, Family.CHAR, Family
 
 
 def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
-    """The sides of a comparison. Raises: UnsupportedSQL where they have no common type that holds every value.
+    """The sides of a comparison, in a common type. Raises: UnsupportedSQL if no type holds every value.
 
     >>> day = Typed(exp.column("d"), SqlType(Family.DATE))
     >>> moment = Typed(exp.column("t"), SqlType(Family.TIMESTAMPTZ))
