@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from planner.plan import BackendQuery
 from planner.policy.policy import Policy
@@ -32,7 +33,7 @@ from server.answers.run import Running
 from server.answers.work import Cached, Explain, Within, Work
 from server.answers.workload.answer_workload import answer_workload, explain_workload
 from server.answers.workload.workload import WorkloadExplanation, WorkloadRequest, WorkloadResponse
-from server.backends.backend import Backend, Mirror
+from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.errors import LedgerInvalid
 from server.explain.catalog import Catalog
@@ -47,6 +48,9 @@ from server.question import Asked, Question
 from server.scheduling.single_flight import Outage, SingleFlight
 from server.workers.pool import WorkerPool
 from server.workers.public_reads import PublicReads
+
+if TYPE_CHECKING:  # DuckDB is an extra
+    from server.backends.mirror import CurrentMirror
 
 _PLANNED, _PLANNED_BYTES = 256, 64 << 20  # plans that are remembered
 
@@ -84,7 +88,7 @@ class Pipeline:
     compositions: LruCache[Asked, Composition] = field(default_factory=lambda: LruCache(_PLANNED, _PLANNED_BYTES))
     flights: SingleFlight = field(default_factory=SingleFlight)
     public: PublicReads | None = None
-    mirror: Mirror | None = None
+    mirror: CurrentMirror | None = None
     question_keys: QuestionKeys | None = None
     outage: Outage = field(default_factory=Outage)
 

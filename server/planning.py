@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -33,7 +34,7 @@ from planner.public.relation import PublicQuery, PublicStatement
 from planner.public.route import check_public, names_private_table
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
-from server.backends.backend import Backend, Mirror, MirrorFirst
+from server.backends.backend import Backend, MirrorFirst
 from server.backends.columns import Domain
 from server.explain.catalog import Catalog, catalog
 from server.explain.describe_statement import statement_shape
@@ -46,6 +47,9 @@ from server.query import QueryRequest, StatementShape
 from server.question import Asked, Question
 from server.workers.measure import plan_measurements
 from server.workers.public_reads import PublicReads
+
+if TYPE_CHECKING:  # DuckDB is an extra
+    from server.backends.mirror import CurrentMirror
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class Planning:
     ledger: Ledger
     reads: PublicReads
     clock: Callable[[], datetime]
-    mirror: Mirror | None
+    mirror: CurrentMirror | None
     questions: LruCache[Asked, Question]
     compositions: LruCache[Asked, Composition]
 

@@ -1,9 +1,9 @@
-"""What the pipeline needs from a database and from a mirror, and what all databases do alike."""
+"""What the pipeline needs from a database, and what all databases do alike."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from planner.errors import SchemaChanged
 from planner.limits import MAX_PUBLIC_ROWS
-from planner.plan import BackendQuery, Plan
+from planner.plan import BackendQuery
 from planner.postprocessing.write_outer import OuterStatement
 from planner.public.relation import PublicStatement
 from planner.schema import Column, Dialect, Table
@@ -20,7 +20,6 @@ from server.backends.columns import Column as Values
 from server.backends.columns import Domain, group_domain
 from server.backends.public_rows import (
     Computed,
-    Cursor,
     Rows,
     no_value,
     not_computable,
@@ -158,7 +157,7 @@ class SnapshotBackend(ABC, Generic[C]):
         """
 
     @abstractmethod
-    def _cursor(self, connection: C, sql: str) -> AbstractContextManager[Cursor]:
+    def _streamed(self, connection: C, sql: str) -> AbstractContextManager[Iterable[Sequence[Any]]]:
         """The rows of a public statement as they come."""
 
     @abstractmethod
@@ -205,8 +204,8 @@ class SnapshotBackend(ABC, Generic[C]):
         """The rows of a statement over public tables, as clients see them. Raises: as `Backend.public`."""
         with self._snapshot(statement.fingerprint, free=True) as connection:
             try:
-                with self._cursor(connection, statement.sql) as cursor:
-                    return public_rows(cursor, statement.types)
+                with self._streamed(connection, statement.sql) as rows:
+                    return public_rows(rows, statement.types)
             except self.valueless as error:
                 raise no_value() from error
 
@@ -227,8 +226,8 @@ class SnapshotBackend(ABC, Generic[C]):
             try:
                 # Over no rows the database may leave out of its plan what it reads beside them.
                 self._check(connection, statement)
-                with self._cursor(connection, sql) as cursor:
-                    return Computed(columns, public_rows(cursor, kinds))
+                with self._streamed(connection, sql) as arriving:
+                    return Computed(columns, public_rows(arriving, kinds))
             except self.valueless as error:
                 raise not_computed(statement, _said(error)) from error
 
@@ -238,26 +237,6 @@ def _said(error: Exception) -> str:
     diagnostic = getattr(error, "diag", None)
     told = str(error).partition("\n")[0] if diagnostic is None else diagnostic.message_primary
     return (told or "it is not SQL that it reads").rstrip(".")
-
-
-class Mirror(Protocol):
-    """A copy of a database's tables, which answers while it is current."""
-
-    def query(self, plan: Plan) -> BackendQuery | None:
-        """A question's statements as the copy reads them; None where they are the database's alone to read."""
-        ...
-
-    def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend | MirrorFirst:
-        """Where a question's rows are read.
-
-        Args:
-          query: from `query`.
-          data_version: which load of the data the question is about.
-          database: what was copied.
-        Returns: the copy before the database, while it is current; else the database.
-        Cost: one read of the ledger, and a look at the file.
-        """
-        ...
 
 
 @dataclass(frozen=True)

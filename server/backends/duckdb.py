@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,9 +23,7 @@ from server.backends.backend import Limits, SnapshotBackend
 from server.backends.columns import Column, Integers
 from server.backends.duckdb_catalog import DataFiles, ParquetFolder, data_files
 from server.backends.files import TablePatterns, unchanged
-from server.backends.public_rows import (
-    computed_type,
-)
+from server.backends.public_rows import computed_type
 from server.backends.query_tuples import KEPT, TOO_MUCH, Blocks, Room, refuse_memory_below
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 from server.lru_cache import LruCache
@@ -147,8 +145,8 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
         return connection.execute(statement).fetchall()
 
     @contextmanager
-    def _cursor(self, connection: DuckDBPyConnection, sql: str) -> Iterator[DuckDBPyConnection]:
-        yield connection.execute(sql)
+    def _streamed(self, connection: DuckDBPyConnection, sql: str) -> Iterator[Iterable[tuple[Any, ...]]]:
+        yield iter(connection.execute(sql).fetchone, None)
 
     def _described(self, connection: DuckDBPyConnection, sql: str) -> tuple[tuple[str, ResultType], ...]:
         described = connection.execute(sql).description or []

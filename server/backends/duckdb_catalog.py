@@ -146,8 +146,8 @@ def _name(relation: str) -> str:
     return table_name(PUBLIC, fold(relation))
 
 
-_CATALOG = "noisegate_data"
-
+CATALOG = "noisegate_data"
+"""What a file is attached as."""
 
 _DUCKDB_MARK = b"DUCK"
 _PARQUET_MARK = b"PAR1"
@@ -173,8 +173,8 @@ class DuckdbFile:
 
     def attach(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
         """Open it for reading. Returns: what lets a statement read it and nothing else of the machine."""
-        connection.execute(f"ATTACH {literal(str(self.path))} AS {_CATALOG} (READ_ONLY)")
-        return (f"USE {_CATALOG}",)
+        connection.execute(f"ATTACH {literal(str(self.path))} AS {CATALOG} (READ_ONLY)")
+        return (f"USE {CATALOG}",)
 
     def schema(self, connection: DuckDBPyConnection) -> Schema:
         """Tables, columns and enforced constraints of the namespace."""

@@ -23,10 +23,9 @@ from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema, Table
 from server.backends.backend import Backend, MirrorFirst, literal
 from server.backends.duckdb import DuckdbBackend, DuckdbLimits
-from server.backends.duckdb_catalog import DuckdbFile
+from server.backends.duckdb_catalog import CATALOG, DuckdbFile
 from server.errors import BackendUnavailable, ConfigurationInvalid
 
-CATALOG = "noisegate_data"
 _STAMP = f'{CATALOG}.main."noisegate mirror"'
 _CRYPTOGRAPHY = "LOAD httpfs"
 """Brings DuckDB what it encrypts with; without it a file can be read, and none can be written."""
@@ -54,7 +53,7 @@ class Stamp:
 
 
 @dataclass(frozen=True)
-class MirrorFile:
+class MirrorFile(DuckdbFile):
     """A file that is replaced as a whole: whoever has opened it goes on reading what it was.
 
     Attributes:
@@ -62,7 +61,6 @@ class MirrorFile:
       key: what it is encrypted with; empty: it is not.
     """
 
-    path: Path
     key: str = field(default="", repr=False)
 
     def attach(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
@@ -118,7 +116,7 @@ class MirrorFile:
             shutil.rmtree(folder, ignore_errors=True)  # of a process that died over it
             folder.mkdir(mode=0o700)
             try:
-                yield MirrorFile(folder / "copy", self.key)
+                yield MirrorFile(folder / "copy", key=self.key)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
         finally:
@@ -164,17 +162,6 @@ def _sync(path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class _Attached(DuckdbFile):
-    """A DuckDB file that may be encrypted."""
-
-    key: str = field(default="", repr=False)
-
-    def attach(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
-        """Open it for reading. Returns: what lets a statement read it and nothing else of the machine."""
-        return MirrorFile(self.path, self.key).attach(connection)
-
-
-@dataclass(frozen=True)
 class MirrorBackend(DuckdbBackend):
     """Reads from one copy, which is told by its name, whatever has been put in its place.
 
@@ -187,8 +174,8 @@ class MirrorBackend(DuckdbBackend):
     id: str = ""
 
     @property
-    def _source(self) -> DuckdbFile:
-        return _Attached(self.path, self.namespace, self.key)
+    def _source(self) -> MirrorFile:
+        return MirrorFile(self.path, self.namespace, self.key)
 
     def _fingerprint(self, connection: DuckDBPyConnection) -> str:
         """That of the database which was copied, whose keys the plans rest on."""
@@ -198,14 +185,6 @@ class MirrorBackend(DuckdbBackend):
         return stamp.fingerprint
 
 
-@dataclass
-class _Seen:
-    """What was in the file when it was last looked at, by the state that the system tells of it."""
-
-    state: tuple[int, ...] = ()
-    stamp: Stamp | None = None
-
-
 @dataclass(frozen=True)
 class CurrentMirror:
     """The mirror of a policy.
@@ -213,6 +192,7 @@ class CurrentMirror:
     Attributes:
       schema: of the database, as plans are made for it.
       load: reads the version of the data, and the name of its copy (`Ledger.mirrored_load`).
+      _seen: what was in the file when it was last looked at, by the state that the system tells of it.
     """
 
     file: MirrorFile
@@ -220,7 +200,7 @@ class CurrentMirror:
     tables: tuple[Table, ...]
     load: Callable[[], tuple[int, str | None]]
     limits: DuckdbLimits = field(default_factory=DuckdbLimits)
-    _seen: _Seen = field(default_factory=_Seen, compare=False, repr=False)
+    _seen: dict[tuple[int, ...], Stamp | None] = field(default_factory=dict, compare=False, repr=False)
 
     def query(self, plan: Plan) -> BackendQuery | None:
         """A question's statements as the copy reads them; None where they are PostgreSQL's alone to read."""
@@ -272,10 +252,12 @@ class CurrentMirror:
         try:
             found = self.file.path.stat()
             state = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-            if state != self._seen.state:
-                stamp = self.file.stamp()
-                self._seen.state, self._seen.stamp = state, stamp
-            return self._seen.stamp
+            if state in (seen := self._seen.copy()):
+                return seen[state]
+            stamp = self.file.stamp()
+            self._seen.clear()
+            self._seen[state] = stamp
+            return stamp
         except (OSError, BackendUnavailable):
             return None
 

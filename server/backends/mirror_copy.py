@@ -17,7 +17,7 @@ from planner.rewriting.dialects.mirror import mirror_type, mirrored
 from planner.schema import Column, Table
 from planner.sql.sql_types import Family, sql_type
 from server.backends.backend import quoted
-from server.backends.mirror import CATALOG
+from server.backends.duckdb_catalog import CATALOG
 from server.errors import BackendFailed
 
 _BATCH_BYTES = 16 << 20

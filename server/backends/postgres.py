@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 from types import MappingProxyType
 from typing import Any, ClassVar, cast
 
@@ -29,9 +29,7 @@ from server.backends.columns import (
     grouped_arrays_sql,
 )
 from server.backends.postgres_catalog import read_schema
-from server.backends.public_rows import (
-    computed_type,
-)
+from server.backends.public_rows import computed_type
 from server.backends.query_tuples import KEPT, Blocks, Room, too_many
 from server.errors import (
     BackendConnectionLost,
@@ -126,14 +124,13 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
         return connection.execute(statement.encode()).fetchall()
 
     @contextmanager
-    def _cursor(self, connection: psycopg.Connection[Any], sql: str) -> Iterator[_Streamed]:
-        with connection.cursor() as cursor:
-            # A generator, though psycopg promises less; closed early, it ends the statement.
-            rows = cast("Generator[Any, None, None]", cursor.stream(sql.encode()))
-            try:
-                yield _Streamed(rows)
-            finally:
-                rows.close()
+    def _streamed(self, connection: psycopg.Connection[Any], sql: str) -> Iterator[Iterator[Any]]:
+        # A generator, though psycopg promises less; closed early, it ends the statement.
+        with (
+            connection.cursor() as cursor,
+            closing(cast("Generator[Any, None, None]", cursor.stream(sql.encode()))) as rows,
+        ):
+            yield rows
 
     def _check(self, connection: psycopg.Connection[Any], statement: OuterStatement) -> None:
         _check_plan(connection, statement)
@@ -212,17 +209,6 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
             else tuple(chain.from_iterable(map(repeat, columns[name], rows.tolist())))
             for name in names
         ]
-
-
-@dataclass(frozen=True)
-class _Streamed:
-    """Rows as they arrive, never all of them in memory."""
-
-    rows: Iterator[Any]
-
-    def fetchmany(self, size: int, /) -> list[Any]:
-        """The next rows."""
-        return list(islice(self.rows, size))
 
 
 _PLAIN_TABLES = """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -81,22 +82,16 @@ def not_computed(statement: OuterStatement, reason: str) -> ComputationFailed:
     return ComputationFailed(f"what surrounds the answers has no value: {reason}", hint=hint)
 
 
-class Cursor(Protocol):
-    """What both databases' drivers give for a statement."""
-
-    def fetchmany(self, size: int, /) -> Sequence[Any]:
-        """The next rows of the result, `size` at most; none at its end."""
-
-
-def public_rows(cursor: Cursor, types: Sequence[ResultType]) -> Rows:
-    """All rows of a statement, no more of which is taken in than may be answered.
+def public_rows(arriving: Iterable[Sequence[Any]], types: Sequence[ResultType]) -> Rows:
+    """All rows of a statement, which come one by one, and no more of them than may be answered.
 
     Raises: StatementTooComplex for one row more than MAX_PUBLIC_ROWS, and for more than MAX_PUBLIC_BYTES.
     """
     made = [_MADE.get(kind) for kind in types]
     rows: list[tuple[Cell, ...]] = []
     size = 0
-    while fetched := cursor.fetchmany(_FETCH_ROWS):
+    coming = iter(arriving)
+    while fetched := list(islice(coming, _FETCH_ROWS)):
         block = [
             tuple(value if cell is None else cell(value) for value, cell in zip(row, made, strict=True))
             for row in fetched

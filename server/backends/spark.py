@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,7 +29,6 @@ from server.backends.public_rows import Computed
 from server.backends.query_tuples import KEPT, Room, too_many
 from server.backends.spark_session import (
     FileTable,
-    SparkAddress,
     SparkSession,
     file_schema,
     opened_session,
@@ -96,7 +95,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
     compared before and after everything that is read.
 
     Attributes:
-      address: of Spark Connect, which sees the same files under the same paths.
+      address: of Spark Connect, with its token; it sees the same files under the same paths.
       path: the folder; never written.
       tables: of the folder, in the state that was checked.
       patterns: of the tables whose files the policy names.
@@ -105,7 +104,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
     dialect: ClassVar[Dialect] = "spark"
     unanswering: ClassVar = ("Spark does not answer", "does it run, and has it memory? its own log says more")
 
-    address: SparkAddress
+    address: str = field(repr=False)
     path: Path
     tables: tuple[FileTable, ...]
     version: str
@@ -113,7 +112,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
     patterns: TablePatterns = ()
 
     @classmethod
-    def of_folder(cls, address: SparkAddress, folder: ParquetFiles, limits: Limits = Limits()) -> SparkBackend:
+    def of_folder(cls, address: str, folder: ParquetFiles, limits: Limits = Limits()) -> SparkBackend:
         """What answers from the files as they are now and from no other state.
 
         Raises: BackendUnavailable; ConfigurationInvalid.
@@ -161,8 +160,8 @@ class SparkBackend(SnapshotBackend[SparkSession]):
         return list(self._rows(session, statement, self.limits.rows))
 
     @contextmanager
-    def _cursor(self, session: SparkSession, sql: str) -> Iterator[_Fetched]:
-        yield _Fetched(self._rows(session, sql, MAX_PUBLIC_ROWS))
+    def _streamed(self, session: SparkSession, sql: str) -> Iterator[Iterator[tuple[object, ...]]]:
+        yield self._rows(session, sql, MAX_PUBLIC_ROWS)
 
     def _columns(self, session: SparkSession, room: Room, statement: str, width: int) -> list[Column]:
         """A statement's columns; what is over the limit of rows, or of memory, is not waited for."""
@@ -186,13 +185,3 @@ class SparkBackend(SnapshotBackend[SparkSession]):
             if rows > most:
                 session.interrupt()
                 return
-
-
-class _Fetched:
-    """Rows as `public_rows` takes them in."""
-
-    def __init__(self, rows: Iterator[tuple[object, ...]]) -> None:
-        self._rows = rows
-
-    def fetchmany(self, size: int, /) -> list[tuple[object, ...]]:
-        return [row for _, row in zip(range(size), self._rows, strict=False)]

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from server.backends.custody import Custody, Misfit, Statement
 from server.backends.files import CONNECT, ParquetFiles, TablePatterns, connect_and_folder, path_of
 from server.backends.query_tuples import refuse_memory_below
 from server.backends.spark import SparkBackend, arrow_columns
-from server.backends.spark_session import SparkAddress, SparkSession, opened_session
+from server.backends.spark_session import SparkSession, opened_session
 from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid
 
 LEAST_MEMORY_MB = 512
@@ -63,7 +63,7 @@ class SparkMemory:
 @dataclass(frozen=True)
 class _Running:
     process: subprocess.Popen[bytes]
-    address: SparkAddress
+    address: str = field(repr=False)
     folder: Path
 
     def stop(self) -> None:
@@ -81,7 +81,7 @@ _running: dict[SparkMemory, _Running] = {}
 _lock = threading.Lock()
 
 
-def local_spark(memory: SparkMemory) -> SparkAddress:
+def local_spark(memory: SparkMemory) -> str:
     """The address of this process's Spark, which is started if there is none of so much memory.
 
     Raises: ConfigurationInvalid where pyspark or Java is absent; BackendUnavailable where it does not start.
@@ -125,7 +125,7 @@ def _started(memory: SparkMemory) -> _Running:
         cwd=folder,
         env={**environment, "SPARK_CONNECT_AUTHENTICATE_TOKEN": token, "SPARK_CONF_DIR": str(folder)},
     )
-    found = _Running(process, SparkAddress(f"sc://localhost:{port}/;token={token}"), folder)
+    found = _Running(process, f"sc://localhost:{port}/;token={token}", folder)
     try:
         _wait_ready(port)
         if not _answers(found.address):
@@ -176,7 +176,7 @@ def _wait_ready(port: int) -> None:
     raise BackendUnavailable("the local Spark does not start", hint="is Java 17 or newer installed?")
 
 
-def _answers(address: SparkAddress) -> bool:
+def _answers(address: str) -> bool:
     try:
         with opened_session(address, None):
             return True
@@ -193,8 +193,7 @@ def opened_spark_files(
     Raises: ConfigurationInvalid, BackendUnavailable.
     """
     if url.startswith(CONNECT):
-        server, path = connect_and_folder(url)
-        address = SparkAddress(server)
+        address, path = connect_and_folder(url)
     else:
         path = path_of(url)
         refuse_memory_below(limits.memory_mb, LEAST_MEMORY_MB, "Spark")

@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -264,19 +264,8 @@ _RETRIES, _BACKOFF_MS = 2, 100
 _SILENCED = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
-@dataclass(frozen=True)
-class SparkAddress:
-    """Where Spark Connect listens.
-
-    Attributes:
-      url: `sc://host:port/;token=...`, which may hold a secret.
-    """
-
-    url: str = field(repr=False)
-
-
 @contextmanager
-def opened_session(address: SparkAddress, limit_ms: int | None) -> Iterator[SparkSession]:
+def opened_session(address: str, limit_ms: int | None) -> Iterator[SparkSession]:
     """A session of one's own, whose statements together may take so long; None: any time.
 
     Raises: BackendUnavailable, ConfigurationInvalid.
@@ -369,7 +358,7 @@ def _lost() -> BackendConnectionLost:
     return BackendConnectionLost("the connection to Spark was lost", hint="try again")
 
 
-def _connected(address: SparkAddress) -> Any:
+def _connected(address: str) -> Any:
     """A session with its settings, each of which the server has taken.
 
     Raises: BackendUnavailable where none answers; ConfigurationInvalid where pyspark is absent.
@@ -387,7 +376,7 @@ def _connected(address: SparkAddress) -> Any:
             logging.getLogger(name).disabled = True
         hint = "is Spark Connect up, and is the address right? nothing was charged"
         try:
-            client = Client(address.url)
+            client = Client(address)
             client.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES, initial_backoff=_BACKOFF_MS)])
             client.conf._set_all(configs=dict(SETTINGS), silent=False)
             taken = client.client.get_config_dict(*SETTINGS)

@@ -215,7 +215,7 @@ def _file(settings: MirrorPolicy, folder: Path) -> MirrorFile:
     from server.backends.mirror import MirrorFile
 
     key = "" if settings.key is None else resolve(settings.key, folder)
-    return MirrorFile((folder / settings.path).absolute(), key)
+    return MirrorFile((folder / settings.path).absolute(), key=key)
 
 
 def _of_postgres(custody: Custody) -> PostgresCustody:

@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "lake" / "visit").mkdir(parents=True)
     duckdb.execute(f"COPY ({PATIENTS}) TO '{tmp_path}/lake/patient.parquet'")
     duckdb.execute(f"COPY ({VISITS.format(0, 3000)}) TO '{tmp_path}/lake/visit/0.parquet'")
-    monkeypatch.setenv("NOISEGATE_LAKE", f"{address().url};folder={tmp_path}/lake")
+    monkeypatch.setenv("NOISEGATE_LAKE", f"{address()};folder={tmp_path}/lake")
     policy = POLICY.replace('url = "parquet:///lake"', 'url = "env:NOISEGATE_LAKE"\nseconds = 240')
     (tmp_path / "policy.toml").write_text(policy)
     return tmp_path

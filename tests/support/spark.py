@@ -14,7 +14,7 @@ import pytest
 from server.backends.files import ParquetFiles
 from server.backends.spark import arrow_columns
 from server.backends.spark_custody import SparkMemory, local_spark
-from server.backends.spark_session import SparkAddress, SparkSession
+from server.backends.spark_session import SparkSession
 
 MEMORY = SparkMemory(memory_mb=1_024, threads=2)
 
@@ -35,11 +35,11 @@ needs_spark = [
 ]
 
 
-def address() -> SparkAddress:
+def address() -> str:
     """This process's Spark, which ends with it; or one that is there already, NOISEGATE_SPARK=sc://..., as a local
     one takes a minute to start on a busy machine."""
     known = os.environ.get("NOISEGATE_SPARK")
-    return SparkAddress(known) if known else local_spark(MEMORY)
+    return known if known else local_spark(MEMORY)
 
 
 def rows_of(session: SparkSession, statement: str) -> Rows:

@@ -21,7 +21,7 @@ from server.pipeline import Pipeline
 from server.query import QueryRequest
 from tests.golden.collected.before_noise import answered
 from tests.golden.databases import Engine, engines, in_file, on_server
-from tests.golden.untruncated import Rows, assert_same, untruncated
+from tests.golden.untruncated import assert_same, untruncated
 from tests.support.memory_ledger import MemoryLedger
 from tests.support.planning import planned
 
@@ -133,25 +133,13 @@ def test_a_question_counts_what_postgresql_counts(both: tuple[Engine, Engine], p
             raise AssertionError(f"{error}: {[case for case in counted if case[1] != case[2]]} of {sql}") from error
 
 
-class _Fetched:
-    """The rows of a statement, as a cursor has them."""
-
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-
-    def fetchmany(self, size: int, /) -> Rows:
-        """The next ones."""
-        block, self._rows = self._rows[:size], self._rows[size:]
-        return block
-
-
 @pytest.mark.parametrize("place", [0, 1], ids=["postgres", "duckdb"])
 def test_public_tables_show_what_postgresql_shows(both: tuple[Engine, Engine], place: int) -> None:
     schema, run, dialect = both[place]
     for sql in PUBLIC:
         query = bind_public(read(sql).tree, schema, POLICY)
         statement = write_public(query, dialect=dialect)
-        shown = public_rows(_Fetched(run(statement.sql)), statement.types)
+        shown = public_rows(run(statement.sql), statement.types)
         assert _numbers(shown) == _numbers(both[0].run(sql)), sql
 
 
