@@ -24,19 +24,9 @@ def no_transaction(what: str) -> WireError:
     return WireError(f"{what} needs a transaction", "25P01", hint="BEGIN opens one")
 
 
-def unknown_statement(name: str) -> WireError:
-    """A prepared statement that is not there."""
-    return WireError(f'there is no prepared statement "{name}"', "26000")
-
-
 def unknown_portal(name: str) -> WireError:
     """A portal or cursor that is not there."""
     return WireError(f'there is no cursor or portal "{name}"', "34000", hint="it ended with its transaction")
-
-
-def known_portal(name: str) -> WireError:
-    """A name that is taken."""
-    return WireError(f'there is a cursor or portal "{name}" already', "42P03")
 
 
 def told(error: BaseException, start: int = 0) -> Problem:

@@ -1,12 +1,11 @@
-"""What each command does: the part of a session that knows nothing of messages."""
+"""What each command does: the part of a session that takes no messages, and sends none but notices."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from planner.binding.placeholders import Value
 from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown, UnsupportedSQL
@@ -15,7 +14,7 @@ from planner.sql.sql_types import ResultType
 from server.errors import WireError
 from server.lru_cache import kept_bytes
 from server.note import one_note
-from server.pgwire.errors import known_portal, no_transaction, unknown_portal, unknown_statement
+from server.pgwire.errors import no_transaction, unknown_portal
 from server.pgwire.gateway import Gateway
 from server.pgwire.portals import OUTSIDE, Holding, Portal, Prepared
 from server.pgwire.result_rows import (
@@ -27,23 +26,17 @@ from server.pgwire.result_rows import (
     answer_table,
     budget_table,
 )
-from server.pgwire.server_messages import TransactionStatus
+from server.pgwire.server_messages import TransactionStatus, notice, parameter_status
 from server.pgwire.settings import SearchPath, Settings, is_known, shown_name
 from server.pgwire.statements import commands as c
 from server.pgwire.statements.session_functions import as_client
-from server.pgwire.wire_values import Field, bound_values, field_of, oid_of
+from server.pgwire.wire_values import Field, field_of, oid_of
 from server.query import Budget, QueryRequest, QueryResponse
 from server.results.result_types import truth
 from server.scheduling.hold_answer import Cancellation
 
 MAX_NAMES = 1_000
 """Prepared statements, and likewise portals, of one session."""
-
-MAX_HELD_CELLS = 1_000_000
-"""Of the answers that a session's portals hold while it asks for one more."""
-
-MAX_HELD_BYTES = 64 << 20
-"""Of the texts of these answers, and of the values that were bound."""
 
 _WARNING = "01000"
 _TEXT, _BOOL, _INT4, _JSON = 25, 16, 23, 114
@@ -52,15 +45,6 @@ _NUMBER_DIGITS = 10  # of a session's number at most
 _BUDGET, _DETAILS = "noisegate.budget", "noisegate.details"
 _CURRENT = "SELECT pg_catalog.current_setting($1, true)"
 _EXPLAIN = "EXPLAIN "
-
-
-@dataclass
-class Notices:
-    """What clients are told beside their rows."""
-
-    notice: Callable[[str], None]
-    warning: Callable[[str, str], None]
-    status: Callable[[str, str], None]
 
 
 class Interpreter:
@@ -77,9 +61,10 @@ class Interpreter:
     """
 
     def __init__(
-        self, gateway: Gateway, analyst: str, settings: Settings, notices: Notices, holding: Holding
+        self, gateway: Gateway, analyst: str, settings: Settings, send: Callable[[bytes], None], holding: Holding
     ) -> None:
         self.settings = settings
+        self._reported = settings.reported()
         self.open = self.failed = False
         self.portals: dict[str, Portal] = {}
         self.prepared: dict[str, Prepared] = {}
@@ -89,7 +74,7 @@ class Interpreter:
         self.number = 0
         self.stop: Callable[..., bool] = lambda number, *, session: False
         self._analyst = analyst
-        self._notices = notices
+        self._send = send
         self._block = False
         self._details: tuple[str, ...] = ()
         self._holding = holding
@@ -113,6 +98,21 @@ class Interpreter:
         """The settings that change the columns of a question."""
         return self.settings.flag("intervals"), self.settings.flag("dry_run"), self.settings.search_path()
 
+    def _notice(self, words: str) -> None:
+        if (self.settings.get("client_min_messages") or "").lower() not in ("warning", "error"):
+            self._send(notice(words))
+
+    def _warning(self, words: str, code: str) -> None:
+        if (self.settings.get("client_min_messages") or "").lower() != "error":
+            self._send(notice(words, code=code, severity="WARNING"))
+
+    def _report(self) -> None:
+        """Tell the client of settings that have changed and that it keeps track of."""
+        before, self._reported = self._reported, self.settings.reported()
+        for name, value in self._reported.items():
+            if before[name] != value:
+                self._send(parameter_status(name, value))
+
     async def shape(self, command: c.Command | None, oids: tuple[int, ...]) -> Shape:
         """Parameters and columns of a command, before it runs. Free."""
         match command:
@@ -122,8 +122,8 @@ class Interpreter:
                 return Shape(fields=(await self._shown(name)).fields)
             case c.Configure():
                 return _configured_shape(command, oids)
-            case c.BackendCall():
-                return _backend_shape(command, oids)
+            case c.BackendCall(function, column, number):
+                return Shape(_merged(oids, (_INT4,) if number is None else ()), (_of_backend(function, column),))
             case c.ExecutePrepared(name):
                 return Shape(fields=(await self.shape_now(self.prepared_as(name))).fields)
             case c.Fetch(name, move=False):
@@ -161,12 +161,19 @@ class Interpreter:
             case c.SetSetting(name, value, local, tag):
                 self._set_one(name, value, local)
                 if local and not self._in_block:
-                    self._notices.warning("SET LOCAL can only be used in transaction blocks", "25P01")
+                    self._warning("SET LOCAL can only be used in transaction blocks", "25P01")
                 return tag
             case c.Discard(what):
                 if what == "ALL":
                     self._discard_all()
                 return f"DISCARD {what}"
+            case c.Deallocate(None):
+                self.prepared.clear()
+                return "DEALLOCATE ALL"
+            case c.Deallocate(str(name)):
+                self.prepared_as(name)
+                del self.prepared[name]
+                return "DEALLOCATE"
             case c.CloseCursor(None):
                 self.portals.clear()
                 return "CLOSE CURSOR ALL"
@@ -193,13 +200,13 @@ class Interpreter:
             raise WireError(f"a session has at most {MAX_NAMES} prepared statements", "53400", hint="DEALLOCATE some")
         prepared = Prepared(command, oids, await self.shape(command, oids), self.asked_as)
         self.prepared.pop(name, None)
-        self.check_room(prepared.n_bytes + kept_bytes(name))
+        self._holding.check(self._kept_bytes, prepared.n_bytes + kept_bytes(name))
         self.prepared[name] = prepared
 
     def prepared_as(self, name: str) -> Prepared:
         """The statement of a name. Raises: WireError where there is none."""
         if name not in self.prepared:
-            raise unknown_statement(name)
+            raise WireError(f'there is no prepared statement "{name}"', "26000")
         return self.prepared[name]
 
     async def shape_now(self, prepared: Prepared) -> Shape:
@@ -208,13 +215,6 @@ class Interpreter:
             return prepared.shape
         return await self.shape(prepared.command, prepared.oids)
 
-    def values_of(
-        self, command: c.Command | None, shape: Shape, values: Sequence[bytes | None], formats: Sequence[int] = ()
-    ) -> tuple[Value, ...]:
-        """The values of a statement's parameters; the catalog reads its own. Raises: as `bound_values`."""
-        catalog = isinstance(command, c.Question) and command.catalog
-        return () if catalog else bound_values(values, formats, shape.parameters)
-
     async def _executed(self, command: c.ExecutePrepared, formats: tuple[int, ...]) -> Result:
         """The rows of EXECUTE."""
         prepared = self.prepared_as(command.name)
@@ -222,26 +222,8 @@ class Interpreter:
         if not isinstance(question, c.Question):
             hint = "bind and execute it as it was parsed"
             raise UnsupportedSQL("EXECUTE is for questions", hint=hint)
-        shape = await self.shape_now(prepared)
-        if len(command.values) != len(shape.parameters):
-            wanted, came = len(shape.parameters), len(command.values)
-            raise WireError(f"the statement has {wanted} parameters, {came} values came", "42601")
-        values = self.values_of(question, shape, command.values)
-        return await self._ask(question, Portal(question, shape, values, (command.values, ()), formats))
-
-    def check_room(self, more: int = 0, replaced: str | None = None) -> None:
-        """Refuse one more where the session's portals, or all that the analyst's sessions keep, are too much.
-
-        Args:
-          more: bytes that are about to be kept.
-        Raises: WireError.
-        """
-        held = [portal for name, portal in self.portals.items() if name != replaced]
-        cells, size = sum(portal.n_cells for portal in held), sum(portal.n_bytes for portal in held)
-        if cells > MAX_HELD_CELLS or size > MAX_HELD_BYTES:
-            raise WireError("the session's cursors and portals hold too much", "53400", hint="CLOSE some")
-        going = self.portals.get(replaced) if replaced is not None else None
-        self._holding.check(self._kept_bytes, more - (0 if going is None else going.memory_bytes))
+        portal = Portal.bound(question, await self.shape_now(prepared), (command.values, ()), formats, "42601")
+        return await self._ask(question, portal)
 
     async def fetched(self, command: c.Fetch) -> tuple[Portal, range]:
         """The cursor of a FETCH, run if it has not been, and which of its rows are next."""
@@ -255,7 +237,16 @@ class Interpreter:
         return cursor, rows
 
     def add_portal(self, name: str, portal: Portal) -> None:
-        """Keep a portal under a name, until its transaction, or what follows the last savepoint, takes it away."""
+        """Keep a portal under a name, until its transaction, or what follows the last savepoint, takes it away.
+
+        The unnamed one gives way to the next. Raises: WireError for a name that is taken, and for too many.
+        """
+        if name and name in self.portals:
+            raise WireError(f'there is a cursor or portal "{name}" already', "42P03")
+        if len(self.portals) >= MAX_NAMES and name not in self.portals:
+            raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
+        self.portals.pop(name, None)
+        self._holding.check(self._kept_bytes, portal.memory_bytes + kept_bytes(name))
         portal.depth = self.settings.n_savepoints
         self.portals[name] = portal
 
@@ -294,7 +285,7 @@ class Interpreter:
         return await self._gateway.answer_types(self._analyst, sql, oids, self.settings.search_path())
 
     async def _ask(self, question: c.Question, portal: Portal) -> Result:
-        self.check_room()  # before anything is charged
+        self._holding.check(self._kept_bytes)  # before anything is charged
         if question.catalog:
             values, formats = portal.raw
             oids, asked = portal.shape.parameters, as_client(question, self._analyst, self.number)
@@ -323,7 +314,7 @@ class Interpreter:
             if not self.settings.flag("empty_rows"):
                 raise
             said = "private rows are not shown: these are only their columns, as noisegate.empty_rows says"
-            self._notices.warning(said, _WARNING)
+            self._warning(said, _WARNING)
             return await self._without_rows(question, portal)
         held = self._gateway.outgoing.hold(self._analyst, response)
         self._tell(response)
@@ -357,7 +348,7 @@ class Interpreter:
             note = f"SHOW {_DETAILS} says how to read it."
         elif marked and not shown and len(response.rows) > 1:
             note = f"{note} SET noisegate.intervals = on shows which."
-        self._notices.notice(f"{spent if response.epsilon else 'free'}. {note}")
+        self._notice(f"{spent if response.epsilon else 'free'}. {note}")
 
     @staticmethod
     def _explained(sql: str) -> str:
@@ -390,15 +381,11 @@ class Interpreter:
     async def _declare(self, command: c.Declare, portal: Portal) -> None:
         if not (command.hold or self._in_block):
             raise no_transaction("DECLARE CURSOR without HOLD")
-        if command.name in self.portals:
-            raise known_portal(command.name)
         shape = await self._question_shape(command.question, portal.shape.parameters)
         assert shape.fields is not None, "a question has columns"
-        cursor = Portal(command.question, shape, portal.values, portal.raw, (0,) * len(shape.fields))
-        if len(self.portals) >= MAX_NAMES:
-            raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
-        self.check_room(cursor.memory_bytes + sys.getsizeof(command.name))
-        cursor.hold = command.hold
+        cursor = Portal(
+            command.question, shape, portal.values, portal.raw, (0,) * len(shape.fields), hold=command.hold
+        )
         self.add_portal(command.name, cursor)
 
     def _cursor(self, name: str) -> Portal:
@@ -411,13 +398,12 @@ class Interpreter:
         was_open, kind = self.open, command.kind
         ends = kind in ("commit", "rollback")
         if kind == "begin" and was_open:
-            self._notices.warning("there is a transaction in progress already", "25001")
+            self._warning("there is a transaction in progress already", "25001")
         elif ends and not was_open:
-            self._notices.warning("there is no transaction in progress", "25P01")
+            self._warning("there is no transaction in progress", "25P01")
         elif kind != "begin" and not was_open:
             raise no_transaction(command.tag)
         committed = kind == "commit" and not self.failed
-        before = self.settings.reported()
         if kind == "begin":
             self.settings.begin()
             self.open = True
@@ -434,7 +420,7 @@ class Interpreter:
         else:
             self.settings.end(committed=committed)
             self.open = self.failed = False
-        self._report(before)
+        self._report()
         if not (ends and was_open):
             return command.tag
         self._end_portals(committed=committed)
@@ -454,17 +440,15 @@ class Interpreter:
         self._block = False
         if self.open:
             return
-        before = self.settings.reported()
         self.settings.end(committed=committed)
-        self._report(before)
+        self._report()
         self._end_portals(committed=committed)
 
     def _discard_all(self) -> None:
         if self._in_block:
             raise WireError("DISCARD ALL cannot run inside a transaction", "25001", hint="send it by itself")
-        before = self.settings.reported()
         self.settings.set("all", None)
-        self._report(before)
+        self._report()
         self.portals.clear()
         self.prepared.clear()
         self._details = ()
@@ -475,12 +459,11 @@ class Interpreter:
 
     def _set_one(self, name: str, value: str | None, local: bool) -> None:
         """SET; locally outside of a transaction it only is looked at."""
-        before = self.settings.reported()
         self.settings.begin()
         known = self.settings.set(name, value, local, kept=not local or self._in_block)
         if not known:
-            self._notices.notice(f"the setting {name} has no effect here")
-        self._report(before)
+            self._notice(f"the setting {name} has no effect here")
+        self._report()
 
     async def _configured(self, command: c.Configure, values: tuple[Value, ...]) -> Table:
         """The row of a SELECT of set_config and current_setting; none for a setting that is not there."""
@@ -512,21 +495,16 @@ class Interpreter:
 
     def _of_backends(self, command: c.BackendCall, values: tuple[Value, ...]) -> Table:
         """The number of this session; or whether the one of that number was the analyst's own, and is stopped."""
+        fields = (_of_backend(command.function, command.column),)
         if command.function == _BACKEND_PID:
-            return Table((_pid(command.column),), [(self.number,)])
+            return Table(fields, [(self.number,)])
         number = str(_bound(1, values) if command.number is None else command.number)
         if len(number) > _NUMBER_DIGITS or not number.isdecimal():
             raise WireError("a session has a number", "22023", hint="SELECT pg_backend_pid() tells it")
         stopped = self.stop(int(number), session=command.function == _TERMINATE)
         if not stopped:
-            self._notices.warning(f"you have no session {number}", _WARNING)
-        return Table.of([(command.column, "bool")], [(stopped,)])
-
-    def _report(self, before: dict[str, str]) -> None:
-        """Tell the client of settings that changed and that it keeps track of."""
-        for name, value in self.settings.reported().items():
-            if before[name] != value:
-                self._notices.status(name, value)
+            self._warning(f"you have no session {number}", _WARNING)
+        return Table(fields, [(stopped,)])
 
 
 def _merged(oids: tuple[int, ...], told: tuple[int, ...]) -> tuple[int, ...]:
@@ -542,19 +520,12 @@ def _configured_shape(command: c.Configure, oids: tuple[int, ...]) -> Shape:
             if isinstance(argument, int) and not isinstance(argument, bool):
                 wanted[argument] = _BOOL if place == (2 if call.sets else 1) else _TEXT
     parameters = tuple(wanted.get(n, _TEXT) for n in range(1, max(wanted, default=0) + 1))
-    return Shape(_merged(oids, parameters), _fields([(call.column, "text") for call in command.calls]))
+    return Shape(_merged(oids, parameters), tuple(field_of(call.column, "text") for call in command.calls))
 
 
-def _backend_shape(command: c.BackendCall, oids: tuple[int, ...]) -> Shape:
-    """A number, or a truth value; a session's number is the only parameter."""
-    field = _pid(command.column) if command.function == _BACKEND_PID else field_of(command.column, "bool")
-    parameters = (_INT4,) if command.number is None else ()
-    return Shape(_merged(oids, parameters), (field,))
-
-
-def _pid(name: str) -> Field:
-    """The column of a session's number, as PostgreSQL has it."""
-    return field_of(name, "int8", Field(name, _INT4, 4))
+def _of_backend(function: str, name: str) -> Field:
+    """The column of a session's number, as PostgreSQL has it; or of whether a session was stopped."""
+    return field_of(name, "int8", Field(name, _INT4, 4)) if function == _BACKEND_PID else field_of(name, "bool")
 
 
 def _bound(argument: str | int | bool | None, values: tuple[Value, ...]) -> Value:
@@ -574,10 +545,6 @@ def _truth(value: Value) -> bool:
         return truth(str(value))
     except ValueError:
         raise InvalidSetting("the last argument is true or false") from None
-
-
-def _fields(columns: Sequence[tuple[str, ResultType]]) -> tuple[Field, ...]:
-    return tuple(field_of(name, kind) for name, kind in columns)
 
 
 def _amount(epsilon: float, delta: float) -> str:

@@ -14,7 +14,8 @@ from server.errors import WireError
 from server.lru_cache import kept_bytes
 from server.pgwire.result_rows import CatalogResult, Result, Shape
 from server.pgwire.settings import SearchPath
-from server.pgwire.statements.commands import Command
+from server.pgwire.statements.commands import Command, Question
+from server.pgwire.wire_values import bound_values
 from server.scheduling.fair_shares import FairShares
 
 MOST_OF_ONE = 128 << 20
@@ -97,6 +98,25 @@ class Portal:
     hold: bool = False
     depth: int = 0
 
+    @classmethod
+    def bound(
+        cls,
+        command: Command | None,
+        shape: Shape,
+        raw: tuple[tuple[bytes | None, ...], tuple[int, ...]],
+        formats: tuple[int, ...],
+        code: str,
+    ) -> Portal:
+        """A statement with values as they were sent; the catalog reads its own.
+
+        Raises: WireError of this SQLSTATE for more or fewer values than it has parameters; as `bound_values`.
+        """
+        wanted, came = len(shape.parameters), len(raw[0])
+        if came != wanted:
+            raise WireError(f"the statement has {wanted} parameters, {came} values came", code)
+        catalog = isinstance(command, Question) and command.catalog
+        return cls(command, shape, () if catalog else bound_values(*raw, shape.parameters), raw, formats)
+
     def outlives(self, *, committed: bool) -> bool:
         """Is it there after the transaction that ends now?"""
         return self.depth == OUTSIDE or (self.hold and committed)
@@ -113,14 +133,3 @@ class Portal:
             return self._bound_bytes
         width = 1 if isinstance(self.result, CatalogResult) else _WIDEST
         return self._bound_bytes + _CELL_BYTES * self.result.n_cells + width * self.result.n_bytes
-
-    @property
-    def n_cells(self) -> int:
-        """How many cells its rows have."""
-        return 0 if self.result is None else self.result.n_cells
-
-    @property
-    def n_bytes(self) -> int:
-        """How long its values and the texts of its rows are."""
-        values = sum(len(value) for value in self.raw[0] if value is not None)
-        return values + (0 if self.result is None else self.result.n_bytes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -11,19 +10,13 @@ import structlog
 
 from planner.errors import UnsupportedSQL
 from server.errors import CancelledByClient, CancelledEarly, WireError
-from server.lru_cache import kept_bytes
 from server.pgwire import client_messages as m
 from server.pgwire import server_messages
 from server.pgwire.copy_format import BINARY_HEADER, BINARY_TRAILER, binary_row, copy_format
-from server.pgwire.errors import (
-    known_portal,
-    told,
-    unknown_portal,
-    unknown_statement,
-)
+from server.pgwire.errors import told, unknown_portal
 from server.pgwire.gateway import Gateway
-from server.pgwire.interpreter import MAX_NAMES, Interpreter, Notices
-from server.pgwire.portals import MOST_OF_ONE, Holding, Portal
+from server.pgwire.interpreter import Interpreter
+from server.pgwire.portals import Holding, Portal
 from server.pgwire.result_rows import Result, Shape
 from server.pgwire.settings import Settings
 from server.pgwire.statements import commands as c
@@ -44,7 +37,7 @@ class Session:
       settings: those of the startup message.
       pause: awaited before each statement of a text: other sessions go on, and a client that does not read what was
         sent is not sent more.
-      kept: bytes that the sessions of all analysts keep, if there are others.
+      kept: bytes that the sessions of all analysts keep.
     """
 
     def __init__(
@@ -53,14 +46,11 @@ class Session:
         analyst: str,
         settings: Settings,
         send: Callable[[bytes], None],
-        pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0),
-        kept: FairShares | None = None,
+        pause: Callable[[], Awaitable[None]],
+        kept: FairShares,
     ) -> None:
-        notices = Notices(
-            self._notice, self._warning, lambda name, value: send(server_messages.parameter_status(name, value))
-        )
-        self._holding = Holding(kept or FairShares(MOST_OF_ONE), analyst)
-        self._interpreter = Interpreter(gateway, analyst, settings, notices, self._holding)
+        self._holding = Holding(kept, analyst)
+        self._interpreter = Interpreter(gateway, analyst, settings, send, self._holding)
         self.settings = settings
         self._send = send
         self._pause = pause
@@ -185,21 +175,10 @@ class Session:
 
     async def _bind(self, message: m.Bind) -> None:
         prepared = self._interpreter.prepared_as(message.statement)
-        portals = self._interpreter.portals
-        if message.portal and message.portal in portals:
-            raise known_portal(message.portal)
-        if len(portals) >= MAX_NAMES and message.portal not in portals:
-            raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
         self._check_runs(prepared.command)
         shape = await self._interpreter.shape_now(prepared)
-        if len(message.values) != len(shape.parameters):
-            wanted = len(shape.parameters)
-            raise WireError(f"the statement has {wanted} parameters, {len(message.values)} values came", "08P01")
-        values = self._interpreter.values_of(prepared.command, shape, message.values, message.formats)
         formats = _per_column(message.result_formats, 0 if shape.fields is None else len(shape.fields))
-        raw = (message.values, message.formats)
-        portal = Portal(prepared.command, shape, values, raw, formats)
-        self._interpreter.check_room(portal.memory_bytes + kept_bytes(message.portal), message.portal)
+        portal = Portal.bound(prepared.command, shape, (message.values, message.formats), formats, "08P01")
         self._interpreter.add_portal(message.portal, portal)
         self._send(server_messages.BIND_COMPLETE)
 
@@ -227,8 +206,6 @@ class Session:
             await self._fetch(command, portal, describe)
         elif isinstance(command, c.Copy):
             await self._copy(command, portal)
-        elif isinstance(command, c.Deallocate):
-            self._deallocate(command)
         else:
             tag = "SELECT" if portal.result is not None else await self._interpreter.run(portal)
             if portal.result is None:
@@ -298,13 +275,6 @@ class Session:
         self._send(server_messages.COPY_DONE)
         self._send(server_messages.command_complete(f"COPY {len(result)}"))
 
-    def _deallocate(self, command: c.Deallocate) -> None:
-        if command.name is None:
-            self._interpreter.prepared.clear()
-        elif self._interpreter.prepared.pop(command.name, None) is None:
-            raise unknown_statement(command.name)
-        self._send(server_messages.command_complete("DEALLOCATE ALL" if command.name is None else "DEALLOCATE"))
-
     def _portal(self, name: str) -> Portal:
         portal = self._interpreter.portals.get(name)
         if portal is None:
@@ -316,14 +286,6 @@ class Session:
         ends = isinstance(command, c.Transaction) and command.kind in ("commit", "rollback", "rollback to")
         if self._interpreter.failed and not ends:
             raise WireError("the transaction has failed", "25P02", hint="ROLLBACK ends it")
-
-    def _notice(self, words: str) -> None:
-        if (self.settings.get("client_min_messages") or "").lower() not in ("warning", "error"):
-            self._send(server_messages.notice(words))
-
-    def _warning(self, words: str, code: str) -> None:
-        if (self.settings.get("client_min_messages") or "").lower() != "error":
-            self._send(server_messages.notice(words, code=code, severity="WARNING"))
 
 
 def _per_column(formats: tuple[int, ...], columns: int) -> tuple[int, ...]:

@@ -89,11 +89,6 @@ class ShadowDatabase:
                 for _ in range(taken):
                     self._free.put(None)
 
-    def version(self) -> str:
-        """Which PostgreSQL this is, for example `18.0`."""
-        with self._lent() as connection:
-            return (connection.parameter_status(b"server_version") or b"").decode()
-
     def shape(self, sql: str, oids: Sequence[int], search_path: SearchPath = None) -> Shape:
         """Parameters and columns of a statement. Raises: CatalogRefused."""
         shape = self._remembered if len(sql) <= _REMEMBERED_LENGTH else self._shape

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from psycopg.postgres import types
+
 from planner.errors import InvalidSetting, ReadOnly, UnsupportedSQL
 from planner.limits import check_length
 from planner.parsing.lexer import Kind, check_blanks, scan
@@ -17,26 +19,10 @@ from server.pgwire.statements import commands as c
 from server.pgwire.statements.commands import Command
 from server.pgwire.statements.session_functions import backend_call_of, configure_of, question_of
 from server.pgwire.statements.split_statements import WordCursor, Words, split, unquoted
+from server.pgwire.wire_values import type_of
 
-_TYPES = {
-    "UNKNOWN": 0,
-    "BOOL": 16, "BOOLEAN": 16,
-    "INT8": 20, "BIGINT": 20,
-    "INT2": 21, "SMALLINT": 21,
-    "INT": 23, "INT4": 23, "INTEGER": 23,
-    "TEXT": 25,
-    "REAL": 700, "FLOAT4": 700,
-    "FLOAT8": 701, "DOUBLE PRECISION": 701,
-    "CHAR": 1042, "CHARACTER": 1042,
-    "VARCHAR": 1043, "CHARACTER VARYING": 1043,
-    "DATE": 1082,
-    "TIMESTAMP": 1114, "TIMESTAMP WITHOUT TIME ZONE": 1114,
-    "TIMESTAMPTZ": 1184, "TIMESTAMP WITH TIME ZONE": 1184,
-    "INTERVAL": 1186,
-    "NUMERIC": 1700, "DECIMAL": 1700,
-    "UUID": 2950,
-}  # fmt: skip
-"""OIDs, as in every PostgreSQL."""
+_ALIASES = {"int": "int4", "char": "bpchar", "decimal": "numeric", "timestamp without time zone": "timestamp"}
+"""What psycopg's table of types lacks."""
 
 _WORDS = {"TRUE": b"true", "FALSE": b"false", "NULL": None}
 
@@ -44,11 +30,14 @@ _WORDS = {"TRUE": b"true", "FALSE": b"false", "NULL": None}
 def _type(words: WordCursor, part: list[str]) -> int:
     """The OID of one part of `(int, text)`. Raises: UnsupportedSQL for a type that no parameter has."""
     size = part.index("(") if "(" in part else len(part)  # a size counts for nothing, as in PostgreSQL
-    name = " ".join(part[:size])
-    if name not in _TYPES:
+    name = " ".join(part[:size]).lower()
+    if name == "unknown":
+        return 0
+    known = types.get(_ALIASES.get(name, name))
+    if known is None or type_of(known.oid) is None:
         hint = "leave the types out: PREPARE name AS SELECT ..."
-        raise words.unsupported(f"a parameter of the type {name.lower()} is not supported", hint)
-    return _TYPES[name]
+        raise words.unsupported(f"a parameter of the type {name} is not supported", hint)
+    return known.oid
 
 
 def _literal(words: WordCursor, part: list[str]) -> bytes | None:

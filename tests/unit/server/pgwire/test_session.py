@@ -13,9 +13,11 @@ import pytest
 from server.connections import Outgoing
 from server.explain.explanation_text import EXPLANATION
 from server.pgwire.client_messages import Decoder, Query
+from server.pgwire.portals import MOST_OF_ONE
 from server.pgwire.session import Session
 from server.pgwire.settings import Settings
 from server.pgwire.wire_values import Field
+from server.scheduling.fair_shares import FairShares
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_client import (
     SYNC,
@@ -37,11 +39,13 @@ ROWS = [[b"FRANCE", b"12"], [b"PERU", b"7"], [b"CHINA", b"-1"]]
 class Talk:
     """A session and what it says."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_OF_ONE) -> None:
         self.gateway = ScriptedGateway()
         self.pauses: list[int] = []
         self._said = bytearray()
-        self.session = Session(self.gateway, "ann", Settings("ann", {}), self._said.extend, self._pause)
+        self.session = Session(
+            self.gateway, "ann", Settings("ann", {}), self._said.extend, self._pause, FairShares(most)
+        )
 
     async def _pause(self) -> None:
         self.pauses.append(len(self._said))
@@ -181,36 +185,20 @@ def test_a_text_that_is_too_long_is_not_cut() -> None:
         assert not talk.pauses, raw
 
 
-def test_a_session_does_not_hold_answers_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_CELLS", 10)
-    talk = Talk()
-    opened = [
-        part for name in "abc" for part in (bind(portal=name, statement="s"), execute(name, 1))
-    ]  # six cells each
-    said = talk.say(query("BEGIN"), parse("SELECT 1 FROM t", "s"), *opened, SYNC)
-    assert error(said)["C"] == "53400"
-    assert len(talk.gateway.asked) == 2
+def test_a_session_does_not_hold_answers_without_end() -> None:
+    for sql in ("SELECT 1 FROM t", "SELECT relname FROM pg_class"):
+        talk, names = Talk(most=20_000), [f"p{n}" for n in range(100)]
+        opened = [part for name in names for part in (bind(portal=name, statement="s"), execute(name, 1))]
+        said = talk.say(query("BEGIN"), parse(sql, "s"), *opened, SYNC)
+        assert error(said)["C"] == "53200"
+        assert 1 < len(talk.gateway.asked or talk.gateway.catalog_asked) < 100
 
 
-def test_a_session_does_not_hold_values_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_BYTES", 1000)
-    talk, long = Talk(), (b"1" * 600,)
-    bound = [bind(long, portal=name, statement="s") for name in "abc"]
+def test_the_unnamed_portal_gives_way_to_the_next() -> None:
+    talk = Talk(most=20_000)
     text = b"s\0SELECT relname FROM pg_class WHERE relname = $1\0" + struct.pack("!hi", 1, 25)
-    said = talk.say(message(b"P", text), *bound, SYNC)
-    assert [kind for kind, _ in said] == ["1", "2", "2", "E", "Z"]
-    assert error(said)["C"] == "53400"
-    again = [part for _ in range(5) for part in (bind(long, statement="s"), execute())]
-    assert "E" not in [kind for kind, _ in talk.say(*again, SYNC)]
-
-
-def test_a_session_does_not_hold_texts_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.pgwire.interpreter.MAX_HELD_BYTES", 10)
-    talk = Talk()
-    ask = [part for name in "abcd" for part in (bind(portal=name, statement="s"), execute(name))]
-    said = talk.say(query("BEGIN"), parse("SELECT relname FROM pg_class", "s"), *ask, SYNC)
-    assert error(said)["C"] == "53400"
-    assert len(talk.gateway.catalog_asked) == 2  # six bytes each
+    again = [part for _ in range(5) for part in (bind((b"1" * 9_000,), statement="s"), execute())]
+    assert "E" not in [kind for kind, _ in talk.say(message(b"P", text), *again, SYNC)]
 
 
 def test_several_statements_up_to_the_first_error() -> None:
