@@ -240,8 +240,8 @@ def group_domain(query: BackendQuery, run: Callable[[str], Sequence[tuple[object
 
 def has_no_group(query: BackendQuery, domain: Domain) -> bool:
     """Does a public list of keys name none, so that no group can be there, whatever private rows hold? Public."""
-    blocks = query.domain_keys or tuple((key,) for key in range(len(query.domains)))
-    return any(place not in query.discovered and not domain.keys[keys[0]] for place, keys in enumerate(blocks))
+    every = enumerate(domain.by_block)
+    return any(place not in query.discovered and not domain.keys[keys[0]] for place, keys in every)
 
 
 def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> JoinTuples:

@@ -21,7 +21,7 @@ from psycopg import sql
 
 from planner.policy.draft import Estimates
 from planner.reuse.period_scope import OWN, Way
-from planner.schema import Schema, Table
+from planner.schema import Dialect, Schema, Table
 from planner.sql.sql_types import Family, sql_type
 from server.backends.backend import Backend, quoted
 from server.errors import BackendFailed
@@ -130,7 +130,7 @@ def day_prints(
     Raises: BackendFailed.
     Cost: one scan, a join along each way, and a hash of each row for each of them.
     """
-    engine = _Engine.of(custody)
+    dialect = _hashing(custody)
     aliases = {OWN: "t"} | {way.name: f"w{place}" for place, way in enumerate(ways)}
     joins = []
     for way in ways:
@@ -140,14 +140,14 @@ def day_prints(
         )
         joins.append(f"LEFT JOIN {_name(way.table)} {aliases[way.name]} ON {pairs}")
     told = {OWN: table} | {way.name: way.table for way in ways}
-    hashes = ", ".join(f"{engine.hashed(_row_text(aliases[name], told[name]))} AS h_{aliases[name]}" for name in told)
+    hashes = ", ".join(f"{_row_hash(dialect, aliases[name], told[name])} AS h_{aliases[name]}" for name in told)
     found = table.column(column)
     assert found is not None, "the policy was validated"
     moment = f"t.{quoted(column)}"
     if sql_type(found.type).family is Family.TIMESTAMPTZ:
         moment = f"({moment} AT TIME ZONE 'UTC')"
     inside = f"CAST(greatest(least({moment}, DATE '9999-12-31'), DATE '0001-01-01') AS DATE)"
-    sums = ", ".join(engine.sums(f"h_{aliases[name]}") for name in told)
+    sums = ", ".join(_hash_sums(dialect, f"h_{aliases[name]}") for name in told)
     statement = (
         f"SELECT day, count(*), {sums} FROM (SELECT {inside} - DATE '1970-01-01' AS day, {hashes} "
         f"FROM {_name(table)} t {' '.join(joins)} WHERE {moment} < DATE '{before}') r GROUP BY day"
@@ -156,62 +156,44 @@ def day_prints(
     for day, count, *pieces in custody.whole_numbers(statement):
         for place, name in enumerate(told):
             days[name][day + _EPOCH] = Print(count, (pieces[2 * place], pieces[2 * place + 1]))
-    return {name: WayPrints(_shape(engine.name, name, told[name], column), days[name]) for name in told}
+    return {name: WayPrints(_shape(dialect, name, told[name], column), days[name]) for name in told}
 
 
 def whole_print(custody: Custody, table: Table) -> tuple[str, Print]:
     """The fingerprint of all rows of a table, and its shape. Raises: BackendFailed. Cost: one scan."""
-    engine = _Engine.of(custody)
+    dialect = _hashing(custody)
     statement = (
-        f"SELECT count(*), {engine.sums('h')} FROM "
-        f"(SELECT {engine.hashed(_row_text('t', table))} AS h FROM {_name(table)} t) r"
+        f"SELECT count(*), {_hash_sums(dialect, 'h')} FROM "
+        f"(SELECT {_row_hash(dialect, 't', table)} AS h FROM {_name(table)} t) r"
     )
     ((count, low, high),) = custody.whole_numbers(statement)
-    return _shape(engine.name, OWN, table, ""), Print(count, (low, high))
+    return _shape(dialect, OWN, table, ""), Print(count, (low, high))
 
 
-@dataclass(frozen=True)
-class _Engine:
-    """How a database hashes a text, and adds up pieces of hashes."""
-
-    name: str
-
-    @classmethod
-    def of(cls, custody: Custody) -> _Engine:
-        dialect = custody.backend.dialect
-        if dialect not in ("postgres", "duckdb"):
-            raise BackendFailed(
-                "rows of closed periods are not compared by this database", hint="leave append_only out"
-            )
-        return cls(dialect)
-
-    def hashed(self, text: str) -> str:
-        """The hexadecimal digits of the SHA-256 of a text."""
-        return f"encode(sha256(convert_to({text}, 'UTF8')), 'hex')" if self.name == "postgres" else f"sha256({text})"
-
-    def sums(self, digits: str) -> str:
-        """Two sums, 0 of no rows."""
-        pieces = (f"substr({digits}, {1 + place * _PIECE}, {_PIECE})" for place in range(2))
-        if self.name == "postgres":
-            numbers = [f"('x' || {piece})::bit({4 * _PIECE})::bigint" for piece in pieces]
-        else:
-            numbers = [f"CAST('0x' || {piece} AS BIGINT)" for piece in pieces]
-        return ", ".join(f"coalesce(sum({number}), 0)" for number in numbers)
+def _hashing(custody: Custody) -> Dialect:
+    """The dialect of a database by which rows are hashed. Raises: BackendFailed."""
+    if (dialect := custody.backend.dialect) not in ("postgres", "duckdb"):
+        raise BackendFailed("rows of closed periods are not compared by this database", hint="leave append_only out")
+    return dialect
 
 
-def _row_text(alias: str, table: Table) -> str:
-    """A text that says all columns of a row, and nothing else."""
+def _row_hash(dialect: Dialect, alias: str, table: Table) -> str:
+    """The hexadecimal digits of the SHA-256 of a text that says all columns of a row, and nothing else."""
     texts = (f"CAST({alias}.{quoted(column.name)} AS VARCHAR)" for column in table.columns)
-    return " || ".join(f"coalesce(CAST(length({text}) AS VARCHAR) || ':' || {text}, '-')" for text in texts)
+    row = " || ".join(f"coalesce(CAST(length({text}) AS VARCHAR) || ':' || {text}, '-')" for text in texts)
+    return f"encode(sha256(convert_to({row}, 'UTF8')), 'hex')" if dialect == "postgres" else f"sha256({row})"
 
 
-def _shape(engine: str, way: str, table: Table, column: str) -> str:
+def _hash_sums(dialect: Dialect, digits: str) -> str:
+    """The sums of the two pieces of hashes, 0 of no rows."""
+    number = f"('x' || {{}})::bit({4 * _PIECE})::bigint" if dialect == "postgres" else "CAST('0x' || {} AS BIGINT)"
+    pieces = (f"substr({digits}, {1 + place * _PIECE}, {_PIECE})" for place in range(2))
+    return ", ".join(f"coalesce(sum({number.format(piece)}), 0)" for piece in pieces)
+
+
+def _shape(dialect: Dialect, way: str, table: Table, column: str) -> str:
     columns = [[one.name, one.type] for one in table.columns]
-    return _hash([engine, way, table.name, columns, column])
-
-
-def _hash(document: Iterable[object]) -> str:
-    return hashlib.sha256(json.dumps(list(document)).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps([dialect, way, table.name, columns, column]).encode()).hexdigest()[:32]
 
 
 def _name(table: Table) -> str:

@@ -199,7 +199,10 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
     @contextmanager
     def _connected(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:
         """An instance that sees the file and nothing else; what it spills is deleted with it."""
-        with tempfile.TemporaryDirectory(prefix="noisegate-") as spill, _opened(_config(limits, spill)) as connection:
+        with (
+            tempfile.TemporaryDirectory(prefix="noisegate-") as spill,
+            duckdb.connect(":memory:", config=_config(limits, spill)) as connection,
+        ):
             try:
                 for statement in (*self._source.attach(connection), *_SESSION):
                     connection.execute(statement)
@@ -224,7 +227,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
         result = connection.execute(f"SELECT * FROM ({statement}) q LIMIT {blocks.most + 1}")
         while block := result.fetchmany(_FETCH_ROWS):
             blocks.take(block)
-        return list(blocks.columns(width))
+        return list(blocks.columns())
 
     def _kinds(self, connection: DuckDBPyConnection, statement: str) -> list[str]:
         """The types of a statement's columns, which follow from it and the catalog: no row is read."""
@@ -250,15 +253,6 @@ def _config(limits: DuckdbLimits, spill: str) -> Config:
         "autoload_known_extensions": False,
         "allow_community_extensions": False,
     }
-
-
-@contextmanager
-def _opened(config: Config) -> Iterator[DuckDBPyConnection]:
-    connection = duckdb.connect(":memory:", config=config)
-    try:
-        yield connection
-    finally:
-        connection.close()
 
 
 def _interrupt(connection: DuckDBPyConnection, expired: threading.Event) -> None:

@@ -47,7 +47,7 @@ _COLUMNS = """
 
 # Their text is DuckDB's SQL, in which 5 / 2 is 2.5: it is not read, but a view with another text is another view.
 _VIEWS = """
-    SELECT v.view_name, v.sql, c.column_name, c.data_type, c.is_nullable
+    SELECT v.view_name, v.sql, c.column_name, c.data_type
     FROM duckdb_views() v
     JOIN duckdb_columns() c ON c.database_oid = v.database_oid AND c.schema_oid = v.schema_oid
       AND c.table_oid = v.view_oid
@@ -111,20 +111,11 @@ def read_duckdb_schema(connection: DuckDBPyConnection, namespace: str = "main") 
     )
 
 
-def read_view_tables(connection: DuckDBPyConnection) -> Schema:
-    """The views of an instance of its own, as tables without constraints. Cost: one catalog query."""
-    columns: defaultdict[str, list[Column]] = defaultdict(list)
-    for view, _, name, kind, _ in connection.execute(_VIEWS, {"namespace": "main"}).fetchall():
-        columns[_name(view)].append(Column(fold(name), _type(kind, False), True))
-    tables = {name: Table(name, "main", tuple(known), (), ()) for name, known in columns.items()}
-    return Schema({name: with_nan(table, FLOATS) for name, table in tables.items()})
-
-
-def _views(connection: DuckDBPyConnection, namespace: str) -> dict[str, View]:
+def _views(connection: DuckDBPyConnection, namespace: str, *, collated: bool = True) -> dict[str, View]:
+    """The views, whose expressions may have collations that the catalog does not say."""
     columns: defaultdict[tuple[str, str], list[Column]] = defaultdict(list)
-    for view, text, name, kind, nullable in connection.execute(_VIEWS, {"namespace": namespace}).fetchall():
-        # Expressions of a view may have collations that the catalog does not say.
-        columns[_name(view), text].append(Column(fold(name), _type(kind, kind == "VARCHAR"), nullable))
+    for view, text, name, kind in connection.execute(_VIEWS, {"namespace": namespace}).fetchall():
+        columns[_name(view), text].append(Column(fold(name), _type(kind, collated and kind == "VARCHAR"), True))
     return {
         name: View(with_nan(Table(name, namespace, tuple(known), (), ()), FLOATS), "view of DuckDB", text)
         for (name, text), known in columns.items()
@@ -279,7 +270,7 @@ class ParquetFolder(ParquetFiles):
 
     def schema(self, connection: DuckDBPyConnection) -> Schema:
         """Its structure: no constraint holds, any value may be NULL."""
-        return read_view_tables(connection)
+        return Schema({name: view.table for name, view in _views(connection, "main", collated=False).items()})
 
 
 DataFiles = DuckdbFile | ParquetFolder

@@ -137,7 +137,8 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
 
     def _described(self, connection: psycopg.Connection[Any], sql: str) -> tuple[tuple[str, ResultType], ...]:
         described = connection.execute(sql.encode()).description or ()
-        return tuple((column.name, _type_name(connection, column.type_code)) for column in described)
+        names = ((column.name, connection.adapters.types.get(column.type_code)) for column in described)
+        return tuple((name, "text" if kind is None else computed_type(kind.name)) for name, kind in names)
 
     @contextmanager
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[psycopg.Connection[Any]]:
@@ -165,7 +166,7 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
             cursor.execute(f"SELECT * FROM ({statement}) q LIMIT {blocks.most + 1}".encode())
             while block := cursor.fetchmany(_FETCH_ROWS):
                 blocks.take(block)
-        return list(blocks.columns(width))
+        return list(blocks.columns())
 
     def _arrays(
         self, connection: psycopg.Connection[Any], room: Room, statement: str, names: Sequence[str]
@@ -246,11 +247,6 @@ def _check_plan(connection: psycopg.Connection[Any], statement: OuterStatement) 
             waiting += node.values()
         elif isinstance(node, list):
             waiting += node
-
-
-def _type_name(connection: psycopg.Connection[Any], oid: int) -> ResultType:
-    known = connection.adapters.types.get(oid)
-    return "text" if known is None else computed_type(known.name)
 
 
 @contextmanager

@@ -110,6 +110,7 @@ class Blocks:
 
     def __init__(self, room: Room, width: int) -> None:
         self._room = room
+        self._width = width
         self._row_bytes = ROW_OF_OBJECTS + OBJECT * width
         self.most = room.most(self._row_bytes)
         self.rows: list[tuple[object, ...]] = []
@@ -123,9 +124,9 @@ class Blocks:
             self._room.take(1, sum(sys.getsizeof(value) for row in block for value in row if isinstance(value, str)))
         self.rows.extend(block)
 
-    def columns(self, width: int) -> list[tuple[object, ...]]:
+    def columns(self) -> list[tuple[object, ...]]:
         """The rows as columns."""
-        return list(zip(*self.rows, strict=True)) if self.rows else [()] * width
+        return list(zip(*self.rows, strict=True)) if self.rows else [()] * self._width
 
 
 def too_many() -> QueryCancelled:
@@ -181,19 +182,18 @@ def _first_rows(blocks: Sequence[_Block]) -> NDArray[np.int64]:
     rows = np.flatnonzero(np.all([block.index >= 0 for block in blocks], axis=0))
     numbers = np.zeros(len(rows), np.int64)
     for block in blocks:
-        pairs = numbers * max(1, block.size) + block.index[rows]
+        pairs = numbers * max(1, *map(len, block.values.values())) + block.index[rows]
         numbers = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
     first: NDArray[np.int64] = rows[np.unique(numbers, return_index=True)[1]]
     return first
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class _Block:
     """Keys that are known together: the values of each, and which of them every row has."""
 
-    def __init__(self, values: dict[int, tuple[object, ...]], index: NDArray[np.int64]) -> None:
-        self.values = values
-        self.index = index
-        self.size = len(next(iter(values.values())))
+    values: dict[int, tuple[object, ...]]
+    index: NDArray[np.int64]
 
 
 def _known(places: Sequence[int], keys: Sequence[Column], domain: Domain) -> _Block:

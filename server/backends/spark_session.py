@@ -347,15 +347,13 @@ class SparkSession:
         if not isinstance(error, PySparkException) and type(error).__module__.partition(".")[0] != "grpc":
             return error
         lost = "Retries" in type(error).__name__ or "StatusCode.UNAVAILABLE" in str(error)
-        return _lost() if lost else BackendFailed("Spark refused the rewritten query")
+        if lost:
+            return BackendConnectionLost("the connection to Spark was lost", hint="try again")
+        return BackendFailed("Spark refused the rewritten query")
 
 
 def _expired() -> QueryCancelled:
     return QueryCancelled("the query took longer than its limit", hint="add predicates, or join less")
-
-
-def _lost() -> BackendConnectionLost:
-    return BackendConnectionLost("the connection to Spark was lost", hint="try again")
 
 
 def _connected(address: str) -> Any:

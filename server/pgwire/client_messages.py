@@ -39,11 +39,10 @@ class Startup:
     """The first message of a session.
 
     Attributes:
-      major, minor: of the protocol that the client speaks.
+      minor: of protocol 3 that the client speaks.
       parameters: `user`, `database`, `application_name`, ...
     """
 
-    major: int
     minor: int
     parameters: Mapping[str, str]
 
@@ -273,7 +272,7 @@ class Decoder:
         if major != _PROTOCOL_MAJOR:
             raise ProtocolViolation(f"protocol {major}.{minor} is not spoken here; 3.0 is", code="0A000")
         self._started = True
-        return Startup(major, minor, MappingProxyType(_parameters(fields)))
+        return Startup(minor, MappingProxyType(_parameters(fields)))
 
     def _session_message(self) -> ClientMessage | None:
         if not self._buffer:

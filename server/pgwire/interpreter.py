@@ -31,7 +31,7 @@ from server.pgwire.settings import SearchPath, Settings, is_known, shown_name
 from server.pgwire.statements import commands as c
 from server.pgwire.statements.session_functions import as_client
 from server.pgwire.wire_values import Field, field_of, oid_of
-from server.query import Budget, QueryRequest, QueryResponse
+from server.query import QueryRequest, QueryResponse
 from server.results.result_types import truth
 from server.scheduling.hold_answer import Cancellation
 
@@ -341,7 +341,8 @@ class Interpreter:
 
     def _tell(self, response: QueryResponse) -> None:
         self._details = response.notes
-        spent = f"charged {_amount(response.epsilon, response.delta)}; {_left(response.budget)}"
+        delta, budget = f", delta {response.delta:g}" if response.delta else "", response.budget
+        spent = f"charged epsilon {response.epsilon:g}{delta}; {budget.epsilon_left:g} of {budget.epsilon:g} left"
         note, shown = one_note(response), self.settings.flag("intervals")
         marked = any(map(any, response.marks.values()))
         if not note or not (marked or shown or response.covers == "exact"):
@@ -545,11 +546,3 @@ def _truth(value: Value) -> bool:
         return truth(str(value))
     except ValueError:
         raise InvalidSetting("the last argument is true or false") from None
-
-
-def _amount(epsilon: float, delta: float) -> str:
-    return f"epsilon {epsilon:g}" + (f", delta {delta:g}" if delta else "")
-
-
-def _left(budget: Budget) -> str:
-    return f"{budget.epsilon_left:g} of {budget.epsilon:g} left"

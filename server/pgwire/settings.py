@@ -100,6 +100,7 @@ _EPSILON = "noisegate.epsilon"
 _DURATION = re.compile(r"([0-9]{1,9})\s*(ms|s|min|h)?")
 
 _STYLES = ("iso_8601", "postgres", "postgres_verbose", "sql_standard")
+"""No answer has an interval, so each is as good as another."""
 
 _UNITS_MS = {None: 1, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 
@@ -145,13 +146,6 @@ def _never(name: str, value: str) -> str:
     raise InvalidSetting(f"{name} cannot be changed")
 
 
-def _interval_style(name: str, value: str) -> str:
-    """No answer has an interval, so each style is as good as another."""
-    if value.lower() not in _STYLES:
-        raise InvalidSetting(f"{name} is one of {', '.join(_STYLES)}")
-    return value.lower()
-
-
 def _zone(name: str, value: str) -> str:
     zone = zone_named(value)
     if zone is None:
@@ -160,13 +154,19 @@ def _zone(name: str, value: str) -> str:
     return zone
 
 
-def _only(wanted: str) -> Callable[[str, str], str]:
+def _one_of(*known: str) -> Callable[[str, str], str]:
     def check(name: str, value: str) -> str:
-        if value.lower() not in (wanted, "true" if wanted == "on" else wanted):
-            raise InvalidSetting(f"{name} is {wanted} here")
-        return wanted
+        if value.lower() not in known:
+            raise InvalidSetting(f"{name} is one of {', '.join(known)} here")
+        return value.lower()
 
     return check
+
+
+def _on(name: str, value: str) -> str:
+    if value.lower() not in ("on", "true"):
+        raise InvalidSetting(f"{name} is on here")
+    return "on"
 
 
 @dataclass(frozen=True)
@@ -197,12 +197,12 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "datestyle": _Setting("ISO, MDY", _iso, "DateStyle"),
         "default_transaction_deferrable": _Setting("off", _flag),
         "default_transaction_isolation": _Setting("repeatable read"),
-        "default_transaction_read_only": _Setting("on", _only("on"), "default_transaction_read_only"),
+        "default_transaction_read_only": _Setting("on", _on, "default_transaction_read_only"),
         "extra_float_digits": _Setting("1"),
         "idle_in_transaction_session_timeout": _Setting("0", _duration),
         "in_hot_standby": _Setting("off", _never, "in_hot_standby"),
         "integer_datetimes": _Setting("on", _never, "integer_datetimes"),
-        "intervalstyle": _Setting("postgres", _interval_style, "IntervalStyle"),
+        "intervalstyle": _Setting("postgres", _one_of(*_STYLES), "IntervalStyle"),
         "idle_session_timeout": _Setting("0", _duration),
         "is_superuser": _Setting("off", _never, "is_superuser"),
         "lc_collate": _Setting("C", _never),  # which newer catalogs no longer have
@@ -220,12 +220,12 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "server_version": _Setting(SERVER_VERSION, _never, "server_version"),
         "server_version_num": _Setting(SERVER_VERSION_NUM, _never),
         "session_authorization": _Setting("", _never, "session_authorization"),
-        "standard_conforming_strings": _Setting("on", _only("on"), "standard_conforming_strings"),
+        "standard_conforming_strings": _Setting("on", _on, "standard_conforming_strings"),
         "statement_timeout": _Setting("0", _duration),
         "timezone": _Setting("UTC", _zone, "TimeZone", about="in which moments with time zone are read and cut"),
         "transaction_deferrable": _Setting("off", _flag),
         "transaction_isolation": _Setting("repeatable read"),
-        "transaction_read_only": _Setting("on", _only("on")),
+        "transaction_read_only": _Setting("on", _on),
     }
 )
 

@@ -14,9 +14,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import Enum, auto
-from types import TracebackType
 from typing import TypeVar
 
 from server.errors import CancelledEarly, TooManyQueries
@@ -123,21 +123,6 @@ class _Waiting:
     owner: str
 
 
-class Turn:
-    """A place that is held until `end`, which any thread may call; as a context it ends with its block."""
-
-    def __init__(self, end: Callable[[], None]) -> None:
-        self.end = end
-
-    def __enter__(self) -> Turn:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
-
-
 class FairQueue:
     """Places for a few callers at once, any thread's.
 
@@ -159,8 +144,8 @@ class FairQueue:
         self._change = threading.Condition()
         self._waiting: list[_Waiting] = []
 
-    def turn(self, owner: str, wait_s: float, cancelled: threading.Event | None = None) -> Turn:
-        """Wait for a place, which the caller has to end.
+    def turn(self, owner: str, wait_s: float, cancelled: threading.Event | None = None) -> ExitStack:
+        """Wait for a place, which is held until it is closed, by any thread.
 
         Raises: TooManyQueries when no place comes free in time, CancelledEarly when `cancelled` is set until then.
         """
@@ -168,7 +153,9 @@ class FairQueue:
             self._wait(_Waiting(owner), time.monotonic() + wait_s, cancelled)
             self._places.take(owner)
             begun = self._clock()
-        return Turn(lambda: self._end(owner, begun))
+        turn = ExitStack()
+        turn.callback(self._end, owner, begun)
+        return turn
 
     def _end(self, owner: str, begun: float) -> None:
         with self._change:

@@ -69,12 +69,8 @@ class Holding:
 
     def begin(self) -> None:
         """Its turn has come: how long it waited for that is no part of its duration. The first time counts."""
-        self._start()
-
-    def _start(self) -> float:
         if self._begun is None:
             self._begun = self._clock()
-        return self._begun
 
     @property
     def limit_s(self) -> float:
@@ -91,7 +87,8 @@ class Holding:
         if not self._first_s:
             return
         leave_place()
-        begun = self._start()
+        self.begin()
+        begun = self._begun or 0.0
         end = begun + moment_s(self._first_s, self._clock() - begun)
         while (left := end - self._clock()) > 0:
             if self._cancelled.wait(min(left, _LOOK_UP_S)):

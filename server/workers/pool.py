@@ -14,8 +14,8 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ import structlog
 
 from planner.policy.sections import DatabaseLimits
 from server.errors import CancelledEarly, TooManyQueries, WorkerFailed
-from server.scheduling.fair_shares import FairQueue, Turn
+from server.scheduling.fair_shares import FairQueue
 from server.workers.worker import NotTaken, Worker
 
 _LOOK_UP_S = 0.1  # how soon it is noticed that nobody wants the worker any more
@@ -36,22 +36,7 @@ def processors() -> int:
 
 
 _PLACES = threading.BoundedSemaphore(processors())
-
-
-@contextmanager
-def start_place(given_up: threading.Event) -> Iterator[bool]:
-    """A place among the workers that start, from before the process is there until it is ready.
-
-    It is False, and nothing is to be started, where the worker was given up before there was a place.
-    """
-    while not _PLACES.acquire(timeout=_LOOK_UP_S):
-        if given_up.is_set():
-            yield False
-            return
-    try:
-        yield not given_up.is_set()
-    finally:
-        _PLACES.release()
+"""For workers that start, from before the process is there until it is ready."""
 
 
 Result = TypeVar("Result")
@@ -222,21 +207,21 @@ class WorkerPool:
         self._forget(worker)
         self._replace(None)
 
-    def _give_back(self, worker: Worker | None, turn: Turn) -> None:
+    def _give_back(self, worker: Worker | None, turn: ExitStack) -> None:
         if worker is None or self._closed.is_set():
-            turn.end()
+            turn.close()
         elif worker.alive:
             self._free.put(worker)
-            turn.end()
+            turn.close()
         else:
             self._forget(worker)
             self._replace(turn)
 
-    def _replace(self, turn: Turn | None) -> None:
+    def _replace(self, turn: ExitStack | None) -> None:
         """Start another worker, waiting for nothing; the turn, if there is one, ends when it is ready."""
         threading.Thread(target=self._supply, args=(turn,), name="worker-supply", daemon=True).start()
 
-    def _supply(self, turn: Turn | None) -> None:
+    def _supply(self, turn: ExitStack | None) -> None:
         patience_s = _START_S
         try:
             while not self._closed.is_set():
@@ -248,33 +233,35 @@ class WorkerPool:
                 self._closed.wait(_TRY_AGAIN_S)
         finally:
             if turn is not None:
-                turn.end()
+                turn.close()
 
     def _started(self, patience_s: float) -> Worker | None:
         """A new worker that is ready; None where none can be started now, of which the log has a line.
 
         Whatever the reason: a thread that gave up here would leave the pool a worker short for good.
         """
-        with start_place(self._closed) as wanted:
-            if not wanted:
+        while not _PLACES.acquire(timeout=_LOOK_UP_S):
+            if self._closed.is_set():
                 return None
+        try:
+            worker = Worker(self.limits.memory_bytes, *self._preload)
+            with self._lock:
+                self._all.add(worker)
+            if self._closed.is_set():  # else `close` has seen it, or will
+                worker.kill()
             try:
-                worker = Worker(self.limits.memory_bytes, *self._preload)
+                worker.wait_ready(patience_s)
+            except BaseException:
                 with self._lock:
-                    self._all.add(worker)
-                if self._closed.is_set():  # else `close` has seen it, or will
-                    worker.kill()
-                try:
-                    worker.wait_ready(patience_s)
-                except BaseException:
-                    with self._lock:
-                        self._all.discard(worker)
-                    raise
-            except Exception as error:
-                if not self._closed.is_set():
-                    _log.error("a worker does not start, and is tried again", kind=type(error).__name__)
-                    self._failures += 1
-                return None
+                    self._all.discard(worker)
+                raise
+        except Exception as error:
+            if not self._closed.is_set():
+                _log.error("a worker does not start, and is tried again", kind=type(error).__name__)
+                self._failures += 1
+            return None
+        finally:
+            _PLACES.release()
         self._failures = 0
         return worker
 

@@ -40,7 +40,7 @@ def test_a_block_too_many_is_refused_before_it_is_kept() -> None:
     with pytest.raises(QueryCancelled):
         blocks.take([(1, 2)] * 3)
     assert len(blocks.rows) == 3
-    assert blocks.columns(2) == [(1, 1, 1), (2, 2, 2)]
+    assert blocks.columns() == [(1, 1, 1), (2, 2, 2)]
 
 
 def test_rows_of_all_blocks_together_are_limited() -> None:
@@ -59,7 +59,7 @@ def test_texts_count_with_their_length() -> None:
 
 
 def test_no_rows_are_columns_without_values() -> None:
-    assert Blocks(Room(1), 2).columns(2) == [(), ()]
+    assert Blocks(Room(1), 2).columns() == [(), ()]
 
 
 def test_a_process_has_what_its_limit_leaves_beside_libraries_and_database(monkeypatch: pytest.MonkeyPatch) -> None:

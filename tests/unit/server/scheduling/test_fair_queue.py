@@ -89,7 +89,7 @@ def test_the_last_place_is_kept_for_who_holds_none() -> None:
         turns.turn("ann", 0.1)
     with turns.turn("bob", 0.1), pytest.raises(TooManyQueries):
         turns.turn("carol", 0.1)
-    held.pop().end()
+    held.pop().close()
     with turns.turn("ann", 0.1):
         pass
 
@@ -97,7 +97,7 @@ def test_the_last_place_is_kept_for_who_holds_none() -> None:
 def test_a_place_may_be_ended_by_another_thread() -> None:
     turns = FairQueue(1)
     turn = turns.turn("ann", 0.1)
-    threading.Timer(0.1, turn.end).start()
+    threading.Timer(0.1, turn.close).start()
     with turns.turn("bob", 20.0):
         pass
 
@@ -107,7 +107,7 @@ def test_who_has_had_much_of_late_leaves_the_last_place_to_others() -> None:
     turns = FairQueue(2, lambda: now[0])
     long, kept = turns.turn("ann", 0.1), turns.turn("bob", 0.1)
     now[0] = 120.0
-    kept.end()
+    kept.close()
     with pytest.raises(TooManyQueries):
         turns.turn("bob", 0.1)
     for _ in range(20):
@@ -116,7 +116,7 @@ def test_who_has_had_much_of_late_leaves_the_last_place_to_others() -> None:
     now[0] += 300.0
     with turns.turn("bob", 0.1), pytest.raises(TooManyQueries):
         turns.turn("carol", 0.1)
-    long.end()
+    long.close()
     for owner in ("ann", "bob", "carol"):
         with turns.turn(owner, 0.1):
             now[0] += 60.0

@@ -65,7 +65,7 @@ def test_messages_arrive_in_any_pieces(cuts: list[int]) -> None:
 def test_a_startup_packet_has_its_version_and_parameters() -> None:
     decoder = Decoder(100)
     decoder.feed(first(196610, STARTUP))
-    assert decoder.next() == m.Startup(3, 2, {"user": "ann", "database": "demo"})
+    assert decoder.next() == m.Startup(2, {"user": "ann", "database": "demo"})
 
 
 def test_requests_before_the_startup_message() -> None:
