@@ -68,10 +68,20 @@ def refuse_unsafe_role(connection: psycopg.Connection[Any]) -> None:
     Raises: UnsafeRole that says what the role could do beyond SELECT, or whose answers row-level security would
       silently cut; of many tables the first ones are named.
     """
-    owned, written, cut = _tables(connection)
+    owned, written, cut = [], [], []
+    for table, owns, writes, row_security in connection.execute(_TABLES):
+        if owns:
+            owned.append(table)
+        elif writes:
+            written.append(table)
+        if row_security:
+            cut.append(table)
+    (rights,) = connection.execute(_ATTRIBUTES)
+    attributes = [f"it has {name}" for name, has in zip(_ATTRIBUTE_NAMES, rights, strict=True) if has]
     memberships = [f"it is a member of {name}" for (name,) in connection.execute(_MEMBERSHIPS)]
-    beyond = [*_attributes(connection), *memberships, *_named("it owns", owned)]
-    beyond += _named("it may write", written)
+    beyond = [*attributes, *memberships]
+    for does, tables in (("it owns", owned), ("it may write", written)):
+        beyond += [f"{does} {_some(tables, _SHOWN)}"] if tables else []
     hidden = [f"row-level security hides rows of {table} from it" for table in cut]
     creates = [place for (place,) in connection.execute(_CREATE)]
     hints = [_ANOTHER] if beyond else []
@@ -82,31 +92,6 @@ def refuse_unsafe_role(connection: psycopg.Connection[Any]) -> None:
     findings = [*beyond, *hidden, *(f"it may CREATE in {place}" for place in creates)]
     if findings:
         raise UnsafeRole("the database role may do more than SELECT: " + "; ".join(findings), hint="; ".join(hints))
-
-
-def _attributes(connection: psycopg.Connection[Any]) -> list[str]:
-    row = connection.execute(_ATTRIBUTES).fetchone()
-    return [] if row is None else [f"it has {name}" for name, has in zip(_ATTRIBUTE_NAMES, row, strict=True) if has]
-
-
-def _tables(connection: psycopg.Connection[Any]) -> tuple[list[str], list[str], list[str]]:
-    """The tables that the role owns, those that it may write otherwise, and those of which it is shown a part."""
-    owned, written, cut = [], [], []
-    for table, owns, writes, row_security in connection.execute(_TABLES):
-        if owns:
-            owned.append(table)
-        elif writes:
-            written.append(table)
-        if row_security:
-            cut.append(table)
-    return owned, written, cut
-
-
-def _named(does: str, tables: list[str]) -> list[str]:
-    if not tables:
-        return []
-    more = f" and {len(tables) - _SHOWN} more" if len(tables) > _SHOWN else ""
-    return [f"{does} {', '.join(tables[:_SHOWN])}{more}"]
 
 
 _MOST_VALUES = 50
@@ -280,9 +265,9 @@ def _unreadable(grant: str, kind: str, whole: bool, part: bool, columns: Sequenc
     return f"{what}, and a view is asked as a whole: {grant}"
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return ", ".join(names[:_FEW]) + more
+def _some(names: Sequence[str], few: int = _FEW) -> str:
+    more = f" and {len(names) - few} more" if len(names) > few else ""
+    return ", ".join(names[:few]) + more
 
 
 def _shown(name: str) -> str:

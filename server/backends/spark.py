@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +23,7 @@ from planner.postprocessing.write_outer import OuterStatement
 from planner.schema import Dialect, Schema
 from server.backends.backend import Limits, SnapshotBackend
 from server.backends.columns import Column, Integers
-from server.backends.files import ParquetFiles, TablePatterns, unchanged
+from server.backends.files import ParquetFiles, unchanged
 from server.backends.public_rows import Computed
 from server.backends.query_tuples import KEPT, Room, too_many
 from server.backends.spark_session import (
@@ -96,20 +95,18 @@ class SparkBackend(SnapshotBackend[SparkSession]):
 
     Attributes:
       address: of Spark Connect, with its token; it sees the same files under the same paths.
-      path: the folder; never written.
+      folder: never written.
       tables: of the folder, in the state that was checked.
-      patterns: of the tables whose files the policy names.
     """
 
     dialect: ClassVar[Dialect] = "spark"
     unanswering: ClassVar = ("Spark does not answer", "does it run, and has it memory? its own log says more")
 
     address: str = field(repr=False)
-    path: Path
+    folder: ParquetFiles
     tables: tuple[FileTable, ...]
     version: str
     limits: Limits = Limits()
-    patterns: TablePatterns = ()
 
     @classmethod
     def of_folder(cls, address: str, folder: ParquetFiles, limits: Limits = Limits()) -> SparkBackend:
@@ -121,7 +118,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
         version = folder.version()
         with opened_session(address, None) as session:
             tables = read_file_tables(folder, session.columns_of)
-        made = cls(address, folder.path, tables, version, limits, folder.patterns)
+        made = cls(address, folder, tables, version, limits)
         if made.changed():
             raise BackendUnavailable("the files of the database change while they are checked", hint="try again")
         return made
@@ -132,7 +129,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
 
     def changed(self) -> bool:
         """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""
-        return ParquetFiles(self.path, self.patterns).version() != self.version
+        return self.folder.version() != self.version
 
     def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
         """Nothing surrounds answers here. Raises: UnsupportedSQL."""
@@ -140,7 +137,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
 
     def changed_part(self) -> str:
         """What has changed, in a word for clients."""
-        return f"the newest are those of {ParquetFiles(self.path, self.patterns).newest()}"
+        return f"the newest are those of {self.folder.newest()}"
 
     @contextmanager
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[SparkSession]:

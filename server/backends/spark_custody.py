@@ -221,7 +221,7 @@ class SparkCustody(Custody):
     @property
     def name(self) -> str:
         """That of the folder."""
-        return self.backend.path.stem
+        return self.backend.folder.path.stem
 
     def schema(self, namespaces: Sequence[str]) -> Schema:
         """The structure, whatever the schemas are called."""

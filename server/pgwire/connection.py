@@ -153,13 +153,9 @@ class ListenerContext:
 
 
 class Connection:
-    """Serves one client.
+    """Serves one client, who has a place among the connections of its port."""
 
-    Args:
-      place: among the connections of its port; None: the only one.
-    """
-
-    def __init__(self, channel: Channel, reception: ListenerContext, place: Place | None = None) -> None:
+    def __init__(self, channel: Channel, reception: ListenerContext, place: Place) -> None:
         self._channel = channel
         self._place = place
         self._reception = reception
@@ -167,11 +163,10 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self._busy = False
         self._stopping = False
-        self._ending = _stopped()
+        self._ending = WireError("the proxy is stopping", "57P01", hint="connect again later")
         self._verifier: scram.Verifier | None = None
         self._trusted_until = 0.0
-        if place is not None:
-            place.end = self._make_room
+        place.end = self._make_room
 
     async def serve(self) -> None:
         """Serve until either side ends. Never raises: what goes wrong is told to the client and logged by kind."""
@@ -180,8 +175,7 @@ class Connection:
             async with asyncio.timeout(self._reception.limits.authentication_s):
                 session, startup = await self._opened()
             if session is not None:
-                if self._place is not None:
-                    self._place.stand(Standing.SERVED)
+                self._place.stand(Standing.SERVED)
                 _log.info("session", analyst=startup, encrypted=self._channel.encrypted)
                 with present(self._reception.sessions, startup):
                     await self._converse(session, startup)
@@ -196,9 +190,9 @@ class Connection:
             _log.info("connection broken")
         finally:
             self._channel.close()
-            if self._place is not None:  # until the client has taken what was sent, and has closed, too
-                self._place.end = self._channel.abort
-                self._place.stand(Standing.STRANGER)
+            # Until the client has taken what was sent, and has closed, too.
+            self._place.end = self._channel.abort
+            self._place.stand(Standing.STRANGER)
 
     def stop(self) -> None:
         """End as soon as what is under way has been answered."""
@@ -377,10 +371,6 @@ class Connection:
 def too_many() -> WireError:
     """There is no place for one more."""
     return WireError("too many connections", "53300", hint="try again later")
-
-
-def _stopped() -> WireError:
-    return WireError("the proxy is stopping", "57P01", hint="connect again later")
 
 
 def sasl_initial(data: bytes) -> tuple[str, bytes]:

@@ -43,9 +43,7 @@ _REMEMBERED, _REMEMBERED_LENGTH = 512, 4_096
 """Of how many statements, and of which length at most, the shapes are known without asking again."""
 
 _RESET = b"DISCARD ALL"
-_SET_ZONE = b"SELECT pg_catalog.set_config('TimeZone', $1, false)"
-
-_SET_PATH = b"SELECT pg_catalog.set_config('search_path', $1, false)"
+_SET = b"SELECT pg_catalog.set_config($1, $2, false)"
 _NOT_READABLE = "42501"
 _RELATION = re.compile(r"permission denied for (?:table|view|materialized view|foreign table|relation) (.+)")
 _DONE = frozenset({pq.ExecStatus.TUPLES_OK, pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.COMMAND_OK})
@@ -123,9 +121,7 @@ class ShadowDatabase:
         every = list(formats) if len(formats) == len(values) else (list(formats) or [0]) * len(values)
         types = (list(oids) + [0] * len(values))[: len(values)]
         with self._lent() as connection:
-            _look_in(connection, search_path)
-            if zone != UTC:
-                _checked(connection.exec_params(_SET_ZONE, [zone.encode()]))
+            _look_in(connection, search_path, zone)
             connection.send_query_params(
                 sql.encode(),
                 list(values),
@@ -152,26 +148,19 @@ class ShadowDatabase:
     def _lent(self) -> Iterator[pq.abc.PGconn]:
         """A connection, whose session is as new afterwards; one that is not is thrown away."""
         connection = self._taken(_WAIT_S)
-        kept: psycopg.Connection | None = None
         try:
             if self._url is None:
                 raise CatalogRefused("the catalog is not the policy's any more", "57P03", hint="tell the custodian")
             if connection is None or connection.closed:
                 connection = libpq.connect(self._url, autocommit=True, connect_timeout=int(_ANSWER_S))
             yield connection.pgconn
-            if _is_new(connection.pgconn):
-                kept = connection
         except psycopg.OperationalError:
             raise CatalogRefused("the catalog cannot be reached", "08006", hint="tell the custodian") from None
-        except CatalogRefused:
-            if connection is not None and _is_new(connection.pgconn):
-                kept = connection
-            raise
         finally:
-            if connection is not None and (kept is None or self._closed.is_set()):
+            if connection is not None and (self._closed.is_set() or not _is_new(connection.pgconn)):
                 connection.close()
-                kept = None
-            self._free.put(kept)
+                connection = None
+            self._free.put(connection)
 
 
 def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
@@ -211,10 +200,12 @@ def _next(connection: pq.abc.PGconn, end: float) -> pq.abc.PGresult | None:
     return connection.get_result()
 
 
-def _look_in(connection: pq.abc.PGconn, search_path: SearchPath) -> None:
-    """Let tables without a schema mean what they mean in the client's session, until this one is reset."""
+def _look_in(connection: pq.abc.PGconn, search_path: SearchPath, zone: str = UTC) -> None:
+    """Let tables without a schema, and times, mean what they mean in the client's session, until this is reset."""
     if search_path is not None:
-        _checked(connection.exec_params(_SET_PATH, [spelled(search_path).encode()]))
+        _checked(connection.exec_params(_SET, [b"search_path", spelled(search_path).encode()]))
+    if zone != UTC:
+        _checked(connection.exec_params(_SET, [b"TimeZone", zone.encode()]))
 
 
 def _close(connection: psycopg.Connection | None) -> None:

@@ -10,9 +10,10 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import psycopg
 import structlog
@@ -59,12 +60,9 @@ def schema_statements(schema: Schema, policy: Policy, reader: str) -> Iterator[s
     for table in tables:
         yield sql.SQL("CREATE TABLE {} ({})").format(_name(table.name), sql.SQL(", ").join(_definitions(table)))
         yield from _shown_and_not_read(table.name, reader, public=policy.is_public(table.name))
-        yield _comment(sql.SQL("TABLE {}").format(_name(table.name)), _words_for(table, policy))
+        yield _comment("TABLE", [table.name], _words_for(table, policy))
         for column in table.columns:
-            words = _words_for_column(policy.column(table.name, column.name), sql_type(column.type).labels)
-            if words:
-                place = sql.SQL("COLUMN {}.{}").format(_name(table.name), sql.Identifier(column.name))
-                yield _comment(place, words)
+            yield from _column_comment(table.name, column, policy.column(table.name, column.name))
     names = {table.name: table for table in tables}
     for table in tables:
         for key in table.foreign_keys:
@@ -87,13 +85,9 @@ def _view(view: ShownView, policy: Policy, reader: str) -> Iterator[sql.Composed
     named, shown_columns = _name(view.name), sql.SQL(", ").join(columns)
     yield sql.SQL("CREATE VIEW {} AS SELECT {} WHERE {}").format(named, shown_columns, _refusal(view.name))
     yield _granted(view.name, reader)
-    yield _comment(sql.SQL("VIEW {}").format(_name(view.name)), _words_for_view(view))
+    yield _comment("VIEW", [view.name], _words_for_view(view))
     for shown in view.columns:
-        declared = policy.column(*shown.base or ("", ""))
-        words = _words_for_column(declared, sql_type(shown.column.type).labels)
-        if words:
-            place = sql.SQL("COLUMN {}.{}").format(_name(view.name), sql.Identifier(shown.column.name))
-            yield _comment(place, words)
+        yield from _column_comment(view.name, shown.column, policy.column(*shown.base or ("", "")))
 
 
 def refusing_function() -> sql.SQL:
@@ -149,8 +143,15 @@ def _foreign_key(table: Table, key: ForeignKey) -> sql.Composed:
     )
 
 
-def _comment(place: sql.Composable, words: str) -> sql.Composed:
-    return sql.SQL("COMMENT ON {} IS {}").format(place, sql.Literal(words))
+def _comment(kind: Literal["TABLE", "VIEW", "COLUMN"], place: list[str], words: str) -> sql.Composed:
+    """Of a relation, by its canonical name, or of a column of it."""
+    name = sql.Identifier(*name_parts(place[0]), *place[1:])
+    return sql.SQL("COMMENT ON " + kind + " {} IS {}").format(name, sql.Literal(words))
+
+
+def _column_comment(relation: str, column: Column, declared: ColumnPolicy) -> Iterator[sql.Composed]:
+    if words := _words_for_column(declared, sql_type(column.type).labels):
+        yield _comment("COLUMN", [relation, column.name], words)
 
 
 def _words_for(table: Table, policy: Policy) -> str:
@@ -372,23 +373,19 @@ def open_shadow(
     Yields: None where no embedded PostgreSQL is installed: clients are answered, but cannot look at tables.
     Raises: ConfigurationInvalid when the server named cannot be used.
     """
-    if url is not None:
-        with closing(ShadowDatabase(partial(create_shadow, url), schema, policy)) as shadow:
-            yield shadow
-        return
-    if not folder.exists():
-        announce(f"For psql and drivers a catalog without rows is made, once, in {folder}.")
-    try:
-        server = embedded.start(folder, announce=announce, session_bytes=_SESSION_BYTES)
-    except ConfigurationInvalid as error:
-        announce(f"clients of the wire protocol cannot look at tables: {error.message}; {error.hint or ''}")
-        yield None
-        return
-    try:
-        with closing(ShadowDatabase(partial(create_shadow, server.url()), schema, policy)) as shadow:
-            yield shadow
-    finally:
-        server.stop()
+    with ExitStack() as opened:
+        if url is None:
+            if not folder.exists():
+                announce(f"For psql and drivers a catalog without rows is made, once, in {folder}.")
+            try:
+                server = embedded.start(folder, announce=announce, session_bytes=_SESSION_BYTES)
+            except ConfigurationInvalid as error:
+                announce(f"clients of the wire protocol cannot look at tables: {error.message}; {error.hint or ''}")
+                yield None
+                return
+            opened.callback(server.stop)
+            url = server.url()
+        yield opened.enter_context(closing(ShadowDatabase(partial(create_shadow, url), schema, policy)))
 
 
 def renew_shadow(shadow: ShadowDatabase, schema: Schema, policy: Policy) -> None:

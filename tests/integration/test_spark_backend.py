@@ -23,6 +23,7 @@ from privacy.join_tuples import JoinTuples
 from privacy.truncation.histograms import LoadHistogram
 from server.backends.backend import Limits
 from server.backends.columns import Integers
+from server.backends.files import ParquetFiles
 from server.backends.spark import SparkBackend, arrow_columns
 from server.backends.spark_session import SETTINGS, opened_session
 from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid, QueryCancelled
@@ -159,7 +160,7 @@ def test_a_server_that_is_not_there_is_unavailable_soon() -> None:
 
 def test_another_token_is_not_let_in() -> None:
     url = address()
-    assert url not in repr(SparkBackend(url, Path(), (), "")), "a secret"
+    assert url not in repr(SparkBackend(url, ParquetFiles(Path()), (), "")), "a secret"
     with (
         pytest.raises(BackendUnavailable),
         opened_session(url.partition("token=")[0] + "token=guess", None),

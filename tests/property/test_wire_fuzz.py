@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from server.connections import Place, Places
 from server.errors import WireError
 from server.pgwire.channel import Channel
 from server.pgwire.connection import CancelKeys, Connection, Limits, ListenerContext, present
@@ -113,6 +114,13 @@ def mutated(rng: random.Random, raw: bytes) -> bytes:
     return bytes(data)
 
 
+def a_place() -> Place:
+    """The only one of a port."""
+    place = Places(1).enter("", lambda: None)
+    assert place is not None
+    return place
+
+
 async def conversation(
     kind: type[Connection], stream: bytes, gateway: ScriptedGateway, answers: int = 0, patience_s: float = 60
 ) -> Wire:
@@ -127,7 +135,7 @@ async def conversation(
     reception = ListenerContext(
         gateway, Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits()
     )
-    served = asyncio.ensure_future(kind(channel, reception).serve())
+    served = asyncio.ensure_future(kind(channel, reception, a_place()).serve())
     for start in range(0, len(stream), 1000):
         channel.data_received(stream[start : start + 1000])
         await asyncio.sleep(0)
@@ -194,7 +202,7 @@ def test_a_client_that_does_not_read_is_not_sent_more() -> None:
         reception = ListenerContext(
             ScriptedGateway(), Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits()
         )
-        served = asyncio.ensure_future(Opened(channel, reception).serve())
+        served = asyncio.ensure_future(Opened(channel, reception, a_place()).serve())
         long = query("SET bytea_output TO '" + "a" * 1_000 + "'")
         channel.data_received(startup(random.Random(1)) + long + query("SHOW bytea_output;" * 3_000) * 20)
         for _ in range(2_000):
@@ -237,7 +245,7 @@ def test_a_session_ends_with_the_right_to_ask() -> None:
             gateway, Changing(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), limits
         )
         channel.data_received(startup(random.Random(1)) + query("SELECT 1 FROM t") * 2)
-        await asyncio.wait_for(Opened(channel, reception).serve(), 60)
+        await asyncio.wait_for(Opened(channel, reception, a_place()).serve(), 60)
         return wire, gateway
 
     wire, gateway = asyncio.run(ended())
