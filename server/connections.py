@@ -58,7 +58,7 @@ class Place:
 
     __slots__ = ("_places", "address", "end", "standing")
 
-    def __init__(self, places: Places, address: str, end: Callable[[], None]) -> None:
+    def __init__(self, places: Places, address: str, end: Callable[[], object]) -> None:
         self._places: Places | None = places
         self.address = address
         self.end = end
@@ -97,7 +97,7 @@ class Places:
     def __len__(self) -> int:
         return self._n
 
-    def enter(self, address: str, end: Callable[[], None]) -> Place | None:
+    def enter(self, address: str, end: Callable[[], object]) -> Place | None:
         """A place for one more, who is silent yet; None where everybody else is being served.
 
         It is counted under an address (`origin`), and `end` cuts it off at once.
@@ -334,8 +334,7 @@ class Entrance:
         if self._paused is not None:
             self._paused.cancel()
         for place in list(self._silent):
-            place.leave()
-            self._drop(place)
+            self._let_go(place)
         for task in self._shaking:
             task.cancel()
 
@@ -367,10 +366,10 @@ class Entrance:
             self._hang_up(accepted)
             return
         place.end = partial(self._drop, place)
-        self._silent[place] = accepted, self._loop.call_later(SILENT_S, self._too_late, place)
+        self._silent[place] = accepted, self._loop.call_later(SILENT_S, self._let_go, place)
         self._loop.add_reader(accepted, self._begin, place)
 
-    def _too_late(self, place: Place) -> None:
+    def _let_go(self, place: Place) -> None:
         place.leave()
         self._drop(place)
 
@@ -403,7 +402,7 @@ class Entrance:
         task = self._loop.create_task(self._connect(accepted, place))
         self._shaking.add(task)
         task.add_done_callback(self._shaking.discard)
-        place.end = partial(_cancel, task)
+        place.end = task.cancel
 
     async def _connect(self, accepted: socket.socket, place: Place) -> None:
         handshake_s = None if self._context is None else HANDSHAKE_S
@@ -422,7 +421,3 @@ class Entrance:
             with suppress(OSError):
                 accepted.send(self._farewell)
         accepted.close()
-
-
-def _cancel(task: asyncio.Task[None]) -> None:
-    task.cancel()

@@ -22,7 +22,7 @@ from planner.sql.sql_types import ResultType
 from server.backends.backend import Limits, SnapshotBackend
 from server.backends.columns import Column, Integers
 from server.backends.duckdb_catalog import DataFiles, ParquetFolder, data_files
-from server.backends.files import TablePatterns, unchanged
+from server.backends.files import TablePatterns, have_changed, unchanged
 from server.backends.public_rows import computed_type
 from server.backends.query_tuples import KEPT, TOO_MUCH, Blocks, Room, refuse_memory_below
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
@@ -156,7 +156,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[DuckDBPyConnection]:
         """One transaction of an instance of its own."""
         limits = self.limits.public if free else self.limits
-        with unchanged(self), self._connected(limits) as connection:
+        with unchanged(self._source, self.version), self._connected(limits) as connection:
             expired = threading.Event()
             timer = threading.Timer(limits.statement_ms / 1000, _interrupt, (connection, expired))
             timer.start()
@@ -190,11 +190,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
 
     def changed(self) -> bool:
         """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""
-        return self.version is not None and self._source.version() != self.version
-
-    def changed_part(self) -> str:
-        """What has changed, in a word for clients."""
-        return self._source.changed_part()
+        return have_changed(self._source, self.version)
 
     @contextmanager
     def _connected(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:

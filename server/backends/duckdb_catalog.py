@@ -219,13 +219,6 @@ class ParquetFolder(ParquetFiles):
         every = ", ".join(literal(str(file)) for found in tables.values() for file in found.files)
         return (f"SET allowed_paths = [{every}]",)
 
-    def changed_part(self) -> str:
-        """What has changed, in a word for clients: most likely the table that was written last."""
-        try:
-            return f"the newest are those of {self.newest()}"
-        except BackendUnavailable:
-            return "a file is gone"
-
     def why_not_opened(self) -> tuple[str, str]:
         """Which file is none of Parquet, and what to do."""
         for name, table in self.tables().items():

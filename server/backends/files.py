@@ -194,18 +194,17 @@ class ParquetFiles:
         """Which state of the files this is: whose they are, names, sizes, times. Raises: BackendUnavailable."""
         return files_version({name: found.files for name, found in self.tables().items()})
 
-    def newest(self) -> str:
-        """The table whose files were written last: which has most likely changed, in a word for clients.
-
-        Files themselves may be called after people.
-        Raises: BackendUnavailable.
-        """
-        written = {
-            name: max(max(state.st_mtime_ns, state.st_ctime_ns) for _, state in _states(found.files))
-            for name, found in self.tables().items()
-            if found.files
-        }
-        return max(written, key=written.__getitem__, default="")
+    def changed_part(self) -> str:
+        """What has most likely changed: the table whose files were written last. Files may be called after people."""
+        try:
+            written = {
+                name: max(max(state.st_mtime_ns, state.st_ctime_ns) for _, state in _states(found.files))
+                for name, found in self.tables().items()
+                if found.files
+            }
+        except BackendUnavailable:
+            return "a file is gone"
+        return f"the newest are those of {max(written, key=written.__getitem__, default='')}"
 
     def tables(self) -> dict[str, TableFiles]:
         """The files of each table. Raises: BackendUnavailable for what cannot be read, or not by its name."""
@@ -263,20 +262,25 @@ def _files_below(entry: Path) -> Sequence[Path]:
     return [file for file in files if not any(map(is_hidden, file.relative_to(entry).parts))]
 
 
-class Checked(Protocol):
-    """What answers from files in one state alone."""
+class Files(Protocol):
+    """A file, or a folder of them."""
 
-    def changed(self) -> bool:
-        """Are they in another state? Raises: BackendUnavailable."""
+    def version(self) -> str:
+        """Which state they are in. Raises: BackendUnavailable."""
 
     def changed_part(self) -> str:
         """What has changed, in a word for clients: a file, or a table of files."""
 
 
+def have_changed(files: Files, version: str | None) -> bool:
+    """Are they in another state than this one? None: any is as good. Raises: BackendUnavailable."""
+    return version is not None and files.version() != version
+
+
 @contextmanager
-def unchanged(files: Checked) -> Iterator[None]:
+def unchanged(files: Files, version: str | None) -> Iterator[None]:
     """Let nothing be read, or answered, from rows that nobody has counted. Raises: FilesChanged, BackendFailed."""
-    if files.changed():
+    if have_changed(files, version):
         hint = (
             "Tell the custodian: `noisegate data bump`, so that answers to the old rows are kept no longer, and then "
             "SIGHUP (kill -HUP) to the proxy, which reads the new files and counts their keys; then ask again."
@@ -288,7 +292,7 @@ def unchanged(files: Checked) -> Iterator[None]:
         )
     yield
     try:
-        changed = files.changed()
+        changed = have_changed(files, version)
     except BackendUnavailable:  # a file is gone: the error would say that nothing was read, and nothing be charged
         changed = True
     if changed:

@@ -23,7 +23,7 @@ from planner.postprocessing.write_outer import OuterStatement
 from planner.schema import Dialect, Schema
 from server.backends.backend import Limits, SnapshotBackend
 from server.backends.columns import Column, Integers
-from server.backends.files import ParquetFiles, unchanged
+from server.backends.files import ParquetFiles, have_changed, unchanged
 from server.backends.public_rows import Computed
 from server.backends.query_tuples import KEPT, Room, too_many
 from server.backends.spark_session import (
@@ -129,20 +129,16 @@ class SparkBackend(SnapshotBackend[SparkSession]):
 
     def changed(self) -> bool:
         """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""
-        return self.folder.version() != self.version
+        return have_changed(self.folder, self.version)
 
     def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
         """Nothing surrounds answers here. Raises: UnsupportedSQL."""
         raise UnsupportedSQL("nothing may surround the answers on Spark")
 
-    def changed_part(self) -> str:
-        """What has changed, in a word for clients."""
-        return f"the newest are those of {self.folder.newest()}"
-
     @contextmanager
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[SparkSession]:
         """A session in which the files are those that the query was planned for."""
-        with unchanged(self):
+        with unchanged(self.folder, self.version):
             if self.schema().fingerprint != fingerprint:
                 raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
             limit_ms = self.limits.public_ms if free else self.limits.statement_ms

@@ -18,8 +18,9 @@ class Channel(asyncio.Protocol):
     Reading stops while a megabyte waits unread, so a client cannot fill the memory.
     """
 
+    _transport: asyncio.Transport
+
     def __init__(self) -> None:
-        self._transport: asyncio.Transport | None = None
         self._arrived = bytearray()
         self._out = bytearray()
         self._news = asyncio.Event()
@@ -37,7 +38,7 @@ class Channel(asyncio.Protocol):
     @property
     def peer(self) -> str:
         """The client's address; empty for a Unix socket."""
-        address = None if self._transport is None else self._transport.get_extra_info("peername")
+        address = self._transport.get_extra_info("peername")
         return str(address[0]) if isinstance(address, tuple) else ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -47,7 +48,7 @@ class Channel(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Bytes arrived: kept for `read`, and the client is held back where too many wait."""
         self._arrived += data
-        if len(self._arrived) >= _PAUSE_BYTES and self._transport is not None:
+        if len(self._arrived) >= _PAUSE_BYTES:
             self._transport.pause_reading()
         self._news.set()
 
@@ -61,8 +62,7 @@ class Channel(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The client reads slower than we write; one that has stopped is not waited for."""
         self._writable.clear()
-        if self._transport is not None:
-            self._stalled = asyncio.get_running_loop().call_later(STALL_S, self._transport.abort)
+        self._stalled = asyncio.get_running_loop().call_later(STALL_S, self._transport.abort)
 
     def resume_writing(self) -> None:
         """It has caught up."""
@@ -76,7 +76,7 @@ class Channel(asyncio.Protocol):
             await self._news.wait()
         data = bytes(self._arrived)
         self._arrived.clear()
-        if len(data) >= _PAUSE_BYTES and self._transport is not None and not self.ended.is_set():
+        if len(data) >= _PAUSE_BYTES and not self.ended.is_set():
             self._transport.resume_reading()
         return data
 
@@ -103,31 +103,29 @@ class Channel(asyncio.Protocol):
 
     async def start_tls(self, context: ssl.SSLContext, timeout_s: float) -> None:
         """Encrypt from here on. Raises: ssl.SSLError, OSError when the client does not take part."""
-        assert self._transport is not None, "connected"
         await self.drain()
         loop = asyncio.get_running_loop()
         try:
-            self._transport = await loop.start_tls(
+            encrypted = await loop.start_tls(
                 self._transport, self, context, server_side=True, ssl_handshake_timeout=timeout_s
             )
         except BaseException as error:  # the loop does not always say that what never was encrypted is lost
             self.abort()
             self.connection_lost(error if isinstance(error, OSError) else None)
             raise
-        self.encrypted = True
+        assert encrypted is not None, "the client is there"
+        self._transport, self.encrypted = encrypted, True
 
     def close(self) -> None:
         """Send what waits, then end."""
         self._flush()
-        if self._transport is not None:
-            self._transport.close()
+        self._transport.close()
 
     def abort(self) -> None:
         """End the connection at once; what is not yet written is lost."""
-        if self._transport is not None:
-            self._transport.abort()
+        self._transport.abort()
 
     def _flush(self) -> None:
-        if self._out and self._transport is not None and not self.ended.is_set():
+        if self._out and not self.ended.is_set():
             self._transport.write(bytes(self._out))
         self._out.clear()

@@ -12,7 +12,7 @@ from functools import cached_property
 from planner.binding.placeholders import Value
 from server.errors import WireError
 from server.lru_cache import kept_bytes
-from server.pgwire.result_rows import CatalogResult, Result, Shape
+from server.pgwire.result_rows import Result, Shape
 from server.pgwire.settings import SearchPath
 from server.pgwire.statements.commands import Command, Question
 from server.pgwire.wire_values import bound_values
@@ -47,9 +47,6 @@ class Holding:
             hint = f"DEALLOCATE or CLOSE some: {self._shares.of_one >> 20} MiB is the most"
             raise WireError("your sessions keep too many statements, values and rows", "53200", hint=hint)
 
-
-_CELL_BYTES = 64
-_WIDEST = 4
 
 OUTSIDE = -1
 """The depth of a cursor whose transaction was committed: no rollback closes it."""
@@ -128,8 +125,5 @@ class Portal:
 
     @property
     def memory_bytes(self) -> int:
-        """What it takes of memory, a text of the answer at its widest: four bytes a character."""
-        if self.result is None:
-            return self._bound_bytes
-        width = 1 if isinstance(self.result, CatalogResult) else _WIDEST
-        return self._bound_bytes + _CELL_BYTES * self.result.n_cells + width * self.result.n_bytes
+        """What it takes of memory."""
+        return self._bound_bytes + (0 if self.result is None else self.result.memory_bytes)

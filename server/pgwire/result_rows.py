@@ -20,6 +20,9 @@ from server.pgwire.wire_values import Field, can_be_sent, encode_cell, field_of,
 from server.query import Cell, QueryResponse, ResultColumn
 from server.results.flat_table import Columns, flat, flat_columns
 
+_CELL_BYTES = 64
+_WIDEST = 4
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -46,14 +49,9 @@ class Result(ABC):
         """How many rows."""
 
     @property
-    def n_cells(self) -> int:
-        """The number of cells: rows times columns."""
-        return len(self) * len(self.fields)
-
-    @property
     @abstractmethod
-    def n_bytes(self) -> int:
-        """How long its texts are together."""
+    def memory_bytes(self) -> int:
+        """What it takes of memory."""
 
     def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
         """The formats, if rows can be had in them. Raises: UnsupportedSQL."""
@@ -95,11 +93,12 @@ class Table(Result):
         return len(self.cells)
 
     @cached_property
-    def n_bytes(self) -> int:
-        """The length of its texts."""
+    def memory_bytes(self) -> int:
+        """What it takes of memory, a text at its widest: four bytes a character."""
+        texts = 0  # of rows that are made when they are read, which hold room of their own
         if isinstance(self.cells, tuple):
-            return sum(len(cell) for row in self.cells for cell in row if isinstance(cell, str))
-        return 0  # its texts are those of the groups, and its rows hold room of their own
+            texts = sum(len(cell) for row in self.cells for cell in row if isinstance(cell, str))
+        return _CELL_BYTES * len(self.cells) * len(self.fields) + _WIDEST * texts
 
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
         """The cells of some rows."""
@@ -188,9 +187,10 @@ class CatalogResult(Result):
         return len(self.cells)
 
     @cached_property
-    def n_bytes(self) -> int:
-        """The length of its cells."""
-        return sum(len(cell) for row in self.cells for cell in row if cell is not None)
+    def memory_bytes(self) -> int:
+        """What it takes of memory."""
+        texts = sum(len(cell) for row in self.cells for cell in row if cell is not None)
+        return _CELL_BYTES * len(self.cells) * len(self.fields) + texts
 
     def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
         """A cursor is read in the formats that it was asked in. Raises: UnsupportedSQL."""

@@ -214,8 +214,7 @@ def _ruled(tuples: CodedJoinTuples, rule: int | None, n_groups: int | None) -> C
 def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> Iterator[NoisyAnswer]:
     """Each release's values in turn; the sums are released at once."""
     pairs = list(zip(measuring.releases, tuples.distinct, strict=True))
-    own = [measured for measured, distinct in pairs if distinct is None and not isinstance(measured, RankRelease)]
-    sums = iter(_sums(tuples, own, measuring, entropy))
+    sums = iter(_sums(tuples, [one for one, distinct in pairs if distinct is None], measuring, entropy))
     ranks: dict[tuple[int, RankBatch], tuple[NoisyAnswer, ...]] = {}
     for measured, distinct in pairs:
         if distinct is None:
@@ -266,29 +265,25 @@ def _sums(
     if not sums:
         return ()
     assert tuples.join is not None, "sums have a join"
-    if isinstance(tuples.join, LoadHistogram | LengthHistogram):
-        made = [one for one in sums if not isinstance(one, RankRelease | KeyCounts)]
-        if isinstance(tuples.join, LengthHistogram):
-            return release_lengths(made, tuples.join, entropy)
-        return release_loads(made, tuples.join, entropy)
-    whole = encode(tuples.join)
     units = [one for one in sums if isinstance(one, KeyCounts)]
+    made = [one for one in sums if not isinstance(one, RankRelease | KeyCounts)]
+    together = [one for one in made if measures_together(one)]
+    alone = [one for one in made if not measures_together(one)]
+    assert len(sums) in (len(units), len(together), len(alone)), "the sums of a question are of one mechanism"
+    if isinstance(tuples.join, LengthHistogram):
+        return release_lengths(made, tuples.join, entropy)
+    if isinstance(tuples.join, LoadHistogram):
+        return release_loads(made, tuples.join, entropy)
+    coded = encode(tuples.join)
     if units:  # which enforce the rule themselves
-        assert len(units) == len(sums), "the sums of a question are of one mechanism"
-        return tuple(one.of_sums(whole, row, SystemDraws(), entropy) for row, one in enumerate(units))
-    if any(MECHANISMS[measured.name].bounds_vector for measured in sums):
-        coded = whole
-    else:
-        coded = _ruled(whole, measuring.group_rule, whole.n_groups)
-    together = [measured for measured in sums if measures_together(measured)]
-    alone = [measured for measured in sums if not measures_together(measured)]
-    assert not (together and alone), "the sums of a question are of one mechanism"
+        return tuple(one.of_sums(coded, row, SystemDraws(), entropy) for row, one in enumerate(units))
+    if not any(MECHANISMS[one.name].bounds_vector for one in made):
+        coded = _ruled(coded, measuring.group_rule, coded.n_groups)
     if together:
         return release_together(together, coded, entropy)
     return tuple(
-        measured.release(truncate(coded, row, measured.ladder, measured.gap, solver=measuring.solver), entropy)
-        for row, measured in enumerate(alone)
-        if not isinstance(measured, RankRelease | KeyCounts)
+        one.release(truncate(coded, row, one.ladder, one.gap, solver=measuring.solver), entropy)
+        for row, one in enumerate(alone)
     )
 
 

@@ -301,13 +301,11 @@ def _fetch(words: WordCursor) -> Command:
     count: int | None = 1
     if words.skip("ALL"):
         count = None
-    elif words.word in ("BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"):
+    elif words.word in ("BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE", "-"):
         hint = "read forwards, or ask again: the same question is free"
         raise words.unsupported("cursors only move forwards", hint)
-    elif words.word[:1].isdecimal() or words.word == "-":
+    elif words.word[:1].isdecimal():
         count = words.count()
-        if count < 0:
-            raise words.unsupported("cursors only move forwards")
     words.skip("FROM", "IN")
     name = words.name()
     words.end()

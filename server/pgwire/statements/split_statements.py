@@ -138,13 +138,11 @@ class WordCursor:
         return word.lower()
 
     def count(self) -> int:
-        """A whole number of at most nine digits, perhaps negative. Raises: InvalidSyntax."""
-        sign = -1 if self.skip("-") else 1
-        self.skip("+")
+        """A whole number of at most nine digits. Raises: InvalidSyntax."""
         word = self.take()
         if not (word.isascii() and word.isdecimal() and len(word) <= 9):
             raise self.unreadable()
-        return sign * int(word)
+        return int(word)
 
     def end(self) -> None:
         """Nothing may be left. Raises: InvalidSyntax."""
