@@ -16,7 +16,7 @@ from server.errors import WireError
 from server.ledger.account import analyst_account, guarantee
 from server.ledger.balance import Outlook
 from server.pgwire.errors import CatalogRefused
-from server.pgwire.wire_values import Field, can_be_sent, encode_cell, field_of, spell
+from server.pgwire.wire_values import Field, can_be_sent, encode_cell, field_of
 from server.query import Cell, QueryResponse, ResultColumn
 from server.results.flat_table import Columns, flat, flat_columns
 
@@ -53,17 +53,17 @@ class Result(ABC):
     def memory_bytes(self) -> int:
         """What it takes of memory."""
 
-    def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
-        """The formats, if rows can be had in them. Raises: UnsupportedSQL."""
-        return formats
-
     @abstractmethod
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
-        """The cells of some rows, one format per column; encoded when they are asked for."""
+        """The cells of some rows, one format per column; encoded when they are asked for.
 
-    @abstractmethod
+        Raises: UnsupportedSQL, at once, where rows are not to be had in these formats.
+        """
+
     def texts(self, places: range) -> Iterator[list[str | None]]:
-        """The cells of some rows as PostgreSQL spells them."""
+        """The cells of some rows as PostgreSQL spells them. Raises: as `rows`."""
+        for row in self.rows(places, (0,) * len(self.fields)):
+            yield [None if cell is None else cell.decode() for cell in row]
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,9 @@ class Table(Result):
     held: Held | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(
-        cls,
-        columns: Sequence[tuple[str, ResultType]],
-        cells: Sequence[tuple[Cell, ...]],
-        held: Held | None = None,
-    ) -> Table:
+    def of(cls, columns: Sequence[tuple[str, ResultType]], cells: Sequence[tuple[Cell, ...]]) -> Table:
         """A table of named and typed columns."""
-        return cls(tuple(field_of(name, kind) for name, kind in columns), cells, held)
+        return cls(tuple(field_of(name, kind) for name, kind in columns), cells)
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -102,17 +97,9 @@ class Table(Result):
 
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
         """The cells of some rows."""
-        for row in self._made(places):
-            yield [encode_cell(*each) for each in zip(row, self.fields, formats, strict=True)]
-
-    def texts(self, places: range) -> Iterator[list[str | None]]:
-        """The cells of some rows as text."""
-        for row in self._made(places):
-            yield [spell(*each) for each in zip(row, self.fields, strict=True)]
-
-    def _made(self, places: range) -> Iterator[tuple[Cell, ...]]:
         for some in blocks_of(places, len(self.fields)):
-            yield from self.cells[some.start : some.stop]
+            for row in self.cells[some.start : some.stop]:
+                yield [encode_cell(*each) for each in zip(row, self.fields, formats, strict=True)]
 
 
 def answer_fields(
@@ -192,21 +179,11 @@ class CatalogResult(Result):
         texts = sum(len(cell) for row in self.cells for cell in row if cell is not None)
         return _CELL_BYTES * len(self.cells) * len(self.fields) + texts
 
-    def readable(self, formats: tuple[int, ...]) -> tuple[int, ...]:
-        """A cursor is read in the formats that it was asked in. Raises: UnsupportedSQL."""
-        if formats != self.formats:
-            raise UnsupportedSQL("a cursor over catalogs is read as text", hint="ask without a cursor")
-        return formats
-
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
-        """The cells of some rows."""
-        assert tuple(formats) == self.formats, "the session asks the catalog for the portal's formats"
+        """The cells of some rows, in the formats that they were asked in: a cursor's are text."""
+        if tuple(formats) != self.formats:
+            raise UnsupportedSQL("a cursor over catalogs is read as text", hint="ask without a cursor")
         return (list(self.cells[place]) for place in places)
-
-    def texts(self, places: range) -> Iterator[list[str | None]]:
-        """The cells of some rows as text."""
-        assert not any(self.formats), "COPY asks for text"
-        return ([None if cell is None else cell.decode() for cell in self.cells[place]] for place in places)
 
 
 _COLUMNS: tuple[tuple[str, ResultType], ...] = (

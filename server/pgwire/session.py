@@ -214,17 +214,22 @@ class Session:
                 await self._send_some(portal, portal.result, max_rows, tag, describe)
 
     async def _send_some(self, portal: Portal, result: Result, max_rows: int, tag: str, describe: bool) -> None:
-        formats = portal.formats or (0,) * len(result.fields)
-        if describe:
-            self._send(server_messages.row_description(result.fields, formats))
         end = len(result) if max_rows <= 0 else min(len(result), portal.place + max_rows)
         sent = range(portal.place, end)
-        await self._send_many(map(server_messages.data_row, result.rows(sent, formats)))
+        await self._send_rows(result, sent, portal.formats, describe)
         portal.place = end
         if end < len(result):
             self._send(server_messages.PORTAL_SUSPENDED)
         else:
             self._send(server_messages.command_complete(f"SELECT {len(sent)}" if tag == "SELECT" else tag))
+
+    async def _send_rows(self, result: Result, places: range, formats: tuple[int, ...], describe: bool) -> None:
+        """Some rows, after their columns where these were not described."""
+        formats = formats or (0,) * len(result.fields)
+        rows = result.rows(places, formats)
+        if describe:
+            self._send(server_messages.row_description(result.fields, formats))
+        await self._send_many(map(server_messages.data_row, rows))
 
     async def _send_many(self, messages: Iterable[bytes]) -> None:
         """With a pause now and then, as between statements.
@@ -247,10 +252,7 @@ class Session:
         if command.move:
             self._send(server_messages.command_complete(f"MOVE {len(rows)}"))
             return
-        formats = cursor.result.readable(portal.formats or (0,) * len(cursor.result.fields))
-        if describe:
-            self._send(server_messages.row_description(cursor.result.fields, formats))
-        await self._send_many(map(server_messages.data_row, cursor.result.rows(rows, formats)))
+        await self._send_rows(cursor.result, rows, portal.formats, describe)
         self._send(server_messages.command_complete(f"FETCH {len(rows)}"))
 
     async def _copy(self, command: c.Copy, portal: Portal) -> None:

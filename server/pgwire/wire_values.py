@@ -256,11 +256,6 @@ def encode_cell(cell: Cell, field: Field, format_: int) -> bytes | None:
     return wire.binary(cell, field.modifier) if format_ else wire.text(cell, field.modifier).encode()
 
 
-def spell(cell: Cell, field: Field) -> str | None:
-    """A cell in PostgreSQL's text form; None is NULL."""
-    return None if cell is None else WIRE_TYPES[field.oid].text(cell, field.modifier)
-
-
 def bound_values(values: Sequence[bytes | None], formats: Sequence[int], oids: Sequence[int]) -> tuple[Value, ...]:
     """The values of a Bind message, which become literals of the statement's tree.
 

@@ -18,9 +18,9 @@ def test_each_column_is_in_the_format_that_was_asked_for() -> None:
     mixed = CatalogResult.mixed(TEXT, BINARY, (1, 0))
     assert list(mixed.rows(range(2), (1, 0))) == [[b"\0\0\0\7", b"orders"], [b"\0\0\0\x08", None]]
     assert mixed.fields == FIELDS
-    assert mixed.readable((1, 0)) == (1, 0)
+    assert len(list(mixed.rows(range(len(mixed)), (1, 0)))) == len(mixed)
     with pytest.raises(UnsupportedSQL):
-        mixed.readable((0, 0))
+        mixed.rows(range(len(mixed)), (0, 0))
 
 
 def test_two_answers_of_different_length_are_refused() -> None:
