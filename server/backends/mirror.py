@@ -8,7 +8,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -100,27 +100,21 @@ class MirrorFile(DuckdbFile):
         Raises: ConfigurationInvalid while another process makes one, and where the folder cannot be written.
         """
         folder = self.path.with_name(f".{self.path.name}.new")
-        try:
-            lock = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
-        except OSError as error:
-            raise ConfigurationInvalid(
-                "the mirror's folder cannot be written", hint="mirror.path names it"
-            ) from error
-        try:
+        with ExitStack() as at_end:
             try:
+                lock = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+                at_end.callback(os.close, lock)
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise ConfigurationInvalid(
-                    "another process copies this mirror", hint="wait until it is done"
-                ) from None
+                hint = "wait until it is done"
+                raise ConfigurationInvalid("another process copies this mirror", hint=hint) from None
+            except OSError as error:
+                hint = "mirror.path names it"
+                raise ConfigurationInvalid("the mirror's folder cannot be written", hint=hint) from error
             shutil.rmtree(folder, ignore_errors=True)  # of a process that died over it
             folder.mkdir(mode=0o700)
-            try:
-                yield MirrorFile(folder / "copy", key=self.key)
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(lock)
+            at_end.callback(shutil.rmtree, folder, ignore_errors=True)
+            yield MirrorFile(folder / "copy", key=self.key)
 
     def close_as_own(self) -> None:
         """Let nobody but its owner read the file, and have the disk hold all of it."""

@@ -12,7 +12,7 @@ import ipaddress
 import secrets
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,7 +29,7 @@ from server.pgwire.client_messages import Decoder
 from server.pgwire.errors import ProtocolViolation, told
 from server.pgwire.gateway import Gateway
 from server.pgwire.portals import MOST_OF_ONE
-from server.pgwire.scram import Certificate, LedgerVerifiers
+from server.pgwire.scram import Certificate, Verifier
 from server.pgwire.session import Session
 from server.pgwire.settings import Settings
 from server.scheduling.fair_shares import FairShares
@@ -133,6 +133,7 @@ class ListenerContext:
     """What every connection needs of the server.
 
     Attributes:
+      verifier: of an analyst's key (`scram.ledger_verifier`).
       database: the one name that clients may connect to: the data set's.
       certificate: for TLS; None: plain text only.
       plain_text: may clients from other machines come without TLS? Those of this machine always may.
@@ -141,7 +142,7 @@ class ListenerContext:
     """
 
     gateway: Gateway
-    verifiers: LedgerVerifiers
+    verifier: Callable[[str], Awaitable[Verifier | None]]
     database: str
     certificate: Certificate | None
     plain_text: bool
@@ -164,7 +165,7 @@ class Connection:
         self._busy = False
         self._stopping = False
         self._ending = WireError("the proxy is stopping", "57P01", hint="connect again later")
-        self._verifier: scram.Verifier | None = None
+        self._verifier: Verifier | None = None
         self._trusted_until = 0.0
         place.end = self._make_room
 
@@ -285,7 +286,7 @@ class Connection:
         mechanism, first = sasl_initial(await self._authentication())
         if mechanism not in offered:
             raise ProtocolViolation("the client chose a mechanism that was not offered")
-        known = await self._reception.verifiers.verifier(user)
+        known = await self._reception.verifier(user)
         exchange = scram.Exchange(mechanism, known or scram.unknown_verifier(user, self._reception.secret), binding)
         self._channel.send(server_messages.authentication(11, exchange.first(first)))
         await self._channel.drain()
@@ -330,7 +331,7 @@ class Connection:
         now = asyncio.get_running_loop().time()
         if now < self._trusted_until:
             return
-        if await self._reception.verifiers.verifier(user) != self._verifier:
+        if await self._reception.verifier(user) != self._verifier:
             raise WireError("your key opens nothing any more", "28P01", hint="ask the custodian")
         self._trusted_until = now + self._reception.limits.trusted_s
 

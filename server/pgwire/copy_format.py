@@ -92,22 +92,17 @@ def copy_format(options: str) -> CopyFormat:
             raise InvalidSyntax(f"COPY has no option {name}", hint="there are FORMAT, HEADER, DELIMITER, NULL, QUOTE")
     if chosen.binary and (given or chosen.csv):
         raise InvalidSyntax("COPY in the binary format has no other options", hint="write (FORMAT binary)")
-    header = given.pop("header", None)
     chosen = replace(
         chosen,
         delimiter=given.get("delimiter", chosen.delimiter),
         null=given.get("null", chosen.null),
         quote=given.get("quote", chosen.quote),
-        header=header is not None and header.upper() in _ON,
+        header=given.get("header", "off").upper() in _ON,
     )
-    _check(chosen)
-    return chosen
-
-
-def _check(chosen: CopyFormat) -> None:
     forbidden = "\r\n\\." + (chosen.quote if chosen.csv else "")
     if len(chosen.delimiter) != 1 or len(chosen.quote) != 1 or chosen.delimiter in forbidden:
         raise InvalidSyntax("COPY's DELIMITER and QUOTE are one character each, and not the same")
+    return chosen
 
 
 def _words(options: str) -> list[str]:

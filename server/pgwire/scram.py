@@ -211,20 +211,13 @@ def _failed() -> AuthenticationFailed:
     return AuthenticationFailed("There is no analyst of this name with this key.")
 
 
-class LedgerVerifiers:
-    """Knows the ledger's analysts by name."""
+async def ledger_verifier(ledger: Ledger, reads: LedgerReads, analyst: str) -> Verifier | None:
+    """The verifier of an analyst's key; None for nobody, for who may not ask, and for keys without one.
 
-    def __init__(self, ledger: Ledger, reads: LedgerReads) -> None:
-        self._ledger = ledger
-        self._reads = reads
-
-    async def verifier(self, analyst: str) -> Verifier | None:
-        """The verifier of an analyst's key; None for nobody, for who may not ask, and for keys without one.
-
-        A name is no secret: who shows one stays a stranger until the key is proven.
-        """
-        for enabled in (True, False):
-            written = await self._reads.of_stranger(self._ledger.scram_verifier, analyst, enabled=enabled)
-            if written:
-                return replace(Verifier.parse(written), enabled=enabled)
-        return None
+    A name is no secret: who shows one stays a stranger until the key is proven.
+    """
+    for enabled in (True, False):
+        written = await reads.of_stranger(ledger.scram_verifier, analyst, enabled=enabled)
+        if written:
+            return replace(Verifier.parse(written), enabled=enabled)
+    return None

@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -19,7 +20,7 @@ from server.http.listener import HttpListener
 from server.ledger.analyst import Act
 from server.pgwire.connection import CancelKeys, Limits, Listener, ListenerContext
 from server.pgwire.gateway import Gateway
-from server.pgwire.scram import Certificate, LedgerVerifiers, unknown_secret
+from server.pgwire.scram import Certificate, ledger_verifier, unknown_secret
 from server.pgwire.shadow import CONNECTIONS, ShadowDatabase
 from server.reloadable_pipeline import ReloadablePipeline
 from server.scheduling.thread_pool import ThreadPool
@@ -105,7 +106,7 @@ def wire_listener(
     return Listener(
         ListenerContext(
             gateway,
-            LedgerVerifiers(services.ledger, http.reads),
+            partial(ledger_verifier, services.ledger, http.reads),
             services.pipeline.current.policy.name,
             certificate,
             plain_text,

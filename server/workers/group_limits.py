@@ -38,8 +38,13 @@ def check_groups(
 
 def check_explained(plan: Plan, query: BackendQuery, measuring: Measuring, n_groups: int) -> None:
     """The same where the number of public groups is known already. Raises: InvalidSetting."""
-    if not is_in_range(plan, query, measuring, n_groups):
-        raise _out_of_range(plan, _reached(plan, query, n_groups))
+    if is_in_range(plan, query, measuring, n_groups):
+        return
+    n_groups = _reached(plan, query, n_groups)
+    groups = f"{n_groups:,} group{'s' if n_groups != 1 else ''}"
+    columns = f"{len(plan.releases):,} noisy column{'s' if len(plan.releases) != 1 else ''}"
+    message = f"epsilon {plan.epsilon:g} is too small for {groups} of {columns}: no such noise can be drawn"
+    raise InvalidSetting(message, hint=_WAY_OUT)
 
 
 def is_in_range(plan: Plan, query: BackendQuery, measuring: Measuring, n_groups: int) -> bool:
@@ -54,13 +59,6 @@ def is_in_range(plan: Plan, query: BackendQuery, measuring: Measuring, n_groups:
 def _reached(plan: Plan, query: BackendQuery, n_groups: int) -> int:
     """The number of public groups; where some are found among private rows, the most that may be shown."""
     return _most(plan, query) if query.discovered else n_groups
-
-
-def _out_of_range(plan: Plan, n_groups: int) -> InvalidSetting:
-    groups = f"{n_groups:,} group{'s' if n_groups != 1 else ''}"
-    columns = f"{len(plan.releases):,} noisy column{'s' if len(plan.releases) != 1 else ''}"
-    message = f"epsilon {plan.epsilon:g} is too small for {groups} of {columns}: no such noise can be drawn"
-    return InvalidSetting(message, hint=_WAY_OUT)
 
 
 def _most(plan: Plan, query: BackendQuery) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 import secrets
 import struct
@@ -14,7 +15,7 @@ from server.connections import Place, Places
 from server.errors import WireError
 from server.pgwire.channel import Channel
 from server.pgwire.connection import CancelKeys, Connection, Limits, ListenerContext, present
-from server.pgwire.scram import LedgerVerifiers, Verifier
+from server.pgwire.scram import Verifier
 from server.scheduling.fair_shares import FairShares
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.seeds import SEED, examples
@@ -54,14 +55,9 @@ class Wire(asyncio.Transport):
         pass
 
 
-class Doors(LedgerVerifiers):
+async def known(analyst: str) -> Verifier | None:
     """Everybody is known, by a key that nobody has."""
-
-    def __init__(self) -> None:
-        pass
-
-    async def verifier(self, analyst: str) -> Verifier | None:
-        return Verifier(1, b"salt", b"\1" * 32, b"\2" * 32)
+    return Verifier(1, b"salt", b"\1" * 32, b"\2" * 32)
 
 
 class Opened(Connection):
@@ -69,7 +65,7 @@ class Opened(Connection):
 
     async def _authenticate(self, user: str) -> None:
         self._decoder.authenticated()
-        self._verifier = await self._reception.verifiers.verifier(user)
+        self._verifier = await self._reception.verifier(user)
 
 
 def startup(rng: random.Random) -> bytes:
@@ -132,9 +128,7 @@ async def conversation(
     """
     wire, channel = Wire(), Channel()
     channel.connection_made(wire)
-    reception = ListenerContext(
-        gateway, Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits()
-    )
+    reception = ListenerContext(gateway, known, "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits())
     served = asyncio.ensure_future(kind(channel, reception, a_place()).serve())
     for start in range(0, len(stream), 1000):
         channel.data_received(stream[start : start + 1000])
@@ -200,7 +194,7 @@ def test_a_client_that_does_not_read_is_not_sent_more() -> None:
         wire.reader = channel
         channel.connection_made(wire)
         reception = ListenerContext(
-            ScriptedGateway(), Doors(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits()
+            ScriptedGateway(), known, "demo", None, False, CancelKeys(), secrets.token_bytes(32), Limits()
         )
         served = asyncio.ensure_future(Opened(channel, reception, a_place()).serve())
         long = query("SET bytea_output TO '" + "a" * 1_000 + "'")
@@ -229,20 +223,17 @@ class Stuffed(Wire):
 def test_a_session_ends_with_the_right_to_ask() -> None:
     """The key is changed behind a session's back; its next message is its last."""
 
-    class Changing(Doors):
-        def __init__(self) -> None:
-            self.asked = 0
+    asked = itertools.count()
 
-        async def verifier(self, analyst: str) -> Verifier | None:
-            self.asked += 1
-            return await super().verifier(analyst) if self.asked <= 2 else None
+    async def changing(analyst: str) -> Verifier | None:
+        return await known(analyst) if next(asked) < 2 else None
 
     async def ended() -> tuple[Wire, ScriptedGateway]:
         wire, channel, gateway = Wire(), Channel(), ScriptedGateway()
         channel.connection_made(wire)
         limits = Limits(trusted_s=0.0)
         reception = ListenerContext(
-            gateway, Changing(), "demo", None, False, CancelKeys(), secrets.token_bytes(32), limits
+            gateway, changing, "demo", None, False, CancelKeys(), secrets.token_bytes(32), limits
         )
         channel.data_received(startup(random.Random(1)) + query("SELECT 1 FROM t") * 2)
         await asyncio.wait_for(Opened(channel, reception, a_place()).serve(), 60)

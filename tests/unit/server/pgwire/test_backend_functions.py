@@ -15,7 +15,7 @@ from server.pgwire.connection import CancelKeys, Limits, Listener, ListenerConte
 from server.pgwire.statements.parse_statement import command_of
 from server.pgwire.statements.session_functions import backend_call_of
 from server.pgwire.statements.split_statements import split
-from tests.property.test_wire_fuzz import Doors, Opened
+from tests.property.test_wire_fuzz import Opened, known
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_client import SYNC, bind, cells_of, describe, execute, fields_of, parse, query, replies
 
@@ -61,7 +61,7 @@ def together(monkeypatch: pytest.MonkeyPatch, work: Callable[[Peer, Peer, Peer],
         return struct.pack("!i", 4 + len(body)) + body
 
     async def held() -> None:
-        context = ListenerContext(ScriptedGateway(), Doors(), "demo", None, True, CancelKeys(), b"secret", Limits())
+        context = ListenerContext(ScriptedGateway(), known, "demo", None, True, CancelKeys(), b"secret", Limits())
         listener = Listener(context)
         with closing(socket.create_server(("127.0.0.1", 0))) as listening:
             await listener.start(listening)

@@ -15,7 +15,7 @@ from server.errors import TooManyQueries
 from server.pgwire.connection import CancelKeys, Connection, Limits, Listener, ListenerContext
 from server.pgwire.scram import Verifier, unknown_verifier
 from server.startup.serve import wire_listener
-from tests.property.test_wire_fuzz import Doors, Opened, conversation
+from tests.property.test_wire_fuzz import Opened, conversation, known
 from tests.support.scripted_gateway import ScriptedGateway
 from tests.support.wire_client import fields_of, message, replies
 
@@ -46,10 +46,10 @@ def test_a_setting_that_cannot_be() -> None:
 
 
 def test_nobody_can_be_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def busy(self: Doors, analyst: str) -> Verifier | None:
+    async def busy(analyst: str) -> Verifier | None:
         raise TooManyQueries("Too many requests are waiting already.")
 
-    monkeypatch.setattr(Doors, "verifier", busy)
+    monkeypatch.setattr("tests.property.test_wire_fuzz.known", busy)
     first = b"n,,n=,r=abcdefghijkl"
     proof = message(b"p", b"SCRAM-SHA-256\0" + struct.pack("!i", len(first)) + first)
     assert refusal(Connection, startup() + proof)["C"] == "53300"
@@ -80,7 +80,7 @@ def _who_has_not_said_who_it_is_makes_room(
     async def two() -> list[bool]:
         limits = Limits(connections=1)
         listener = Listener(
-            ListenerContext(ScriptedGateway(), Doors(), "demo", None, False, CancelKeys(), b"secret", limits)
+            ListenerContext(ScriptedGateway(), known, "demo", None, False, CancelKeys(), b"secret", limits)
         )
         with closing(socket.create_server(("127.0.0.1", 0))) as listening:
             await listener.start(listening)
