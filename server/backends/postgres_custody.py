@@ -62,38 +62,6 @@ _ANOTHER = (
 _SHOWN = 3
 
 
-def refuse_unsafe_role(connection: psycopg.Connection[Any]) -> None:
-    """Check the connected role.
-
-    Raises: UnsafeRole that says what the role could do beyond SELECT, or whose answers row-level security would
-      silently cut; of many tables the first ones are named.
-    """
-    owned, written, cut = [], [], []
-    for table, owns, writes, row_security in connection.execute(_TABLES):
-        if owns:
-            owned.append(table)
-        elif writes:
-            written.append(table)
-        if row_security:
-            cut.append(table)
-    (rights,) = connection.execute(_ATTRIBUTES)
-    attributes = [f"it has {name}" for name, has in zip(_ATTRIBUTE_NAMES, rights, strict=True) if has]
-    memberships = [f"it is a member of {name}" for (name,) in connection.execute(_MEMBERSHIPS)]
-    beyond = [*attributes, *memberships]
-    for does, tables in (("it owns", owned), ("it may write", written)):
-        beyond += [f"{does} {_some(tables, _SHOWN)}"] if tables else []
-    hidden = [f"row-level security hides rows of {table} from it" for table in cut]
-    creates = [place for (place,) in connection.execute(_CREATE)]
-    hints = [_ANOTHER] if beyond else []
-    if creates and not beyond:
-        hints += [f"REVOKE CREATE ON {place} FROM PUBLIC, and from the role" for place in creates]
-    if hidden:
-        hints.append(f"REVOKE SELECT ON {', '.join(cut)} FROM the role: answers would lack the rows that are hidden")
-    findings = [*beyond, *hidden, *(f"it may CREATE in {place}" for place in creates)]
-    if findings:
-        raise UnsafeRole("the database role may do more than SELECT: " + "; ".join(findings), hint="; ".join(hints))
-
-
 _MOST_VALUES = 50
 """The largest domain that is proposed."""
 
@@ -111,27 +79,6 @@ _COLUMNS = """
     FROM pg_stats WHERE schemaname = ANY (%s)
     ORDER BY inherited
 """
-
-
-def read_estimates(connection: psycopg.Connection[Any], schema: Schema, today: date) -> Estimates:
-    """Row counts and, per column, a range or a domain, from the last ANALYZE; nothing of a table that has had none.
-
-    Nothing here is differentially private: a range's ends come from single rows, though they are rounded outward.
-    Cost: two catalog queries.
-    """
-    namespaces = sorted({table.namespace for table in schema.tables.values()})
-    rows = {}
-    for namespace, relation, count in connection.execute(_ROWS, [namespaces]):
-        if (table := schema.at(namespace, relation)) is not None:
-            rows[table.name] = count
-    columns = {}
-    for namespace, relation, attribute, n_distinct, common, histogram in connection.execute(_COLUMNS, [namespaces]):
-        table = schema.at(namespace, relation)
-        column = None if table is None else table.column(attribute)
-        setting = None if column is None else _setting(column, n_distinct, common or [], histogram or [])
-        if table is not None and setting is not None:
-            columns[table.name, attribute] = setting
-    return Estimates(rows, columns, today)
 
 
 def _setting(column: Column, n_distinct: float, common: Sequence[str], histogram: Sequence[str]) -> str | None:
@@ -212,46 +159,6 @@ _PARTITIONS = """
 """
 
 
-def read_left_out(connection: psycopg.Connection[Any], namespaces: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The canonical name of each table, view or whole schema that `read_schema` leaves out, or shows a part of, or
-    that cannot be asked for what it reads; and the reason in words.
-
-    Cost: three catalog queries.
-    """
-    parameters = {"namespaces": list(namespaces)}
-    found: dict[str, str] = {}
-    (role,) = connection.execute("SELECT current_user").fetchone() or ("",)
-    to_role = f"TO {_shown(sql_identifier(role))};"
-    for namespace, relation, kind, usable, *rights, inherited in connection.execute(_RELATIONS, parameters):
-        name = table_name(namespace, relation)
-        if not usable:
-            schema = _shown(sql_identifier(namespace))
-            found[table_name(namespace, "*")] = (
-                "the role has no USAGE of the schema; if it is to be asked: "
-                f"GRANT USAGE ON SCHEMA {schema} {to_role} GRANT SELECT ON ALL TABLES IN SCHEMA {schema} {to_role}"
-            )
-        elif (
-            reason := _unreadable(f"GRANT SELECT ON {_shown(sql_name(name))} {to_role}", kind, *rights)
-        ) is not None:
-            found[name] = reason
-        elif inherited and kind == "r":
-            found[name] = "other tables inherit from it, whose rows its keys do not cover"
-    behind: dict[str, list[str]] = {}
-    for view_schema, view, namespace, relation, column in connection.execute(_BEHIND, parameters):
-        read = sql_name(table_name(namespace, relation))
-        read = read if column is None else f"{read}.{sql_identifier(column)}"
-        behind.setdefault(table_name(view_schema, view), []).append(_shown(read))
-    for view, hidden in behind.items():
-        found[view] = f"it reads {_some(hidden)}, which the role may not SELECT, so nothing of it can be asked"
-    partitions: dict[str, list[str]] = {}
-    for namespace, relation, *root in connection.execute(_PARTITIONS, parameters):
-        partitions.setdefault(table_name(*root), []).append(table_name(namespace, relation))
-    for root, names in partitions.items():
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        found[names[0]] = f"a partition{more}: read through {_shown(sql_name(root))}"
-    return tuple(sorted(found.items()))
-
-
 def _unreadable(grant: str, kind: str, whole: bool, part: bool, columns: Sequence[str]) -> str | None:
     """What the role may not read of a relation, and the statement that lets it; None where that is nothing."""
     if whole:
@@ -312,16 +219,101 @@ class PostgresCustody(Custody):
         return read_schema(self.connection, tuple(namespaces))
 
     def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
-        """What else they hold."""
-        return read_left_out(self.connection, tuple(namespaces))
+        """The tables, views and whole schemas that `read_schema` leaves out, shows in part, or shows though nothing
+        can be asked of them, by their canonical names; and the reasons in words.
+
+        Cost: three catalog queries.
+        """
+        parameters = {"namespaces": list(namespaces)}
+        found: dict[str, str] = {}
+        (role,) = self.connection.execute("SELECT current_user").fetchone() or ("",)
+        to_role = f"TO {_shown(sql_identifier(role))};"
+        for namespace, relation, kind, usable, *rights, inherited in self.connection.execute(_RELATIONS, parameters):
+            name = table_name(namespace, relation)
+            if not usable:
+                schema = _shown(sql_identifier(namespace))
+                found[table_name(namespace, "*")] = (
+                    "the role has no USAGE of the schema; if it is to be asked: "
+                    f"GRANT USAGE ON SCHEMA {schema} {to_role} "
+                    f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} {to_role}"
+                )
+            elif (
+                reason := _unreadable(f"GRANT SELECT ON {_shown(sql_name(name))} {to_role}", kind, *rights)
+            ) is not None:
+                found[name] = reason
+            elif inherited and kind == "r":
+                found[name] = "other tables inherit from it, whose rows its keys do not cover"
+        behind: dict[str, list[str]] = {}
+        for view_schema, view, namespace, relation, column in self.connection.execute(_BEHIND, parameters):
+            read = sql_name(table_name(namespace, relation))
+            read = read if column is None else f"{read}.{sql_identifier(column)}"
+            behind.setdefault(table_name(view_schema, view), []).append(_shown(read))
+        for view, hidden in behind.items():
+            found[view] = f"it reads {_some(hidden)}, which the role may not SELECT, so nothing of it can be asked"
+        partitions: dict[str, list[str]] = {}
+        for namespace, relation, *root in self.connection.execute(_PARTITIONS, parameters):
+            partitions.setdefault(table_name(*root), []).append(table_name(namespace, relation))
+        for root, names in partitions.items():
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            found[names[0]] = f"a partition{more}: read through {_shown(sql_name(root))}"
+        return tuple(sorted(found.items()))
 
     def estimates(self, schema: Schema, today: date) -> Estimates:
-        """From the planner's statistics."""
-        return read_estimates(self.connection, schema, today)
+        """Row counts and, per column, a range or a domain, from the last ANALYZE, if a table has had one.
+
+        Nothing here is differentially private: a range's ends come from single rows, though they are rounded outward.
+        Cost: two catalog queries.
+        """
+        namespaces = sorted({table.namespace for table in schema.tables.values()})
+        rows = {}
+        for namespace, relation, count in self.connection.execute(_ROWS, [namespaces]):
+            if (table := schema.at(namespace, relation)) is not None:
+                rows[table.name] = count
+        columns = {}
+        for namespace, relation, attribute, n_distinct, common, histogram in self.connection.execute(
+            _COLUMNS, [namespaces]
+        ):
+            table = schema.at(namespace, relation)
+            column = None if table is None else table.column(attribute)
+            setting = None if column is None else _setting(column, n_distinct, common or [], histogram or [])
+            if table is not None and setting is not None:
+                columns[table.name, attribute] = setting
+        return Estimates(rows, columns, today)
 
     def refuse_unsafe_role(self) -> None:
-        """Refuse a role that may do more than SELECT. Raises: UnsafeRole."""
-        refuse_unsafe_role(self.connection)
+        """Check the connected role.
+
+        Raises: UnsafeRole that says what the role could do beyond SELECT, or whose answers row-level security would
+          silently cut; of many tables the first ones are named.
+        """
+        owned, written, cut = [], [], []
+        for table, owns, writes, row_security in self.connection.execute(_TABLES):
+            if owns:
+                owned.append(table)
+            elif writes:
+                written.append(table)
+            if row_security:
+                cut.append(table)
+        (rights,) = self.connection.execute(_ATTRIBUTES)
+        attributes = [f"it has {name}" for name, has in zip(_ATTRIBUTE_NAMES, rights, strict=True) if has]
+        memberships = [f"it is a member of {name}" for (name,) in self.connection.execute(_MEMBERSHIPS)]
+        beyond = [*attributes, *memberships]
+        for does, tables in (("it owns", owned), ("it may write", written)):
+            beyond += [f"{does} {_some(tables, _SHOWN)}"] if tables else []
+        hidden = [f"row-level security hides rows of {table} from it" for table in cut]
+        creates = [place for (place,) in self.connection.execute(_CREATE)]
+        hints = [_ANOTHER] if beyond else []
+        if creates and not beyond:
+            hints += [f"REVOKE CREATE ON {place} FROM PUBLIC, and from the role" for place in creates]
+        if hidden:
+            hints.append(
+                f"REVOKE SELECT ON {', '.join(cut)} FROM the role: answers would lack the rows that are hidden"
+            )
+        findings = [*beyond, *hidden, *(f"it may CREATE in {place}" for place in creates)]
+        if findings:
+            raise UnsafeRole(
+                "the database role may do more than SELECT: " + "; ".join(findings), hint="; ".join(hints)
+            )
 
     def count(self, statement: Statement) -> int:
         """The number that a statement selects. Raises: Misfit; BackendFailed."""

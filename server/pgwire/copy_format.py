@@ -20,18 +20,6 @@ BINARY_HEADER = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0)
 BINARY_TRAILER = struct.pack("!h", -1)
 
 
-def binary_row(cells: Sequence[bytes | None]) -> bytes:
-    """One row of COPY in the binary form; None is NULL.
-
-    >>> binary_row([b"a", None])
-    b'\\x00\\x02\\x00\\x00\\x00\\x01a\\xff\\xff\\xff\\xff'
-    """
-    parts = [struct.pack("!h", len(cells))]
-    for cell in cells:
-        parts += [struct.pack("!i", -1)] if cell is None else [struct.pack("!i", len(cell)), cell]
-    return b"".join(parts)
-
-
 @dataclass(frozen=True)
 class CopyFormat:
     """How rows are written.

@@ -70,10 +70,19 @@ def parameter_description(oids: Sequence[int]) -> bytes:
     return message(b"t", struct.pack(f"!h{len(oids)}i", len(oids), *oids))
 
 
+def binary_row(cells: Sequence[bytes | None]) -> bytes:
+    """The body of DataRow, which is also a row of COPY in the binary form; None is NULL.
+
+    >>> binary_row([b"a", None])
+    b'\\x00\\x02\\x00\\x00\\x00\\x01a\\xff\\xff\\xff\\xff'
+    """
+    lengths = (b"\xff\xff\xff\xff" if cell is None else struct.pack("!i", len(cell)) + cell for cell in cells)
+    return b"".join((struct.pack("!h", len(cells)), *lengths))
+
+
 def data_row(cells: Sequence[bytes | None]) -> bytes:
     """DataRow; None is NULL."""
-    lengths = (b"\xff\xff\xff\xff" if cell is None else struct.pack("!i", len(cell)) + cell for cell in cells)
-    return message(b"D", struct.pack("!h", len(cells)), *lengths)
+    return message(b"D", binary_row(cells))
 
 
 def command_complete(tag: str) -> bytes:

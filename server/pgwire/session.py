@@ -12,7 +12,7 @@ from planner.errors import UnsupportedSQL
 from server.errors import CancelledByClient, CancelledEarly, WireError
 from server.pgwire import client_messages as m
 from server.pgwire import server_messages
-from server.pgwire.copy_format import BINARY_HEADER, BINARY_TRAILER, binary_row, copy_format
+from server.pgwire.copy_format import BINARY_HEADER, BINARY_TRAILER, copy_format
 from server.pgwire.errors import told, unknown_portal
 from server.pgwire.gateway import Gateway
 from server.pgwire.interpreter import Interpreter
@@ -267,7 +267,7 @@ class Session:
         pieces: Iterator[bytes]
         if written.binary:
             # As PostgreSQL: one message per row, the header in the first of all, which readers rely on.
-            rows = map(binary_row, result.rows(range(len(result)), asked.formats))
+            rows = map(server_messages.binary_row, result.rows(range(len(result)), asked.formats))
             pieces = itertools.chain(rows, (BINARY_TRAILER,))
             pieces = itertools.chain((BINARY_HEADER + next(pieces),), pieces)
         else:

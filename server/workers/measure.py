@@ -207,8 +207,9 @@ def _ruled(tuples: CodedJoinTuples, rule: int | None, n_groups: int | None) -> C
 
     Nothing is left out where the rule allows all groups; `n_groups`, if it is public, says so.
     """
-    needless = rule is None or (n_groups is not None and rule >= n_groups)
-    return tuples if rule is None or needless else keep_groups(tuples, rule)
+    if rule is None or (n_groups is not None and rule >= n_groups):
+        return tuples
+    return keep_groups(tuples, rule)
 
 
 def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> Iterator[NoisyAnswer]:

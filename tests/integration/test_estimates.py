@@ -11,7 +11,7 @@ from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from server.backends.postgres import connected
 from server.backends.postgres_catalog import read_schema
-from server.backends.postgres_custody import read_estimates
+from server.backends.postgres_custody import PostgresCustody
 from tests.support.hospital import DRUGS, TESTS, write_hospital
 
 TODAY = date(2026, 11, 22)
@@ -22,7 +22,7 @@ def test_statistics_propose_ranges_domains_and_lookup_tables(scratch_url: str) -
         written = write_hospital(owner, 200, schemas=False)
     with connected(scratch_url, 0) as connection:
         schema = read_schema(connection)
-        estimates = read_estimates(connection, schema, TODAY)
+        estimates = PostgresCustody(connection).estimates(schema, TODAY)
     assert estimates.rows["visit"] == written.rows["visit"], "of a partitioned table, too"
     domains = {place: words for place, words in estimates.columns.items() if words.startswith("domain")}
     assert all(f'"{name}"' in domains["lab_result", "test"] for name in TESTS)
@@ -48,5 +48,5 @@ def test_without_statistics_nothing_is_known(scratch_url: str) -> None:
         owner.execute("CREATE TABLE thing (id bigint PRIMARY KEY, size integer)")
         owner.execute("INSERT INTO thing VALUES (1, 2)")
     with connected(scratch_url, 0) as connection:
-        estimates = read_estimates(connection, read_schema(connection), TODAY)
+        estimates = PostgresCustody(connection).estimates(read_schema(connection), TODAY)
     assert (dict(estimates.rows), dict(estimates.columns)) == ({}, {})

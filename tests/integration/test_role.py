@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from server.backends.postgres_custody import refuse_unsafe_role
+from server.backends.postgres_custody import PostgresCustody
 from server.errors import UnsafeRole
 
 _ROLE = "careful"
@@ -33,7 +33,7 @@ def _refusal(owner: psycopg.Connection[Any], *grants: str) -> UnsafeRole | None:
         owner.execute(grant.encode())
     owner.execute(f"SET LOCAL SESSION AUTHORIZATION {_ROLE}".encode())
     try:
-        refuse_unsafe_role(owner)
+        PostgresCustody(owner).refuse_unsafe_role()
     except UnsafeRole as refused:
         return refused
     finally:

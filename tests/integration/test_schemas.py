@@ -25,7 +25,7 @@ from planner.schema import Schema, sql_identifier
 from server.backends.embedded import EmbeddedPostgres
 from server.backends.postgres import PostgresBackend
 from server.backends.postgres_catalog import read_namespaces, read_schema
-from server.backends.postgres_custody import PostgresCustody, read_left_out
+from server.backends.postgres_custody import PostgresCustody
 from server.pgwire.settings import spelled
 from server.pgwire.shadow import ShadowDatabase
 from server.pgwire.shadow_setup import create_shadow
@@ -229,7 +229,7 @@ def test_left_out_with_the_reason(hospital: str) -> None:
         connection.execute(f"SET LOCAL ROLE {role}".encode())
         namespaces = read_namespaces(connection)
         assert namespaces == ("public", "Lab.1", "clinic", "closed", "ref")
-        left_out = dict(read_left_out(connection, namespaces))
+        left_out = dict(PostgresCustody(connection).left_out(namespaces))
         tables = read_schema(connection, namespaces).tables
         connection.rollback()
     assert {name: words.split(":")[0].split(";")[0] for name, words in left_out.items() if "." in name} == {
@@ -264,7 +264,7 @@ def test_what_the_role_may_not_read_of_a_view_is_said_by_column(scratch_url: str
             f"SET LOCAL ROLE {role}",
         ):
             connection.execute(statement.encode())
-        left_out = dict(read_left_out(connection, ("public",)))
+        left_out = dict(PostgresCustody(connection).left_out(("public",)))
         schema = read_schema(connection)
         connection.rollback()
     assert left_out == {
