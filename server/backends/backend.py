@@ -232,6 +232,12 @@ class SnapshotBackend(ABC, Generic[C]):
                 raise not_computed(statement, _said(error)) from error
 
 
+def check_planned(found: str, planned: str) -> None:
+    """Refuse a query that was planned for tables of another fingerprint. Raises: SchemaChanged."""
+    if found != planned:
+        raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
+
+
 def _said(error: Exception) -> str:
     """The database's words, of a statement that reads nothing private."""
     diagnostic = getattr(error, "diag", None)

@@ -15,16 +15,15 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
-from planner.errors import SchemaChanged
 from planner.policy.sections import DatabaseLimits
 from planner.schema import Dialect, Schema
 from planner.sql.sql_types import ResultType
-from server.backends.backend import Limits, SnapshotBackend
+from server.backends.backend import Limits, SnapshotBackend, check_planned
 from server.backends.columns import Column, Integers
 from server.backends.duckdb_catalog import DataFiles, ParquetFolder, data_files
 from server.backends.files import TablePatterns, have_changed, unchanged
 from server.backends.public_rows import computed_type
-from server.backends.query_tuples import KEPT, TOO_MUCH, Blocks, Room, refuse_memory_below
+from server.backends.query_tuples import KEPT, TOO_MUCH, Blocks, Room, refuse_memory_below, too_long
 from server.errors import BackendFailed, BackendUnavailable, QueryCancelled
 from server.lru_cache import LruCache
 
@@ -163,8 +162,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
             try:
                 with _translated(expired):
                     connection.begin()
-                    if self._fingerprint(connection) != fingerprint:
-                        raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
+                    check_planned(self._fingerprint(connection), fingerprint)
                     yield connection
             finally:
                 timer.cancel()
@@ -264,7 +262,7 @@ def _translated(expired: threading.Event) -> Iterator[None]:
         if expired.is_set():
             raise duckdb.InterruptException
     except duckdb.InterruptException as error:
-        raise QueryCancelled("the query took longer than its limit", hint="add predicates, or join less") from error
+        raise too_long() from error
     except duckdb.OutOfMemoryException as error:
         raise QueryCancelled("the query needs more memory than its limit", hint=TOO_MUCH) from error
     except duckdb.Error as error:

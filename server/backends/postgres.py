@@ -14,13 +14,12 @@ import numpy as np
 import psycopg
 from psycopg import IsolationLevel, errors
 
-from planner.errors import SchemaChanged
 from planner.policy.sections import DatabaseLimits
 from planner.postprocessing.write_outer import OuterStatement
 from planner.schema import PUBLIC, Dialect
 from planner.sql.sql_types import ResultType
 from server import libpq
-from server.backends.backend import Limits, SnapshotBackend
+from server.backends.backend import Limits, SnapshotBackend, check_planned
 from server.backends.columns import (
     Column,
     arrays_sql,
@@ -30,13 +29,12 @@ from server.backends.columns import (
 )
 from server.backends.postgres_catalog import read_schema
 from server.backends.public_rows import computed_type
-from server.backends.query_tuples import KEPT, Blocks, Room, too_many
+from server.backends.query_tuples import KEPT, Blocks, Room, too_long, too_many
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,
     BackendUnavailable,
     ConfigurationInvalid,
-    QueryCancelled,
 )
 
 _CONNECT_TIMEOUT_S = 10
@@ -145,8 +143,7 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
         """One transaction; what is free has one process of the database."""
         limit_ms = self.limits.public_ms if free else self.limits.statement_ms
         with connected(self.url, limit_ms, self.limits.session) as connection, _translated():
-            if read_schema(connection, self.namespaces, checks=False).fingerprint != fingerprint:
-                raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
+            check_planned(read_schema(connection, self.namespaces, checks=False).fingerprint, fingerprint)
             if free:
                 connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
             yield connection
@@ -291,7 +288,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except (errors.QueryCanceled, errors.LockNotAvailable) as error:
-        raise QueryCancelled("the query took longer than its limit", hint="add predicates, or join less") from error
+        raise too_long() from error
     except (errors.SerializationFailure, errors.DeadlockDetected, errors.AdminShutdown) as error:
         raise BackendConnectionLost("the database cut the query off") from error
     except (errors.ProgramLimitExceeded, errors.StatementTooComplex, errors.TooManyColumns) as error:

@@ -134,6 +134,11 @@ def too_many() -> QueryCancelled:
     return QueryCancelled("the query joins more than the proxy takes in", hint="add predicates, or sample less")
 
 
+def too_long() -> QueryCancelled:
+    """The refusal of a question that takes longer than its limit."""
+    return QueryCancelled("the query took longer than its limit", hint="add predicates, or join less")
+
+
 def refuse_memory_below(memory_mb: int | None, least_mb: int, engine: str) -> None:
     """Refuse a policy under which every question would fail: who asks would be told to join less, to no avail.
 

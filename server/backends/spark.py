@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
-from planner.errors import SchemaChanged, UnsupportedSQL
+from planner.errors import UnsupportedSQL
 from planner.limits import MAX_PUBLIC_ROWS
 from planner.postprocessing.write_outer import OuterStatement
 from planner.schema import Dialect, Schema
-from server.backends.backend import Limits, SnapshotBackend
+from server.backends.backend import Limits, SnapshotBackend, check_planned
 from server.backends.columns import Column, Integers
 from server.backends.files import ParquetFiles, have_changed, unchanged
 from server.backends.public_rows import Computed
@@ -139,8 +139,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[SparkSession]:
         """A session in which the files are those that the query was planned for."""
         with unchanged(self.folder, self.version):
-            if self.schema().fingerprint != fingerprint:
-                raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
+            check_planned(self.schema().fingerprint, fingerprint)
             limit_ms = self.limits.public_ms if free else self.limits.statement_ms
             with opened_session(self.address, limit_ms) as session:
                 session.with_files(self.tables)

@@ -25,6 +25,7 @@ from planner.rewriting.dialects.spark import SEED
 from planner.schema import PUBLIC, Column, Schema, Table, table_name
 from server.backends.backend import FLOATS, with_nan
 from server.backends.files import ParquetFiles, fold
+from server.backends.query_tuples import too_long
 from server.errors import (
     BackendConnectionLost,
     BackendFailed,
@@ -337,23 +338,19 @@ class SparkSession:
         except Exception as error:
             raise self._error(error) from None
         if self.expired.is_set():
-            raise _expired()
+            raise too_long()
 
     def _error(self, error: Exception) -> Exception:
         from pyspark.errors import PySparkException
 
         if self.expired.is_set():
-            return _expired()
+            return too_long()
         if not isinstance(error, PySparkException) and type(error).__module__.partition(".")[0] != "grpc":
             return error
         lost = "Retries" in type(error).__name__ or "StatusCode.UNAVAILABLE" in str(error)
         if lost:
             return BackendConnectionLost("the connection to Spark was lost", hint="try again")
         return BackendFailed("Spark refused the rewritten query")
-
-
-def _expired() -> QueryCancelled:
-    return QueryCancelled("the query took longer than its limit", hint="add predicates, or join less")
 
 
 def _connected(address: str) -> Any:

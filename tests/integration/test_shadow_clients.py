@@ -62,7 +62,7 @@ def test_clients_see_their_own_session_and_one_database(shadow: ShadowDatabase) 
         ("SELECT user, pg_backend_pid() FROM pg_class WHERE relname = 'orders'", [b"ann", b"7"]),
         ("SELECT count(*) FROM pg_stat_activity WHERE pid = pg_backend_pid() AND usename = current_user", [b"1"]),
     ]:
-        answer = shadow.ask(as_client(Question(sql, 0, True), "ann", 7), (), (), (), 0)
+        answer = shadow.ask(as_client(Question(sql, True), "ann", 7), (), (), (), 0)
         assert list(answer.rows(range(len(answer)), answer.formats)) == [wanted], sql
 
 

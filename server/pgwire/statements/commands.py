@@ -11,12 +11,10 @@ class Question:
     """A SELECT or EXPLAIN, for the pipeline or for the catalog.
 
     Attributes:
-      start: 0-based offset of it in the client's text.
       catalog: is it for the catalog?
     """
 
     sql: str
-    start: int
     catalog: bool
 
 

@@ -252,7 +252,7 @@ def _prepare(words: WordCursor) -> Command:
         raise words.unsupported("prepared transactions are not supported")
     name, types = words.name(), tuple(_type(words, part) for part in _listed(words))
     words.expect("AS")
-    return c.Prepare(name, types, _inner(words, *_behind(words.statement.text, "AS")))
+    return c.Prepare(name, types, _inner(words, _behind(words.statement.text, "AS")))
 
 
 def _execute(words: WordCursor) -> Command:
@@ -262,10 +262,10 @@ def _execute(words: WordCursor) -> Command:
     return c.ExecutePrepared(name, values)
 
 
-def _behind(text: str, keyword: str) -> tuple[str, int]:
-    """What stands behind the first place of a keyword, and where that is."""
-    place = next(end for kind, start, end in scan(text) if kind is Kind.WORD and text[start:end].upper() == keyword)
-    return text[place:], place
+def _behind(text: str, keyword: str) -> str:
+    """What stands behind the first place of a keyword."""
+    pieces = scan(text)
+    return next(text[end:] for kind, start, end in pieces if kind is Kind.WORD and text[start:end].upper() == keyword)
 
 
 def _declare(words: WordCursor) -> Command:
@@ -278,11 +278,11 @@ def _declare(words: WordCursor) -> Command:
     if hold or words.skip("WITHOUT"):
         words.expect("HOLD")
     words.expect("FOR")
-    return c.Declare(name, _inner(words, *_behind(words.statement.text, "FOR")), hold)
+    return c.Declare(name, _inner(words, _behind(words.statement.text, "FOR")), hold)
 
 
-def _inner(words: WordCursor, sql: str, offset: int) -> c.Question:
-    """The question inside another statement, which remembers where it stands."""
+def _inner(words: WordCursor, sql: str) -> c.Question:
+    """The question inside another statement."""
     inner = split(sql)
     if len(inner) != 1 or inner[0].words[0] not in ("SELECT", "WITH", "VALUES", "TABLE", "("):
         raise words.unreadable()
@@ -291,8 +291,7 @@ def _inner(words: WordCursor, sql: str, offset: int) -> c.Question:
     if backend_call_of(inner[0]) is not None:  # the catalog would tell the number of a session of its own
         hint = "ask for it by itself"
         raise words.unsupported("sessions have no cursor, no copy and no PREPARE", hint)
-    question = question_of(inner[0])
-    return c.Question(question.sql, words.statement.start + offset + question.start, question.catalog)
+    return question_of(inner[0])
 
 
 def _fetch(words: WordCursor) -> Command:
@@ -321,7 +320,7 @@ def _copy(words: WordCursor) -> Command:
         check_reads("COPY", text, words.statement.start + 1)
         raise AssertionError("every other COPY is refused")
     begins, ends = pieces[1][2], pieces[closing][1]
-    return c.Copy(_inner(words, text[begins:ends], begins), text[after[1][2] :])
+    return c.Copy(_inner(words, text[begins:ends]), text[after[1][2] :])
 
 
 def _closing(words: list[str]) -> int:

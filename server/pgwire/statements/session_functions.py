@@ -151,7 +151,7 @@ def question_of(statement: Words) -> Question:
     asks = not reads or _asks_for_the_session(statement)
     named = bool(names & _CATALOGS) or any(name.startswith("pg_") for name in names)
     catalog = named or (asks and statement.words[0] != "EXPLAIN")
-    return Question(statement.text, statement.start, catalog)
+    return Question(statement.text, catalog)
 
 
 def _asks_for_the_session(statement: Words) -> bool:
@@ -185,9 +185,9 @@ def as_client(question: Question, analyst: str, number: int) -> str:
     Args:
       number: of the session.
 
-    >>> print(as_client(Question("SELECT current_user, 'user' AS user", 0, True), "o'hara", 7))
+    >>> print(as_client(Question("SELECT current_user, 'user' AS user", True), "o'hara", 7))
     SELECT (SELECT 'o''hara'::pg_catalog.name AS "current_user"), 'user' AS user
-    >>> print(as_client(Question("SELECT user FROM pg_database WHERE datdba = user", 0, True), "ann", 7))
+    >>> print(as_client(Question("SELECT user FROM pg_database WHERE datdba = user", True), "ann", 7))
     SELECT (SELECT 'ann'::pg_catalog.name AS "user") FROM pg_datasets WHERE datdba = user
     """
     (statement,) = split(question.sql)

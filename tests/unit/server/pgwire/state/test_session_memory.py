@@ -101,7 +101,7 @@ def test_what_goes_is_counted_no_more() -> None:
 
 
 def test_the_bytes_of_a_text_are_those_of_its_widest_character() -> None:
-    narrow, wide = (kept_bytes(Question(letter * 1000, 0, False)) for letter in ("a", "\N{GRINNING FACE}"))
+    narrow, wide = (kept_bytes(Question(letter * 1000, False)) for letter in ("a", "\N{GRINNING FACE}"))
     assert narrow > sys.getsizeof("a" * 1000)
     assert 2_900 < wide - narrow < 3_200
     holding = Holding(FairShares(10), "ann")
