@@ -420,7 +420,7 @@ MECHANISMS: Mapping[str, Mechanism] = {one.name: one for one in _ENTRIES}
 OFFERED: tuple[str, ...] = tuple(one.name for one in _ENTRIES if one.offered)
 """The names that an analyst may ask for, in the order in which interfaces list them."""
 
-_LIBRARY = "it is there for comparison, as a library function; use gem"
+_LIBRARY = "it is there for comparison alone; use gem"
 _SHARED = "budgets amplified one by one are no bound for one shared sample"
 _ONE_SAMPLE = "a query draws one sample; s4s answers from it"
 
@@ -444,7 +444,7 @@ COMPARISON: Mapping[str, str] = {
 }
 """Every mechanism of a paper that is known and not served, by name: why not, with what to do instead.
 
-Libraries and benchmarks have them from `privacy/papers/`.
+Benchmarks and audits have them from `tests/support/papers/`.
 """
 
 if TYPE_CHECKING:

@@ -7,17 +7,6 @@ import ast
 from server.cli import main
 from tests.test_structure import PACKAGES, files, imported
 
-COMPARED = "a paper's mechanism that benchmarks compare with, and no server runs (`COMPARISON`)"
-LIBRARIES = {
-    "privacy.papers.sampled_mean": COMPARED,
-    "privacy.papers.laplace_global": COMPARED,
-    "privacy.papers.sample_and_explore": COMPARED,
-    "privacy.papers.simple_sampling": COMPARED,
-    "privacy.papers.stability": "how far samples and partitions carry a budget, as a calculus",
-}
-"""What no product path reaches, by design, and what it is there for."""
-
-
 NAMES_MODULES = ("privacy.registry",)
 """It names modules as `module:function`, which are imported when they are needed."""
 
@@ -43,8 +32,5 @@ def reached() -> set[str]:
     return found
 
 
-def test_every_module_is_reached_or_named_as_a_library() -> None:
-    every = {module for package in PACKAGES for module in files(package)}
-    lost = every - reached()
-    named = {module for module in every if any(module == name or module.startswith(f"{name}.") for name in LIBRARIES)}
-    assert lost == named
+def test_every_module_is_reached() -> None:
+    assert {module for package in PACKAGES for module in files(package)} == reached()

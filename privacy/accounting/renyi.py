@@ -125,6 +125,24 @@ def epsilon_at(order: float, divergence: float, delta: float) -> float:
     return max(0.0, divergence + price(order, delta) + _SLACK * divergence)
 
 
+def divergence_budget(epsilon: float, delta: float, alpha: float) -> float:
+    """The largest rho at order alpha that is worth (epsilon, delta), rounded down.
+
+        rho = epsilon - ln((alpha - 1) / alpha) + (ln delta + ln alpha) / (alpha - 1)
+
+    Returns: zero or less where no divergence of this order is worth it.
+    Raises: InvalidParameter for a parameter out of range.
+    """
+    if not 0 < delta < 1:
+        raise InvalidParameter("delta lies strictly between 0 and 1")
+    if not 1 < alpha < math.inf:
+        raise InvalidParameter("a Renyi order is finite and above 1")
+    if not 0 < epsilon < math.inf:
+        raise InvalidParameter("epsilon must be finite and positive")
+    parts = epsilon, -math.log1p(-1 / alpha), math.log(delta) / (alpha - 1), math.log(alpha) / (alpha - 1)
+    return math.fsum(parts) - 2.0**-44 * (1 + math.fsum(map(abs, parts)))
+
+
 def least_epsilon(orders: Sequence[float], femto: Sequence[int], atto_delta: int) -> float:
     """The smallest epsilon over the orders, rounded up.
 

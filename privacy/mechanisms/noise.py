@@ -20,7 +20,7 @@ from privacy.entropy import MAX_SCALE, Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, quotient_at_least
 from privacy.ladder import Ladder
-from privacy.sampling.loss import Loss, SquareLoss, gaussian_loss, laplace_loss
+from privacy.sampling.loss import Loss, laplace_loss
 from privacy.units import MAX_UNITS, ONE, Floats, Ints
 
 STEP_BITS = 20
@@ -121,17 +121,9 @@ class ThresholdNoise:
         is needed where tau or gap tau is not a whole number of steps, or a step is more than one weight.
         Source: docs/mathematics.md, section 7.1.
         """
-        return laplace_loss(self.tau, self.noise_scale, self._beside)
-
-    @property
-    def square_loss(self) -> SquareLoss:
-        """The same of Gaussian noise."""
-        return gaussian_loss(self.tau, self.noise_scale, self._beside)
-
-    @property
-    def _beside(self) -> float:
         uneven = self.gap or self.tau_units % self.step or self.step > ONE
-        return self.gap * self.tau + (self.step_weight if uneven else 0.0)
+        beside = self.gap * self.tau + (self.step_weight if uneven else 0.0)
+        return laplace_loss(self.tau, self.noise_scale, beside)
 
     def draw(self, size: int, entropy: Entropy) -> Ints:
         """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""

@@ -2,8 +2,7 @@
 
 Which unit is at which key enters, a sparse 0/1 table whose column sums are COUNT(DISTINCT unit) per key. `lpa` adds
 noise for all keys of a unit to every count, `fpa` to the first coefficients of the counts' Fourier transform. `gs_r`
-releases means of random groups of keys, `gs_s` of groups whose counts in a noisy sample of units, or of one key of
-each, are alike.
+releases means of random groups of keys, `gs_s` of groups that are alike in a noisy sample of one key of each unit.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -161,55 +159,16 @@ def smoothed(incidence: Incidence, group: Ints, epsilon: Fraction, entropy: Entr
     return means[group], (noise_scale(moved, epsilon) / sizes)[group]
 
 
-Sampling = Literal["column", "row"]
+def noisy_sample(incidence: Incidence, epsilon: Fraction, entropy: Entropy) -> Ints:
+    """(n_keys,) noisy counts of one key of each unit, the first in the order drawn; epsilon-DP.
 
-
-def noisy_sample(incidence: Incidence, sampling: Sampling, epsilon: Fraction, draws: Draws, entropy: Entropy) -> Ints:
-    """(n_keys,) noisy counts of a sample; epsilon-DP.
-
-    `column` keeps one key of each unit, the first in the order drawn. Its sensitivity is 1: a
-    unit that comes or goes does so with its one key. That the order also decides which keys are counted elsewhere
-    does no harm: given the order, both are functions of the rows.
-
-    `row` keeps each unit with `row_rate` and adds noise of scale 1 / epsilon, far too little for all keys of a unit
-    without the sample. Amplification: let X and Y be the densities without the unit and with it, within a factor E =
-    exp(epsilon Delta_1). Then ((1 - b) X + b Y) / X is at most 1 + b (E - 1) = exp(epsilon), and its inverse less.
+    Its sensitivity is 1: a unit that comes or goes does so with its one key. That the order also decides which keys
+    are counted elsewhere does no harm: given the order, both are functions of the rows.
 
     Raises: EntropyFailed.
-    Source: Kellaris and Papadopoulos (VLDB 2013), theorems 4 and 5; docs/mathematics.md, section 11.5.
+    Source: Kellaris and Papadopoulos (VLDB 2013), theorem 5; docs/mathematics.md, section 11.5.
     """
-    if sampling == "column":
-        counts = np.bincount(incidence.first, minlength=incidence.n_keys)
-        return noisy(counts, 1, epsilon, entropy)
-    scale = float_at_least(1 / epsilon)
-    return _rows(incidence, epsilon, draws) + checked(entropy.laplace(scale, incidence.n_keys), incidence.n_keys)
-
-
-def row_rate(moved: int, epsilon: Fraction) -> float:
-    """b = (e^epsilon - 1) / (e^(epsilon Delta_1) - 1), rounded down; 0 where no unit would be drawn anyhow.
-
-    It falls exponentially with Delta_1: below 2^-64 nobody is drawn, which tells less.
-    """
-    exponent = float_at_least(epsilon * moved)
-    if exponent > _LARGEST_EXPONENT:
-        return 0.0
-    rate = math.expm1(float(epsilon)) / math.expm1(exponent) * (1 - 2.0**-40)
-    return min(1.0, rate) if rate >= 2.0**-64 else 0.0
-
-
-_LARGEST_EXPONENT = 600.0
-"""exp() of it still is a float."""
-
-
-def _rows(incidence: Incidence, epsilon: Fraction, draws: Draws) -> Ints:
-    """(n_keys,) counts of the units that are drawn."""
-    rate = row_rate(incidence.moved, epsilon)
-    if rate == 0:
-        return np.zeros(incidence.n_keys, np.int64)
-    codes = np.cumsum(np.diff(incidence.units, prepend=incidence.units[:1]) != 0)
-    n_units = int(codes[-1]) + 1 if len(codes) else 0
-    drawn = draws.binomial(np.ones(n_units, np.int64), rate).astype(bool)
-    return np.bincount(incidence.keys[drawn[codes]], minlength=incidence.n_keys)
+    return noisy(np.bincount(incidence.first, minlength=incidence.n_keys), 1, epsilon, entropy)
 
 
 @dataclass(frozen=True)
@@ -395,19 +354,15 @@ class GSS(OfKeys):
     """Half of epsilon orders the keys by the noisy counts of a sample; half releases means of groups of Delta_1.
 
     Departure from the paper: Delta_1 is `Incidence.moved`, which is public and enforced.
-    Source: Kellaris and Papadopoulos (VLDB 2013), section 3.2, theorems 4 and 5.
-
-    Attributes:
-      sampling: `column`, one key of each unit; `row`, some units.
+    Source: Kellaris and Papadopoulos (VLDB 2013), section 3.2, theorem 5.
     """
 
-    sampling: Sampling = "column"
     name = "gs_s"
 
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """Release all counts. Raises: EntropyFailed. Cost: a draw of noise per key and a sort of the keys."""
         half = exact_epsilon(self.epsilon) / 2
-        sample = noisy_sample(incidence, self.sampling, half, draws, entropy)
+        sample = noisy_sample(incidence, half, entropy)
         group = equal_groups(np.argsort(sample, kind="stable"), incidence.moved)
         noisy = smoothed(incidence, group, half, entropy)
         return NoisyCounts(*noisy, group, incidence.moved, self.name, self.epsilon)

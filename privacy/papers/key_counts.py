@@ -150,7 +150,7 @@ _MADE: Mapping[str, Callable[[float, Incidence], ByKey]] = {
     "fpa": lambda epsilon, of: FPA(epsilon, frequencies(of)),
     "gs_r": lambda epsilon, _: GSR(epsilon),
     "gs_s": lambda epsilon, _: GSS(epsilon),
-    "gs": lambda epsilon, _: GS(epsilon, cut=False),  # an answer shows what is below 0 as 0, and keeps what it was
+    "gs": lambda epsilon, _: GS(epsilon),
 }
 
 

@@ -1,23 +1,17 @@
-"""PMSJA: a sparse vector over thresholds and a privately bounded local sensitivity; sound, and as published.
-
-Gaussian noise follows from the noisy bound. `pmsja_as_published` has the constants of its authors' program: a server
-never releases it.
-"""
+"""PMSJA: a sparse vector over thresholds, a private bound on local sensitivity, and Gaussian noise for it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 from privacy.accounting.event import ORDERS, ZCDP, ApproxDP, Composed, PrivacyEvent, PureDP
-from privacy.accounting.renyi import pure_divergence
+from privacy.accounting.renyi import divergence_budget, pure_divergence
 from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon
-from privacy.ladder import Ladder
-from privacy.papers.renyi_sampling import divergence_budget
 from privacy.papers.vector_program.certificate import WHOLE
 from privacy.papers.vector_program.search import DEFAULT_GAP
 from privacy.papers.vector_release import RARE, SparseVector, VectorMechanism, check_least, rounding
@@ -150,59 +144,3 @@ class Pmsja(VectorMechanism):
         """The divergence of the first two stages."""
         parts = pure_divergence(exact_epsilon(self.selection.epsilon), order), pure_divergence(self._bounding, order)
         return float(sum(parts)) * (1 + 2.0**-50)
-
-
-@dataclass(frozen=True)
-class PmsjaAsPublished(VectorMechanism):
-    """A tenth of epsilon for the threshold; of the rest half bounds 2 (E + 1), and half is for Gaussian noise.
-
-    With e = 0.45 epsilon and t = delta / (2 exp(0.55 epsilon)): the noisy bound is 2 (E + 1) + Lap(2 / e) + 2 / e
-    ln(exp(0.55 epsilon) / delta), and sigma is the bound times tau sqrt(2 ln(1 / t)) (1 + e / (4 ln(1 / t))) / e.
-    No account is taken of a solver's gap. Source: Dong, Sun & Yi, SIGMOD 2023, and their program, which has 2 E for
-    2 (E + 1).
-
-    Attributes:
-      epsilon, delta: as claimed.
-      ladder: the program's is 2, 4, ...
-      beta: in (0, 1).
-    """
-
-    ladder: Ladder = field(default_factory=lambda: Ladder(1))
-    beta: float = 0.1
-    name = "pmsja_as_published"
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """The privacy event that the paper claims, which takes no account of a solver's gap."""
-        return ApproxDP(self.epsilon, self.delta)
-
-    def sigma(self, removed: int, entropy: Entropy) -> float:
-        """The noise for the noisy bound, in floats as the program has it."""
-        drawn = int(entropy.laplace(WHOLE / self._part, 1)[0]) / WHOLE
-        return self._noise_per_bound * max(1.0, removed / WHOLE + 1 + drawn + self._shift)
-
-    @property
-    def stated_sigma(self) -> float:
-        """For the largest bound that is likely, in multiples of 2 tau."""
-        return self._noise_per_bound * (self.most_persons() + 1 + 2 * self._shift)
-
-    @cached_property
-    def selection(self) -> SparseVector:
-        """The first stage: a sparse vector over thresholds, with a tenth of epsilon."""
-        threshold = 20 / self.epsilon * math.log(1 / self.beta)
-        return SparseVector(self.epsilon / 10, threshold, 20 * WHOLE / self.epsilon, 40 * WHOLE / self.epsilon)
-
-    @property
-    def _part(self) -> float:
-        return 0.45 * self.epsilon
-
-    @property
-    def _shift(self) -> float:
-        """Half of 2 / e ln(exp(0.55 epsilon) / delta)."""
-        return (0.55 * self.epsilon - math.log(self.delta)) / self._part
-
-    @property
-    def _noise_per_bound(self) -> float:
-        """sigma over the bound, both in multiples of 2 tau."""
-        tail = math.log(2 / self.delta) + 0.55 * self.epsilon
-        return math.sqrt(2 * tail) * (1 + self._part / (4 * tail)) / self._part

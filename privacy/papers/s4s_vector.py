@@ -1,23 +1,20 @@
-"""DP-S4S for vectors: sound, and algorithm 5 as published.
+"""DP-S4S for vectors: a sparse vector over thresholds on a sample of join tuples, then Gaussian noise.
 
-A sparse vector over thresholds on a sample of join tuples, then Gaussian noise for a smooth bound on local
-sensitivity. `s4s_vector_as_published` has the paper's own constants: a server never releases it.
+The noise is for a smooth bound on local sensitivity.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from privacy.accounting.event import ORDERS, ApproxDP, PrivacyEvent, RenyiCurve
-from privacy.accounting.renyi import epsilon_at, pure_divergence
+from privacy.accounting.event import ORDERS, PrivacyEvent, RenyiCurve
+from privacy.accounting.renyi import divergence_budget, epsilon_at, pure_divergence
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon
-from privacy.ladder import Ladder
-from privacy.papers.renyi_sampling import divergence_budget
-from privacy.papers.smooth_sensitivity import GaussianRamp, PublishedSmoothGaussian, least_noise_order
+from privacy.papers.smooth_sensitivity import GaussianRamp, least_noise_order
 from privacy.papers.vector_program.certificate import WHOLE
 from privacy.papers.vector_program.search import DEFAULT_GAP
 from privacy.papers.vector_release import RARE, SparseVector, VectorMechanism, check_least, rounding
@@ -181,49 +178,3 @@ def _conditional(divergence: float, order: float, seen: float) -> float:
     if exponent > _FAR:
         return (exponent - math.log(seen)) / (order - 1)
     return math.log1p(math.expm1(exponent) / seen) / (order - 1)
-
-
-@dataclass(frozen=True)
-class S4SVectorAsPublished(VectorMechanism):
-    """A fifth of epsilon for the threshold, the rest for Lemma 4.1.
-
-    eps_1 = epsilon / 5, theta = 6 / eps_1 ln(6 / beta), noise of scales 2 / eps_1 and 4 / eps_1;
-    B = E + 1, and no account is taken of a solver's gap. What it claims is (epsilon, delta), with no use of
-    amplification.
-    Source: DP-S4S (SIGMOD 2026), Algorithms 4 and 5.
-
-    Attributes:
-      epsilon, delta: as claimed.
-      ladder: the paper's is 1, 2, 4, ...
-      beta: in (0, 1).
-    """
-
-    ladder: Ladder = field(default_factory=lambda: Ladder(0))
-    beta: float = 0.1
-    name = "s4s_vector_as_published"
-    private_scale = True
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """The privacy event that the paper claims, which is not proved."""
-        return ApproxDP(self.epsilon, self.delta)
-
-    def sigma(self, removed: int, entropy: Entropy) -> float:
-        """The noise for the smooth bound of what was removed: private."""
-        return self.noise.sigma(removed / WHOLE + 1)
-
-    @cached_property
-    def selection(self) -> SparseVector:
-        """The first stage: a sparse vector over thresholds, with a fifth of epsilon."""
-        part = self.epsilon / 5
-        return SparseVector(part, 6 / part * math.log(6 / self.beta), 2 * WHOLE / part, 4 * WHOLE / part)
-
-    @cached_property
-    def noise(self) -> PublishedSmoothGaussian:
-        """The second stage, in multiples of 2 tau."""
-        return PublishedSmoothGaussian(self.epsilon * 4 / 5, self.delta, self.n_groups)
-
-    @property
-    def stated_sigma(self) -> float:
-        """A public bound of the noise, which is private, in multiples of 2 tau."""
-        return self.noise.sigma(self.most_persons() + 1)

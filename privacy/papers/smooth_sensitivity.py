@@ -1,7 +1,7 @@
-"""Gaussian noise for smooth bounds on local sensitivity: proved here, and lemma 4.1 as printed.
+"""Gaussian noise for smooth bounds on local sensitivity.
 
 A public order, a divergence and a dimension enter; how much noise a bound needs leaves, for a bound that moves by at
-most a constant between neighbours. `PublishedSmoothGaussian` is for comparison: a server never releases it.
+most a constant between neighbours.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from functools import cached_property
 from scipy.optimize import brentq, minimize_scalar
 
 from privacy.errors import InvalidParameter
-from privacy.papers.renyi_sampling import best_order
 
 SLACK = 2.0**-30
 """gamma is smaller and the noise larger by this: more than all roundings of the floats around them."""
@@ -275,69 +274,3 @@ class GaussianRamp:
             return above, start  # only beside the tail, where `top` is looked for
         log_x = log_x_at(self.alpha, self.dimension, spendable, mean, start)
         return above * math.exp(-log_ratio(log_x, self.alpha)), log_x
-
-
-@dataclass(frozen=True)
-class PublishedSmoothGaussian:
-    """Lemma 4.1 of DP-S4S (SIGMOD 2026) with the order that section 4.2 takes.
-
-    Half of rho is for the means and half for the variances (h(t) = 0 is phi(t) = rho / 2), and
-
-        sigma = G sqrt(alpha / rho) / X,  X = 1 - alpha + alpha e^(-2 gamma),
-
-    where the lemma's own proof has sqrt(X). The order minimises sigma / G, which falls with gamma as G rises.
-
-    Attributes:
-      epsilon, delta: rho = epsilon - ln(1 / delta) / (alpha - 1).
-      dimension: d.
-      order: alpha; None for the paper's own choice.
-    """
-
-    epsilon: float
-    delta: float
-    dimension: int
-    order: float | None = None
-
-    def __post_init__(self) -> None:
-        if not (0 < self.epsilon < math.inf and 0 < self.delta < 1 and self.dimension >= 1):
-            raise InvalidParameter("smooth sensitivity needs epsilon, delta and a dimension")
-        if self.order is not None and self._rho(self.order) <= 0:
-            raise InvalidParameter("this order is not worth epsilon and delta")
-
-    @cached_property
-    def alpha(self) -> float:
-        """alpha, the Renyi order at which the bound holds: the one given, else the one with the least noise."""
-        if self.order is not None:
-            return self.order
-        return best_order(lambda alpha: -self._factor(alpha)).alpha
-
-    @property
-    def rho(self) -> float:
-        """rho, the Renyi divergence that may be spent at the order alpha."""
-        return self._rho(self.alpha)
-
-    @cached_property
-    def gamma(self) -> float:
-        """By how much ln G may move between neighbours."""
-        return log_ratio(self._log_x(self.alpha), self.alpha)
-
-    @cached_property
-    def factor(self) -> float:
-        """sigma / G: the noise for a smooth bound of 1 on local sensitivity."""
-        return self._factor(self.alpha)
-
-    def sigma(self, bound: float, growth: float = 1.0) -> float:
-        """The noise at a bound on local sensitivity that moves by at most `growth` between neighbours."""
-        return self.factor * smooth_bound(bound, self.gamma, growth)
-
-    def _rho(self, alpha: float) -> float:
-        return self.epsilon + math.log(self.delta) / (alpha - 1)
-
-    def _factor(self, alpha: float) -> float:
-        rho = self._rho(alpha)
-        if rho <= 0:
-            return math.inf
-        return math.sqrt(alpha / rho) / math.exp(self._log_x(alpha))
-
-    def _log_x(self, alpha: float) -> float:
-        return log_x_at(alpha, self.dimension, self._rho(alpha) / 2)

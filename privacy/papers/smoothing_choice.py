@@ -1,7 +1,6 @@
 """GS: counts alone, groups of a size, or frequencies, by what each would cost.
 
-The choice is paid for and compares the counts themselves, with noise; the paper's own, from a noisy sample alone, is
-there to compare with.
+The choice is paid for and compares the counts themselves, with noise.
 """
 
 from __future__ import annotations
@@ -9,10 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy.entropy import MAX_SCALE, Entropy, checked_geometric
 from privacy.errors import InvalidParameter
@@ -21,7 +18,6 @@ from privacy.mechanisms.measurement import Pure
 from privacy.papers.grouping_smoothing import (
     Incidence,
     NoisyCounts,
-    Sampling,
     coefficient_scale,
     column_sum,
     equal_groups,
@@ -39,30 +35,6 @@ def candidate_sizes(n_keys: int) -> list[int]:
     """1, 2, 3, 4, 6, 8, 11, ... and n_keys: steps of sqrt(2), where the paper tries all sizes."""
     steps = {round(2 ** (step / 2)) for step in range(2 * n_keys.bit_length())}
     return sorted(size for size in {1, n_keys, *steps} if size == n_keys or 2 * size <= n_keys)
-
-
-def size_as_published(ordered_sample: Floats, most: int, noise_scale: float) -> int:
-    """The size with the least estimated error, were the counts L0 times the noisy sample.
-
-    The mean of |noise| takes the place of noise that the paper draws to simulate. It is a poor estimate of the error:
-    L0 times the sample overestimates counts of units at fewer keys, and its noise, sorted, looks like counts that
-    differ. So it mostly finds small groups. `smoothing_choice` is what replaces it.
-    Source: Kellaris and Papadopoulos (VLDB 2013), section 3.3, figure 6.
-
-    Args:
-      ordered_sample: (n_keys,) the noisy counts of the sample in their order.
-      most: L0.
-      noise_scale: of the release in a group of one key.
-    """
-    estimate = ordered_sample * most
-    keys = len(estimate)
-
-    def error(size: int) -> float:
-        sizes = group_sizes(keys, size)
-        spread = np.abs(estimate - own_means(estimate, sizes)).mean()
-        return float(spread) + noise_scale * len(sizes) / keys
-
-    return min(candidate_sizes(keys), key=error)
 
 
 def group_sizes(keys: int, size: int) -> Ints:
@@ -220,8 +192,7 @@ class GS(Pure):
     no private choice is without any: one that hardly depends on the counts is as often wrong on some of them.
     (2) The paper chooses a size by L0 times the sample, which is no estimate of the counts; `choose` compares what
     each size would cost, by the counts themselves, with noise. (3) Noise in every count and Fourier coefficients are
-    among what it compares. (4) Counts are not negative, so what is below 0 is cut, which takes up to half of the
-    noise of small counts away and never adds an error. `published` and a share of 1/2 is the paper's.
+    among what it compares.
 
     What choosing costs on n keys, in units of LPA's error: s / (1 - s), and at most 2 / (1024 s n) for wrong choices
     where LPA is best. Smoothing that gains less than some 150 / (s n) is not seen, for the sum of all deviations
@@ -235,16 +206,10 @@ class GS(Pure):
     Attributes:
       epsilon: for all keys together, > 0.
       share: of epsilon, for order and choice, in (0, 1).
-      tuning: how the size is chosen.
-      sampling: `column`, one key of each unit; `row`, some units.
-      cut: is what is below 0 released as 0? Whoever cuts later has intervals around what was released.
     """
 
     epsilon: float
     share: float = 1 / 32
-    tuning: Literal["error", "published"] = "error"
-    sampling: Sampling = "column"
-    cut: bool = True
     name = "gs"
 
     def __post_init__(self) -> None:
@@ -254,11 +219,6 @@ class GS(Pure):
         if not 0 < exact(self.share) < 1:
             raise InvalidParameter("a share lies between 0 and 1")
 
-    @classmethod
-    def as_published(cls, epsilon: float, sampling: Sampling = "column") -> GS:
-        """Half of epsilon for the grouping, and the size by the sample; with the sensitivities that hold."""
-        return cls(epsilon, 0.5, "published", sampling)
-
     def release(self, incidence: Incidence, draws: Draws, entropy: Entropy) -> NoisyCounts:
         """Release all counts.
 
@@ -266,31 +226,12 @@ class GS(Pure):
         """
         spent = exact_epsilon(self.epsilon) * exact(self.share)
         rest = exact_epsilon(self.epsilon) - spent
-        if self.tuning == "published":
-            order, sample = self._order(incidence, spent, draws, entropy)
-            ordered, scale = sample[order].astype(np.float64), noise_scale(incidence.moved, rest)
-            chosen = Smoothing(size_as_published(ordered, incidence.most, scale))
-        else:
-            order, _ = self._order(incidence, spent / 4, draws, entropy)
-            chosen = self._choose(incidence, order, spent * 3 / 4, rest, entropy)
+        order = np.argsort(noisy_sample(incidence, spent / 4, entropy), kind="stable")
+        chosen = choose(incidence, order, spent * 3 / 4, rest, entropy)
         if chosen.frequencies:
             group = np.arange(incidence.n_keys)
             values, spread = reconstructed(incidence, chosen.frequencies, rest, entropy)
         else:
             group = equal_groups(order, chosen.size)
             values, spread = smoothed(incidence, group, rest, entropy)
-        if self.cut and self.tuning != "published":
-            values = np.maximum(values, 0.0)
         return NoisyCounts(values, spread, group, chosen.size, self.name, self.epsilon, chosen.frequencies)
-
-    def _order(
-        self, incidence: Incidence, epsilon: Fraction, draws: Draws, entropy: Entropy
-    ) -> tuple[NDArray[np.intp], Ints]:
-        """The keys in the order of a noisy sample, and the sample."""
-        sample = noisy_sample(incidence, self.sampling, epsilon, draws, entropy)
-        return np.argsort(sample, kind="stable"), sample
-
-    def _choose(
-        self, incidence: Incidence, order: NDArray[np.intp], epsilon: Fraction, rest: Fraction, entropy: Entropy
-    ) -> Smoothing:
-        return choose(incidence, order, epsilon, rest, entropy)

@@ -1,7 +1,4 @@
-"""How much one release from a sample may tell when the sample gains k tuples of one unit.
-
-Piecewise linear in k, and squared for Gaussian noise.
-"""
+"""How much one release from a sample may tell when the sample gains k tuples of one unit: piecewise linear."""
 
 from __future__ import annotations
 
@@ -58,56 +55,3 @@ def laplace_loss(tau: float, scale: float, beside: float = 0.0) -> Loss:
 def choice_loss(epsilon: float) -> Loss:
     """A selection, or any release of which only epsilon is known: epsilon as soon as one tuple comes."""
     return Loss(epsilon, 0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class SquareLoss:
-    """l(k) = 0 for k = 0, and rho + (step + slope * min(cap, k))^2 / 2 for k >= 1.
-
-    A bound on a release's Renyi divergence at order alpha, divided by alpha, in both directions.
-    Source: docs/mathematics.md, section 7.3.
-
-    Attributes:
-      rho: what the first tuple costs at once, as zero-concentrated privacy, >= 0.
-      step: by how many noise scales the first tuple moves the release beside the slope, >= 0.
-      slope: by how many noise scales each tuple moves it, >= 0.
-      cap: how many tuples count, > 0.
-    """
-
-    rho: float
-    step: float
-    slope: float
-    cap: float
-
-    def __post_init__(self) -> None:
-        if not (0 <= self.rho < math.inf and 0 <= self.step < math.inf):
-            raise InvalidParameter("a loss is finite and not negative")
-        if not (0 <= self.slope < math.inf and 0 < self.cap < math.inf):
-            raise InvalidParameter("a loss is finite and not negative")
-
-    @property
-    def most(self) -> float:
-        """l(infinity): the loss without any bound on how many tuples one unit has."""
-        return self.rho + (self.step + self.slope * self.cap) ** 2 / 2
-
-    def times(self, factor: float) -> SquareLoss:
-        """Every value multiplied by a factor >= 0: several releases alike, or noise of another scale."""
-        root = math.sqrt(factor)
-        return SquareLoss(self.rho * factor, self.step * root, self.slope * root, self.cap)
-
-
-def gaussian_loss(tau: float, scale: float, beside: float = 0.0) -> SquareLoss:
-    """Gaussian noise of a scale on a truncated answer: (min(tau, k) + beside)^2 / (2 scale^2).
-
-    It is that of the discrete Gaussian too, on a grid on which the answer moves by whole steps
-    (Canonne, Kamath, Steinke 2020, Proposition 5).
-
-    Args:
-      tau: the threshold, > 0, in normalised weight, where a tuple weighs at most 1.
-      scale: sigma, > 0.
-      beside: what the value may move beside, by a solver's gap or a rounding; in normalised weight.
-    Raises: InvalidParameter.
-    """
-    if not scale > 0:
-        raise InvalidParameter("a noise scale is positive")
-    return SquareLoss(0.0, beside / scale, 1 / scale, tau)

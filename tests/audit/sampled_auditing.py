@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.noisy_answer import NoisyAnswer
-from privacy.papers.sample_and_explore import SampleAndExplore
-from privacy.papers.simple_sampling import SimpleSampling
 from privacy.truncation.truncated_answer import TabulatedAnswer, TruncatedAnswer
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, goes, outputs
 from tests.audit.auditor import epsilon_lower_bound
+from tests.support.papers.sample_and_explore import SampleAndExplore
+from tests.support.papers.simple_sampling import SimpleSampling
 from tests.support.seeded_draws import ScriptedDraws, SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.papers.sampled_mean import STEPS, SampledMean, SampledMedian, SimpleRandomSample, median_sensitivity
 from tests.audit.auditing import loss_bound, plain, slow
 from tests.audit.auditor import Outputs
+from tests.support.papers.sampled_mean import (
+    STEPS,
+    SampledMean,
+    SampledMedian,
+    SimpleRandomSample,
+    median_sensitivity,
+)
 from tests.support.seeded_draws import SeededDraws
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -24,7 +24,6 @@ from privacy.papers.grouping_smoothing import (
     noisy,
     noisy_sample,
     reals,
-    row_rate,
     sensitivity,
     smoothed,
 )
@@ -34,6 +33,7 @@ from privacy.sampling.draws import Draws
 from tests.audit.auditing import loss_bound, plain, slow
 from tests.audit.auditor import Outputs
 from tests.audit.mutants import WeakerNoise
+from tests.support.papers.grouping_variants import PublishedGS, noisy_rows, row_rate
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -65,15 +65,15 @@ def bound(pair: tuple[Incidence, Incidence], signs: list[int], release: Release,
 
 
 def values(
-    mechanism: LPA | FPA | GSR | GSS | GS, entropy: Entropy | None = None, draws: Draws | None = None
+    mechanism: LPA | FPA | GSR | GSS | GS | PublishedGS, entropy: Entropy | None = None, draws: Draws | None = None
 ) -> Release:
     source, drawn = entropy or SimulatedEntropy(20260110), draws or SeededDraws(20260111)
     return lambda table: mechanism.release(table, drawn, source).values
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", [LPA(1.0), GS(1.0), GSR(1.0), GSS(1.0), GS.as_published(1.0), FPA(1.0, 3)])
-def test_the_keys_of_a_unit_cost_no_more_than_epsilon(mechanism: LPA | FPA | GSR | GSS | GS) -> None:
+@pytest.mark.parametrize("mechanism", [LPA(1.0), GS(1.0), GSR(1.0), GSS(1.0), PublishedGS(1.0), FPA(1.0, 3)])
+def test_the_keys_of_a_unit_cost_no_more_than_epsilon(mechanism: LPA | FPA | GSR | GSS | GS | PublishedGS) -> None:
     assert bound(COMES, [1, 1, -1, -1], values(mechanism)) <= 1.0
 
 
@@ -83,11 +83,13 @@ def test_laplace_noise_in_every_count_costs_all() -> None:
 
 
 @pytest.mark.parametrize(("sampling", "least"), [("column", 0.3), slow("row", 0.0)])
-def test_a_sampled_key_that_comes_with_its_unit(sampling: str, least: float) -> None:
+def test_a_sample_of_a_unit_that_comes(sampling: str, least: float) -> None:
     source, draws = SimulatedEntropy(20260112), SeededDraws(20260113)
 
     def sample(table: Incidence) -> NDArray[np.float64]:
-        return noisy_sample(table, sampling, Fraction(1), draws, source).astype(float)  # type: ignore[arg-type]
+        if sampling == "row":
+            return noisy_rows(table, Fraction(1), draws, source).astype(float)
+        return noisy_sample(table, Fraction(1), source).astype(float)
 
     assert least <= bound(ENTERS, [1, -1], sample, 12_000) <= 1.0
 
@@ -167,11 +169,11 @@ def test_sampled_rows_keep_the_claim_and_two_wrong_rates_do_not(monkeypatch: pyt
     source, draws = SimulatedEntropy(20260135), SeededDraws(20260136)
 
     def sample(table: Incidence) -> NDArray[np.float64]:
-        return np.array([noisy_sample(table, "row", Fraction(1), draws, source).min()], float)
+        return np.array([noisy_rows(table, Fraction(1), draws, source).min()], float)
 
     assert 0.5 < bound(BOTH_KEYS, [1], sample, 12_000) <= 1.0
     for wrong in (0.5, row_rate(1, Fraction(1))):
-        monkeypatch.setattr("privacy.papers.grouping_smoothing.row_rate", lambda *_, wrong=wrong: wrong)
+        monkeypatch.setattr("tests.support.papers.grouping_variants.row_rate", lambda *_, wrong=wrong: wrong)
         assert bound(BOTH_KEYS, [1], sample, 20_000) > 1.0, wrong
 
 

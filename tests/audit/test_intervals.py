@@ -21,11 +21,8 @@ from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Fixed, Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
-from privacy.papers.dp_s4s import S4S, S4SRenyi
-from privacy.papers.laplace_global import LaplaceGlobal
+from privacy.papers.dp_s4s import S4S
 from privacy.papers.r2t import R2T
-from privacy.papers.sample_and_explore import SampleAndExplore
-from privacy.papers.simple_sampling import InnerMechanism, NoisyPopulation, PublicPopulation, SimpleSampling
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.scale_up import scale_up
 from privacy.truncation.encode import encode
@@ -36,6 +33,10 @@ from tests.audit.auditing import FAILURE_PROBABILITY, goes, slow
 from tests.audit.auditor import coverage_upper_bound
 from tests.audit.mutants import WeakerNoise
 from tests.audit.sampled_auditing import joined, tuples_of
+from tests.support.papers.laplace_global import LaplaceGlobal
+from tests.support.papers.s4s_variants import PublishedS4S, S4SRenyi
+from tests.support.papers.sample_and_explore import SampleAndExplore
+from tests.support.papers.simple_sampling import InnerMechanism, NoisyPopulation, PublicPopulation, SimpleSampling
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -155,8 +156,8 @@ RACES: list[Measurement] = [
     R2T(1.0, 512.0, groups_per_unit=1),
     S4S(1.0, 1, 1, beta=0.9),
     S4S(1.0, 512, 1),
-    S4SRenyi(1.0, 1e-6, 1, beta=0.9),
-    S4SRenyi(1.0, 1e-6, 512),
+    S4SRenyi(1.0, 1, beta=0.9, delta=1e-6),
+    S4SRenyi(1.0, 512, delta=1e-6),
 ]
 
 
@@ -236,8 +237,8 @@ def test_gem_from_a_sample(loads: list[int], rate: float, epsilon: float) -> Non
 def test_races_from_a_sample(fresh: bool) -> None:
     rate, bound = 0.1, 400
     for race in (
-        S4S(4.0, bound, 1, sample=SampleDesign(rate, bound, 4.0), published=fresh),
-        S4SRenyi(4.0, 1e-6, bound, rate, published=fresh),
+        (PublishedS4S if fresh else S4S)(4.0, bound, 1, sample=SampleDesign(rate, bound, 4.0)),
+        S4SRenyi(4.0, bound, delta=1e-6, rate=rate, published=fresh),
     ):
         assert not crowd_coverage(race, SKEWED_LOADS, rate, fresh).refuted
 

@@ -20,14 +20,14 @@ from privacy.exact import exact_epsilon
 from privacy.mechanisms.budget import ConcentratedBudget
 from privacy.mechanisms.noise import ThresholdNoise, rungs
 from privacy.mechanisms.release import released
-from privacy.papers.dp_s4s import S4S, S4SConcentrated, S4SRenyi, gaussian_rungs
-from privacy.papers.renyi_sampling import joint_renyi
+from privacy.papers.dp_s4s import S4S
 from privacy.sampling.design import SampleDesign
-from privacy.sampling.loss import gaussian_loss
 from tests.audit.auditing import FAILURE_PROBABILITY, loss_bound, plain, slow
 from tests.audit.auditor import Outputs
 from tests.audit.mutants import WeakerNoise
 from tests.audit.tuple_samples import UnitAtTheBound, sampled_audit
+from tests.support.papers.renyi_sampling import gaussian_loss, joint_renyi
+from tests.support.papers.s4s_variants import PublishedS4S, S4SConcentrated, S4SRenyi, gaussian_rungs
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -35,7 +35,7 @@ RUNS = examples(250_000, 1_000_000)
 
 
 def values_bound(
-    race: S4S | S4SRenyi | S4SConcentrated,
+    race: S4S,
     unit: UnitAtTheBound,
     cuts: list[float],
     entropy: Entropy | None = None,
@@ -126,8 +126,8 @@ def test_catches_units_of_one_tuple_and_a_rate_that_is_applied_twice(design: Sam
     assert values_bound(shared(design=design), PURE_UNIT, CUTS) > EPSILON
 
 
-def as_published(epsilon: float) -> S4S:
-    return S4S(epsilon, 1024, 1, sample=SampleDesign(0.001, 1024, epsilon), published=True)
+def as_published(epsilon: float) -> PublishedS4S:
+    return PublishedS4S(epsilon, 1024, 1, sample=SampleDesign(0.001, 1024, epsilon))
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ LEVEL = [1.0, 1.0, 1.0, 1.0]
 
 
 def race(tuples: int, rate: float, epsilon: float = EPSILON, groups: int = 1, published: bool = False) -> S4SRenyi:
-    return S4SRenyi(epsilon, DELTA, tuples, rate, groups, published=published)
+    return S4SRenyi(epsilon, tuples, groups, delta=DELTA, rate=rate, published=published)
 
 
 @pytest.mark.parametrize("epsilon", [slow(0.5), 2.0, slow(4.0)])
@@ -164,7 +164,7 @@ def test_all_values_keep_the_claim(epsilon: float, unit: UnitAtTheBound) -> None
 def test_the_published_answer_keeps_the_claim_and_pays_for_a_solver_gap() -> None:
     assert 0.2 * EPSILON < sampled_audit(race(8, 0.2), UNIT, runs=300_000, delta=DELTA) <= EPSILON
 
-    assert values_bound(S4SRenyi(EPSILON, DELTA, 8, 0.2, gap=0.5), UNIT, LEVEL) <= EPSILON
+    assert values_bound(S4SRenyi(EPSILON, 8, gap=0.5, delta=DELTA, rate=0.2), UNIT, LEVEL) <= EPSILON
 
 
 @pytest.mark.slow
@@ -194,7 +194,9 @@ class UnsplitRenyi(S4SRenyi):
 
 def test_catches_an_unsplit_budget_and_half_the_noise() -> None:
     assert values_bound(race(8, 0.2), UNIT, LEVEL, WeakerNoise(SimulatedEntropy(1), gaussian=0.5)) > EPSILON
-    assert values_bound(UnsplitRenyi(EPSILON, DELTA, 64), UnitAtTheBound(64, 1.0), [1.0, 2.0, 4.0, 8.0]) > EPSILON
+    assert (
+        values_bound(UnsplitRenyi(EPSILON, 64, delta=DELTA), UnitAtTheBound(64, 1.0), [1.0, 2.0, 4.0, 8.0]) > EPSILON
+    )
 
 
 @pytest.mark.slow
@@ -209,7 +211,7 @@ WEIGHTS = [1.0, 2.0, 4.0, 8.0]
 
 
 def concentrated(tuples: int = 8, groups: int = 1) -> S4SConcentrated:
-    return S4SConcentrated(EPSILON, DELTA, tuples, groups)
+    return S4SConcentrated(EPSILON, tuples, groups, delta=DELTA)
 
 
 @pytest.mark.parametrize("unit", [ALL, slow(MOST), slow(SOME)])
@@ -239,8 +241,8 @@ class AmplifiedByTheMean(S4SConcentrated):
 def test_catches_half_the_concentrated_noise_and_an_unsplit_budget_and_amplification_by_the_rate() -> None:
     """The last for a unit whose tuples are all drawn as often as one of eight would be."""
     assert values_bound(concentrated(), ALL, WEIGHTS, WeakerNoise(SimulatedEntropy(1), gaussian=0.5)) > EPSILON
-    assert values_bound(UnsplitConcentrated(EPSILON, DELTA, 8), ALL, WEIGHTS) > EPSILON
-    assert values_bound(AmplifiedByTheMean(EPSILON, DELTA, 8), UnitAtTheBound(8, 0.9), WEIGHTS) > EPSILON
+    assert values_bound(UnsplitConcentrated(EPSILON, 8, delta=DELTA), ALL, WEIGHTS) > EPSILON
+    assert values_bound(AmplifiedByTheMean(EPSILON, 8, delta=DELTA), UnitAtTheBound(8, 0.9), WEIGHTS) > EPSILON
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.2, 0.9])

@@ -10,17 +10,17 @@ import pytest
 from privacy.entropy import Entropy
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.noise import IntegerNoise
-from privacy.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
-from privacy.papers.simple_sampling import (
+from tests.audit.auditing import slow
+from tests.audit.mutants import WeakerNoise
+from tests.audit.sampled_auditing import Pairs, explored_runs, lower_bound, sampled_runs, tuples_of
+from tests.support.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
+from tests.support.papers.simple_sampling import (
     InnerMechanism,
     NoisyPopulation,
     PublicPopulation,
     SimpleSampling,
     UnitCount,
 )
-from tests.audit.auditing import slow
-from tests.audit.mutants import WeakerNoise
-from tests.audit.sampled_auditing import Pairs, explored_runs, lower_bound, sampled_runs, tuples_of
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 

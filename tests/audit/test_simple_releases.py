@@ -16,7 +16,6 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Fixed, Gem
 from privacy.mechanisms.measurement import Measurement
-from privacy.papers.laplace_global import LaplaceGlobal
 from privacy.papers.r2t import R2T
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate, truncate_distinct
@@ -25,6 +24,7 @@ from tests.audit.auditing import RUNS, audit, slow
 from tests.audit.mutants import UnsplitR2T, WeakerNoise, plain_distinct_count
 from tests.audit.pairs import Table, crowd_and_one_more, empty_and_full_unit, level_race
 from tests.audit.sampled_auditing import Pairs, tuples_of
+from tests.support.papers.laplace_global import LaplaceGlobal
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.truncation.distinct.distinct_instances import Pair, distinct_tuples

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from planner.errors import UnsupportedSQL
-from privacy.papers.stability import Bernoulli, WithoutReplacement
 from tests.audit.auditing import FAILURE_PROBABILITY, plain
 from tests.audit.auditor import Outputs, epsilon_lower_bound
+from tests.support.papers.stability import Bernoulli, WithoutReplacement
 from tests.support.planning import bound
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.support.unsound_take import Rows, swollen

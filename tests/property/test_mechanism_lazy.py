@@ -13,11 +13,12 @@ from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.noisy_answer import NoisyAnswer
-from privacy.papers.dp_s4s import S4S, S4SRenyi
+from privacy.papers.dp_s4s import S4S
 from privacy.papers.r2t import R2T
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, ONE
+from tests.support.papers.s4s_variants import S4SRenyi
 from tests.support.replay_entropy import RecordedEntropy, ReplayEntropy
 from tests.support.revealing_answer import RevealingAnswer
 from tests.support.seeds import examples
@@ -29,7 +30,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "r2t": R2T(1.0, 256.0, groups_per_unit=1),
     "r2t-long": R2T(30.0, 2.0**32, gap=0.01),
     "s4s": S4S(1.0, 256, sample=SampleDesign(0.1, 256, 1.0)),
-    "s4s-rdp": S4SRenyi(1.0, 1e-6, 256, 0.1, gap=0.01),
+    "s4s-rdp": S4SRenyi(1.0, 256, gap=0.01, delta=1e-6, rate=0.1),
     "zcdp": Gem(ConcentratedBudget(0.5, 1e-6), ladder=Ladder(-1, 6), c=1.0, monotone=True),
     "shared": SharedThreshold(PureBudget(3.0), 2, ladder=Ladder(-1, 6)),
     "shared-long": SharedThreshold(ConcentratedBudget(2.0, 1e-6), gap=0.01, ladder=Ladder(-20, 32)),

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from privacy.join_tuples import CompactJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.papers.unit_samples import Exploration, explorable, induced, unit_sampled_loss
 from privacy.truncation.encode import compact, encode
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 from tests.support.laplace_mixture import Mixture, mixture_loss
+from tests.support.papers.unit_samples import Exploration, explorable, induced, unit_sampled_loss
 from tests.support.seeds import examples
 
 UNITS = 5

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.papers.sampled_mean import STEPS, SampledMean, SampledMedian, SimpleRandomSample, on_grid
 from tests.benchmarks.published.picture import draw
 from tests.benchmarks.published.side_by_side import side_by_side
 from tests.benchmarks.rows import Row
+from tests.support.papers.sampled_mean import STEPS, SampledMean, SampledMedian, SimpleRandomSample, on_grid
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 

@@ -15,14 +15,14 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.papers.laplace_global import LaplaceGlobal
-from privacy.papers.sample_and_explore import RepeatedExploration
-from privacy.papers.simple_sampling import PublicPopulation
 from tests.benchmarks.published.graph_references import Pattern, naive_truncation, recursive, smooth_distance
 from tests.benchmarks.published.picture import draw
 from tests.benchmarks.published.side_by_side import side_by_side
 from tests.benchmarks.rows import Row
 from tests.support.graph_joins import PATTERNS, counted, edge_file
+from tests.support.papers.laplace_global import LaplaceGlobal
+from tests.support.papers.sample_and_explore import RepeatedExploration
+from tests.support.papers.simple_sampling import PublicPopulation
 from tests.support.scalar_study.case import ScalarCase
 from tests.support.scalar_study.contenders import UnitSampler, answers, on_tuples, released
 from tests.support.seeded_draws import SeededDraws

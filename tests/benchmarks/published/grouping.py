@@ -24,6 +24,7 @@ from privacy.units import ONE
 from tests.benchmarks.published.picture import draw
 from tests.benchmarks.published.side_by_side import side_by_side
 from tests.benchmarks.rows import Row
+from tests.support.papers.grouping_variants import CutGS, GSSOfRows, PublishedGS
 from tests.support.seeded_draws import SeededDraws
 from tests.support.shared_data import shared_data
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -187,14 +188,14 @@ def _errors(pairs: Pairs, n_keys: int, most: int, quick: bool, defaults: bool) -
     return means
 
 
-def _mechanisms(epsilon: float) -> dict[str, LPA | FPA | GSR | GSS | GS]:
+def _mechanisms(epsilon: float) -> dict[str, LPA | FPA | GSR | GSS | GS | PublishedGS]:
     return {
         "lpa": LPA(epsilon),
         "gs_r": GSR(epsilon),
-        "gs_s, row": GSS(epsilon, "row"),
+        "gs_s, row": GSSOfRows(epsilon),
         "gs_s, column": GSS(epsilon),
-        "gs as published": GS.as_published(epsilon),
-        "gs": GS(epsilon),
+        "gs as published": PublishedGS(epsilon),
+        "gs": CutGS(epsilon),
         **{f"fpa {rho}": FPA(epsilon, rho) for rho in _FREQUENCIES},
     }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from privacy.papers.stability import Bernoulli, FractionOf, Sampling, WithoutReplacement
 from tests.benchmarks.published.picture import draw
 from tests.benchmarks.rows import Row
+from tests.support.papers.stability import Bernoulli, FractionOf, Sampling, WithoutReplacement
 
 _EPSILONS = [0.1 * step for step in range(1, 21)]
 

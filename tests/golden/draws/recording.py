@@ -26,15 +26,8 @@ from privacy.mechanisms.group_lp import GroupLp
 from privacy.mechanisms.measurement import Measurement, ServedGroupMeasurement
 from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
-from privacy.papers.dp_s4s import S4S, FreshS4S, S4SConcentrated, S4SRenyi
 from privacy.papers.grouping_smoothing import FPA, GSR, GSS, LPA, enforced
 from privacy.papers.key_counts import KeyCounts
-from privacy.papers.laplace_global import LaplaceGlobal
-from privacy.papers.pmsja import PmsjaAsPublished
-from privacy.papers.s4s_vector import S4SVectorAsPublished
-from privacy.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
-from privacy.papers.sampled_mean import SampledMean, SampledMedian, SimpleRandomSample
-from privacy.papers.simple_sampling import InnerMechanism, PublicPopulation, SimpleSampling
 from privacy.papers.smoothing_choice import GS
 from privacy.registry import (
     AllGroups,
@@ -50,6 +43,13 @@ from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.units import ONE
 from tests.support.lengths import lengths_of
+from tests.support.papers.grouping_variants import CutGS, GSSOfRows, PublishedGS
+from tests.support.papers.laplace_global import LaplaceGlobal
+from tests.support.papers.s4s_variants import FreshS4S, PublishedS4S, S4SConcentrated, S4SRenyi
+from tests.support.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
+from tests.support.papers.sampled_mean import SampledMean, SampledMedian, SimpleRandomSample
+from tests.support.papers.simple_sampling import InnerMechanism, PublicPopulation, SimpleSampling
+from tests.support.papers.vectors_as_published import PmsjaAsPublished, S4SVectorAsPublished
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -99,14 +99,14 @@ def _scalar(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     }
     made["concentrated_gem"] = Gem(budget, 2, gap, c=1.0, monotone=True)
     made["laplace_global"] = LaplaceGlobal(epsilon, 64.0, 2, gap)
-    made["s4s_rdp"] = S4SRenyi(epsilon, DELTA, MOST, groups_per_unit=2, gap=gap)
-    made["s4s_zcdp"] = S4SConcentrated(epsilon, DELTA, MOST, 2, gap)
+    made["s4s_rdp"] = S4SRenyi(epsilon, MOST, 2, gap, delta=DELTA)
+    made["s4s_zcdp"] = S4SConcentrated(epsilon, MOST, 2, gap, delta=DELTA)
     if gap == 0:
         sample = SampleDesign(0.25, MOST, epsilon)
         made["gem, amplified"] = measurement("gem", EachGroup(epsilon, 2, gap, None, False, MOST, sample))
         made["s4s, amplified"] = measurement("s4s", EachGroup(epsilon, 2, gap, None, False, MOST, sample))
-        made["s4s as published"] = S4S(epsilon, MOST, 1, gap, sample, published=True)
-        made["s4s_rdp as published"] = S4SRenyi(epsilon, DELTA, MOST, 0.25, gap=gap, published=True)
+        made["s4s as published"] = PublishedS4S(epsilon, MOST, 1, gap, sample)
+        made["s4s_rdp as published"] = S4SRenyi(epsilon, MOST, gap=gap, delta=DELTA, rate=0.25, published=True)
     for name, mechanism in made.items():
         groups = 1 if "as published" in name else GROUPS
         yield f"{name}, {owners} owners, epsilon {epsilon}", _truncated(mechanism, tuples(owners, groups))
@@ -121,13 +121,14 @@ def _by_keys(epsilon: float) -> Iterator[tuple[str, Release]]:
     """Counts of 300 units at up to six of 40 keys, of which four are kept."""
     rng = np.random.default_rng(20260131)
     units, keys = np.repeat(np.arange(300), 6), rng.geometric(0.1, 1800) % 40
-    made: dict[str, LPA | FPA | GSR | GSS | GS] = {
+    Mechanism = LPA | FPA | GSR | GSS | GS | PublishedGS  # noqa: N806
+    made: dict[str, Mechanism] = {
         "lpa": LPA(epsilon), "fpa": FPA(epsilon, 4), "gs_r": GSR(epsilon), "gs_s": GSS(epsilon),
-        "gs_s, rows": GSS(epsilon, "row"), "gs": GS(epsilon), "gs as published": GS.as_published(epsilon),
+        "gs_s, rows": GSSOfRows(epsilon), "gs": CutGS(epsilon), "gs as published": PublishedGS(epsilon),
     }  # fmt: skip
     for name, mechanism in made.items():
 
-        def release(seed: int, mechanism: LPA | FPA | GSR | GSS | GS = mechanism) -> list[NDArray[np.generic]]:
+        def release(seed: int, mechanism: Mechanism = mechanism) -> list[NDArray[np.generic]]:
             draws = SeededDraws(seed)
             table = enforced(units, keys, 40, 4, draws)
             released = mechanism.release(table, draws, SimulatedEntropy(seed))
@@ -250,7 +251,7 @@ def _sampled(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
         RepeatedExploration(epsilon, 8, 16, PublicPopulation(60), 16.0),
     ]
     if owners < 3:
-        made.append(FreshS4S(S4S(epsilon, MOST, 1, sample=SampleDesign(0.25, MOST, epsilon), published=True)))
+        made.append(FreshS4S(PublishedS4S(epsilon, MOST, 1, sample=SampleDesign(0.25, MOST, epsilon))))
     for mechanism in made:
 
         def release(seed: int, mechanism: Sampled = mechanism) -> list[NDArray[np.generic]]:

@@ -13,14 +13,14 @@ from privacy.entropy import Entropy
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
-from privacy.papers.sample_and_explore import SampleAndExplore
-from privacy.papers.simple_sampling import InnerMechanism, PublicPopulation, SimpleSampling
 from privacy.registry import EachGroup, measurement
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import Draws
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
+from tests.support.papers.sample_and_explore import SampleAndExplore
+from tests.support.papers.simple_sampling import InnerMechanism, PublicPopulation, SimpleSampling
 from tests.support.scalar_study.case import ScalarCase
 from tests.support.scalar_study.repeated_answer import RepeatedAnswer
 from tests.support.scalar_study.sample import sampled

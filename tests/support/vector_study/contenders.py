@@ -16,13 +16,14 @@ from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.group_lp import GroupLp
 from privacy.mechanisms.shared_threshold import LaplaceOrGaussian, SharedThreshold
 from privacy.mechanisms.sums import GroupsOfKinds, Sum
-from privacy.papers.pmsja import Pmsja, PmsjaAsPublished
-from privacy.papers.s4s_vector import S4SVector, S4SVectorAsPublished
+from privacy.papers.pmsja import Pmsja
+from privacy.papers.s4s_vector import S4SVector
 from privacy.papers.vector_release import vector_instance
 from privacy.registry import AllGroups, group_measurements
 from privacy.truncation.encode import encode
 from privacy.truncation.ladder_instance import ALIKE, Capacities
 from privacy.truncation.truncate import truncate
+from tests.support.papers.vectors_as_published import PmsjaAsPublished, S4SVectorAsPublished
 from tests.support.vector_study.case import VectorCase
 
 Values = NDArray[np.float64]

@@ -9,18 +9,19 @@ from functools import lru_cache
 from pathlib import Path
 
 from privacy.accounting.event import ORDERS
+from privacy.accounting.renyi import divergence_budget
 from privacy.errors import InvalidParameter
-from privacy.papers.renyi_sampling import best_order, divergence_budget
 from privacy.papers.smooth_sensitivity import (
     DESIGN_BOUND,
     GaussianRamp,
-    PublishedSmoothGaussian,
     SmoothGaussian,
     best_split,
     least_noise_order,
     smooth_bound,
 )
 from tests.benchmarks.rows import Row
+from tests.support.papers.renyi_sampling import best_order
+from tests.support.papers.vectors_as_published import PublishedSmoothGaussian
 
 DIMENSIONS = tuple(2**k for k in range(17))
 _BOUNDS = (1.0, 100.0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import privacy
+from privacy import mechanisms, papers
 from privacy.accounting.event import PureDP
 from privacy.entropy import OpendpEntropy
 from privacy.errors import InvalidParameter
@@ -41,6 +41,7 @@ from privacy.registry import (
 )
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.encode import encode
+from tests.support import papers as compared
 from tests.unit.privacy.refusals import refuses_each
 
 
@@ -143,8 +144,8 @@ def _names(kind: ast.ClassDef) -> Iterator[str]:
 def test_every_mechanism_in_the_code_stands_in_the_registry() -> None:
     named = {
         name
-        for folder in ("mechanisms", "papers")
-        for path in (Path(privacy.__file__).parent / folder).rglob("*.py")
+        for folder in (mechanisms, papers, compared)
+        for path in Path(folder.__path__[0]).rglob("*.py")
         for kind in ast.walk(ast.parse(path.read_text()))
         if isinstance(kind, ast.ClassDef)
         for name in _names(kind)

@@ -20,10 +20,10 @@ from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Fixed, Gem
 from privacy.mechanisms.release import check_answer
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.shared_threshold import SharedThreshold
-from privacy.papers.laplace_global import LaplaceGlobal
 from privacy.registry import EachGroup, measurement
 from privacy.truncation.truncated_answer import TabulatedAnswer, answer_of_loads
 from privacy.units import ONE
+from tests.support.papers.laplace_global import LaplaceGlobal
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.revealing_answer import RevealingAnswer
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -16,21 +16,22 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 from scipy import integrate, stats
 
-from privacy.accounting.renyi import epsilon_at
+from privacy.accounting.renyi import divergence_budget, epsilon_at
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.noise import ThresholdNoise
-from privacy.papers.renyi_sampling import (
+from privacy.sampling.design import SampleDesign, choice_budget, joint_loss, largest_factor, release_budget
+from privacy.sampling.loss import Loss, choice_loss, laplace_loss
+from tests.support.papers.renyi_sampling import (
+    SquareLoss,
     affordable_factor,
-    divergence_budget,
+    gaussian_loss,
     joint_renyi,
     least_epsilon,
     least_noise,
 )
-from privacy.sampling.design import SampleDesign, choice_budget, joint_loss, largest_factor, release_budget
-from privacy.sampling.loss import Loss, SquareLoss, choice_loss, gaussian_loss, laplace_loss
 from tests.support.seeds import ALL, examples
 from tests.unit.privacy.refusals import refuses_calls
 

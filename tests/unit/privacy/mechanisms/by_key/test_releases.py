@@ -17,12 +17,11 @@ from privacy.papers.grouping_smoothing import (
     column,
     enforced,
     equal_groups,
-    noisy_sample,
     reconstructed,
-    row_rate,
     smoothed,
 )
 from privacy.papers.smoothing_choice import GS, _candidates
+from tests.support.papers.grouping_variants import CutGS, GSSOfRows, PublishedGS, noisy_rows, row_rate
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -39,11 +38,11 @@ def units_per_key(counts: list[int], most: int | None = None) -> Incidence:
 
 
 COUNTS = [50, 3, 47, 4, 52, 2, 5]
-Mechanism = LPA | FPA | GSR | GSS | GS
+Mechanism = LPA | FPA | GSR | GSS | GS | PublishedGS
 
 
 def test_without_noise_nothing_changes_where_nothing_is_smoothed() -> None:
-    unsmoothed: list[Mechanism] = [LPA(1.0), FPA(1.0, 4), GS(1.0, tuning="published")]
+    unsmoothed: list[Mechanism] = [LPA(1.0), FPA(1.0, 4), PublishedGS(1.0)]
     for mechanism in unsmoothed:
         released = mechanism.release(units_per_key(COUNTS), DRAWS, NOISELESS)
         if released.group_size == 1:
@@ -58,7 +57,7 @@ def test_without_noise_nothing_changes_where_nothing_is_smoothed() -> None:
 
 
 def test_keys_of_a_group_have_its_mean() -> None:
-    smoothing: list[Mechanism] = [GSR(1.0), GSS(1.0), GSS(1.0, "row"), GS(1.0), GS.as_published(1.0)]
+    smoothing: list[Mechanism] = [GSR(1.0), GSS(1.0), GSSOfRows(1.0), GS(1.0), PublishedGS(1.0)]
     for mechanism in smoothing:
         released = mechanism.release(units_per_key(COUNTS), DRAWS, NOISELESS)
         for group in range(released.group.max() + 1):
@@ -84,8 +83,8 @@ def test_what_each_stage_spends() -> None:
         (LPA(0.5), [2 / 0.5]),
         (GSR(0.5), [2 / 0.5]),
         (GSS(0.5), [1 / 0.25, 2 / 0.25]),
-        (GSS(0.5, "row"), [1 / 0.25, 2 / 0.25]),
-        (GS.as_published(0.5), [1 / 0.25, 2 / 0.25]),
+        (GSSOfRows(0.5), [1 / 0.25, 2 / 0.25]),
+        (PublishedGS(0.5), [1 / 0.25, 2 / 0.25]),
         (GS(0.5), [256, 2 * 1026 * 128 / 1.5, 2 / (0.5 * 31 / 32)]),
     ]
     for mechanism, scales in stages:
@@ -142,8 +141,8 @@ def test_where_floats_would_err_by_more_than_is_allowed_for_there_is_no_choice()
     assert not _candidates(table, order, Fraction(999, 1 << 32))
     # nothing below zero is released
     nobody = units_per_key([0] * 50, most=4)
-    assert (GS(0.1).release(nobody, DRAWS, SimulatedEntropy(9)).values >= 0).all()
-    assert (GS.as_published(0.1).release(nobody, DRAWS, SimulatedEntropy(9)).values < 0).any()
+    assert (CutGS(0.1).release(nobody, DRAWS, SimulatedEntropy(9)).values >= 0).all()
+    assert (PublishedGS(0.1).release(nobody, DRAWS, SimulatedEntropy(9)).values < 0).any()
 
 
 def test_each_score_is_the_error_that_follows() -> None:
@@ -164,7 +163,7 @@ def test_each_score_is_the_error_that_follows() -> None:
 
 def test_the_published_choice_finds_smaller_groups_than_are_good() -> None:
     flat = units_per_key([2] * 500, most=4)
-    assert GS.as_published(0.1).release(flat, DRAWS, SimulatedEntropy(4)).group_size < 100
+    assert PublishedGS(0.1).release(flat, DRAWS, SimulatedEntropy(4)).group_size < 100
 
 
 def test_rows_are_drawn_with_what_amplification_allows() -> None:
@@ -173,9 +172,9 @@ def test_rows_are_drawn_with_what_amplification_allows() -> None:
     assert row_rate(2, Fraction(1)) < 1 / (np.e + 1)
     assert row_rate(100, Fraction(1)) == row_rate(10_000, Fraction(1)) == 0.0
     crowd = units_per_key([100_000, 0], most=2)
-    drawn = noisy_sample(crowd, "row", Fraction(1), SeededDraws(5), NOISELESS)
+    drawn = noisy_rows(crowd, Fraction(1), SeededDraws(5), NOISELESS)
     assert drawn[0] == pytest.approx(100_000 / (np.e + 1), rel=0.03)
-    assert noisy_sample(units_per_key([7] * 90, most=90), "row", Fraction(9), DRAWS, NOISELESS).tolist() == [0] * 90
+    assert noisy_rows(units_per_key([7] * 90, most=90), Fraction(9), DRAWS, NOISELESS).tolist() == [0] * 90
 
 
 def test_the_basis_is_orthogonal_and_all_coefficients_are_the_counts() -> None:

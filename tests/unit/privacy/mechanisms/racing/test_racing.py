@@ -13,13 +13,14 @@ from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.papers.dp_s4s import S4S, FreshS4S, S4SRenyi, published_budgets
+from privacy.papers.dp_s4s import S4S, published_budgets
 from privacy.papers.r2t import R2T
-from privacy.papers.renyi_sampling import least_epsilon
 from privacy.registry import EachGroup, measurement
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
+from tests.support.papers.renyi_sampling import least_epsilon
+from tests.support.papers.s4s_variants import FreshS4S, PublishedS4S, S4SRenyi
 from tests.support.replay_entropy import ConstantEntropy
 from tests.support.revealing_answer import RevealingAnswer
 from tests.support.seeded_draws import SeededDraws
@@ -120,18 +121,18 @@ def joint(s4s: S4S) -> float:
 
 def test_thresholds_are_those_of_algorithm_2() -> None:
     for bound, high in [(1, 0), (2, 1), (3, 1), (1023, 9), (1024, 10), (10**12, 32)]:
-        assert S4S(1.0, bound).ladder == Ladder(0, high) == S4SRenyi(1.0, 1e-6, bound).ladder
+        assert S4S(1.0, bound).ladder == Ladder(0, high) == S4SRenyi(1.0, bound, delta=1e-6).ladder
 
 
 def test_published_budgets_cost_more_than_they_claim_at_large_epsilon() -> None:
     """docs/mathematics.md, section 7.1: claimed 4 (added up: 3.605), lost 4.360; at 1 only 0.901 is used."""
     assert published_budgets(1.0, 4, lambda _, budget: budget) == pytest.approx([0.25] * 4), "even, if of no sample"
     assert {float(rung.epsilon) for rung in S4S(1.0, 8)._rungs(1)} == {0.25}
-    large = S4S(4.0, 1024, 1, sample=design(4.0), published=True)
+    large = PublishedS4S(4.0, 1024, 1, sample=design(4.0))
     assert large.epsilon == 4.0 and large.name == "s4s_as_published"
     assert joint(large) == pytest.approx(4.360, abs=5e-4)
     assert large.event == PureDP(joint(large))
-    assert joint(S4S(1.0, 1024, 1, sample=design(1.0), published=True)) == pytest.approx(0.901, abs=5e-4)
+    assert joint(PublishedS4S(1.0, 1024, 1, sample=design(1.0))) == pytest.approx(0.901, abs=5e-4)
 
 
 def test_shared_budgets_cost_epsilon_together() -> None:
@@ -153,7 +154,7 @@ def test_groups_that_share_a_sample_share_the_budget_and_the_penalty_is_the_pape
 
 
 def test_without_noise_it_is_the_largest_value_minus_its_penalty_of_s4s() -> None:
-    races: list[S4S | S4SRenyi] = [S4S(1.0, 256), S4SRenyi(1.0, 1e-6, 256)]
+    races: list[S4S] = [S4S(1.0, 256), S4SRenyi(1.0, 256, delta=1e-6)]
     for mechanism in races:
         released = mechanism.release(poisson_answer(mechanism.ladder), ConstantEntropy())
         penalised = [poisson_loads().clip(max=tau).sum() - penalty for tau, penalty in mechanism.expected_noise()]
@@ -176,7 +177,7 @@ def test_only_thresholds_that_may_win_are_solved() -> None:
 
 def test_the_answer_is_above_as_often_as_it_says_and_renyi_budgets_cost_epsilon_together() -> None:
     """The worst case has one value everywhere. 20,000 runs with a seed; a union bound and little more."""
-    races: list[S4S | S4SRenyi] = [S4S(1.0, 3, 1, beta=0.9), S4SRenyi(1.0, 1e-6, 3, beta=0.9)]
+    races: list[S4S] = [S4S(1.0, 3, 1, beta=0.9), S4SRenyi(1.0, 3, beta=0.9, delta=1e-6)]
     for mechanism in races:
         flat = TabulatedAnswer(np.full((20_000, 2), 10_000 * ONE), mechanism.ladder)
         released = mechanism.release(flat, SimulatedEntropy(5))
@@ -184,7 +185,7 @@ def test_the_answer_is_above_as_often_as_it_says_and_renyi_budgets_cost_epsilon_
         assert mechanism.confidence - 5.4 * math.sqrt(0.13 / 20_000) < above < 0.88
     for groups in [1, 4]:
         for epsilon in [0.1, 1.0, 4.0]:
-            shared = S4SRenyi(epsilon, 1e-7, 1024, 0.001, groups)
+            shared = S4SRenyi(epsilon, 1024, groups, delta=1e-7, rate=0.001)
             found = least_epsilon(shared.divergence, 1e-7)
             assert 0.98 * epsilon < found.value <= epsilon * (1 + 1e-9), (groups, epsilon)
             assert shared.divergence(shared.plan.alpha) == pytest.approx(shared.plan.rho, rel=1e-6), (groups, epsilon)
@@ -192,7 +193,7 @@ def test_the_answer_is_above_as_often_as_it_says_and_renyi_budgets_cost_epsilon_
 
 
 def test_published_renyi_budgets_are_no_bound_either() -> None:
-    published = S4SRenyi(4.0, 1e-7, 1024, 0.001, published=True)
+    published = S4SRenyi(4.0, 1024, delta=1e-7, rate=0.001, published=True)
     assert published.divergence_apart(published.plan.alpha) <= published.plan.rho * (1 + 1e-9)
     assert least_epsilon(published.divergence, 1e-7).value == pytest.approx(4.224, abs=5e-3)
 
@@ -205,8 +206,8 @@ def tuples(weight: int = ONE) -> JoinTuples:
 
 @cache
 def fresh_ones() -> list[FreshS4S]:
-    plain = S4S(1.0, 8, 1, sample=SampleDesign(0.5, 8, 1.0), published=True)
-    return [FreshS4S(plain), FreshS4S(S4SRenyi(1.0, 1e-6, 8, 0.5, published=True))]
+    plain = PublishedS4S(1.0, 8, 1, sample=SampleDesign(0.5, 8, 1.0))
+    return [FreshS4S(plain), FreshS4S(S4SRenyi(1.0, 8, delta=1e-6, rate=0.5, published=True))]
 
 
 def test_fresh_samples_estimate_the_whole() -> None:
@@ -247,7 +248,7 @@ def test_what_fresh_samples_cost_and_is_made_by_name() -> None:
 def test_refuses_parameters_out_of_range_of_s4s() -> None:
     usual = {"epsilon": 1.0, "tuples_per_unit": 8}
     refuses(S4S, usual, epsilon=[0.0], tuples_per_unit=[0], groups_per_unit=[0], gap=[2.0], beta=[0.0])
-    refuses(S4S, usual, published=[True])
+    refuses(PublishedS4S, usual, groups_per_unit=[None, 1])
     refuses(S4SRenyi, usual | {"delta": 1e-6}, delta=[0.0], rate=[0.0], groups_per_unit=[0], epsilon=[math.inf])
-    refuses_each(FreshS4S, [S4S(1.0, 8, 1)])
+    refuses_each(FreshS4S, [S4SRenyi(1.0, 8, delta=1e-6)])
     refuses_calls(fresh_ones()[0].release, (tuples(2 * ONE), SeededDraws(1), ConstantEntropy()))

@@ -9,17 +9,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from privacy.accounting.renyi import divergence_budget
 from privacy.errors import InvalidParameter
-from privacy.papers.renyi_sampling import divergence_budget
 from privacy.papers.smooth_sensitivity import (
     GaussianRamp,
-    PublishedSmoothGaussian,
     SmoothGaussian,
     least_noise_order,
     log_x_at,
     shrinking_divergence,
     smooth_bound,
 )
+from tests.support.papers.vectors_as_published import PublishedSmoothGaussian
 from tests.support.vector_study.smooth_noise import NissimGaussian, smooth_gaussian
 from tests.unit.privacy.mechanisms.vector.gaussian_divergence import divergence, integrated
 from tests.unit.privacy.refusals import refuses_calls

@@ -16,8 +16,8 @@ from privacy.accounting.renyi import approximate
 from privacy.errors import EntropyFailed
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.papers.pmsja import Pmsja, PmsjaAsPublished
-from privacy.papers.s4s_vector import S4SVector, S4SVectorAsPublished
+from privacy.papers.pmsja import Pmsja
+from privacy.papers.s4s_vector import S4SVector
 from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
 from privacy.papers.vector_program.search import DEFAULT_GAP
 from privacy.papers.vector_release import (
@@ -34,6 +34,7 @@ from privacy.papers.vector_release import (
 from privacy.sampling.design import SampleDesign
 from privacy.truncation.encode import encode
 from privacy.units import ONE
+from tests.support.papers.vectors_as_published import PmsjaAsPublished, S4SVectorAsPublished
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy, ReplayEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.answers import ShortEntropy

@@ -9,7 +9,7 @@ import pytest
 
 from privacy.accounting.event import ApproxDP, PureDP
 from privacy.errors import InvalidParameter
-from privacy.papers.sampled_mean import (
+from tests.support.papers.sampled_mean import (
     STEPS,
     SampledMean,
     SampledMedian,

@@ -10,17 +10,17 @@ import pytest
 
 from privacy.accounting.event import ApproxDP, PureDP
 from privacy.join_tuples import JoinTuples
-from privacy.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
-from privacy.papers.simple_sampling import (
+from privacy.sampling.draws import MAX_COUNT
+from privacy.units import ONE
+from tests.support.papers.sample_and_explore import RepeatedExploration, SampleAndExplore
+from tests.support.papers.simple_sampling import (
     InnerMechanism,
     NoisyPopulation,
     PublicPopulation,
     SimpleSampling,
     UnitCount,
 )
-from privacy.papers.unit_samples import Exploration, advanced_composition, unit_sampled_loss
-from privacy.sampling.draws import MAX_COUNT
-from privacy.units import ONE
+from tests.support.papers.unit_samples import Exploration, advanced_composition, unit_sampled_loss
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.seeded_draws import ScriptedDraws, SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from privacy.papers.stability import (
+from tests.support.papers.stability import (
     Bernoulli,
     FractionOf,
     Sampling,

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from privacy.papers.renyi_sampling import _pieces as square_pieces
 from privacy.sampling.design import _pieces as linear_pieces
 from privacy.sampling.growth import LARGEST, NODES, SMALLEST, Piece, block_rules, log_mass, log_moment
-from privacy.sampling.loss import choice_loss, gaussian_loss, laplace_loss
+from privacy.sampling.loss import choice_loss, laplace_loss
 from tests.support import sixty_digits
+from tests.support.papers.renyi_sampling import _pieces as square_pieces
+from tests.support.papers.renyi_sampling import gaussian_loss
 from tests.support.seeds import ALL, examples
 from tests.unit.privacy.refusals import refuses_calls
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from privacy.join_tuples import JoinTuples
-from privacy.papers.unit_samples import explorable, induced
 from privacy.truncation.encode import encode
 from privacy.units import MAX_UNITS, ONE
+from tests.support.papers.unit_samples import explorable, induced
 from tests.unit.privacy.refusals import refuses_calls, refuses_each
 from tests.unit.privacy.truncation.instances import from_sets, join_tuples, owner
 

@@ -8,7 +8,8 @@ import pytest
 from mpmath import binomial, mp, mpf
 
 from privacy.errors import InvalidParameter
-from privacy.papers.unit_samples import (
+from tests.support.laplace_mixture import mixture_loss
+from tests.support.papers.unit_samples import (
     MOST,
     Exploration,
     advanced_composition,
@@ -16,7 +17,6 @@ from privacy.papers.unit_samples import (
     unit_sampled_budget,
     unit_sampled_loss,
 )
-from tests.support.laplace_mixture import mixture_loss
 from tests.unit.privacy.refusals import refuses_calls
 
 CASES = [(epsilon, rate) for epsilon in (1e-6, 0.1, 1.0, 4.0, 50.0) for rate in (1e-9, 1e-3, 0.25, 0.999)]

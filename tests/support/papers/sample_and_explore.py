@@ -20,13 +20,13 @@ from privacy.join_tuples import JoinTuples, Private
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.noise import IntegerNoise
 from privacy.noisy_answer import NoisyAnswer
-from privacy.papers.simple_sampling import InnerMechanism, Population, UnitCount, scaled
-from privacy.papers.unit_samples import Explorable, Exploration, explorable, repeated_budget
 from privacy.sampling.draws import Draws
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE, Ints
+from tests.support.papers.simple_sampling import InnerMechanism, Population, UnitCount, scaled
+from tests.support.papers.unit_samples import Explorable, Exploration, explorable, repeated_budget
 
 
 @dataclass(frozen=True, eq=False, repr=False)

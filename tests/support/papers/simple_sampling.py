@@ -23,14 +23,14 @@ from privacy.mechanisms.gem import Fixed, Gem
 from privacy.mechanisms.measurement import Measurement, Pure
 from privacy.mechanisms.noise import IntegerNoise
 from privacy.noisy_answer import NoisyAnswer
-from privacy.papers.laplace_global import LaplaceGlobal
 from privacy.papers.r2t import R2T
-from privacy.papers.unit_samples import check_single, induced, unit_sampled_budget
 from privacy.sampling.draws import MAX_COUNT, Draws
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import Floats
+from tests.support.papers.laplace_global import LaplaceGlobal
+from tests.support.papers.unit_samples import check_single, induced, unit_sampled_budget
 
 
 def scaled(

@@ -13,10 +13,62 @@ from typing import NamedTuple
 
 from scipy import optimize
 
-from privacy.accounting.renyi import epsilon_at
+from privacy.accounting.renyi import divergence_budget, epsilon_at
 from privacy.errors import InvalidParameter
 from privacy.sampling.growth import Piece, log_moment
-from privacy.sampling.loss import SquareLoss
+
+
+@dataclass(frozen=True)
+class SquareLoss:
+    """l(k) = 0 for k = 0, and rho + (step + slope * min(cap, k))^2 / 2 for k >= 1.
+
+    A bound on a release's Renyi divergence at order alpha, divided by alpha, in both directions.
+    Source: docs/mathematics.md, section 7.3.
+
+    Attributes:
+      rho: what the first tuple costs at once, as zero-concentrated privacy, >= 0.
+      step: by how many noise scales the first tuple moves the release beside the slope, >= 0.
+      slope: by how many noise scales each tuple moves it, >= 0.
+      cap: how many tuples count, > 0.
+    """
+
+    rho: float
+    step: float
+    slope: float
+    cap: float
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.rho < math.inf and 0 <= self.step < math.inf):
+            raise InvalidParameter("a loss is finite and not negative")
+        if not (0 <= self.slope < math.inf and 0 < self.cap < math.inf):
+            raise InvalidParameter("a loss is finite and not negative")
+
+    @property
+    def most(self) -> float:
+        """l(infinity): the loss without any bound on how many tuples one unit has."""
+        return self.rho + (self.step + self.slope * self.cap) ** 2 / 2
+
+    def times(self, factor: float) -> SquareLoss:
+        """Every value multiplied by a factor >= 0: several releases alike, or noise of another scale."""
+        root = math.sqrt(factor)
+        return SquareLoss(self.rho * factor, self.step * root, self.slope * root, self.cap)
+
+
+def gaussian_loss(tau: float, scale: float, beside: float = 0.0) -> SquareLoss:
+    """Gaussian noise of a scale on a truncated answer: (min(tau, k) + beside)^2 / (2 scale^2).
+
+    It is that of the discrete Gaussian too, on a grid on which the answer moves by whole steps
+    (Canonne, Kamath, Steinke 2020, Proposition 5).
+
+    Args:
+      tau: the threshold, > 0, in normalised weight, where a tuple weighs at most 1.
+      scale: sigma, > 0.
+      beside: what the value may move beside, by a solver's gap or a rounding; in normalised weight.
+    Raises: InvalidParameter.
+    """
+    if not scale > 0:
+        raise InvalidParameter("a noise scale is positive")
+    return SquareLoss(0.0, beside / scale, 1 / scale, tau)
 
 
 def joint_renyi(losses: Sequence[SquareLoss], delta_bound: int | None, rate: float, alpha: float) -> float:
@@ -68,7 +120,6 @@ _GRID = tuple(10.0 ** (j / 4) for j in range(-16, 29))
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _REFINEMENTS = 30
-_ROUNDING = 2.0**-44
 
 
 class AtOrder(NamedTuple):
@@ -89,26 +140,10 @@ def least_epsilon(curve: Callable[[float], float], delta: float) -> AtOrder:
     Cost: some 80 evaluations of the curve.
     Source: Canonne, Kamath, Steinke (2020), Proposition 12; docs/mathematics.md, section 8.2.
     """
-    _check_delta(delta)
+    if not 0 < delta < 1:
+        raise InvalidParameter("delta lies strictly between 0 and 1")
     found = best_order(lambda alpha: -epsilon_at(alpha, curve(alpha), delta))
     return AtOrder(-found.value, found.alpha)
-
-
-def divergence_budget(epsilon: float, delta: float, alpha: float) -> float:
-    """The largest rho at order alpha that is worth (epsilon, delta), rounded down.
-
-        rho = epsilon - ln((alpha - 1) / alpha) + (ln delta + ln alpha) / (alpha - 1)
-
-    Returns: zero or less where no divergence of this order is worth it.
-    Raises: InvalidParameter for a parameter out of range.
-    """
-    _check_delta(delta)
-    if not 1 < alpha < math.inf:
-        raise InvalidParameter("a Renyi order is finite and above 1")
-    if not 0 < epsilon < math.inf:
-        raise InvalidParameter("epsilon must be finite and positive")
-    parts = epsilon, -math.log1p(-1 / alpha), math.log(delta) / (alpha - 1), math.log(alpha) / (alpha - 1)
-    return math.fsum(parts) - _ROUNDING * (1 + math.fsum(map(abs, parts)))
 
 
 def best_order(gain: Callable[[float], float]) -> AtOrder:
@@ -133,11 +168,6 @@ def best_order(gain: Callable[[float], float]) -> AtOrder:
             gains[1] = gain(1 + math.exp(points[1]))
         best = max(best, *(AtOrder(gains[i], 1 + math.exp(points[i])) for i in (0, 1)))
     return best
-
-
-def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
-        raise InvalidParameter("delta lies strictly between 0 and 1")
 
 
 _CLOSE = 1e-9

@@ -1,0 +1,1 @@
+"""Mechanisms of papers that no server runs: benchmarks, audits and tests compare the served ones with them."""
