@@ -268,7 +268,7 @@ class CountedClip(Pure):
     @property
     def _reach(self) -> int:
         """How far the number of units lies above the released one at most."""
-        return self.noise.quantile(self._missing)
+        return self.noise.upper_quantile(self._missing)
 
     @property
     def _loss(self) -> float:

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
 from scipy import special
-from scipy.optimize import minimize_scalar
 
-from privacy.entropy import MAX_SCALE, Entropy, checked
+from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, quotient_at_least
 from privacy.ladder import Ladder
 from privacy.sampling.loss import Loss, laplace_loss
-from privacy.units import MAX_UNITS, ONE, Floats, Ints
+from privacy.units import MAX_UNITS, ONE, Ints
 
 STEP_BITS = 20
 """A step is at most 2^-20 of the sensitivity, or of tau: far below the noise, which then fits an int64."""
@@ -147,7 +145,7 @@ class ThresholdNoise:
 
 
 class IntegerNoise(ThresholdNoise):
-    """A release of an integer v that may move by so many units, with Laplace noise, once or added up many times.
+    """A release of an integer v that may move by so many units, with Laplace noise.
 
     epsilon-DP by the proof of `ThresholdNoise`: the sensitivity is its threshold, and need be no power of two.
     """
@@ -167,49 +165,6 @@ class IntegerNoise(ThresholdNoise):
         """
         noisy: Ints = values // self.step + self.draw(values.size, entropy).reshape(values.shape)
         return noisy
-
-    def weight(self, steps: Ints) -> Floats:
-        """Released steps in normalised weight; what rounds here is post-processing."""
-        return steps.astype(np.float64) * np.float64(self.step_weight)
-
-    def quantile(self, tail: float, times: int = 1) -> int:
-        """A k >= 0 with P(Z_1 + ... + Z_times > k) <= tail: the smallest one for one draw, else Chernoff's.
-
-        With a = exp(-1 / scale): E[exp(x Z)] = (1 - a)^2 / ((1 - a exp(x)) (1 - a exp(-x))) for |x| < 1 / scale. Any
-        x gives a bound, so it does not matter how well the best one is found.
-        Args:
-          tail: in (0, 1/2].
-          times: how many independent draws are added, >= 1.
-        Raises: InvalidParameter.
-        """
-        if not 0 < tail <= 0.5 or times < 1:
-            raise InvalidParameter("a tail lies in (0, 1/2], of at least one draw")
-        if times == 1:
-            return laplace_quantile(tail, self.scale)
-
-        def reach(part: float) -> float:
-            """Chernoff's bound at x = part / scale."""
-            return (times * self._log_moment(part) - math.log(tail)) * self.scale / part
-
-        best = minimize_scalar(reach, bounds=(1e-6, 1 - 1e-6), method="bounded")
-        return math.ceil(reach(float(best.x)) * (1 + 1e-9))
-
-    def check_sum(self, times: int) -> None:
-        """Refuse sums of noise that an int64 might not hold. Raises: InvalidParameter; public numbers only decide."""
-        if self.scale * times > MAX_SCALE:
-            raise InvalidParameter("epsilon is too small for as many releases")
-
-    def _log_moment(self, part: float) -> float:
-        """ln E[exp(x Z)] at x = part / scale.
-
-        1 - a exp(x) and 1 - a exp(-x) by expm1, exactly where the scale is large.
-        """
-        inverse = 1 / self.scale
-        return (
-            2 * math.log(-math.expm1(-inverse))
-            - math.log(-math.expm1(-inverse * (1 - part)))
-            - math.log(-math.expm1(-inverse * (1 + part)))
-        )
 
 
 def whole_number(tau_units: int) -> int | None:

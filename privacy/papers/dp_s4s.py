@@ -10,19 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
-from privacy.accounting.event import PrivacyEvent, PureDP
-from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, check_groups, exact_epsilon, float_at_least, group_epsilon
 from privacy.ladder import Ladder
 from privacy.mechanisms.noise import ThresholdNoise, rungs
-from privacy.mechanisms.release import check_answer, check_rungs
-from privacy.noisy_answer import NoisyAnswer
-from privacy.papers.r2t import even_noise, penalised_race, penalty_widths
+from privacy.papers.r2t import Race
 from privacy.sampling.design import SampleDesign, largest_factor
 from privacy.sampling.loss import Loss
-from privacy.truncation.truncated_answer import TruncatedAnswer
-from privacy.units import Ints
 
 
 def published_budgets(total: float, thresholds: int, amplified: Callable[[int, float], float]) -> tuple[float, ...]:
@@ -72,7 +66,7 @@ def _losses(ladder: Ladder, gap: float, budgets: Sequence[float], first: int = 0
 
 
 @dataclass(frozen=True)
-class S4S:
+class S4S(Race):
     """max_i v(tau_i) + Lap(tau_i / eps_i) - (tau_i / eps_i) ln(3 L / beta), tau_i = 1, 2, 4 .. 2^(L - 1).
 
     epsilon-DP: the budgets of Algorithm 2 are multiplied by the number with which the joint loss of all L releases
@@ -116,36 +110,9 @@ class S4S:
         return Ladder(0, min(32, self.tuples_per_unit.bit_length() - 1))
 
     @property
-    def event(self) -> PrivacyEvent:
-        """Pure differential privacy at epsilon, over all groups."""
-        return PureDP(self.epsilon)
-
-    @property
     def confidence(self) -> float:
         """1 - beta / 6."""
         return 1 - self.beta / 6
-
-    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-        """Release one value per group, below the sample's answer but for a chance of beta / 6 in each.
-
-        Args, raises: as `Measurement.release`; where L0 is given a unit reaches so many groups at most.
-        Cost: G L draws and operations, and the solves that the bounds leave open.
-        """
-        check_answer(answer, self.ladder, self.gap)
-        noise = self.draw(answer.n_groups, entropy)
-        return penalised_race(answer, self._rungs(answer.n_groups), noise, self._tail, self)
-
-    def draw(self, n_groups: int, entropy: Entropy) -> Ints:
-        """(G, L) noise in steps."""
-        return even_noise(n_groups, self._rungs(n_groups), entropy)
-
-    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
-        return penalty_widths(self._rungs(n_groups), self._tail)
-
-    def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
-        check_rungs(self._rungs(n_groups))
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """g(infinity): what a unit with more join tuples than Delta may lose, in all groups."""
@@ -155,7 +122,6 @@ class S4S:
         )
 
     def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
-        """The release at each threshold."""
         cell: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
         if self.sample is None or self.sample.tuples_per_unit is None:
             return rungs(self.ladder, self.gap, cell / len(self.ladder))

@@ -1,7 +1,7 @@
 """Race-to-the-Top: a noisy underestimate at every threshold, and the largest wins.
 
 Values of a truncated answer and the noise of every threshold enter; the race solves only the thresholds that can
-still win. `penalised_race` is what R2T and DP-S4S publish of it.
+still win. `Race` is what R2T and DP-S4S have in common.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,85 +61,86 @@ def _race_one(answer: TruncatedAnswer, steps: Sequence[ThresholdNoise], noise: I
         answer.sharpen(group, front)
 
 
-class Racer(Protocol):
-    """The public facts about a mechanism that its answer repeats."""
+class Race(Pure):
+    """The largest of v(tau_j) + Z_j - penalty_j over the thresholds of a ladder, in every group.
+
+    It is below the truth with the confidence: a penalty is what its noise exceeds with probability `_tail` at most.
+    Maximum and penalty are post-processing: this costs what the L noisy values cost.
+    """
+
+    groups_per_unit: int | None
+    gap: float
 
     @property
     def name(self) -> str:
-        """As `NoisyAnswer.mechanism` carries it."""
-
-    @property
-    def epsilon(self) -> float:
-        """What one release spends."""
+        """As in the registry."""
+        raise NotImplementedError
 
     @property
     def confidence(self) -> float:
-        """How surely the value is below the answer."""
+        """How surely the value is below what it is an answer to."""
+        raise NotImplementedError
 
+    @property
+    def ladder(self) -> Ladder:
+        """The thresholds that race."""
+        raise NotImplementedError
 
-def penalties(steps: Sequence[ThresholdNoise], tail: float) -> Ints:
-    """(L,) steps k_i with P(Z_i > k_i) <= tail."""
-    return np.array([rung.upper_quantile(tail) for rung in steps], np.int64)
+    def release(self, answer: TruncatedAnswer, entropy: Entropy, floor: float = -np.inf) -> NoisyAnswer:
+        """Release one value per group, below the answer but for a chance of 1 - confidence in each.
 
+        Args, raises: as `Measurement.release`; where L0 is given a unit reaches so many groups at most.
+          floor: what is released at least; where nothing beats it tau and noise_scale are 0.
+        Cost: G L draws and operations, and the solves that the bounds leave open.
+        """
+        check_answer(answer, self.ladder, self.gap)
+        steps = self._rungs(answer.n_groups)
+        penalties = np.array([rung.upper_quantile(self._tail) for rung in steps], np.int64)
+        net = self.draw(answer.n_groups, entropy) - penalties
+        winner = race(answer, steps, net, floor)
+        rows = np.arange(answer.n_groups)
+        values = released(answer.bounds()[0][rows, winner], net[rows, winner], winner, steps)
+        beaten = values <= floor
+        values[beaten] = floor
+        return NoisyAnswer(
+            values=values,
+            tau=np.where(beaten, 0.0, np.array([rung.tau for rung in steps])[winner]),
+            noise_scale=np.where(beaten, 0.0, np.array([rung.noise_scale for rung in steps])[winner]),
+            low=values.copy(),
+            high=np.full(answer.n_groups, np.inf),
+            confidence=self.confidence,
+            covers="truth_lower",
+            mechanism=self.name,
+            epsilon=self.epsilon,
+            signal=np.full(answer.n_groups, np.inf),  # its interval says itself how little it may know
+        )
 
-def penalty_widths(steps: Sequence[ThresholdNoise], tail: float) -> list[tuple[float, float]]:
-    """(tau, penalty) per threshold, in normalised weight.
+    def draw(self, n_groups: int, entropy: Entropy) -> Ints:
+        """(G, L) noise in steps, drawn together for thresholds that have one distribution. Raises: EntropyFailed."""
+        steps = self._rungs(n_groups)
+        return release_noise(np.broadcast_to(np.arange(len(steps)), (n_groups, len(steps))), steps, entropy)
 
-    The release at tau lies in v(tau) - penalty +- penalty: the penalty is its bias and its half-width.
-    """
-    return [(rung.tau, rung.upper_quantile(tail) * rung.step_weight) for rung in steps]
+    def check_noise(self, n_groups: int = 1) -> None:
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        check_rungs(self._rungs(n_groups))
 
+    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
+        """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
+        return [(rung.tau, rung.upper_quantile(self._tail) * rung.step_weight) for rung in self._rungs(n_groups)]
 
-def penalised_race(
-    answer: TruncatedAnswer,
-    steps: Sequence[ThresholdNoise],
-    noise: Ints,
-    tail: float,
-    racer: Racer,
-    floor: float = -np.inf,
-) -> NoisyAnswer:
-    """The largest of a floor and v // step + noise - penalty of each group.
+    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
+        """The release at each threshold."""
+        raise NotImplementedError
 
-    A lower bound with the racer's confidence. Maximum and penalty are post-processing: this costs what the L noisy
-    values cost.
-    Args:
-      answer: values of G groups.
-      noise: (G, L) int64 steps.
-      tail: what is left of each threshold's noise above its penalty.
-      floor: in normalised weight; where nothing beats it tau and noise_scale are 0.
-    """
-    net = noise - penalties(steps, tail)
-    winner = race(answer, steps, net, floor)
-    rows = np.arange(answer.n_groups)
-    values = released(answer.bounds()[0][rows, winner], net[rows, winner], winner, steps)
-    beaten = values <= floor
-    values[beaten] = floor
-    return NoisyAnswer(
-        values=values,
-        tau=np.where(beaten, 0.0, np.array([rung.tau for rung in steps])[winner]),
-        noise_scale=np.where(beaten, 0.0, np.array([rung.noise_scale for rung in steps])[winner]),
-        low=values.copy(),
-        high=np.full(answer.n_groups, np.inf),
-        confidence=racer.confidence,
-        covers="truth_lower",
-        mechanism=racer.name,
-        epsilon=racer.epsilon,
-        signal=np.full(answer.n_groups, np.inf),  # its interval says itself how little it may know
-    )
-
-
-def even_noise(n_groups: int, steps: Sequence[ThresholdNoise], entropy: Entropy) -> Ints:
-    """(G, L) noise in steps, drawn together for the thresholds that have one distribution. Raises: EntropyFailed."""
-    return release_noise(np.broadcast_to(np.arange(len(steps)), (n_groups, len(steps))), steps, entropy)
-
-
-_LEAST_BASE = Fraction(6, 5)
-"""Up to 2^32 a ladder has 122 powers of it."""
+    @property
+    def _tail(self) -> float:
+        """How often the noise of one threshold may exceed its penalty."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class R2T(Pure):
-    """max(0, max_j (v(tau_j) + Lap(L tau_j / eps) - penalty_j)) over tau_j = b^j, j = 1..L, L = log_b of the bound.
+class R2T(Race):
+    """max(0, max_j (v(tau_j) + Lap(L tau_j / eps) - penalty_j)) over tau_j = 2^j, j = 1..L, L = log2 of the bound.
 
     epsilon-DP: each of the L releases spends eps / L (see ThresholdNoise), and maximum and penalty are
     post-processing. Here with (1 + gap) tau for tau, in integers, and with the exact quantile of the
@@ -157,8 +157,6 @@ class R2T(Pure):
       global_sensitivity: a public bound on what one unit adds to the answer, in normalised weight, in (0, 2^32].
         It decides which thresholds race; if it is too small the answer is biased, not less private.
       confidence: 1 - beta / 2, in [1/2, 1).
-      base: b > 1, exact; the paper's is 2. A larger one has fewer releases, each with less noise, and coarser
-        thresholds.
     """
 
     epsilon: float
@@ -166,7 +164,6 @@ class R2T(Pure):
     groups_per_unit: int | None = None
     gap: float = 0.0
     confidence: float = 0.95
-    base: Fraction | int = 2
     name = "r2t"
 
     def __post_init__(self) -> None:
@@ -177,39 +174,18 @@ class R2T(Pure):
         check_gap(self.gap)
         if not 0.5 <= self.confidence < 1:
             raise InvalidParameter("confidence is at least a half and below 1")
-        if not isinstance(self.base, Fraction | int) or self.base < _LEAST_BASE:
-            raise InvalidParameter("the base of the thresholds is an exact number, 6/5 at least")
-        assert self.ladder, "made here, so that a base too large is refused now"
 
     @cached_property
     def ladder(self) -> Ladder:
-        """b^1 to b^L, the first power of b that the global sensitivity does not exceed.
-
-        Raises: InvalidParameter for a base of which that power is beyond 2^32.
-        """
-        base, high = Fraction(self.base), 1
-        while base**high < self.global_sensitivity:
+        """2^1 to 2^L, the first power of 2 from 2 on that the global sensitivity does not exceed."""
+        high = 1
+        while 2**high < self.global_sensitivity:
             high += 1
-        return Ladder(1, high, self.base)
+        return Ladder(1, high)
 
-    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-        """Release one value per group, below the truth but for a chance of 1 - confidence in each.
-
-        Args, raises: as `Measurement.release`.
-        Cost: G L draws and operations, and the solves that the bounds leave open.
-        """
-        check_answer(answer, self.ladder, self.gap)
-        steps = self._rungs(answer.n_groups)
-        noise = even_noise(answer.n_groups, steps, entropy)
-        return penalised_race(answer, steps, noise, self._tail, self, floor=0.0)
-
-    def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
-        check_rungs(self._rungs(n_groups))
-
-    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, penalty) per threshold, in normalised weight."""
-        return penalty_widths(self._rungs(n_groups), self._tail)
+    def release(self, answer: TruncatedAnswer, entropy: Entropy, floor: float = 0.0) -> NoisyAnswer:
+        """As any race, and 0 at least."""
+        return super().release(answer, entropy, floor)
 
     def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups) / len(self.ladder)

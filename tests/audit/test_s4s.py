@@ -225,7 +225,7 @@ class UnsplitConcentrated(S4SConcentrated):
 
     @property
     def _each(self) -> float:
-        return self.budget.rho
+        return self.concentrated.rho
 
 
 class AmplifiedByTheMean(S4SConcentrated):

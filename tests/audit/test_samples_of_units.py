@@ -9,7 +9,6 @@ import pytest
 
 from privacy.entropy import Entropy
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.noise import IntegerNoise
 from tests.audit.auditing import slow
 from tests.audit.mutants import WeakerNoise
 from tests.audit.sampled_auditing import Pairs, explored_runs, lower_bound, sampled_runs, tuples_of
@@ -21,6 +20,7 @@ from tests.support.papers.simple_sampling import (
     SimpleSampling,
     UnitCount,
 )
+from tests.support.papers.summed_noise import SummedNoise
 from tests.support.seeded_draws import SeededDraws
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -111,7 +111,7 @@ def test_repeated_explorations_cost_no_more_than_all(drawn: int) -> None:
 class UnsplitRepeated(RepeatedExploration):
     """Every repetition spends everything."""
 
-    def noise(self, units: int) -> IntegerNoise:
+    def noise(self, units: int) -> SummedNoise:
         return RepeatedExploration(self.epsilon, 1, self.collaborators, self.population, self.threshold).noise(units)
 
 

@@ -13,12 +13,12 @@ from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, check_gap, check_groups, exact, exact_epsilon, group_epsilon
 from privacy.ladder import Ladder
 from privacy.mechanisms.measurement import Pure
-from privacy.mechanisms.noise import IntegerNoise
 from privacy.mechanisms.release import check_answer
 from privacy.mechanisms.selection import settled_values
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
+from tests.support.papers.summed_noise import SummedNoise
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class LaplaceGlobal(Pure):
 
     epsilon-DP by the promise that GS holds: f is the truncated answer at the first power of two that is no
     smaller than GS, which cuts nobody then, and moves by at most GS (plus gap times tau) when one unit comes or goes
-    (docs/mathematics.md, section 3.1; the noise in `IntegerNoise`). Each group spends epsilon / L0.
+    (docs/mathematics.md, section 3.1; the noise in `SummedNoise`). Each group spends epsilon / L0.
 
     A departure from the textbook, for the worse case: were f not truncated, nothing would bound the loss where the
     promise is false. So it is tau / GS times epsilon, less than twice.
@@ -95,13 +95,13 @@ class LaplaceGlobal(Pure):
         """(global sensitivity, half-width of the interval), in normalised weight."""
         return [(self.global_sensitivity, sum(self._interval(self._noise(n_groups))) / 2)]
 
-    def _noise(self, n_groups: int) -> IntegerNoise:
+    def _noise(self, n_groups: int) -> SummedNoise:
         """Noise for GS + gap tau, rounded up to units."""
         most = exact(self.global_sensitivity) * ONE + exact(self.gap) * int(self.ladder.units[0])
-        return IntegerNoise(math.ceil(most), group_epsilon(self.epsilon, self.groups_per_unit, n_groups))
+        return SummedNoise(math.ceil(most), group_epsilon(self.epsilon, self.groups_per_unit, n_groups))
 
-    def _interval(self, noise: IntegerNoise) -> tuple[float, float]:
+    def _interval(self, noise: SummedNoise) -> tuple[float, float]:
         """How far the truncated answer lies below and above the released value, at most: as for a ThresholdNoise."""
-        steps = noise.quantile((1 - self.confidence) / 2)
+        steps = noise.upper_quantile((1 - self.confidence) / 2)
         tau = float(self.ladder.taus[0])
         return steps * noise.step_weight, (steps + 1) * noise.step_weight + self.gap * tau

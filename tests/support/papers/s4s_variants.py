@@ -273,14 +273,14 @@ class S4SConcentrated(S4S):
         return one_by_one(self._rungs(n_groups), n_groups, entropy)
 
     @cached_property
-    def budget(self) -> ConcentratedBudget:
+    def concentrated(self) -> ConcentratedBudget:
         """rho, worth (epsilon, delta), for all groups and thresholds."""
         return ConcentratedBudget.of(self.epsilon, self.delta)
 
     @property
     def event(self) -> PrivacyEvent:
         """zCDP at rho, whatever was sampled."""
-        return self.budget.event
+        return self.concentrated.event
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`: nothing is amplified."""
@@ -292,7 +292,7 @@ class S4SConcentrated(S4S):
     @property
     def _each(self) -> float:
         """rho of each threshold's release in each group."""
-        return self.budget.rho / (len(self.ladder) * self.groups_per_unit) * DOWN
+        return self.concentrated.rho / (len(self.ladder) * self.groups_per_unit) * DOWN
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, exact, exact_epsilon, float_at_least
 from privacy.join_tuples import JoinTuples, Private
 from privacy.mechanisms.measurement import Measurement
-from privacy.mechanisms.noise import IntegerNoise
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.draws import Draws
 from privacy.truncation.encode import encode
@@ -26,6 +25,7 @@ from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE, Ints
 from tests.support.papers.simple_sampling import InnerMechanism, Population, UnitCount, scaled
+from tests.support.papers.summed_noise import SummedNoise
 from tests.support.papers.unit_samples import Explorable, Exploration, explorable, repeated_budget
 
 
@@ -230,12 +230,12 @@ class RepeatedExploration:
         """Pure differential privacy without any delta, approximate otherwise."""
         return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
-    def noise(self, units: int) -> IntegerNoise:
+    def noise(self, units: int) -> SummedNoise:
         """What each of the k releases gets, where there are at least `units`. Public."""
         target = explored_epsilon(self.epsilon, self.population)
         each = repeated_budget(target, self.drawn, self.delta_composition)
         inner = Exploration(1, self.collaborators).budget(each, units)
-        return IntegerNoise(self._threshold_units, exact_epsilon(inner))
+        return SummedNoise(self._threshold_units, exact_epsilon(inner))
 
     def release(self, tuples: JoinTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:
         """Draw k units and release one noisy value.
@@ -289,7 +289,7 @@ class RepeatedExploration:
     def _threshold_units(self) -> int:
         return math.floor(exact(self.threshold) * ONE)
 
-    def _answer(self, sums: Ints, noise: IntegerNoise, count: UnitCount, miss: float) -> NoisyAnswer:
+    def _answer(self, sums: Ints, noise: SummedNoise, count: UnitCount, miss: float) -> NoisyAnswer:
         """The answer from sums of noisy steps.
 
         With k' the quantile of the noise, the sum of the truncated loads lies from the noisy sum less k' steps to

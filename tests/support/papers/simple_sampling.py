@@ -200,8 +200,8 @@ class NoisyPopulation:
     def count(self, units: int, entropy: Entropy, confidence: float) -> UnitCount:
         """The noisy n, and bounds made of it. Raises: EntropyFailed."""
         noisy = int(self.noise.released(np.array([units], np.int64), entropy)[0])
-        reach = self.noise.quantile((1 - confidence) / 2)
-        least = self.least if self.least is not None else max(1, noisy - self.noise.quantile(self.delta))
+        reach = self.noise.upper_quantile((1 - confidence) / 2)
+        least = self.least if self.least is not None else max(1, noisy - self.noise.upper_quantile(self.delta))
         low = max(self.least or 0, noisy - reach)
         return UnitCount(max(self.least or 1, noisy), least, low, max(low, noisy + reach))
 

@@ -17,6 +17,7 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.noise import IntegerNoise, ThresholdNoise, rungs
 from privacy.mechanisms.release import release_noise, released
 from privacy.units import MAX_UNITS, ONE
+from tests.support.papers.summed_noise import SummedNoise
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy, ReplayEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.answers import FloatEntropy, ShortEntropy
@@ -37,11 +38,11 @@ def test_powers_of_two_have_the_noise_of_a_rung() -> None:
     rung = ThresholdNoise(32 * ONE, 0.0, Fraction(1, 2))
     noise = IntegerNoise(32 * ONE, Fraction(1, 2))
     assert (noise.step, noise.scale) == (rung.step, rung.scale)
-    assert noise.quantile(0.025) == rung.upper_quantile(0.025)
+    assert noise.upper_quantile(0.025) == rung.upper_quantile(0.025)
 
 
 def test_released_integers_are_floors_and_noise() -> None:
-    noise = IntegerNoise(4 * ONE, Fraction(1))
+    noise = SummedNoise(4 * ONE, Fraction(1))
     values = np.array([[0, ONE], [5 * ONE + 1, MAX_UNITS]])
     noisy = noise.released(values, ConstantEntropy(laplace=3))
     assert noisy.tolist() == (values // noise.step + 3).tolist()
@@ -51,7 +52,7 @@ def test_released_integers_are_floors_and_noise() -> None:
 def test_a_sum_exceeds_its_quantile_no_oftener_than_said() -> None:
     """At most 40 of 4000 expected; 80 have chance below 1e-7. And a third of the bound is exceeded often."""
     for times, epsilon in [(2, 0.01), (10, 0.5), (1000, 0.5), (10, 40.0)]:
-        noise = IntegerNoise(1, Fraction(epsilon))
+        noise = SummedNoise(1, Fraction(epsilon))
         reach = noise.quantile(0.01, times)
         sums = SimulatedEntropy(3).laplace(noise.scale, 4000 * times).reshape(4000, times).sum(axis=1)
         assert (sums > reach).sum() < 80, (times, epsilon)
@@ -61,7 +62,7 @@ def test_a_sum_exceeds_its_quantile_no_oftener_than_said() -> None:
 
 def test_refuses_what_is_out_of_range_and_what_is_not_noise() -> None:
     refuses_calls(IntegerNoise, (0, Fraction(1)), (MAX_UNITS + 1, Fraction(1)), (1, Fraction(0)))
-    noise = IntegerNoise(1, Fraction(1, 10**9))
+    noise = SummedNoise(1, Fraction(1, 10**9))
     refuses_calls(noise.quantile, (0.0, 1), (0.6, 1), (0.1, 0))
     refuses_calls(noise.check_sum, (10**9,))
     with pytest.raises(EntropyFailed):
