@@ -173,13 +173,14 @@ class KeyMechanism(Mechanism):
 def _gem(of: EachGroup) -> ServedMeasurement:
     from privacy.ladder import one_threshold, useful_ladder
     from privacy.mechanisms.budget import PureBudget
-    from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Fixed, Gem
+    from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
+    from privacy.mechanisms.shared_threshold import fixed_threshold
 
     if of.adds_at_most is not None:
-        return Fixed(of.epsilon, of.groups_per_unit, of.gap, one_threshold(of.adds_at_most))
+        return fixed_threshold(of.epsilon, of.groups_per_unit, of.gap, one_threshold(of.adds_at_most))
     ladder = useful_ladder(of.whole, of.tuples_per_unit, fine=of.nested)
     if len(ladder) == 1 and of.sample is None:  # a selection would take half of epsilon to choose the one threshold
-        return Fixed(of.epsilon, of.groups_per_unit, of.gap, ladder, counts=of.whole and of.nested)
+        return fixed_threshold(of.epsilon, of.groups_per_unit, of.gap, ladder, counts=of.whole and of.nested)
     return Gem(
         PureBudget(of.epsilon),
         of.groups_per_unit,
@@ -209,9 +210,9 @@ def _s4s(of: EachGroup) -> ServedMeasurement:
 
 
 def _fixed(of: EachGroup) -> ServedMeasurement:
-    from privacy.mechanisms.gem import Fixed
+    from privacy.mechanisms.shared_threshold import fixed_threshold
 
-    return Fixed(of.epsilon, of.groups_per_unit, of.gap, counts=of.whole and of.nested)
+    return fixed_threshold(of.epsilon, of.groups_per_unit, of.gap, counts=of.whole and of.nested)
 
 
 def _group_lp(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:

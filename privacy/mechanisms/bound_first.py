@@ -15,11 +15,12 @@ from privacy.exact import DOWN, check_gap, exact_epsilon, group_epsilon
 from privacy.join_tuples import CodedJoinTuples
 from privacy.ladder import Ladder, one_threshold
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Fixed, Gem
+from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
 from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise import ThresholdNoise
 from privacy.mechanisms.release import check_rungs
 from privacy.mechanisms.selection import settled_values
+from privacy.mechanisms.shared_threshold import SharedThreshold, fixed_threshold
 from privacy.noisy_answer import NoisyAnswer
 from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.truncate import TruncatedSum, TuplesOfSum
@@ -109,7 +110,7 @@ class BoundTest:
 
 @dataclass(frozen=True)
 class BoundFirst(Pure):
-    """A test of the sum; then `Fixed` at the public bound Delta, or `Gem`, whose threshold is chosen.
+    """A test of the sum; then `fixed_threshold` at the public bound Delta, or `Gem`, whose threshold is chosen.
 
     A release at Delta cuts nothing and errs by ln(2) Delta / epsilon at the median. A chosen threshold t errs by 2 to
     25 times t / epsilon, whatever the data are, since no choice can tell whether a few units have more (`make
@@ -124,7 +125,7 @@ class BoundFirst(Pure):
     answer instead of the sensitivity.
 
     Attributes:
-      epsilon, groups_per_unit, gap: as of `Fixed`.
+      epsilon, groups_per_unit, gap: as of `Gem`.
       bound: Delta, from 1 to 2^32: how many join tuples, of the normalised weight 1 at most, a unit has at most.
       ladder: the thresholds that are chosen from where the sum is small.
       monotone, nested: as of `Gem`.
@@ -151,10 +152,10 @@ class BoundFirst(Pure):
         return len(self.ladder) == 1 and self.ladder.units[0] >= bound_ladder(self.bound).units[0]
 
     @cached_property
-    def direct(self) -> Fixed:
+    def direct(self) -> SharedThreshold:
         """The release at the public bound."""
         epsilon = self.epsilon if self.certain else left_by_test(self.epsilon)
-        return Fixed(epsilon, self.groups_per_unit, self.gap, bound_ladder(self.bound))
+        return fixed_threshold(epsilon, self.groups_per_unit, self.gap, bound_ladder(self.bound))
 
     @cached_property
     def chosen(self) -> Gem:

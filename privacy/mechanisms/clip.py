@@ -47,7 +47,7 @@ class Clip(OneChoice):
 
     Attributes:
       ladder: the thresholds.
-      confidence: as of `Fixed`.
+      confidence: as of `Gem`.
       budget: for all groups together.
       selection: how tau is chosen; its split is a share of epsilon, or of rho.
       charge: >= 0, how many times a threshold's noise counts in its score.

@@ -95,7 +95,7 @@ class GroupThreshold:
 
     Two uses, which may come together:
 
-    * a minimum frequency k, over groups that are public: epsilon-DP, as `Fixed`;
+    * a minimum frequency k, over groups that are public: epsilon-DP, as `fixed_threshold`;
     * discovery, delta > 0: the groups are those that the data holds, v_g > 0. A key is none that only tuples have
       which the rule for groups per unit left out, or one unit could bring any number of keys. Between neighbours L0
       groups differ at most. In a group that both have, the noise is epsilon / L0-DP. A group that only one of them

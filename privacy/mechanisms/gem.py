@@ -1,4 +1,4 @@
-"""The default without groups: `fixed`, a threshold that is public, and `gem`, which selects one; then one release.
+"""`gem`, the default without groups: it selects a threshold, then releases once.
 
 A truncated answer on the mechanism's ladder enters, a noisy value with its interval leaves for every group.
 """
@@ -18,7 +18,7 @@ from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, check_gap, check_groups, exact_epsilon, group_epsilon, groups_reached
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, PureBudget
-from privacy.mechanisms.measurement import OfBudget, Pure
+from privacy.mechanisms.measurement import OfBudget
 from privacy.mechanisms.noise import ThresholdNoise, whole_number
 from privacy.mechanisms.release import (
     answer_with_interval,
@@ -29,76 +29,11 @@ from privacy.mechanisms.release import (
     released,
 )
 from privacy.mechanisms.scores import ExceedanceScores, Scores
-from privacy.mechanisms.selection import SelectionSettings, settled_values
+from privacy.mechanisms.selection import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign, choice_budget, release_budget
 from privacy.sampling.loss import Loss
 from privacy.truncation.truncated_answer import TruncatedAnswer
-
-
-@dataclass(frozen=True)
-class Fixed(Pure):
-    """v(tau) + Lap((1 + gap) tau / eps) at one public threshold: nothing is selected, so the release gets everything.
-
-    epsilon-DP: each group's release spends epsilon / L0 (see ThresholdNoise), and one unit reaches at most L0
-    groups. Where a public bound says that no unit has more than tau, v is the plain sum, if the bound is true; if it
-    is not, a unit with more is cut to tau, and loses nothing of its privacy. For COUNT(DISTINCT x) where every owner
-    of a tuple determines x, one unit reaches one value, so tau = 1 cuts nothing and v is the plain count. The noise
-    is that of the truncated count all the same: a unit that reaches more values after all would be cut to one.
-    Source: docs/mathematics.md, section 3.6.
-
-    Attributes:
-      epsilon: for all groups together, > 0.
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      gap: eta; the solver's constant relative gap.
-      ladder: its one threshold tau, chosen without looking at data.
-      confidence: of the interval, over the release noise, in (0, 1).
-      counts: are values whole numbers, as counts of people are? They then get noise for whole numbers.
-    """
-
-    epsilon: float
-    groups_per_unit: int | None = None
-    gap: float = 0.0
-    ladder: Ladder = field(default_factory=lambda: Ladder(0, 0))
-    confidence: float = 0.95
-    counts: bool = False
-    name = "fixed"
-
-    def __post_init__(self) -> None:
-        exact_epsilon(self.epsilon)
-        check_groups(self.groups_per_unit)
-        check_gap(self.gap)
-        check_confidence(self.confidence)
-        if len(self.ladder) != 1:
-            raise InvalidParameter("a fixed threshold is one threshold")
-
-    def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-        """Release one noisy value per group.
-
-        Returns: the noisy values; each interval covers the truncated answer.
-        Cost: G draws, and the solves that the bounds leave open.
-        """
-        check_answer(answer, self.ladder, self.gap)
-        rung = self._rung(answer.n_groups)
-        index = np.zeros(answer.n_groups, np.intp)
-        noise = release_noise(index, (rung,), entropy)
-        values = released(settled_values(answer, 0), noise, index, (rung,))
-        chose_nothing = np.full(answer.n_groups, np.inf)
-        return answer_with_interval(values, index, (rung,), chose_nothing, self)
-
-    def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
-        check_rungs((self._rung(n_groups),))
-
-    def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, half-width of the interval), in normalised weight, for the one threshold."""
-        return half_widths((self._rung(n_groups),), self.confidence)
-
-    def _rung(self, n_groups: int) -> ThresholdNoise:
-        share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
-        tau = int(self.ladder.units[0])
-        return ThresholdNoise(tau, self.gap, share, whole_number(tau) if self.counts else None)
-
 
 SELECTION = SelectionSettings(split=0.5)
 """The defaults. The share of epsilon was chosen by `make benchmark NAME=tuning` and NAME=scalar.
@@ -137,7 +72,9 @@ class Gem(OfBudget):
     Source: docs/mathematics.md, sections 6.5, 5.1 and 7.1.
 
     Attributes:
-      groups_per_unit, gap, confidence: as of `Fixed`.
+      groups_per_unit: L0, or None when only the number of groups bounds it.
+      gap: eta; the solver's constant relative gap.
+      confidence: of the interval, over the release noise, in (0, 1).
       ladder: the thresholds.
       budget: for all groups together.
       selection: how the threshold is chosen; its split is a share of epsilon, or of rho.

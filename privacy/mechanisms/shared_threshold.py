@@ -136,12 +136,13 @@ class SharedThreshold(OneChoice):
     Source: docs/mathematics.md, section 5.2.
 
     Attributes:
-      groups_per_unit, gap, confidence: as of `Fixed`.
+      groups_per_unit, gap, confidence: as of `Gem`.
       ladder: the thresholds.
       budget: for all groups together.
       selection: how the threshold is chosen; its split is a share of epsilon, or of rho.
       nested: does a unit add min(tau, load) to each group, as where every tuple has one owner? Thresholds are then
         scored by how many units exceed them (`ExceedanceScores`), in all groups together.
+      name: as `NoisyAnswer.mechanism` carries it.
     """
 
     budget: Budget
@@ -151,7 +152,7 @@ class SharedThreshold(OneChoice):
     selection: SelectionSettings = SHARED_SELECTION
     confidence: float = 0.95
     nested: bool = False
-    name = "gem"
+    name: str = "gem"
 
     def __post_init__(self) -> None:
         check_groups(self.groups_per_unit)
@@ -245,6 +246,37 @@ class SharedThreshold(OneChoice):
             return self.selection.exceedance_scores(self.ladder, price, selecting, self._reached(n_groups))
         scores = self.selection.scores(self.ladder, self.gap, (price,) * len(self.ladder), selecting)
         return replace(scores, monotone=True)  # of summed answers: see there
+
+
+ONE_ROW = Ladder(0, 0)
+"""The one threshold of a unit that weighs 1 at most."""
+
+
+def fixed_threshold(
+    epsilon: float,
+    groups_per_unit: int | None = None,
+    gap: float = 0.0,
+    ladder: Ladder = ONE_ROW,
+    *,
+    counts: bool = False,
+) -> SharedThreshold:
+    """`fixed`: v(tau) + Lap((1 + gap) tau / eps) at one public threshold, for the whole of epsilon.
+
+    Where a public bound says that no unit has more than tau, v is the plain sum, if the bound is true; if it is not,
+    a unit with more is cut to tau, and loses nothing of its privacy. For COUNT(DISTINCT x) where every owner of a
+    tuple determines x, one unit reaches one value, so tau = 1 cuts nothing and v is the plain count. The noise is
+    that of the truncated count all the same: a unit that reaches more values after all would be cut to one.
+    Source: docs/mathematics.md, section 3.6.
+
+    Args:
+      groups_per_unit, gap: as of `Gem`.
+      ladder: its one threshold tau, chosen without looking at data.
+      counts: are values whole numbers, as counts of people are? They then get noise for whole numbers.
+    """
+    if len(ladder) != 1:
+        raise InvalidParameter("a fixed threshold is one threshold")
+    whole = replace(ladder, whole=True) if counts else ladder
+    return SharedThreshold(PureBudget(epsilon), groups_per_unit, gap, whole, nested=counts, name="fixed")
 
 
 @dataclass(frozen=True)

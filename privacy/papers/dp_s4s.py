@@ -77,7 +77,7 @@ class S4S(Race):
     Source: Algorithm 2 of DP-S4S (SIGMOD 2026).
 
     Attributes:
-      epsilon, groups_per_unit, gap: as of `Fixed`.
+      epsilon, groups_per_unit, gap: as of `Gem`.
       tuples_per_unit: Delta >= 1, a public bound on the join tuples of one unit; it decides which thresholds race.
       sample: how the tuples were sampled, if amplification is claimed.
       beta: in (0, 1); the output is above the sample's answer with probability beta / 6 at most.

@@ -153,7 +153,7 @@ class R2T(Race):
     Source: Dong, Fang, Yi, Tao, Machanavajjhala (SIGMOD 2022); section 2.3 of the DP-S4S paper (SIGMOD 2026).
 
     Attributes:
-      epsilon, groups_per_unit, gap: as of `Fixed`.
+      epsilon, groups_per_unit, gap: as of `Gem`.
       global_sensitivity: a public bound on what one unit adds to the answer, in normalised weight, in (0, 2^32].
         It decides which thresholds race; if it is too small the answer is biased, not less private.
       confidence: 1 - beta / 2, in [1/2, 1).

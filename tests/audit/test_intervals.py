@@ -18,8 +18,9 @@ from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.gem import Fixed, Gem
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
+from privacy.mechanisms.shared_threshold import fixed_threshold
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.dp_s4s import S4S
 from privacy.papers.r2t import R2T
@@ -137,14 +138,14 @@ def test_gem(crowd: str, confidence: float) -> None:
 @pytest.mark.parametrize("gap", [slow(0.01), 0.5])
 def test_a_solver_gap_is_within_the_interval(gap: float, lowest: bool) -> None:
     assert not coverage(Gem(PureBudget(1.0), 1, gap, SHORT), SKEWED, lowest).refuted
-    assert not coverage(Fixed(4.0, 1, gap, ladder=Ladder(3, 3)), SKEWED, lowest).refuted
+    assert not coverage(fixed_threshold(4.0, 1, gap, ladder=Ladder(3, 3)), SKEWED, lowest).refuted
     assert not coverage(LaplaceGlobal(4.0, 300.0, 1, gap), SKEWED, lowest).refuted
 
 
 @pytest.mark.parametrize("crowd", [slow("nobody"), slow("alike"), "skewed", slow("fractions")])
 def test_one_threshold(crowd: str) -> None:
     for mechanism in (
-        Fixed(1.0, groups_per_unit=1, ladder=Ladder(2, 2)),
+        fixed_threshold(1.0, groups_per_unit=1, ladder=Ladder(2, 2)),
         LaplaceGlobal(1.0, 24.0, groups_per_unit=1),
     ):
         found = coverage(mechanism, CROWDS[crowd])
@@ -174,7 +175,11 @@ def test_a_race_of_one_threshold_is_below_just_as_often_as_it_says(mechanism: Me
 
 
 def test_catches_twice_the_noise() -> None:
-    for mechanism in (Gem(PureBudget(1.0), 1, ladder=SHORT), Fixed(1.0, 1, ladder=Ladder(2, 2)), R2T(1.0, 2.0, 1)):
+    for mechanism in (
+        Gem(PureBudget(1.0), 1, ladder=SHORT),
+        fixed_threshold(1.0, 1, ladder=Ladder(2, 2)),
+        R2T(1.0, 2.0, 1),
+    ):
         twice = WeakerNoise(SimulatedEntropy(1), laplace=2.0)
         assert coverage(mechanism, np.ones(500), entropy=twice).refuted
 

@@ -24,8 +24,8 @@ from privacy.mechanisms.bound_first import (
 )
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.clip import Clip
-from privacy.mechanisms.gem import Fixed
 from privacy.mechanisms.joint_scale import FINER, JOINT_CHARGE, ScaledSum, finer, release_at_one_scale
+from privacy.mechanisms.shared_threshold import SharedThreshold, fixed_threshold
 from privacy.mechanisms.sums import Centre, Deviation, Products
 from privacy.mechanisms.unit_vectors import UnitVectors, step_of
 from privacy.units import ONE
@@ -98,8 +98,8 @@ def test_catches_a_release_that_spends_what_the_test_spent() -> None:
     @dataclass(frozen=True)
     class Unsplit(BoundFirst):
         @property
-        def direct(self) -> Fixed:
-            return Fixed(1.3 * self.epsilon, 1, 0.0, bound_ladder(self.bound))
+        def direct(self) -> SharedThreshold:
+            return fixed_threshold(1.3 * self.epsilon, 1, 0.0, bound_ladder(self.bound))
 
     first = Unsplit(1.0, BOUND, 1, ladder=SHORT, monotone=True)
     crowd = [BOUND] * (3 * len(_at_the_edge(_bound_first(1.0))))

@@ -12,8 +12,9 @@ import pytest
 from privacy.join_tuples import DistinctTuples
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.gem import Fixed, Gem
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
+from privacy.mechanisms.shared_threshold import fixed_threshold
 from privacy.papers.r2t import R2T
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate, truncate_distinct
@@ -120,7 +121,7 @@ def _table(measurement: Measurement, pairs: list[Pair]) -> Table:
 
 
 def test_a_determined_count_spends_what_it_may_and_so_does_one_that_was_called_so_by_mistake() -> None:
-    fixed = Fixed(1.0, groups_per_unit=1, gap=0.01)
+    fixed = fixed_threshold(1.0, groups_per_unit=1, gap=0.01)
     assert 0.85 < audit(fixed, _pair(fixed, DETERMINED, ONE_MORE)) <= 1.0
     assert 0.85 < audit(fixed, _pair(fixed, WITHOUT, WITH)) <= 1.0
 
@@ -132,18 +133,18 @@ def test_a_supplier_of_many_customers_is_hidden_by_the_projection_program() -> N
 
 
 def test_catches_sensitivity_one_across_two_owners() -> None:
-    fixed = Fixed(1.0, groups_per_unit=1, gap=0.01)
+    fixed = fixed_threshold(1.0, groups_per_unit=1, gap=0.01)
     tuples: list[DistinctTuples] = [distinct_tuples(pairs) for pairs in (WITHOUT, WITH)]
     first, second = (plain_distinct_count(table) for table in tuples)
     assert audit(fixed, (first, second), runs=FEW) > 1.0
 
 
 def test_catches_half_the_noise_and_one_group_per_unit_where_it_is_two() -> None:
-    fixed = Fixed(1.0, groups_per_unit=1)
+    fixed = fixed_threshold(1.0, groups_per_unit=1)
     pair = np.zeros(1, np.int64), plain_distinct_count(distinct_tuples(DETERMINED[:1]))
     assert audit(fixed, pair, WeakerNoise(SimulatedEntropy(1), laplace=0.5), runs=FEW) > 1.0
     assert audit(fixed, pair, together=2, runs=FEW) > 1.0
-    assert audit(Fixed(1.0, groups_per_unit=2), pair, together=2) <= 1.0
+    assert audit(fixed_threshold(1.0, groups_per_unit=2), pair, together=2) <= 1.0
 
 
 HUB = 51
@@ -159,7 +160,7 @@ def completed(rows: Pairs, ladder: Ladder) -> Table:
     return np.array([answer.solve(0, i) for i in range(len(ladder))], np.int64)
 
 
-@pytest.mark.parametrize("mechanism", [Fixed(1.0, 1), slow(Gem(PureBudget(1.0), 1, ladder=Ladder(-2, 4)))])
+@pytest.mark.parametrize("mechanism", [fixed_threshold(1.0, 1), slow(Gem(PureBudget(1.0), 1, ladder=Ladder(-2, 4)))])
 def test_a_hub_whose_order_is_gone_is_hidden_and_not_without_its_filter(mechanism: Measurement) -> None:
     whole, nothing, dangling = (completed(rows, mechanism.ladder) for rows in (WHOLE, [], DANGLING))
     assert audit(mechanism, (whole, nothing)) <= 1.0

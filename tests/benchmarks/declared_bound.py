@@ -14,7 +14,8 @@ from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
 from privacy.ladder import useful_ladder
 from privacy.mechanisms.bound_first import BoundFirst, bound_ladder
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.gem import Fixed, Gem
+from privacy.mechanisms.gem import Gem
+from privacy.mechanisms.shared_threshold import SharedThreshold, fixed_threshold
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.units import WEIGHT_BITS
@@ -60,8 +61,8 @@ def _distributions(bound: int, units: int, rng: np.random.Generator) -> dict[str
 
 def _compared(case: str, loads: Loads, bound: int, quick: bool) -> list[Row]:
     ladder = useful_ladder(True, bound)
-    ways: dict[str, Fixed | Gem | BoundFirst] = {
-        "the bound": Fixed(_EPSILON, 1, ladder=bound_ladder(bound)),
+    ways: dict[str, SharedThreshold | Gem | BoundFirst] = {
+        "the bound": fixed_threshold(_EPSILON, 1, ladder=bound_ladder(bound)),
         "a chosen threshold": Gem(PureBudget(_EPSILON), 1, ladder=ladder, monotone=True),
         "bound_first": BoundFirst(_EPSILON, bound, 1, ladder=ladder, monotone=True),
     }
@@ -74,7 +75,7 @@ def _compared(case: str, loads: Loads, bound: int, quick: bool) -> list[Row]:
     return [*rows, Row(case, "bound_first: error, median", errors["bound_first"], "%", most=most)]
 
 
-def _error(way: Fixed | Gem | BoundFirst, tuples: CodedJoinTuples, truth: float, runs: int) -> float:
+def _error(way: SharedThreshold | Gem | BoundFirst, tuples: CodedJoinTuples, truth: float, runs: int) -> float:
     entropy = OpendpEntropy()
 
     def value() -> float:

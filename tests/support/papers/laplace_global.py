@@ -34,7 +34,7 @@ class LaplaceGlobal(Pure):
     Source: lemma 3.4 of Fang and Yi (SIGMOD 2024); lemma 2.3 of DP-S4S (SIGMOD 2026).
 
     Attributes:
-      epsilon, groups_per_unit, gap, confidence: as of `Fixed`.
+      epsilon, groups_per_unit, gap, confidence: as of `Gem`.
       global_sensitivity: GS, a public bound in normalised weight, in [2^-20, 2^32].
     """
 

@@ -19,9 +19,10 @@ from privacy.exact import exact, exact_epsilon
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, Private
 from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.gem import Fixed, Gem
+from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement, Pure
 from privacy.mechanisms.noise import IntegerNoise
+from privacy.mechanisms.shared_threshold import fixed_threshold
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.r2t import R2T
 from privacy.sampling.draws import MAX_COUNT, Draws
@@ -103,7 +104,7 @@ class InnerMechanism:
             mantissa, exponent = math.frexp(self.bound)
             if mantissa != 0.5:
                 raise InvalidParameter("a threshold is a power of two")
-            return Fixed(epsilon, 1, self.gap, Ladder(exponent - 1, exponent - 1))
+            return fixed_threshold(epsilon, 1, self.gap, Ladder(exponent - 1, exponent - 1))
         raise InvalidParameter("no mechanism of this name runs on a sample of privacy units")
 
 

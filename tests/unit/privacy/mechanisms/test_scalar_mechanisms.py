@@ -16,10 +16,10 @@ from privacy.accounting.renyi import approximate
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Fixed, Gem
+from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
 from privacy.mechanisms.release import check_answer
 from privacy.mechanisms.selection import SelectionSettings
-from privacy.mechanisms.shared_threshold import SharedThreshold
+from privacy.mechanisms.shared_threshold import SharedThreshold, fixed_threshold
 from privacy.registry import EachGroup, measurement
 from privacy.truncation.truncated_answer import TabulatedAnswer, answer_of_loads
 from privacy.units import ONE
@@ -31,14 +31,14 @@ from tests.unit.privacy.answers import answer_of, poisson_answer, poisson_loads
 from tests.unit.privacy.refusals import refuses, refuses_calls, refuses_each
 
 BUDGET = ConcentratedBudget(0.5, 1e-7)
-Scalar = Fixed | Gem | LaplaceGlobal | SharedThreshold
+Scalar = Gem | LaplaceGlobal | SharedThreshold
 
 
 def test_the_interval_covers_the_truncated_answer_as_often_as_it_says() -> None:
     """20,000 groups with seeded noise: 5.4 standard deviations either way."""
     eight = Ladder(3, 3)
     mechanisms: list[Scalar] = [
-        Fixed(1.0, 1, confidence=0.9),
+        replace(fixed_threshold(1.0, 1), confidence=0.9),
         LaplaceGlobal(1.0, 3.0, 1, confidence=0.9),
         Gem(PureBudget(1.0), 1, ladder=eight, confidence=0.9),
         Gem(BUDGET, 1, ladder=eight, confidence=0.9, c=1.0, monotone=True),
@@ -53,7 +53,7 @@ def test_the_interval_covers_the_truncated_answer_as_often_as_it_says() -> None:
 
 
 def test_expected_noise_is_the_half_width_of_the_interval_of_each_threshold() -> None:
-    for one in (Gem(PureBudget(0.7), 2, ladder=Ladder(-3, 5), gap=0.01), Fixed(0.7, 2, gap=0.01)):
+    for one in (Gem(PureBudget(0.7), 2, ladder=Ladder(-3, 5), gap=0.01), fixed_threshold(0.7, 2, gap=0.01)):
         released = one.release(poisson_answer(one.ladder, 4, one.gap), SimulatedEntropy(7))
         expected = dict(one.expected_noise(n_groups=4))
         assert (released.high - released.low) / 2 == pytest.approx([expected[tau] for tau in released.tau])
@@ -61,8 +61,8 @@ def test_expected_noise_is_the_half_width_of_the_interval_of_each_threshold() ->
 
 def test_groups_share_the_budget() -> None:
     for groups_per_unit, share in ((1, 1), (3, 3), (None, 8), (50, 8)):
-        pure: list[tuple[Fixed | Gem | LaplaceGlobal, float]] = [
-            (Fixed(0.5, groups_per_unit), 1 / 0.5),
+        pure: list[tuple[Scalar, float]] = [
+            (fixed_threshold(0.5, groups_per_unit), 1 / 0.5),
             (LaplaceGlobal(0.5, 1.0, groups_per_unit), 1 / 0.5),
             (Gem(PureBudget(1.0), groups_per_unit, ladder=Ladder(3, 3)), 8 / (1 - SELECTION.split)),
         ]
@@ -75,7 +75,7 @@ def test_groups_share_the_budget() -> None:
 def test_refuses_an_answer_for_other_parameters_before_drawing() -> None:
     recorded = RecordedEntropy(ConstantEntropy())
     others = [answer_of(Ladder(1, 1), [0]), answer_of(Ladder(0, 0), [0], gap=0.01)]
-    for one in (Fixed(1.0), LaplaceGlobal(1.0, 1.0)):
+    for one in (fixed_threshold(1.0), LaplaceGlobal(1.0, 1.0)):
         refuses_each(partial(one.release, entropy=recorded), others)
     assert recorded.draws == []
 
@@ -83,7 +83,7 @@ def test_refuses_an_answer_for_other_parameters_before_drawing() -> None:
 def test_refuses_parameters_out_of_range() -> None:
     of_groups: dict[str, list[float]] = {"groups_per_unit": [0], "gap": [-0.1, 2.0], "confidence": [1.0]}
     of_epsilon = of_groups | {"epsilon": [0.0, math.nan]}
-    refuses(Fixed, {"epsilon": 1.0}, ladder=[Ladder()], **of_epsilon)
+    refuses(fixed_threshold, {"epsilon": 1.0}, ladder=[Ladder()], groups_per_unit=[0], epsilon=[0.0, math.nan])
     refuses(Gem, {"budget": PureBudget(1.0)}, c=[-1.0, math.inf], **of_groups)
     refuses(PureBudget, {}, epsilon=[0.0, math.nan])
     bounds = [0.0, math.nan, 2.0**33]
@@ -149,7 +149,7 @@ def test_a_broken_answer_is_refused_before_noise_is_drawn() -> None:
 
 
 def test_without_noise_it_is_the_value_and_nothing_is_drawn_for_a_choice() -> None:
-    fixed = Fixed(1.0)
+    fixed = fixed_threshold(1.0)
     recorded = RecordedEntropy(ConstantEntropy())
     released = fixed.release(answer_of(fixed.ladder, [25, 0]), recorded)
     assert released.values.tolist() == [25.0, 0.0]
@@ -162,14 +162,14 @@ def test_without_noise_it_is_the_value_and_nothing_is_drawn_for_a_choice() -> No
 
 def test_noise_grows_with_the_threshold_and_the_gap() -> None:
     for exponent, gap in ((0, 0.0), (3, 0.0), (0, 0.01), (-4, 0.01)):
-        fixed = Fixed(2.0, gap=gap, ladder=Ladder(exponent, exponent))
+        fixed = fixed_threshold(2.0, gap=gap, ladder=Ladder(exponent, exponent))
         scale = fixed.release(answer_of(fixed.ladder, [7], gap), SimulatedEntropy(5)).noise_scale[0]
         assert scale == pytest.approx((1 + gap) * 2.0**exponent / 2.0, rel=1e-4)
         assert scale >= (1 + gap) * 2.0**exponent / 2.0
 
 
 def test_what_the_bounds_leave_open_is_solved_once() -> None:
-    fixed = Fixed(1.0)
+    fixed = fixed_threshold(1.0)
     values = np.array([[5], [6]]) * ONE
     hidden = RevealingAnswer(values, fixed.ladder, np.zeros_like(values), values + ONE)
     assert fixed.release(hidden, ConstantEntropy()).values.tolist() == [5.0, 6.0]
@@ -265,7 +265,8 @@ def test_counts_of_one_owners_tuples_get_noise_for_whole_numbers() -> None:
     """At epsilon 1 its mean is 0.85, where that of continuous noise is 1."""
     ladder = useful_ladder(True, 1, fine=True)
     assert ladder == Ladder(0, 0)
-    released = Fixed(1.0, 1, counts=True).release(_of([1.0] * 100, ladder, 4_000), SimulatedEntropy(3))
+    fixed = fixed_threshold(1.0, 1, ladder=ladder, counts=True)
+    released = fixed.release(_of([1.0] * 100, fixed.ladder, 4_000), SimulatedEntropy(3))
     assert (released.values == np.round(released.values)).all()
     assert 0.82 < np.abs(released.values - 100).mean() < 0.88, "2 a / (1 - a^2), a = 1 / e; five standard deviations"
     assert (released.high - released.values == released.values - released.low).all(), "nothing is rounded"
