@@ -17,9 +17,5 @@ class EntropyFailed(PrivacyError):
     """The source of noise returned something that is not noise."""
 
 
-class Cancelled(PrivacyError):
-    """The caller stopped a solve before it had an answer."""
-
-
 class TooLarge(PrivacyError):
     """A solve needs more memory than its limit; nothing was started."""

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from privacy.noisy_answer import NoisyAnswer
     from privacy.papers.key_counts import KeyCounts
     from privacy.sampling.design import SampleDesign
-    from privacy.truncation.control import SolverName
     from privacy.truncation.histograms import LengthHistogram, LoadHistogram
+    from privacy.truncation.solver_name import SolverName
 
 
 class Need(Enum):

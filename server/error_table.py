@@ -97,7 +97,6 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         ),
         planning.FilesChanged: Row("55000", 503),
         privacy.SolverFailed: _FAILED,
-        privacy.Cancelled: _FAILED,
         privacy.TooLarge: _FAILED,
         privacy.InvalidParameter: _FAILED,
         privacy.EntropyFailed: _FAILED,

@@ -35,7 +35,7 @@ from privacy.registry import (
     measurement,
 )
 from privacy.sampling.design import SampleDesign
-from privacy.truncation.control import SolverName
+from privacy.truncation.solver_name import SolverName
 
 AnyRelease = ServedMeasurement | ServedGroupMeasurement | RankRelease | KeyCounts
 """What may measure one release of a plan."""

@@ -29,7 +29,7 @@ from planner.policy.sections import (
 )
 from planner.policy.toml_section import UNQUOTED, DomainValue, TableNames, TomlSection, read_pattern, read_schemas
 from planner.schema import PUBLIC, ForeignKey, name_parts
-from privacy.truncation.control import SolverName
+from privacy.truncation.solver_name import SolverName
 
 DEFAULT_MIN_EPSILON = 1e-3
 ANSWER_QUANTUM_S = 1.0

@@ -22,7 +22,7 @@ from privacy.mechanisms.release import check_rungs
 from privacy.mechanisms.selection import settled_values
 from privacy.mechanisms.shared_threshold import SharedThreshold, fixed_threshold
 from privacy.noisy_answer import NoisyAnswer
-from privacy.truncation.control import QUIET, Control, SolverName
+from privacy.truncation.solver_name import SolverName
 from privacy.truncation.truncate import TruncatedSum, TuplesOfSum
 from privacy.units import MAX_UNITS, Bools, Ints
 
@@ -174,13 +174,13 @@ class BoundFirst(Pure):
         """The test of one group's sum. Public."""
         return bound_test(self.epsilon, self.bound, self.gap, self.groups_per_unit, n_groups)
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Test every group, truncate and release it.
 
         Returns: one noisy value per group; each interval covers the truncated answer at its tau.
         Cost: linear in m where the bound is good enough; else that of `Gem`.
         """
-        return self.release_sum(TuplesOfSum(tuples, row, self.gap, control, self.solver), entropy)
+        return self.release_sum(TuplesOfSum(tuples, row, self.gap, self.solver), entropy)
 
     def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
         """`release`, of a sum that is truncated as it is asked for. Raises: as `release`."""

@@ -27,7 +27,6 @@ from privacy.mechanisms.scores import ExceedanceScores
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.unit_vectors import RoundedNoise, UnitVectors, step_of
 from privacy.noisy_answer import Exceeding, NoisyAnswer
-from privacy.truncation.control import QUIET, Control
 from privacy.truncation.histograms import VectorsOfSum
 from privacy.units import Floats, Ints
 
@@ -74,7 +73,7 @@ class Clip(OneChoice):
         """`l1_clip` or `l2_clip`, by the norm that a unit's vector is bounded in."""
         return "l2_clip" if self.euclidean else "l1_clip"
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Choose tau, scale, release one noisy value per group.
 
         Args:
@@ -83,9 +82,7 @@ class Clip(OneChoice):
         Cost: linear in m, three passes over the units, some hundred draws and one per group.
         """
         vectors = UnitVectors.of_sum(tuples, row, self.less, euclidean=self.euclidean)
-        control.check("clip")
         index = self.choose(vectors, entropy)
-        control.check("clip")
         return self.release_at(index, vectors, entropy)
 
     def choose(self, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> int:
@@ -220,13 +217,12 @@ class CountedClip(Pure):
         """`l1_clip`, which releases its sums."""
         return self.clip.name
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Clip at tau, release one noisy value per group, and how many units have more.
 
         Args, raises, cost: as of `Clip`.
         """
         vectors = UnitVectors.of_sum(tuples, row, self.less, euclidean=False)
-        control.check("clip")
         return self._beside(self.clip.release_at(0, vectors, entropy), vectors, entropy)
 
     def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:

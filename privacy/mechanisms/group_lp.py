@@ -18,8 +18,8 @@ from privacy.mechanisms.shared_threshold import SHARED_SELECTION, LaplaceOrGauss
 from privacy.mechanisms.sums import GroupsOfKinds, Sum, capacities_of, equal_shares
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
-from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.ladder_instance import ALIKE, Capacities
+from privacy.truncation.solver_name import SolverName
 from privacy.truncation.truncate import TruncatedSum, TuplesOfSum
 
 _Scalar = TypeVar("_Scalar", bound=Gem | SharedThreshold)
@@ -76,14 +76,14 @@ class GroupLp:
         """The thresholds that each group is truncated at, of the mechanism within."""
         return self.scalar.ladder
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Truncate every group and release it.
 
         Returns: one noisy value per group; each interval covers the truncated answer at its tau.
         Cost: linear in m and G L^2, and the programs of the thresholds that can still be chosen.
         """
         capacities = self.capacities(tuples.n_groups)
-        return self.release_sum(TuplesOfSum(tuples, row, self.scalar.gap, control, self.solver, capacities), entropy)
+        return self.release_sum(TuplesOfSum(tuples, row, self.scalar.gap, self.solver, capacities), entropy)
 
     def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
         """`release`, of a sum that is truncated as it is asked for, at the capacities that it brings.

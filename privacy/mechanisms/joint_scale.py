@@ -20,7 +20,6 @@ from privacy.mechanisms.release import check_rungs
 from privacy.mechanisms.sums import Around, Centre, Deviation, Products, Row
 from privacy.mechanisms.unit_vectors import UnitVectors, loads_of
 from privacy.noisy_answer import CUT_SHARE, NoisyAnswer
-from privacy.truncation.control import QUIET, Control
 from privacy.truncation.truncate import positive_in_groups
 from privacy.units import MAX_UNITS, ONE, Floats, Int32s, Ints, saturating_sums
 
@@ -117,14 +116,14 @@ class ScaledSum:
         """The thresholds of this sum."""
         return self.chosen.ladder
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Release one sum that has no others beside it: its factor is its own. Raises: as `release_at_one_scale`."""
         if not 0 <= row < len(tuples.weights):
             raise InvalidParameter("there is no such release")
         less = self.chosen.less
         rows = [row] if less is None else [row, less]
         own = self if less is None else replace(self, chosen=replace(self.chosen, less=1))
-        return release_at_one_scale([own], replace(tuples, weights=tuples.weights[rows]), entropy, control)[0]
+        return release_at_one_scale([own], replace(tuples, weights=tuples.weights[rows]), entropy)[0]
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
@@ -148,7 +147,7 @@ class ScaledSum:
 
 
 def release_at_one_scale(
-    sums: Sequence[ScaledSum], tuples: CodedJoinTuples, entropy: Entropy, control: Control = QUIET
+    sums: Sequence[ScaledSum], tuples: CodedJoinTuples, entropy: Entropy
 ) -> tuple[NoisyAnswer, ...]:
     """Choose every sum's threshold, scale each unit by one factor, release.
 
@@ -156,8 +155,7 @@ def release_at_one_scale(
       sums: k of them; sum i has row i of the weights.
       tuples: m join tuples of one owner position in G groups.
     Returns: one noisy answer per sum; each interval covers the sum of what was scaled.
-    Raises: InvalidParameter for several owner positions or too few weights, before noise is drawn; EntropyFailed;
-      Cancelled.
+    Raises: InvalidParameter for several owner positions or too few weights, before noise is drawn; EntropyFailed.
     Cost: linear in k m; no program is solved, as tuples have one owner.
     """
     if len(tuples.members) != 1:
@@ -169,7 +167,6 @@ def release_at_one_scale(
     answers: dict[int, NoisyAnswer] = {}
 
     def chosen(row: int, own: Ints) -> _Threshold:
-        control.check("scale")
         one = sums[row]
         if one.direct is not None and one.test is not None and tuples.n_groups == 1:
             bound = _Threshold(one.direct, 0)
@@ -194,7 +191,6 @@ def release_at_one_scale(
         answers[row] = _lacking(answers[row], people, total)
     for row, one in enumerate(sums):
         if isinstance(one.around, Centre):
-            control.check("scale")
             answers[row] = _centre(one, UnitVectors(tuples, loads[row]).in_one_group(), answers, entropy)
     for row, one in enumerate(sums):
         if isinstance(one.around, Deviation):

@@ -17,7 +17,6 @@ from privacy.mechanisms.budget import Budget, PureBudget
 from privacy.mechanisms.scores import ExceedanceScores, Scores
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
-from privacy.truncation.control import QUIET, Control
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
@@ -166,16 +165,15 @@ class GroupMeasurement(Released, Protocol):
     def delta(self) -> float:
         """The delta of one release; 0 for pure differential privacy."""
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group.
 
         Args:
           tuples: m join tuples in G groups, as `encode` returns them.
           row: which row of tuples.weights.
           entropy: where the noise comes from.
-          control: watches and stops long solves.
         Raises: InvalidParameter for a row, or owners per tuple, that the mechanism was not made for, before noise is
-          drawn; EntropyFailed; SolverFailed; Cancelled.
+          drawn; EntropyFailed; SolverFailed.
         """
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:

@@ -17,8 +17,8 @@ from privacy.join_tuples import CodedJoinTuples, JoinTuples, Private, RankedTupl
 from privacy.ladder import Ladder
 from privacy.mechanisms.rank import POINT_BITS, Rank, Ranks, weight_of
 from privacy.truncation.codes import owner_codes
-from privacy.truncation.control import SolverName
 from privacy.truncation.encode import encode
+from privacy.truncation.solver_name import SolverName
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE, Int32s, Ints
 

@@ -25,7 +25,6 @@ from privacy.ladder import Ladder
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
 from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
-from privacy.truncation.control import QUIET, Control
 from privacy.truncation.encode import compact
 from privacy.units import ONE, Floats, Ints
 
@@ -49,7 +48,7 @@ class TruncatedVector(Private):
 def truncated_vector(instance: VectorInstance, ladder: Ladder, stops: Ints) -> TruncatedVector | None:
     """Scan the ladder for the first rung that removes at most `stops` steps; None where no rung does.
 
-    Raises: SolverFailed; Cancelled.
+    Raises: SolverFailed.
     Cost: two or three vector programs, as a rule.
     """
     rung = instance.select(ladder, stops)
@@ -59,7 +58,7 @@ def truncated_vector(instance: VectorInstance, ladder: Ladder, stops: Ints) -> T
     return TruncatedVector(rung, instance.removal(tau).removed, instance.sums(tau))
 
 
-def vector_instance(tuples: CodedJoinTuples, row: int, n_groups: int, control: Control = QUIET) -> VectorInstance:
+def vector_instance(tuples: CodedJoinTuples, row: int, n_groups: int) -> VectorInstance:
     """The vector program of one release.
 
     Args:
@@ -72,7 +71,7 @@ def vector_instance(tuples: CodedJoinTuples, row: int, n_groups: int, control: C
         raise InvalidParameter("the mechanism was made for another number of groups")
     if not 0 <= row < len(tuples.weights):
         raise InvalidParameter("no such release")
-    return VectorInstance(merged(tuples, row), 0, DEFAULT_GAP, control)
+    return VectorInstance(merged(tuples, row), 0, DEFAULT_GAP)
 
 
 def merged(tuples: CodedJoinTuples, row: int) -> CompactJoinTuples:
@@ -287,13 +286,13 @@ class VectorMechanism:
         """The noise in multiples of 2 tau, by how many were removed, in steps; it may draw noise itself."""
         raise NotImplementedError
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Choose a threshold and release all groups.
 
         Args, raises: as `GroupMeasurement.release`; G = `n_groups`.
         Cost: that of `truncated_vector`, and d draws.
         """
-        return self.released(vector_instance(tuples, row, self.n_groups, control), entropy)
+        return self.released(vector_instance(tuples, row, self.n_groups), entropy)
 
     def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
         """The release of a prepared program; it may be asked again, and remembers what it solved."""
@@ -403,9 +402,9 @@ class PerGroupCount:
         """The mechanism for so many groups. Raises: InvalidParameter."""
         return _sized(self.one, n_groups)
 
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy, control: Control = QUIET) -> NoisyAnswer:
+    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """As the mechanism for the tuples' number of groups."""
-        return self.sized(tuples.n_groups).release(tuples, row, entropy, control)
+        return self.sized(tuples.n_groups).release(tuples, row, entropy)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""

@@ -15,7 +15,6 @@ import numpy as np
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, Private
 from privacy.ladder import Ladder
-from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.distinct import distinct_bounds, distinct_instance
 from privacy.truncation.ladder_instance import ALIKE, Capacities, ladder_instance, member_capacities
 from privacy.truncation.lazy_answer import LazyAnswer
@@ -23,6 +22,7 @@ from privacy.truncation.level_index import add_loads
 from privacy.truncation.programs.exact_flow import exact_optimum
 from privacy.truncation.programs.solver_routes import CertifiedOptimum
 from privacy.truncation.small_groups import capped_by_kind, cheap_bounds, settle_small_groups, small_optimum
+from privacy.truncation.solver_name import SolverName
 from privacy.truncation.truncated_answer import TabulatedAnswer, TruncatedAnswer, answer_of_loads
 from privacy.units import Ints
 
@@ -52,7 +52,7 @@ def single_owner(
 
 
 def truncate_distinct(
-    tuples: DistinctTuples, ladder: Ladder, gap: float, control: Control = QUIET, solver: SolverName = "certified"
+    tuples: DistinctTuples, ladder: Ladder, gap: float, solver: SolverName = "certified"
 ) -> TruncatedAnswer:
     """Count values, each as far as tuples of it are left, with every privacy unit contributing at most tau.
 
@@ -74,8 +74,8 @@ def truncate_distinct(
     instance = distinct_instance(tuples, ladder)
     if gap == 0 and not instance.single_owner:
         raise InvalidParameter("an exact count needs exactly one owner per tuple")
-    certified = CertifiedOptimum(control, solver)
-    optimiser = partial(exact_optimum, control=control) if gap == 0 else certified
+    certified = CertifiedOptimum(solver)
+    optimiser = exact_optimum if gap == 0 else certified
     return LazyAnswer(instance, distinct_bounds(instance), ladder, gap, optimiser)
 
 
@@ -84,7 +84,6 @@ def truncate(
     release: int,
     ladder: Ladder,
     gap: float,
-    control: Control = QUIET,
     solver: SolverName = "certified",
     capacities: Capacities = ALIKE,
 ) -> TruncatedAnswer:
@@ -121,10 +120,8 @@ def truncate(
     bounds = cheap_bounds(instance)
     if gap == 0:
         bounds = settle_small_groups(instance, bounds)
-        return LazyAnswer(
-            instance, bounds, ladder, gap, partial(exact_optimum, control=control), partial(small_optimum, instance)
-        )
-    return LazyAnswer(instance, bounds, ladder, gap, CertifiedOptimum(control, solver))
+        return LazyAnswer(instance, bounds, ladder, gap, exact_optimum, partial(small_optimum, instance))
+    return LazyAnswer(instance, bounds, ladder, gap, CertifiedOptimum(solver))
 
 
 class TruncatedSum(Protocol):
@@ -135,7 +132,7 @@ class TruncatedSum(Protocol):
         """Number of public groups G."""
 
     def at(self, ladder: Ladder) -> TruncatedAnswer:
-        """The sum of every group at every threshold. Raises: InvalidParameter; SolverFailed; Cancelled."""
+        """The sum of every group at every threshold. Raises: InvalidParameter; SolverFailed."""
 
     def units(self) -> Ints | None:
         """(G,) how many units add to each group's sum, where tuples have one owner; None for several owners."""
@@ -155,7 +152,6 @@ class TuplesOfSum(Private):
     tuples: CodedJoinTuples
     row: int
     gap: float
-    control: Control = QUIET
     solver: SolverName = "certified"
     capacities: Capacities = ALIKE
 
@@ -166,7 +162,7 @@ class TuplesOfSum(Private):
 
     def at(self, ladder: Ladder) -> TruncatedAnswer:
         """Truncate the tuples, with the gap and the solver that the mechanism has. Raises: as `truncate`."""
-        prepared = self.tuples, self.row, ladder, self.gap, self.control
+        prepared = self.tuples, self.row, ladder, self.gap
         return truncate(*prepared, solver=self.solver, capacities=self.capacities)
 
     def units(self) -> Ints | None:

@@ -39,10 +39,10 @@ from privacy.registry import (
 )
 from privacy.sampling.draws import SystemDraws, thin
 from privacy.sampling.scale_up import scale_up, scale_up_noise
-from privacy.truncation.control import SolverName
 from privacy.truncation.encode import encode
 from privacy.truncation.histograms import LengthHistogram, LoadHistogram, LoadsOfSum
 from privacy.truncation.programs.solver_routes import load_solver
+from privacy.truncation.solver_name import SolverName
 from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.units import ONE
 from server.backends.backend import Backend, MirrorFirst

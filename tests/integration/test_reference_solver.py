@@ -18,8 +18,8 @@ from privacy.ladder import Ladder
 from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import AllGroups, group_measurements
-from privacy.truncation.control import SolverName
 from privacy.truncation.programs.library_solvers import ReferenceSolver
+from privacy.truncation.solver_name import SolverName
 from privacy.units import ONE
 from server.backends.columns import Domain
 from server.backends.public_rows import Computed, Rows

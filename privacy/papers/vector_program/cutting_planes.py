@@ -22,7 +22,6 @@ that is 1e-9 larger costs 1e-9 and does the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import highspy
 import numpy as np
@@ -34,7 +33,6 @@ from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.papers.vector_program.certificate import DualPoint, on_grid, raised
 from privacy.papers.vector_program.patterns import Core, loads_at, weights_left_at
-from privacy.truncation.control import QUIET, Control
 from privacy.units import Floats, Int32s, Ints
 
 _BLOCK = 1 << 22
@@ -222,21 +220,19 @@ Six = tuple[Floats, ...]
 
 
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # what is not finite ends the search
-def interior_point(rows: csr_array, bound: Floats, control: Control = QUIET) -> tuple[Floats, Floats]:
+def interior_point(rows: csr_array, bound: Floats) -> tuple[Floats, Floats]:
     """Solve min sum x, rows @ x >= bound, 0 <= x <= 1, by Mehrotra's predictor and corrector.
 
     Args:
       rows: (k, C), entries >= 0.
       bound: (k,) at most the sums of the rows, so that x = 1 is feasible.
     Returns: x (C,) in [0, 1] and y (k,) >= 0, finite.
-    Raises: Cancelled.
     Cost: some tens of dense factorisations of C columns; memory 16 C^2 bytes.
     Source: Wright, Primal-Dual Interior-Point Methods (SIAM 1997), chapter 10.
     """
     point = _start(rows, bound)
     n_pairs = rows.shape[0] + 2 * rows.shape[1]
-    for step in range(_ITERATIONS):
-        control.check("cutting", step)
+    for _ in range(_ITERATIONS):
         short = bound + point[0] - rows @ point[1]
         left = _complementarity(point)
         if left + float(np.abs(short).sum()) <= _ACCURACY * max(1.0, float(point[1].sum())):
@@ -347,22 +343,16 @@ class Master:
     Single-threaded and without a clock, so the points are a function of the cuts and their order.
     """
 
-    def __init__(self, n_columns: int, control: Control = QUIET, inside: bool = False) -> None:
+    def __init__(self, n_columns: int, inside: bool = False) -> None:
         """No cuts yet.
 
         Args:
           inside: always ask the interior-point method.
         """
-        self._n_columns, self._control, self._inside = n_columns, control, inside
+        self._n_columns, self._inside = n_columns, inside
         self._batches: list[Cuts] = []
         if not inside:
             self._highs = _simplex(n_columns)
-            self._highs.cbSimplexInterrupt.subscribe(self._ask)
-
-    def _ask(self, event: Any) -> None:
-        """What HiGHS asks every few iterations: whether to go on."""
-        if self._control.cancelled:
-            event.interrupt()
 
     def add(self, cuts: Cuts) -> None:
         """Append the rows of `cuts`."""
@@ -375,14 +365,13 @@ class Master:
             )
 
     def solve(self) -> tuple[Floats, Floats]:
-        """Shares (C,) and a dual >= 0 per row, all finite; neither is believed by anybody. Raises: Cancelled."""
+        """Shares (C,) and a dual >= 0 per row, all finite; neither is believed by anybody."""
         found = None if self._inside else self._warm() or self._cold()
         return found if found is not None else self._interior()
 
     def _warm(self) -> tuple[Floats, Floats] | None:
         """What HiGHS finds from where it stands, or None."""
         self._highs.run()
-        self._control.check("cutting")
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution = self._highs.getSolution()
@@ -405,7 +394,7 @@ class Master:
         values = np.concatenate([cuts.values for cuts in batches])
         columns = np.concatenate([cuts.columns for cuts in batches])
         rows = csr_array((values, columns, indptr), (len(sizes), self._n_columns))
-        return interior_point(rows, np.concatenate([cuts.bound for cuts in batches]), self._control)
+        return interior_point(rows, np.concatenate([cuts.bound for cuts in batches]))
 
 
 def _simplex(n_columns: int) -> highspy.Highs:
@@ -464,10 +453,10 @@ class CoreSearch:
       shares: (C,) the best shares found, feasible for the core.
     """
 
-    def __init__(self, core: Core, control: Control = QUIET, inside: bool = False) -> None:
+    def __init__(self, core: Core, inside: bool = False) -> None:
         """Look at s = 0."""
-        self._core, self._control = core, control
-        self._master = Master(len(core.columns), control, inside)
+        self._core = core
+        self._master = Master(len(core.columns), inside)
         self.columns = core.columns
         self._batches: list[Cuts] = []
         self._duals = np.zeros(0)
@@ -482,10 +471,8 @@ class CoreSearch:
     def step(self) -> None:
         """Cut off the current point, find the next, and make it feasible.
 
-        Raises: Cancelled.
         Cost: a linear program from where the last one stood, and three passes over the patterns.
         """
-        self._control.check("cutting", len(self._batches))
         batch = cuts_at(self._core, self._point, self._loads, self._broken)
         self._batches.append(batch)
         self._master.add(batch)

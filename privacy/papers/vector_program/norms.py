@@ -14,7 +14,6 @@ import numpy as np
 from privacy.join_tuples import CompactJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.papers.vector_program.certificate import GRID, SHARE_BITS, all_but
-from privacy.truncation.control import QUIET, Control
 from privacy.units import MAX_UNITS, Bools, Floats, Int32s, Ints
 
 _HALF = 31
@@ -61,13 +60,11 @@ class SquaredNorms(Private):
         return np.where(self.high > MAX_UNITS, np.inf, length)
 
 
-def squared_norms(tuples: CompactJoinTuples, release: int, control: Control = QUIET) -> SquaredNorms:
+def squared_norms(tuples: CompactJoinTuples, release: int) -> SquaredNorms:
     """Sum each unit's weights per group exactly, and the squares over groups.
 
-    Raises: Cancelled.
     Cost: one pass over the owners; memory O(n), whatever the number of groups, because groups come one after another.
     """
-    control.check("measuring")
     high = np.zeros(tuples.n_units, np.int64)
     low = np.zeros(tuples.n_units, np.int64)
     degree = np.zeros(tuples.n_units, np.int64)

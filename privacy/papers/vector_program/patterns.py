@@ -13,7 +13,6 @@ import numpy as np
 from privacy.join_tuples import CompactJoinTuples, Private
 from privacy.kernel import kernel
 from privacy.papers.vector_program.certificate import slices
-from privacy.truncation.control import QUIET, Control
 from privacy.units import Bools, Floats, Int32s, Ints
 
 CHUNK_BITS = 32
@@ -199,15 +198,12 @@ class Patterns(Private):
     weight: Floats
 
 
-def merge_patterns(
-    tuples: CompactJoinTuples, release: int, column_of: Int32s, guess: Floats, control: Control = QUIET
-) -> Patterns:
+def merge_patterns(tuples: CompactJoinTuples, release: int, column_of: Int32s, guess: Floats) -> Patterns:
     """Find the patterns, in the order in which they first occur.
 
     Args:
       column_of: (n_units,) column of each unit that matters, ascending in the unit; negative for the others.
       guess: (C,) shares; a tuple of which they leave nothing has no pattern.
-    Raises: Cancelled.
     Cost: one pass over the owners, and one look into a hash table for every few columns of a tuple that is left;
       the table holds one group at a time, so that it stays in the cache.
     """
@@ -216,7 +212,7 @@ def merge_patterns(
     by_code = np.concatenate((np.zeros(1), guess))
     trie = empty_trie()
     table = tuples.indptr, tuples.units, tuples.group, tuples.weights[release]
-    for first, last in slices(tuples.indptr, control, "merging"):
+    for first, last in slices(tuples.indptr):
         width = int(np.diff(tuples.indptr[first : last + 1]).max(initial=1))
         trie = insert_tuples(first, last, *table, code_of, by_code, bits, width, trie)
     key, group, weight, *_ = trie
@@ -262,7 +258,6 @@ def build_core(
     columns: Ints,
     guess: Floats,
     tau: int,
-    control: Control = QUIET,
 ) -> Core:
     """Restrict the program to some columns, their constraints, and the tuples that `guess` does not empty.
 
@@ -270,11 +265,10 @@ def build_core(
       over: (n_units,) who exceeds tau at s = 0; nobody else ever has a constraint that binds.
       columns: units that may have a share, ascending.
       guess: (n_units,) shares, 0 outside the columns; see merge_patterns.
-    Raises: Cancelled.
     """
     column_of = np.full(tuples.n_units, -1, np.int32)
     column_of[columns] = np.arange(len(columns))
-    patterns = merge_patterns(tuples, release, column_of, guess[columns], control)
+    patterns = merge_patterns(tuples, release, column_of, guess[columns])
     run, run_column, run_group = _runs(patterns.indptr, patterns.columns, patterns.group, over[columns])
     return Core(columns, patterns, patterns.weight / float(tau), run, run_column, run_group)
 

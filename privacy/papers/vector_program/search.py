@@ -18,7 +18,6 @@ from privacy.papers.vector_program.certificate import STEP_BITS, WHOLE, Line, ce
 from privacy.papers.vector_program.cutting_planes import CoreSearch
 from privacy.papers.vector_program.norms import Removal, SquaredNorms, squared_norms, truncated_sums
 from privacy.papers.vector_program.patterns import build_core, loads_at
-from privacy.truncation.control import QUIET, Control
 from privacy.units import MAX_UNITS, Bools, Floats, Ints
 
 _SAMPLE = 1 << 18
@@ -55,10 +54,9 @@ def everybody(over: Bools) -> Pilot:
     return Pilot(np.flatnonzero(over), np.zeros(len(over)))
 
 
-def pilot(tuples: CompactJoinTuples, release: int, over: Bools, tau: int, control: Control = QUIET) -> Pilot:
+def pilot(tuples: CompactJoinTuples, release: int, over: Bools, tau: int) -> Pilot:
     """Solve a sample roughly, with the threshold scaled down alike. A function of its arguments: the stride is fixed.
 
-    Raises: Cancelled.
     Cost: nothing below 2^22 tuples, else that of a core of 2^18 tuples.
     """
     stride = len(tuples.group) // _SAMPLE
@@ -66,8 +64,8 @@ def pilot(tuples: CompactJoinTuples, release: int, over: Bools, tau: int, contro
     if stride < _WORTHWHILE:
         return start
     sample = _strided(tuples, release, stride)
-    core = build_core(sample, 0, over, start.columns, start.guess, max(1, tau // stride), control)
-    search = CoreSearch(core, control)
+    core = build_core(sample, 0, over, start.columns, start.guess, max(1, tau // stride))
+    search = CoreSearch(core)
     while not search.closed(_GAP):
         search.step()
     lengths = core.lengths_of(loads_at(core, search.shares))
@@ -121,9 +119,7 @@ class Search:
         norms: SquaredNorms,
         tau: int,
         gap: int,
-        control: Control = QUIET,
     ) -> None:
-        self._control = control
         self._tuples, self._release, self._tau, self._gap = tuples, release, tau, gap
         self._over, self._degree = norms.exceed(tau), norms.degree
         self._best = norms.shares(tau)
@@ -160,7 +156,7 @@ class Search:
     def advance(self) -> None:
         """One step on the path: a pilot, a core, a linear program, or a certificate pass.
 
-        Raises: Cancelled; SolverFailed when not even interior points close the gap: a bug, not an outcome.
+        Raises: SolverFailed when not even interior points close the gap: a bug, not an outcome.
         """
         if self._start is None:
             self.look()
@@ -172,9 +168,8 @@ class Search:
                 self._start.columns,
                 self._start.guess,
                 self._tau,
-                self._control,
             )
-            self._search = CoreSearch(core, self._control, self._inside)
+            self._search = CoreSearch(core, self._inside)
         elif not self._search.closed(self._gap / WHOLE / 4):
             self._search.step()
         else:
@@ -186,7 +181,7 @@ class Search:
         Cost: at most that of a pilot.
         """
         if self._start is None:
-            self._start = pilot(self._tuples, self._release, self._over, self._tau, self._control)
+            self._start = pilot(self._tuples, self._release, self._over, self._tau)
         sample = self._start.sample
         return None if sample is None else sample.lower * WHOLE
 
@@ -203,9 +198,7 @@ class Search:
         shares = np.zeros(self._tuples.n_units)
         shares[search.columns] = search.shares
         dual = search.multipliers()
-        seen = certificate_pass(
-            self._tuples, self._release, self._over, self._degree, shares, dual, self._tau, self._control
-        )
+        seen = certificate_pass(self._tuples, self._release, self._over, self._degree, shares, dual, self._tau)
         lines = dual.lines(seen.gain, seen.prices)
         self._lines += lines
         lower = max(line.at(1.0) for line in lines)
@@ -270,9 +263,7 @@ class VectorInstance(Private):
     says about another (E is monotone) only ever decides a comparison whose outcome is already certain.
     """
 
-    def __init__(
-        self, tuples: CompactJoinTuples, release: int = 0, gap: int = DEFAULT_GAP, control: Control = QUIET
-    ) -> None:
+    def __init__(self, tuples: CompactJoinTuples, release: int = 0, gap: int = DEFAULT_GAP) -> None:
         """Prepare.
 
         Args:
@@ -286,8 +277,7 @@ class VectorInstance(Private):
         if not 0 <= release < len(tuples.weights):
             raise InvalidParameter("no such release")
         self._tuples, self._release, self._gap = tuples, release, gap
-        self._control = control
-        self._norms = squared_norms(tuples, release, control)
+        self._norms = squared_norms(tuples, release)
         self._searches: dict[int, Search] = {}
 
     def removal(self, tau: int) -> Removal:
@@ -381,5 +371,5 @@ class VectorInstance(Private):
         if not 1 <= tau <= MAX_UNITS:
             raise InvalidParameter("a threshold is between 1 and MAX_UNITS units")
         if tau not in self._searches:
-            self._searches[tau] = Search(self._tuples, self._release, self._norms, tau, self._gap, self._control)
+            self._searches[tau] = Search(self._tuples, self._release, self._norms, tau, self._gap)
         return self._searches[tau]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacy.kernel import kernel
-from privacy.truncation.control import QUIET, Control
 from privacy.truncation.programs.first_order_solver import Places, Table
 from privacy.truncation.programs.program import Point, PreparedProgram
 from privacy.units import Floats, Ints
@@ -116,7 +115,7 @@ class CoordinateSolver:
 
     sweep_limit: int = 512
 
-    def points(self, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+    def points(self, program: PreparedProgram) -> Iterator[Point]:
         """See LinearProgramSolver. Points come after 4, 12, 24, 40, ... sweeps; both arrays are used again.
 
         Cost: 2 ns per owner and sweep. Memory: 4 bytes per owner and 24 per tuple.
@@ -127,7 +126,6 @@ class CoordinateSolver:
         step = golden_step(m)
         table = np.full((m, int(incidence.owners.max())), n, np.uint32)
         worth = np.empty(m)
-        control.check("coordinate sweeps")
         spread(incidence.indptr, incidence.units, weights, step, table, worth)
         places = (0,) * table.shape[1]
         x = worth * min(1.0, caps.sum() / (worth.sum() * len(places)))  # all alike, and nobody far over
@@ -140,7 +138,6 @@ class CoordinateSolver:
         x_out = np.empty(m)
         look = pause = _FIRST_LOOK
         for sweeps in range(1, self.sweep_limit + 1):
-            control.check("coordinate sweeps", sweeps)
             sweep(table, places, worth, units, x, y)
             if sweeps in (look, self.sweep_limit):
                 pause += _FIRST_LOOK

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from privacy.errors import SolverFailed
 from privacy.join_tuples import Private
 from privacy.kernel import kernel
-from privacy.truncation.control import QUIET, Control
 from privacy.truncation.programs.certificate import Certificate
 from privacy.truncation.programs.max_flow import (
     Cover,
@@ -258,10 +257,10 @@ def _cut(pairs: Pairs, claim: FlowAndCut) -> int:
 _MAX_PAIRS = 1 << 30
 _GUESSES = 1 << 17
 _PATHS = 1 << 17
-"""Members and paths between two looks at whether to stop: some tens of milliseconds."""
+"""Members and paths in one call: some tens of milliseconds, so that signals are heeded."""
 
 
-def exact_flow(program: PreparedProgram, control: Control = QUIET) -> Certificate:
+def exact_flow(program: PreparedProgram) -> Certificate:
     """The optimum of a program in which every tuple has one or two members.
 
     Fractional b-matching: integer weights and caps have an optimum in half units, half of a maximum flow on the
@@ -271,7 +270,7 @@ def exact_flow(program: PreparedProgram, control: Control = QUIET) -> Certificat
       program: weights in [0, 2^62], caps in [0, 2^62); before presolve or after it.
     Returns: value == upper, in half units.
     Raises: SolverFailed for a tuple of three members, for 2^30 tuples, and when flow and cut do not prove each
-      other (a bug, not an outcome). Cancelled.
+      other (a bug, not an outcome).
     Cost: linear, a sort, and Dinic's algorithm on what peeling leaves: 0.1 s for 350,000 tuples of a
       friendship graph at the worst threshold. 90 bytes per tuple.
     Source: docs/mathematics.md, section 3.3.
@@ -279,17 +278,16 @@ def exact_flow(program: PreparedProgram, control: Control = QUIET) -> Certificat
     settled, pairs = pairs_of(program)
     if len(pairs.weights) >= _MAX_PAIRS:
         raise SolverFailed("more tuples than a flow can number")
-    control.check("peeling")
     state = _peeled(pairs)
     decided = FlowAndCut(state.x.copy(), state.x.copy(), state.role == FULL, state.role == FULL)
-    claim = decided if np.all(state.done) else _with_core(pairs, state, decided, control)
+    claim = decided if np.all(state.done) else _with_core(pairs, state, decided)
     return proved(pairs, claim).plus(settled)
 
 
-def exact_optimum(program: PreparedProgram, slack: int, control: Control = QUIET) -> Certificate:
+def exact_optimum(program: PreparedProgram, slack: int) -> Certificate:
     """`exact_flow` where an optimiser may leave so much slack: it leaves none."""
     assert slack >= 0
-    return exact_flow(program, control)
+    return exact_flow(program)
 
 
 def _peeled(pairs: Pairs) -> Peeling:
@@ -308,13 +306,13 @@ def _peeled(pairs: Pairs) -> Peeling:
     return state
 
 
-def _with_core(pairs: Pairs, state: Peeling, decided: FlowAndCut, control: Control) -> FlowAndCut:
+def _with_core(pairs: Pairs, state: Peeling, decided: FlowAndCut) -> FlowAndCut:
     """What is decided, and a maximum flow of the rest, which starts from a guess."""
     is_open = state.role == OPEN
     graph = neighbours(pairs.first, pairs.second, state.done, len(pairs.caps))
-    _guess(graph, state, np.flatnonzero(is_open), control)
+    _guess(graph, state, np.flatnonzero(is_open))
     cover, side = double_cover(graph, pairs.weights, state.x, state.spare)
-    _maximise(graph, cover, control)
+    _maximise(graph, cover)
     read_flow(graph, cover, side, pairs.first, decided.forward, decided.backward)
     left, right = read_cut(cover, side)
     return FlowAndCut(
@@ -325,21 +323,19 @@ def _with_core(pairs: Pairs, state: Peeling, decided: FlowAndCut, control: Contr
     )
 
 
-def _guess(graph: Neighbours, state: Peeling, members: Ints, control: Control) -> None:
+def _guess(graph: Neighbours, state: Peeling, members: Ints) -> None:
     """Fill all members, those first that miss the least to be slack."""
     order = members[np.argsort((state.load - state.spare)[members], kind="stable")]
     for start in range(0, len(order), _GUESSES):
-        control.check("guess", start)
         guess(graph, state, order[start : start + _GUESSES])
 
 
-def _maximise(graph: Neighbours, cover: Cover, control: Control) -> None:
+def _maximise(graph: Neighbours, cover: Cover) -> None:
     """Phases until no sink can be reached."""
     phase = 0
     while sinks := layers(graph, cover):
         served = 0
         while served < sinks:
-            control.check("flow", phase)
             served = augment(graph, cover, served, sinks, _PATHS)
         phase += 1
         if phase & (phase - 1) == 0:  # a power of two

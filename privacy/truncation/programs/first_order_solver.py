@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.kernel import kernel
-from privacy.truncation.control import QUIET, Control
 from privacy.truncation.programs.program import Point, PreparedProgram
 from privacy.units import Floats
 
@@ -191,7 +190,7 @@ class FirstOrderSolver:
 
     iteration_limit: int | None = None
 
-    def points(self, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+    def points(self, program: PreparedProgram) -> Iterator[Point]:
         """See LinearProgramSolver. Points come at geometrically growing distances; both arrays are used again.
 
         Cost: 2.5 ns per owner and iteration; hundreds of iterations for thresholds that cut few, thousands for
@@ -201,7 +200,7 @@ class FirstOrderSolver:
         look = _FIRST_LOOK
         while True:
             stop = look if self.iteration_limit is None else min(look, self.iteration_limit)
-            state.advance(stop, control)
+            state.advance(stop)
             yield state.candidate()
             if stop == self.iteration_limit:
                 return
@@ -227,11 +226,10 @@ class _State:
         self._scalars = np.zeros(5)
         self._scalars[OMEGA] = self._primal_weight(incidence.degrees.mean())
 
-    def advance(self, until: int, control: Control) -> None:
+    def advance(self, until: int) -> None:
         """Iterate up to this total number of iterations."""
         at_once = max(1, _ENTRIES_PER_CALL // self._table.size)
         while (done := int(self._scalars[ITERATIONS])) < until:
-            control.check("first-order iterations", done)
             point = self._x, self._x_anchor, self._y, self._y_anchor
             iterate(*self._program, *point, self._load, self._scalars, min(at_once, until - done))
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import highspy
 import numpy as np
 from scipy.sparse import csr_array
 
 from privacy.errors import SolverFailed
-from privacy.truncation.control import QUIET, Control
 from privacy.truncation.programs.program import Point, PreparedProgram
 
 
@@ -32,21 +31,18 @@ class HighsSolver:
     method: Literal["simplex", "ipm"]
     iteration_limit: int = 2_000_000_000
 
-    def points(self, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+    def points(self, program: PreparedProgram) -> Iterator[Point]:
         """See LinearProgramSolver: one point. The status of HiGHS is not looked at, only whether vectors exist.
 
-        Raises: SolverFailed when HiGHS refuses the model or returns no point. Cancelled.
+        Raises: SolverFailed when HiGHS refuses the model or returns no point.
         """
-        control.check(self.method)
         highs = highspy.Highs()
         for option, value in self._options().items():
             if highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:
                 raise SolverFailed(f"HiGHS does not know the option {option}")
         if highs.passModel(_model(program)) == highspy.HighsStatus.kError:
             raise SolverFailed("HiGHS refused the model")
-        _listen(highs, control)
         highs.run()
-        control.check(self.method)
         solution = highs.getSolution()
         x = np.asarray(solution.col_value, np.float64)
         y = -np.asarray(solution.row_dual, np.float64)
@@ -60,24 +56,13 @@ class HighsSolver:
             "threads": 1,
             "parallel": "off",
             "random_seed": 0,
-            "presolve": "off",  # ours ran before, and theirs cannot be interrupted
+            "presolve": "off",  # ours ran before
             "solver": self.method,
             "run_crossover": "off",
             "primal_feasibility_tolerance": 1e-9,
             "dual_feasibility_tolerance": 1e-9,
             f"{self.method}_iteration_limit": self.iteration_limit,
         }
-
-
-def _listen(highs: highspy.Highs, control: Control) -> None:
-    """Have HiGHS ask, every few iterations, whether to go on."""
-
-    def ask(event: Any) -> None:
-        if control.cancelled:
-            event.interrupt()
-
-    highs.cbSimplexInterrupt.subscribe(ask)
-    highs.cbIpmInterrupt.subscribe(ask)
 
 
 def _model(program: PreparedProgram) -> highspy.HighsLp:
@@ -108,14 +93,13 @@ class ReferenceSolver:
 
     iteration_limit: int = 200
 
-    def points(self, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
-        """See LinearProgramSolver: one point. Clarabel cannot be interrupted.
+    def points(self, program: PreparedProgram) -> Iterator[Point]:
+        """See LinearProgramSolver: one point.
 
         Raises: SolverFailed when Clarabel gives up without a point.
         """
         import cvxpy  # a second of import that only this route pays
 
-        control.check("reference")
         weights, caps = program.scaled()
         incidence = csr_array(
             (np.ones(len(program.incidence.units)), (program.incidence.units, program.incidence.rows)),

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.truncation.codes import radix_sort, row_type
-from privacy.truncation.control import QUIET, Control
 from privacy.truncation.programs.program import Incidence, PreparedProgram
 from privacy.units import MAX_UNITS, Bools, Ints, exact_sum
 
@@ -315,7 +314,7 @@ class Presolved(Private):
     core: PreparedProgram | None
 
 
-def presolve(program: PreparedProgram, control: Control = QUIET) -> Presolved:
+def presolve(program: PreparedProgram) -> Presolved:
     """Apply exact reductions until nothing changes.
 
     1. A tuple weighs at most its smallest cap.
@@ -332,12 +331,10 @@ def presolve(program: PreparedProgram, control: Control = QUIET) -> Presolved:
       was cut down to are compared with one another, if they come sorted and without equals.
     Source: docs/mathematics.md, section 3.3; rule 3 is row domination of packing programs.
     """
-    control.check("presolve")
     work = _Work(program)
     for _ in range(_MAX_ROUNDS):
-        if not work.round(control):
+        if not work.round():
             break
-    control.check("presolve")
     return Presolved(work.settled, work.core())
 
 
@@ -354,16 +351,13 @@ class _Work:
         self._may_equal = np.full(width + 1, not ascends(self._indptr, self._units))
         self.settled = 0
 
-    def round(self, control: Control) -> bool:
+    def round(self) -> bool:
         """Apply every rule once; whether another round can find more."""
-        control.check("presolve")
         n_rows, n_entries = len(self._weights), len(self._units)
         clip_and_load(self._indptr, self._units, self._weights, self._caps, self._load)
         binding = self._load > self._caps
         degree = np.bincount(self._units, minlength=len(self._caps))
-        control.check("presolve")
         drop_dominated(self._indptr, self._units, self._caps, degree, binding)
-        control.check("presolve")
         free = np.zeros(2, np.int64)
         wanted = self._load
         tables = self._indptr, self._units, self._weights
@@ -371,7 +365,6 @@ class _Work:
         filled = np.minimum(wanted, self._caps)
         self._caps -= filled
         self.settled += int(free[0]) + (int(free[1]) << _LOW_BITS) + exact_sum(filled)
-        control.check("presolve")
         self._shrink(*merge_equal(self._indptr, self._units, self._weights, self._may_equal))
         self._may_equal[:] = False
         return bool(len(self._weights)) and (n_rows, n_entries) != (len(self._weights), len(self._units))

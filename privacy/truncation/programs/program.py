@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from privacy.join_tuples import Private
 from privacy.kernel import kernel
-from privacy.truncation.control import QUIET, Control
 from privacy.units import MAX_UNITS, Floats, Ints, saturating_sums
 
 Number = TypeVar("Number", np.int64, np.float64)
@@ -161,11 +160,11 @@ Point = tuple[Floats, Floats]
 class LinearProgramSolver(Protocol):
     """A route to a solution. Nothing it says is believed: certificate.py recomputes both bounds."""
 
-    def points(self, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+    def points(self, program: PreparedProgram) -> Iterator[Point]:
         """Points nearer and nearer the optimum of `program.scaled()`; the caller stops when one is near enough.
 
         The same program gives the same points: no clock, no random number, no order of questions enters.
         A point is valid until the next one is asked for.
 
-        Raises: SolverFailed when there is no point to look at. Cancelled, within a second.
+        Raises: SolverFailed when there is no point to look at.
         """

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from privacy.errors import SolverFailed
 from privacy.join_tuples import Private
-from privacy.truncation.control import QUIET, Control, SolverName
 from privacy.truncation.programs.certificate import Certificate, certify
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.exact_flow import exact_flow
@@ -15,9 +14,10 @@ from privacy.truncation.programs.first_order_solver import FirstOrderSolver
 from privacy.truncation.programs.library_solvers import HighsSolver, ReferenceSolver
 from privacy.truncation.programs.presolve import pairs_and_rest, presolve
 from privacy.truncation.programs.program import LinearProgramSolver, PreparedProgram
+from privacy.truncation.solver_name import SolverName
 
 REFERENCE_ENTRIES = 2_000
-"""Owners in all tuples of a component up to which the reference is asked: it cannot be interrupted, so it has to be
+"""Owners in all tuples of a component up to which the reference is asked: it has to be
 over within a second. The size is private, so a larger program is no error: the certified solvers take it."""
 
 _SIMPLEX_ENTRIES = 2_000
@@ -27,16 +27,13 @@ _SMALL_ENTRIES = 20_000
 """Up to here it may be tried where sweeps prove nothing: ten seconds, where many units have few tuples each."""
 
 _INTERIOR_ENTRIES = 3_000_000
-"""Up to here an interior point is worth a try when the first-order method crawls; and it can be interrupted."""
+"""Up to here an interior point is worth a try when the first-order method crawls."""
 
 _SWEEPS = 512
 """Most programs need 20 to 200. Those that 512 do not settle, of few tuples for each unit and small thresholds, the
 first-order method takes thousands of passes for."""
 
 _FIRST_ORDER_ITERATIONS = 20_000
-
-_BYTES_PER_ENTRY, _BYTES_PER_TUPLE = 80, 160
-"""The most that presolve, the first-order method or the certificate hold at once, copies included."""
 
 
 def routes(program: PreparedProgram, solver: SolverName = "certified") -> Sequence[LinearProgramSolver]:
@@ -70,7 +67,6 @@ def certified_optimum(
     program: PreparedProgram,
     slack: int,
     solvers: Sequence[LinearProgramSolver] | None = None,
-    control: Control = QUIET,
     solver: SolverName = "certified",
 ) -> Certificate:
     """Presolve, solve, and prove both bounds to be at most `slack` units apart.
@@ -80,13 +76,12 @@ def certified_optimum(
       slack: the public gap in units; 0 asks for an exact value, which exists when the presolve leaves no
         component with three owners in a tuple.
       solvers: tried in turn; `routes` of what is left unless given. Bounds of several points combine.
-      control: stops the solve, hears of its stages, bounds its memory. It never changes the answer.
       solver: which `routes` asks first. It changes the answer within the gap, and no proof: the same certificate.
     Returns: equal bounds when presolve and flow finished the program.
-    Raises: Cancelled, TooLarge; SolverFailed when an exact value was asked for and a component has three owners
+    Raises: SolverFailed when an exact value was asked for and a component has three owners
       in a tuple, or when all the given solvers ended without a proof. The gap that was reached stays private.
     """
-    return _Run(program, solvers, control, solver).within(slack)
+    return _Run(program, solvers, solver).within(slack)
 
 
 class CertifiedOptimum(Private):
@@ -97,8 +92,7 @@ class CertifiedOptimum(Private):
     Memory: of the latest program, until another one is asked about.
     """
 
-    def __init__(self, control: Control = QUIET, solver: SolverName = "certified") -> None:
-        self._control = control
+    def __init__(self, solver: SolverName = "certified") -> None:
         self._solver = solver
         self._latest: tuple[PreparedProgram, _Run] | None = None
 
@@ -106,7 +100,7 @@ class CertifiedOptimum(Private):
         """See certified_optimum."""
         latest, self._latest = self._latest, None
         if latest is None or latest[0] is not program:
-            latest = program, _Run(program, None, self._control, self._solver)
+            latest = program, _Run(program, None, self._solver)
         proof = latest[1].within(slack)
         self._latest = latest
         return proof
@@ -119,7 +113,6 @@ class _Run:
         self,
         program: PreparedProgram,
         solvers: Sequence[LinearProgramSolver] | None,
-        control: Control,
         solver: SolverName,
     ) -> None:
         self._exact = Certificate(0, 0, 0)
@@ -128,16 +121,15 @@ class _Run:
         self._any_slack = solvers is not None
         if not len(program.weights):
             return
-        control.reserve(memory_estimate(program))
-        presolved = presolve(program, control)
+        presolved = presolve(program)
         self._exact = Certificate(presolved.settled, presolved.settled, 0)
         rest = presolved.core
         if rest is not None and solvers is None:
             pairs, rest = pairs_and_rest(rest)
             if pairs is not None:
-                self._exact = self._exact.beside(exact_flow(pairs, control))
+                self._exact = self._exact.beside(exact_flow(pairs))
         if rest is not None:
-            self._bounds = _bounds(rest, routes(rest, solver) if solvers is None else solvers, control)
+            self._bounds = _bounds(rest, routes(rest, solver) if solvers is None else solvers)
 
     def within(self, slack: int) -> Certificate:
         """The bounds as soon as they are so close: those of the first point at which the best ones are."""
@@ -152,19 +144,12 @@ class _Run:
         return self._exact.beside(self._best)
 
 
-def memory_estimate(program: PreparedProgram) -> int:
-    """Bytes that a solve of this program may take on top of the program; interior points of small cores aside."""
-    return _BYTES_PER_ENTRY * len(program.incidence.units) + _BYTES_PER_TUPLE * len(program.weights)
-
-
-def _bounds(
-    program: PreparedProgram, solvers: Sequence[LinearProgramSolver], control: Control
-) -> Iterator[Certificate]:
+def _bounds(program: PreparedProgram, solvers: Sequence[LinearProgramSolver]) -> Iterator[Certificate]:
     """The best bounds of all points so far, of one solver after the other."""
     best: Certificate | None = None
     for solver in solvers:
         try:
-            for x, y in solver.points(program, control):
+            for x, y in solver.points(program):
                 found = certify(program, x, y)
                 best = found if best is None else best.joined(found)
                 yield best

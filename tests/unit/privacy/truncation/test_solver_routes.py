@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import itertools
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 import pytest
 
 from privacy import compare_solvers as compared_solvers
 from privacy.compare_solvers import compare_removals, compare_solvers
-from privacy.errors import Cancelled, SolverFailed, TooLarge
+from privacy.errors import SolverFailed
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
-from privacy.truncation.control import QUIET, Control
 from privacy.truncation.encode import compact, encode
 from privacy.truncation.programs import solver_routes
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
 from privacy.truncation.programs.library_solvers import HighsSolver, ReferenceSolver
+from privacy.truncation.programs.presolve import Presolved, presolve
 from privacy.truncation.programs.program import Incidence, LinearProgramSolver, Point, PreparedProgram
 from privacy.truncation.programs.solver_routes import REFERENCE_ENTRIES, CertifiedOptimum, certified_optimum, routes
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 from tests.support.seeds import examples
-from tests.unit.privacy.refusals import refuses
 from tests.unit.privacy.truncation.instances import program
 
 TRIANGLE = program([(frozenset({0, 1}), ONE), (frozenset({1, 2}), ONE), (frozenset({0, 2}), ONE)], [ONE] * 3)
@@ -46,7 +43,7 @@ class Scripted:
     y: float = 0.0
     calls: list[PreparedProgram] = field(default_factory=list)
 
-    def points(self, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+    def points(self, program: PreparedProgram) -> Iterator[Point]:
         self.calls.append(program)
         if self.x is None:
             raise SolverFailed("scripted")
@@ -91,14 +88,6 @@ def test_every_solver_but_the_last_may_fail_and_pairs_are_exact() -> None:
     # an exact value of three owners is refused rather than awaited
     with pytest.raises(SolverFailed, match=r"^no exact method for three owners$"):
         certified_optimum(HYPERTREE, 0)
-    # a program over the memory limit is refused before any work
-    stages: list[str] = []
-    with pytest.raises(TooLarge):
-        certified_optimum(
-            HYPERTREE, 1, control=Control(memory_limit=100, progress=lambda stage, _: stages.append(stage))
-        )
-    assert stages == []
-    assert certified_optimum(HYPERTREE, 1000, control=Control(memory_limit=1 << 20)).within(1000)
 
 
 def _large(seed: int = 3) -> PreparedProgram:
@@ -123,113 +112,24 @@ def test_a_rough_value_before_it_changes_no_value() -> None:
         assert another == certified_optimum(_large(4), slack).value, first_slacks
 
 
-def test_a_value_that_was_rough_goes_on_where_it_stopped() -> None:
-    heard: list[str] = []
-    going_on = CertifiedOptimum(Control(progress=lambda stage, step: heard.append(stage)))
-    large = _large()
+def test_a_value_that_was_rough_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    presolved: list[PreparedProgram] = []
+
+    def counted(program: PreparedProgram) -> Presolved:
+        presolved.append(program)
+        return presolve(program)
+
+    monkeypatch.setattr(solver_routes, "presolve", counted)
+    going_on, large = CertifiedOptimum(), _large()
     going_on(large, 60 * ONE)
-    presolves, sweeps = heard.count("presolve"), heard.count("coordinate sweeps")
     going_on(large, 60 * ONE // 100_000)
-    assert heard.count("presolve") == presolves
-    assert heard.count("coordinate sweeps") > sweeps > 0
+    assert presolved == [large]
 
 
-def test_a_rough_value_that_was_cancelled_is_begun_again() -> None:
-    control = Control(progress=lambda stage, step: control.cancel() if stage == "coordinate sweeps" else None)
-    going_on, large = CertifiedOptimum(control), _large()
-    for _ in range(2):
-        with pytest.raises(Cancelled):
-            going_on(large, ONE)
-    # sweeps come first where simplex could take long
+def test_sweeps_come_first_where_simplex_could_take_long() -> None:
     assert isinstance(routes(_large())[0], CoordinateSolver)
     assert isinstance(routes(_large())[-1], FirstOrderSolver)
     assert isinstance(routes(HYPERTREE)[0], HighsSolver)
-
-
-def _big(m: int, n: int) -> PreparedProgram:
-    """A random hypergraph with a threshold that nearly everybody exceeds."""
-    random = np.random.default_rng(1)
-    units = np.sort(random.integers(0, n - 2, (m, 3)), axis=1) + np.arange(3)
-    incidence = Incidence(np.arange(0, 3 * m + 1, 3), units.ravel(), n)
-    return PreparedProgram(np.full(m, ONE, np.int64), incidence, np.full(n, 3 * ONE))
-
-
-class StopAfter(threading.Event):
-    """Set once it was asked so many times."""
-
-    def __init__(self, times: int) -> None:
-        super().__init__()
-        self.times, self.asked = times, 0
-
-    def is_set(self) -> bool:
-        self.asked += 1
-        return self.asked > self.times
-
-
-def test_every_solver_and_the_whole_way_can_be_cancelled() -> None:
-    """They ask again and again, and once it was set they ask two or three times more at most."""
-    program = _big(3_000, 300)
-
-    def solve(control: Control) -> object:
-        return certified_optimum(program, 1, control=control)
-
-    ways: list[Callable[[Control], object]] = [solve, *(partial(_points, solver, program) for solver in _solvers())]
-    for way, times in itertools.product(ways, (1, 5)):
-        stop = StopAfter(times)
-        with pytest.raises(Cancelled):
-            way(Control(_stop=stop))
-        assert stop.asked <= times + 3, (way, times)
-
-
-def _solvers() -> list[LinearProgramSolver]:
-    return [HighsSolver("simplex"), HighsSolver("ipm"), FirstOrderSolver(), CoordinateSolver(1 << 40)]
-
-
-def _points(solver: LinearProgramSolver, program: PreparedProgram, control: Control) -> object:
-    return list(solver.points(program, control))
-
-
-def _seconds_to_stop(solve: Callable[[Control], object], after_s: float) -> float:
-    """Processor time between the request and the end: what others do on this machine is not the solver's fault."""
-    asked: list[float] = []
-
-    def stop() -> None:
-        asked.append(time.process_time())
-        control.cancel()
-
-    control = Control()
-    threading.Timer(after_s, stop).start()
-    with pytest.raises(Cancelled):
-        solve(control)
-    return time.process_time() - asked[0]
-
-
-@pytest.mark.slow
-@pytest.mark.timed
-def test_a_cancelled_solve_of_a_big_program_ends_within_a_second() -> None:
-    program, smaller = _big(1_000_000, 60_000), _big(200_000, 20_000)
-    certified_optimum(_big(8_000, 2_000), ONE // 100)  # compile first
-    for after_s in (0.05, 0.5, 2.0):
-        assert _seconds_to_stop(lambda control: certified_optimum(program, 1, control=control), after_s) < 1.0
-    for solver in _solvers():
-        next(solver.points(_big(100, 20)))
-        assert _seconds_to_stop(partial(_points, solver, smaller), 0.5) < 1.0, solver
-
-
-def test_a_control_that_was_cancelled_before_stops_at_once() -> None:
-    control = Control()
-    control.cancel()
-    with pytest.raises(Cancelled, match=r"^the solve was cancelled$"):
-        certified_optimum(_big(100, 20), ONE, control=control)
-    # progress names stages and counts steps without changing the value
-    heard: list[tuple[str, int]] = []
-    program = _big(6_000, 800)
-    listened = certified_optimum(program, ONE // 100, control=Control(progress=lambda *step: heard.append(step)))
-    silent = certified_optimum(program, ONE // 100)
-    assert (listened.value, listened.upper) == (silent.value, silent.upper)
-    assert {stage for stage, _ in heard} <= {"presolve", "coordinate sweeps", "first-order iterations"}
-    assert heard[0] == ("presolve", 0)
-    refuses(Control, threads=[0], memory_limit=[-1])
 
 
 GAP = 0.01
@@ -272,8 +172,8 @@ def test_both_solvers_remove_as_many_people_at_every_length() -> None:
 def test_a_value_that_is_off_by_more_than_the_gap_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = ReferenceSolver.points
 
-    def larger(self: ReferenceSolver, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
-        for x, y in honest(self, program, control):
+    def larger(self: ReferenceSolver, program: PreparedProgram) -> Iterator[Point]:
+        for x, y in honest(self, program):
             yield 1.1 * x, y
 
     monkeypatch.setattr(ReferenceSolver, "points", larger)
@@ -298,7 +198,7 @@ def test_the_reference_is_asked_first_up_to_a_size_and_never_refuses_data() -> N
 def test_a_released_value_is_certified_whoever_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its place in [fbar - gap tau, fbar] is what the sensitivity rests on; cvxpy's floats are never believed."""
 
-    def nonsense(self: ReferenceSolver, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+    def nonsense(self: ReferenceSolver, program: PreparedProgram) -> Iterator[Point]:
         yield np.full(len(program.weights), 1e9), np.full(len(program.caps), np.nan)
 
     for seed in range(examples(1, 4)):
@@ -315,7 +215,7 @@ def test_a_released_value_is_certified_whoever_solved(monkeypatch: pytest.Monkey
 
 
 def test_a_solver_that_gives_up_leaves_the_program_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(self: ReferenceSolver, program: PreparedProgram, control: Control = QUIET) -> Iterator[Point]:
+    def failing(self: ReferenceSolver, program: PreparedProgram) -> Iterator[Point]:
         raise SolverFailed("Clarabel failed")
 
     monkeypatch.setattr(ReferenceSolver, "points", failing)

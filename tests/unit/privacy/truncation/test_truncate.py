@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from privacy.entropy import OpendpEntropy
-from privacy.errors import Cancelled, InvalidParameter
+from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.ladder import Ladder
 from privacy.registry import EachGroup, measurement
-from privacy.truncation.control import Control
 from privacy.truncation.encode import compact, encode
 from privacy.truncation.lazy_answer import LazyAnswer
 from privacy.truncation.truncate import single_owner, truncate, truncate_distinct
@@ -48,20 +47,6 @@ def test_two_owners_without_a_gap_are_exact_and_rounded_down() -> None:
     # three owners without a gap are refused
     with pytest.raises(InvalidParameter):
         truncate(encode(from_sets(ones((1, 2, 3)))), 0, Ladder(), 0.0)
-
-
-def test_a_control_stops_the_solves_that_come_later() -> None:
-    for gap, owners in [(0.0, 2), (0.01, 3)]:
-        draw = np.random.default_rng(5)
-        sets = [tuple(draw.choice(30, owners, replace=False).tolist()) for _ in range(200)]
-        control = Control()
-        answer = truncate(encode(from_sets(ones(*sets))), 0, Ladder(0, 4), gap, control)
-        lower, upper = answer.bounds()
-        still_open = int(np.argmax(lower[0] < upper[0]))
-        assert lower[0, still_open] < upper[0, still_open], (gap, owners)
-        control.cancel()
-        with pytest.raises(Cancelled):
-            answer.solve(0, still_open)
 
 
 LADDER = Ladder(-20, 32)

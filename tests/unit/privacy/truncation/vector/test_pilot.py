@@ -8,15 +8,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from privacy.errors import Cancelled
 from privacy.ladder import Ladder
 from privacy.papers.vector_program import certificate, cutting_planes, search
 from privacy.papers.vector_program.certificate import WHOLE, on_grid
 from privacy.papers.vector_program.cutting_planes import cuts_at
 from privacy.papers.vector_program.norms import Removal, squared_norms
 from privacy.papers.vector_program.patterns import build_core, loads_at
-from privacy.papers.vector_program.search import DEFAULT_GAP, Search, VectorInstance
-from privacy.truncation.control import Control
+from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
 from privacy.units import MAX_UNITS, ONE
 from tests.support.seeds import ALL, examples
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible
@@ -121,15 +119,6 @@ def test_many_who_share_nothing_close_their_gap() -> None:
     assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP
 
 
-def test_every_stage_reports_and_listening_changes_nothing() -> None:
-    tuples, heard = compacted(crowd(0)), list[tuple[str, int]]()
-    watched = VectorInstance(tuples, control=Control(progress=lambda stage, step: heard.append((stage, step))))
-    removal, plain = watched.removal(10 * ONE), VectorInstance(tuples).removal(10 * ONE)
-    assert {stage for stage, _ in heard} == {"measuring", "merging", "cutting", "proving"}
-    assert (removal.removed, removal.lower) == (plain.removed, plain.lower)
-    assert np.array_equal(removal.shares, plain.shares)
-
-
 def test_passes_in_pieces_are_the_same_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     tuples = compacted(crowd(1))
     whole = VectorInstance(tuples).removal(10 * ONE)
@@ -138,23 +127,3 @@ def test_passes_in_pieces_are_the_same_passes(monkeypatch: pytest.MonkeyPatch) -
         pieces = VectorInstance(tuples).removal(10 * ONE)
         assert (pieces.removed, pieces.lower) == (whole.removed, whole.lower), entries
         assert np.array_equal(pieces.shares, whole.shares), entries
-
-
-def _stopping_at(stage: str) -> Control:
-    def listen(heard: str, _: int) -> None:
-        if heard == stage:
-            control.cancel()
-
-    control = Control(progress=listen)
-    return control
-
-
-def test_stopped_at_any_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certificate, "_ENTRIES", 1000)
-    tuples = compacted(crowd(2))
-    for stage in ("merging", "cutting", "proving"):
-        search = Search(tuples, 0, squared_norms(tuples, 0), 10 * ONE, 1 << 18, _stopping_at(stage))
-        with pytest.raises(Cancelled):
-            while not search.done:
-                search.advance()
-        assert not search.done, stage
