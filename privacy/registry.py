@@ -286,19 +286,24 @@ def _released_at_one_scale(
 
 def _pmsja(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.papers.pmsja import Pmsja
-    from privacy.papers.vector_release import PerGroupCount
 
     each = _delta_of_each(of)
-    return tuple(PerGroupCount(Pmsja(one.epsilon, each, 1, one.ladder)) for one in of.sums)
+    return _affordable(tuple(Pmsja(one.epsilon, each, 1, one.ladder) for one in of.sums))
 
 
 def _s4s_vector(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.papers.s4s_vector import S4SVector
-    from privacy.papers.vector_release import PerGroupCount
 
     each = _delta_of_each(of)
     alone = of.sample if len(of.sums) == 1 else None  # amplified losses of one shared sample do not add up
-    return tuple(PerGroupCount(S4SVector(one.epsilon, each, 1, one.ladder, sample=alone)) for one in of.sums)
+    return _affordable(tuple(S4SVector(one.epsilon, each, 1, one.ladder, sample=alone) for one in of.sums))
+
+
+def _affordable(made: tuple[ServedGroupMeasurement, ...]) -> tuple[ServedGroupMeasurement, ...]:
+    """Parameters that are worth nothing are refused before anything is read."""
+    for one in made:
+        one.expected_noise(1)
+    return made
 
 
 def _delta_of_each(of: AllGroups) -> float:

@@ -62,7 +62,7 @@ class Pmsja(VectorMechanism):
             raise InvalidParameter("the shares of epsilon and delta lie between 0 and 1")
 
     @property
-    def event(self) -> PrivacyEvent:
+    def stages(self) -> PrivacyEvent:
         """The privacy event of the three stages: sparse vector, bound on local sensitivity, Gaussian noise."""
         bound = ApproxDP(float(self._bounding), float(self._missing))
         return Composed((PureDP(self.selection.epsilon), bound, ZCDP(self.rho)))
@@ -88,12 +88,12 @@ class Pmsja(VectorMechanism):
         """For the largest bound that is likely, in multiples of 2 tau."""
         return self.noise_per_bound * (self.most_persons() + 1 + (DEFAULT_GAP + 2 * self._shift) / WHOLE)
 
-    def check_noise(self, n_groups: int = 1) -> None:
-        """As `VectorMechanism.check_noise`: a scale that noise chooses stays in range but with `RARE`, twice."""
+    def most_sigma(self) -> float:
+        """As said above, but with `RARE`, twice: noise chooses the scale of noise."""
         check_scale(self._scale)
         drawn = math.ceil(-math.log(RARE) * self._scale)
         bound = self.most_persons(RARE) + 1 + (DEFAULT_GAP + self._shift + drawn) / WHOLE
-        self.check_largest(self.noise_per_bound * bound)
+        return self.noise_per_bound * bound
 
     @cached_property
     def selection(self) -> SparseVector:

@@ -74,7 +74,7 @@ class S4SVector(VectorMechanism):
             raise InvalidParameter("a share is between 0 and 1")
 
     @property
-    def event(self) -> PrivacyEvent:
+    def stages(self) -> PrivacyEvent:
         """Both stages together, at the accountants' orders; nothing is known beyond the order of the design."""
         return RenyiCurve(_FINITE, tuple(self.divergence(order) for order in _FINITE))
 
@@ -88,17 +88,19 @@ class S4SVector(VectorMechanism):
         """The noise for the smooth bound of what was removed: private."""
         return self.noise.sigma(self._bound(removed))
 
-    def check_noise(self, n_groups: int = 1) -> None:
-        """As `VectorMechanism.check_noise`: a scale that noise chooses stays in range but with `RARE`."""
+    def most_sigma(self) -> float:
+        """As said above: what was removed chooses the scale of noise."""
         if self.epsilon >= 1:
             assert self.noise, "it refuses noise too small for its grid, which less epsilon never has"
-        self.check_largest(self._made.most_sigma(self._bound(math.ceil(self.most_persons(RARE) * WHOLE))))
+        return self._made.most_sigma(self._bound(math.ceil(self.most_persons(RARE) * WHOLE)))
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """epsilon at delta when a unit of more tuples than Delta is sure to be in the sample."""
         if _seen(self.sample) == 1:
             return self.epsilon
-        return epsilon_at(self.noise.alpha, self._unsampled(self.noise.alpha), self.delta)
+        noise = self.sized(n_groups)
+        assert isinstance(noise, S4SVector), "the same for another number of groups"
+        return epsilon_at(noise.noise.alpha, noise._unsampled(noise.noise.alpha), self.delta)
 
     @cached_property
     def selection(self) -> SparseVector:

@@ -2,7 +2,7 @@
 
 Join tuples enter; a sparse vector takes the first threshold at which few enough people are removed; the exact sums
 that are left there get Gaussian noise on a public grid. The number of groups is known once the public domain is
-read: `PerGroupCount` is such a mechanism before that.
+read: `VectorMechanism.sized` makes the mechanism for it.
 """
 
 from __future__ import annotations
@@ -58,17 +58,14 @@ def truncated_vector(instance: VectorInstance, ladder: Ladder, stops: Ints) -> T
     return TruncatedVector(rung, instance.removal(tau).removed, instance.sums(tau))
 
 
-def vector_instance(tuples: CodedJoinTuples, row: int, n_groups: int) -> VectorInstance:
+def vector_instance(tuples: CodedJoinTuples, row: int) -> VectorInstance:
     """The vector program of one release.
 
     Args:
       row: of tuples.weights.
-      n_groups: for how many groups the mechanism was made.
-    Raises: InvalidParameter for another number of groups, or a row out of range.
+    Raises: InvalidParameter for a row out of range.
     Cost: one pass to merge tuples of the same people.
     """
-    if tuples.n_groups != n_groups:
-        raise InvalidParameter("the mechanism was made for another number of groups")
     if not 0 <= row < len(tuples.weights):
         raise InvalidParameter("no such release")
     return VectorInstance(merged(tuples, row), 0, DEFAULT_GAP)
@@ -273,6 +270,15 @@ class VectorMechanism:
         raise NotImplementedError
 
     @property
+    def event(self) -> PrivacyEvent:
+        """(epsilon, delta), whatever the number of groups."""
+        return ApproxDP(self.epsilon, self.delta)
+
+    def sized(self, n_groups: int) -> VectorMechanism:
+        """The mechanism for so many groups, one at least. Raises: InvalidParameter."""
+        return self if n_groups == self.n_groups else _sized(self, max(1, n_groups))
+
+    @property
     def selection(self) -> SparseVector:
         """The first stage: a sparse vector over thresholds, with its share of epsilon."""
         raise NotImplementedError
@@ -289,10 +295,10 @@ class VectorMechanism:
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Choose a threshold and release all groups.
 
-        Args, raises: as `GroupMeasurement.release`; G = `n_groups`.
+        Args, raises: as `GroupMeasurement.release`.
         Cost: that of `truncated_vector`, and d draws.
         """
-        return self.released(vector_instance(tuples, row, self.n_groups), entropy)
+        return self.sized(tuples.n_groups).released(vector_instance(tuples, row), entropy)
 
     def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
         """The release of a prepared program; it may be asked again, and remembers what it solved."""
@@ -338,8 +344,8 @@ class VectorMechanism:
         )
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width) per threshold; n_groups is that of the mechanism."""
-        half = _reach(2 * self.stated_sigma, self.confidence)
+        """(tau, half-width) per threshold. Raises: InvalidParameter for parameters that are worth nothing."""
+        half = _reach(2 * self.sized(n_groups).stated_sigma, self.confidence)
         return [(tau, tau * half) for tau in self.ladder.taus.tolist()]
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
@@ -347,17 +353,17 @@ class VectorMechanism:
         return self.epsilon
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for `n_groups` of the mechanism. Public. Raises: InvalidParameter."""
-        self.check_largest(self.stated_sigma)
+        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
+        for sized in (self.sized(1), self.sized(n_groups)):  # the grid is coarsest for one group
+            check_scale(VectorGrid(int(self.ladder.units[0]), sized.n_groups).scale(sized.most_sigma()))
+
+    def most_sigma(self) -> float:
+        """What the noise exceeds with probability `RARE` at most, in multiples of 2 tau. Raises: InvalidParameter."""
+        return self.stated_sigma
 
     def most_persons(self, tail: float = TAIL) -> float:
         """What the number of people removed does not exceed but with probability `tail`."""
         return self.selection.most_removed(len(self.ladder), tail)
-
-    def check_largest(self, sigma: float) -> None:
-        """Refuse noise of `sigma`, in multiples of 2 tau, that no source draws. Raises: InvalidParameter."""
-        finest = VectorGrid(int(self.ladder.units[0]), self.n_groups)
-        check_scale(finest.scale(sigma))  # in steps it is the same at every tau
 
 
 def _reach(sigma: float, confidence: float) -> float:
@@ -365,61 +371,6 @@ def _reach(sigma: float, confidence: float) -> float:
     return sigma * float(special.ndtri(1 - (1 - confidence - TAIL) / 2)) * (1 + 2.0**-30)
 
 
-@dataclass(frozen=True)
-class PerGroupCount:
-    """A `Pmsja` or `S4SVector` for as many groups as it is given; that number is public.
-
-    Attributes:
-      one: the mechanism for one group.
-    """
-
-    one: VectorMechanism
-
-    def __post_init__(self) -> None:
-        self.expected_noise(1)  # parameters that are worth nothing are refused before anything is read
-
-    @property
-    def name(self) -> str:
-        """That of the mechanism."""
-        return self.one.name
-
-    @property
-    def epsilon(self) -> float:
-        """What one release spends, for all groups together."""
-        return self.one.epsilon
-
-    @property
-    def delta(self) -> float:
-        """The delta of one release."""
-        return self.one.delta
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """(epsilon, delta), whatever the number of groups."""
-        return ApproxDP(self.epsilon, self.delta)
-
-    def sized(self, n_groups: int) -> VectorMechanism:
-        """The mechanism for so many groups. Raises: InvalidParameter."""
-        return _sized(self.one, n_groups)
-
-    def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
-        """As the mechanism for the tuples' number of groups."""
-        return self.sized(tuples.n_groups).release(tuples, row, entropy)
-
-    def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
-        return self.sized(n_groups).expected_noise(n_groups)
-
-    def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
-        self.sized(1).check_noise()  # the grid is coarsest for one group
-        self.sized(n_groups).check_noise()
-
-    def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """As the mechanism for so many groups."""
-        return self.sized(n_groups).epsilon_if_bound_fails(n_groups)
-
-
 @lru_cache(maxsize=64)
 def _sized(one: VectorMechanism, n_groups: int) -> VectorMechanism:
-    return replace(one, n_groups=max(1, n_groups))
+    return replace(one, n_groups=n_groups)

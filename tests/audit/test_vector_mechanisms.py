@@ -149,7 +149,7 @@ def test_a_person_beyond_every_threshold_is_hidden(made: type[S4SVector] | type[
         mechanism.__dict__["noise"] = RememberedRamp(D, made_noise.alpha, made_noise.rho, made_noise.growth)
     entropy, outputs = SimulatedEntropy(3), []
     for weight in (0, 1000):
-        instance = vector_instance(encode(one_person(weight)), 0, D)
+        instance = vector_instance(encode(one_person(weight)), 0)
         answers = [mechanism.released(instance, entropy) for _ in range(RUNS // 2)]
         label = np.array([np.log2(answer.tau[0]) for answer in answers], np.int64)
         outputs.append(Outputs(np.array([answer.values.sum() for answer in answers]), label))

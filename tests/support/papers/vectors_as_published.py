@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from privacy.accounting.event import ApproxDP, PrivacyEvent
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.ladder import Ladder
@@ -34,11 +33,6 @@ class PmsjaAsPublished(VectorMechanism):
     ladder: Ladder = field(default_factory=lambda: Ladder(1))
     beta: float = 0.1
     name = "pmsja_as_published"
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """The privacy event that the paper claims, which takes no account of a solver's gap."""
-        return ApproxDP(self.epsilon, self.delta)
 
     def sigma(self, removed: int, entropy: Entropy) -> float:
         """The noise for the noisy bound, in floats as the program has it."""
@@ -157,11 +151,6 @@ class S4SVectorAsPublished(VectorMechanism):
     beta: float = 0.1
     name = "s4s_vector_as_published"
     private_scale = True
-
-    @property
-    def event(self) -> PrivacyEvent:
-        """The privacy event that the paper claims, which is not proved."""
-        return ApproxDP(self.epsilon, self.delta)
 
     def sigma(self, removed: int, entropy: Entropy) -> float:
         """The noise for the smooth bound of what was removed: private."""

@@ -118,5 +118,5 @@ def _each_group(
 
 
 def _together(mechanism: Together, tuples: CodedJoinTuples) -> Releases:
-    instance = vector_instance(tuples, 0, mechanism.n_groups)
+    instance = vector_instance(tuples, 0)
     return lambda entropy: mechanism.released(instance, entropy).values
