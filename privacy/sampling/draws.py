@@ -37,12 +37,6 @@ class Draws(Protocol):
         Raises: InvalidParameter unless 1 <= things <= MAX_COUNT and size >= 0.
         """
 
-    def choose(self, things: int, size: int) -> Ints:
-        """(size,) distinct members of 0..things-1 in any order, every set of that size equally likely.
-
-        Raises: InvalidParameter unless 0 <= size <= things <= MAX_COUNT.
-        """
-
 
 def check_draw(counts: Ints, rate: float) -> None:
     """Refuse what is no sampling. Raises: InvalidParameter."""
@@ -52,12 +46,10 @@ def check_draw(counts: Ints, rate: float) -> None:
         raise InvalidParameter("a count of tuples lies in [0, 2^32]")
 
 
-def check_choice(things: int, size: int, distinct: bool) -> None:
+def check_choice(things: int, size: int) -> None:
     """Refuse what cannot be chosen. Raises: InvalidParameter."""
-    if not 0 <= size <= MAX_COUNT or not (0 if distinct else 1) <= things <= MAX_COUNT:
+    if not 0 <= size <= MAX_COUNT or not 1 <= things <= MAX_COUNT:
         raise InvalidParameter("a choice is made among at most 2^32 things")
-    if distinct and size > things:
-        raise InvalidParameter("there are fewer things than are to be chosen")
 
 
 class SystemDraws:
@@ -79,18 +71,8 @@ class SystemDraws:
 
     def uniform(self, things: int, size: int) -> Ints:
         """(size,) draws, exactly uniform: by rejection. Raises: InvalidParameter."""
-        check_choice(things, size, distinct=False)
+        check_choice(things, size)
         return _generator().integers(0, things, size)
-
-    def choose(self, things: int, size: int) -> Ints:
-        """(size,) distinct draws, exactly uniform over sets. Cost: O(size), or O(things) for a large share of them.
-
-        Raises: InvalidParameter.
-        """
-        check_choice(things, size, distinct=True)
-        if size == things:
-            return np.arange(things)
-        return _generator().choice(things, size, replace=False, shuffle=False)
 
 
 def _generator() -> np.random.Generator:

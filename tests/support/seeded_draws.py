@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.sampling.draws import check_choice, check_draw
+from tests.support.papers.choosing_draws import check_distinct
 
 
 class SeededDraws:
@@ -20,11 +21,11 @@ class SeededDraws:
         return drawn
 
     def uniform(self, things: int, size: int) -> NDArray[np.int64]:
-        check_choice(things, size, distinct=False)
+        check_choice(things, size)
         return self._generator.integers(0, things, size)
 
     def choose(self, things: int, size: int) -> NDArray[np.int64]:
-        check_choice(things, size, distinct=True)
+        check_distinct(things, size)
         return self._generator.choice(things, size, replace=False)
 
 
@@ -39,11 +40,11 @@ class ScriptedDraws:
         return np.where(np.isin(np.arange(len(counts)), self._kept), counts, 0)
 
     def uniform(self, things: int, size: int) -> NDArray[np.int64]:
-        check_choice(things, size, distinct=False)
+        check_choice(things, size)
         assert size == len(self._kept)
         assert (self._kept < things).all()
         return self._kept.copy()
 
     def choose(self, things: int, size: int) -> NDArray[np.int64]:
-        check_choice(things, size, distinct=True)
+        check_distinct(things, size)
         return self.uniform(things, size)

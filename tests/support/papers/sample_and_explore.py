@@ -19,11 +19,11 @@ from privacy.exact import check_confidence, exact, exact_epsilon, float_at_least
 from privacy.join_tuples import JoinTuples, Private
 from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
-from privacy.sampling.draws import Draws
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE, Ints
+from tests.support.papers.choosing_draws import ChoosingDraws
 from tests.support.papers.simple_sampling import InnerMechanism, Population, UnitCount, scaled
 from tests.support.papers.summed_noise import SummedNoise
 from tests.support.papers.unit_samples import Explorable, Exploration, explorable, repeated_budget
@@ -93,7 +93,7 @@ class SampleAndExplore:
         target = explored_epsilon(self.epsilon, self.population)
         return _measurement(self.inner, Exploration(self.drawn, self.collaborators), target, units)
 
-    def release(self, tuples: JoinTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:
+    def release(self, tuples: JoinTuples, draws: ChoosingDraws, entropy: Entropy) -> NoisyAnswer:
         """Draw one sample and release one noisy value.
 
         Args:
@@ -114,14 +114,14 @@ class SampleAndExplore:
         filed = explorable(tuples, known_units(self.population, n_units))
         return ExploredTuples(filed, self._truncated(tuples) if self.drawn >= filed.n_units else None)
 
-    def release_prepared(self, prepared: ExploredTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:
+    def release_prepared(self, prepared: ExploredTuples, draws: ChoosingDraws, entropy: Entropy) -> NoisyAnswer:
         """Draw one sample and release one noisy value.
 
         Cost: linear in the tuples that the drawn units bring, and truncating them.
         """
         return self.noised(self.sampled(prepared, draws), prepared.tuples.n_units, entropy)
 
-    def sampled(self, prepared: ExploredTuples, draws: Draws) -> TruncatedAnswer:
+    def sampled(self, prepared: ExploredTuples, draws: ChoosingDraws) -> TruncatedAnswer:
         """The truncated answer of one sample. Private."""
         if prepared.whole is not None:
             return prepared.whole
@@ -237,7 +237,7 @@ class RepeatedExploration:
         inner = Exploration(1, self.collaborators).budget(each, units)
         return SummedNoise(self._threshold_units, exact_epsilon(inner))
 
-    def release(self, tuples: JoinTuples, draws: Draws, entropy: Entropy) -> NoisyAnswer:
+    def release(self, tuples: JoinTuples, draws: ChoosingDraws, entropy: Entropy) -> NoisyAnswer:
         """Draw k units and release one noisy value.
 
         Args:
@@ -257,7 +257,9 @@ class RepeatedExploration:
         """
         return explorable(tuples, known_units(self.population, n_units))
 
-    def release_prepared(self, prepared: Explorable, draws: Draws, entropy: Entropy, runs: int = 1) -> NoisyAnswer:
+    def release_prepared(
+        self, prepared: Explorable, draws: ChoosingDraws, entropy: Entropy, runs: int = 1
+    ) -> NoisyAnswer:
         """Draw k units and release one noisy value; for benchmarks and audits several times independently.
 
         Args:

@@ -17,8 +17,8 @@ from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon, float_at_least
 from privacy.mechanisms.measurement import Pure
-from privacy.sampling.draws import Draws
 from privacy.units import Floats, Ints
+from tests.support.papers.choosing_draws import ChoosingDraws
 
 
 def median_sensitivity(ordered: Ints, least: int, most: int, beta: float) -> float:
@@ -91,7 +91,7 @@ class SimpleRandomSample:
         """The same of delta, at most 1/2."""
         return min(0.5, delta * self.population / self.size * (1 - 2.0**-40))
 
-    def drawn(self, values: Ints, draws: Draws) -> Ints:
+    def drawn(self, values: Ints, draws: ChoosingDraws) -> Ints:
         """The sample. Private. Raises: InvalidParameter where there are not N values."""
         if len(values) != self.population:
             raise InvalidParameter("there are more or fewer values than the public number")
@@ -120,7 +120,7 @@ class SampledMean(Pure):
         exact_epsilon(self.epsilon)
         _check_range(self.least, self.most)
 
-    def release(self, values: Floats, draws: Draws, entropy: Entropy) -> float:
+    def release(self, values: Floats, draws: ChoosingDraws, entropy: Entropy) -> float:
         """One noisy mean. Raises: InvalidParameter, EntropyFailed."""
         steps = self.sample.drawn(on_grid(values, self.least, self.most), draws)
         total = int(steps.sum()) + _laplace(float_at_least(STEPS / self.sample.inner(self.epsilon)), entropy)
@@ -180,7 +180,7 @@ class SampledMedian:
         beta = smoothness(inner, self.sample.inner_delta(self.delta))
         return 2 * (median_sensitivity(np.sort(steps), 0, STEPS, beta) + 1) / float(inner) * (1 + 2.0**-40)
 
-    def release(self, values: Floats, draws: Draws, entropy: Entropy) -> float:
+    def release(self, values: Floats, draws: ChoosingDraws, entropy: Entropy) -> float:
         """One noisy median. Raises: InvalidParameter, EntropyFailed."""
         steps = self.sample.drawn(on_grid(values, self.least, self.most), draws)
         noisy = int(np.median(steps)) + _laplace(self.scale(steps), entropy)

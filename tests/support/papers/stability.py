@@ -15,8 +15,9 @@ import numpy as np
 
 from privacy.errors import InvalidParameter
 from privacy.exact import UPWARD, exact_epsilon
-from privacy.sampling.draws import MAX_COUNT, Draws
+from privacy.sampling.draws import MAX_COUNT
 from privacy.units import Ints
+from tests.support.papers.choosing_draws import ChoosingDraws
 
 
 class Transformation(Protocol):
@@ -29,7 +30,7 @@ class Transformation(Protocol):
 class Sampling(Transformation, Protocol):
     """One that keeps some records."""
 
-    def kept(self, records: int, draws: Draws) -> Ints:
+    def kept(self, records: int, draws: ChoosingDraws) -> Ints:
         """Which of so many records stay. Private, as their number is."""
 
     def sigma_of_parts(self, epsilon: float) -> float:
@@ -92,7 +93,7 @@ class Bernoulli:
         """Theorem 4.8: epsilon, as a record is in one part or the other."""
         return epsilon
 
-    def kept(self, records: int, draws: Draws) -> Ints:
+    def kept(self, records: int, draws: ChoosingDraws) -> Ints:
         """Each with probability `rate`."""
         return np.flatnonzero(draws.binomial(np.ones(records, np.int64), self.rate))
 
@@ -127,7 +128,7 @@ class WithoutReplacement:
         taken = self.size / (self.size + 1)
         return recursive(epsilon, [(taken, 3), (1 - taken, 1)])
 
-    def kept(self, records: int, draws: Draws) -> Ints:
+    def kept(self, records: int, draws: ChoosingDraws) -> Ints:
         """Every set of `size` equally likely."""
         return draws.choose(records, min(records, self.size))
 
@@ -169,7 +170,7 @@ class FractionOf:
         three = max(self.share, 1 / (1 + self.share))
         return recursive(epsilon, [(three, 3), (1 - three, 1)])
 
-    def kept(self, records: int, draws: Draws) -> Ints:
+    def kept(self, records: int, draws: ChoosingDraws) -> Ints:
         """Every set of floor(p m) equally likely."""
         return draws.choose(records, min(records, math.floor(self.share * records)))
 

@@ -15,10 +15,10 @@ from privacy.mechanisms.measurement import Measurement
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import EachGroup, measurement
 from privacy.sampling.design import SampleDesign
-from privacy.sampling.draws import Draws
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
+from tests.support.papers.choosing_draws import ChoosingDraws
 from tests.support.papers.sample_and_explore import SampleAndExplore
 from tests.support.papers.simple_sampling import InnerMechanism, PublicPopulation, SimpleSampling
 from tests.support.scalar_study.case import ScalarCase
@@ -109,7 +109,7 @@ class UnitSampler:
         positions = len(case.tuples.owners)
         return SimpleSampling(epsilon, self.rate ** (1 / positions), positions, inner)
 
-    def prepared(self) -> Callable[[Draws], TruncatedAnswer]:
+    def prepared(self) -> Callable[[ChoosingDraws], TruncatedAnswer]:
         """File or compact the tuples; the samples of the result serve every epsilon."""
         mechanism = self.at(1.0)
         if isinstance(mechanism, SampleAndExplore):

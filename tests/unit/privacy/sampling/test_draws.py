@@ -17,6 +17,7 @@ from scipy.stats import chi2
 from privacy.join_tuples import JoinTuples, OwnerColumn
 from privacy.sampling.draws import MAX_COUNT, MAX_THINGS, Draws, SystemDraws, _table, bernoulli_places, thin
 from privacy.units import MAX_UNITS, ONE
+from tests.support.papers.choosing_draws import SystemChoosingDraws
 from tests.support.seeded_draws import SeededDraws
 from tests.unit.privacy.refusals import refuses_calls, refuses_each
 
@@ -27,7 +28,7 @@ def test_uniform_draws_and_chosen_sets_are_alike() -> None:
     counts = np.bincount(SystemDraws().uniform(7, 70_000), minlength=7)
     assert len(counts) == 7
     assert np.abs(counts - 10_000).max() < 7 * np.sqrt(10_000)
-    draws = SystemDraws()
+    draws = SystemChoosingDraws()
     sets = [tuple(sorted(draws.choose(5, 2).tolist())) for _ in range(5_000)]
     counts = np.unique(sets, axis=0, return_counts=True)[1]
     assert len(counts) == 10
@@ -36,11 +37,11 @@ def test_uniform_draws_and_chosen_sets_are_alike() -> None:
 
 def test_chosen_things_are_distinct_also_when_many() -> None:
     for size in (0, 10, 900, 1000):
-        chosen = SystemDraws().choose(1000, size)
+        chosen = SystemChoosingDraws().choose(1000, size)
         assert len(np.unique(chosen)) == size
         assert chosen.size == 0 or (chosen.min() >= 0 and chosen.max() < 1000)
     # refuses what cannot be chosen or drawn from
-    refuses_calls(SystemDraws().choose, (3, 4), (-1, 0), (3, -1), (MAX_COUNT + 1, 1))
+    refuses_calls(SystemChoosingDraws().choose, (3, 4), (-1, 0), (3, -1), (MAX_COUNT + 1, 1))
     refuses_calls(SystemDraws().uniform, (0, 1), (3, -1), (MAX_COUNT + 1, 1))
     refuses_calls(SystemDraws().binomial, *((np.array([1]), rate) for rate in (0.0, -0.5, 1.5, float("nan"))))
 
