@@ -126,7 +126,7 @@ def _columns(query: exp.Query, schema: Schema, policy: Policy, search_path: Sequ
         columns = bind_public(query, schema, policy, _SOME_DAY, search_path).columns
         return Description((), columns, (False,) * len(columns), {}, (False,) * len(columns))
     assert isinstance(query, exp.Select), "the private grammar has nothing else"
-    outputs = bind(query, schema, policy, _SOME_DAY, search_path).outputs
+    outputs = bind(query, schema, policy, _SOME_DAY, search_path).display.outputs
     noisy = tuple(
         output.type in NUMBERS and not isinstance(output.expression, (Given, KeyValue, RowCount))
         for output in outputs

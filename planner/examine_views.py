@@ -153,7 +153,7 @@ def _answer_columns(view: View, select: exp.Select, schema: Schema, policy: Poli
     """The columns of an answer, once it has a plan; a group key that is a column shows what that column does."""
     answer = bind(select, schema, policy, _SOME_DAY)
     make_plan(answer, schema, policy, epsilon=None, delta=None, mechanism=None)
-    meant = {output.name: output.expression for output in answer.outputs}
+    meant = {output.name: output.expression for output in answer.display.outputs}
     found = []
     for column in view.table.columns:
         shown = meant.get(column.name)

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from sqlglot import exp
 
-from planner.released_expression import Output, ReleasedExpression, SortKey
+from planner.released_expression import Display
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell
 from planner.sql.sql_types import ResultType
@@ -219,7 +219,7 @@ class GroupSelection:
       minimum: the custodian's minimum frequency, or None.
       votes: does nothing bound the groups of one unit, so that each unit spreads one vote over its own
         (`privacy.mechanisms.found_groups`)? Otherwise it counts as one in each of at most
-        `Plan.groups_per_unit`.
+        `UnitBounds.groups`.
     """
 
     weight: exp.Expr
@@ -241,6 +241,29 @@ class KindReach:
 
     relation: str
     determines: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class UnitBounds:
+    """What one unit contributes at most.
+
+    Attributes:
+      groups: L0, the largest number of groups one unit can reach; None when only d bounds it.
+      rule: `groups`, where the policy's declaration is that number: its tuples in further groups are left out. None:
+        there is no such rule, or a key's owner needs none.
+      kinds: which group keys follow from units of each relation, where some do and the mechanism makes use of it: how
+        many groups each reaches is known with the list of groups. Empty: `groups` is for all of them.
+      tuples: Delta, the public bound on the join tuples of one unit by declared fan-outs, before compaction; None
+        when none follows.
+      assumed: the request's `nobody_adds_more_than`, in the unit of the answer: what one person adds at most to a sum
+        or count in one group. None: nothing is said. Privacy does not rest on it.
+    """
+
+    groups: int | None = None
+    rule: int | None = None
+    kinds: tuple[KindReach, ...] = ()
+    tuples: int | None = None
+    assumed: float | None = None
 
 
 TreeColumn = tuple[int, int]
@@ -363,32 +386,20 @@ class Plan:
       releases: at least one, but where groups are only named (`planner.planning.make_plan`).
       group_keys: empty without GROUP BY.
       domains: where their values come from; each key stands in one of them.
-      outputs: the columns of the answer, in the order of the select list.
-      having: a released row is shown when this is true; None shows all.
-      order: how the released rows are sorted; empty leaves them in the order of the domain.
-      limit, offset: how many of the sorted rows are shown; None shows all.
-      groups_per_unit: L0, the largest number of groups one unit can reach; None when only d bounds it.
+      display: what the answer shows of the released groups.
       epsilon, delta: the charge: the releases', and the selection's.
       mechanism: which mechanism releases.
       reason: one sentence why this mechanism and these numbers, for EXPLAIN.
       fingerprint: of the schema that the plan was made for.
       policy_hash: of the policy that the plan was made for.
-      tuples_per_unit: Delta, the public bound on the join tuples of one unit by declared fan-outs, before
-        compaction; None when none follows.
+      bounds: what one unit contributes at most.
       sampling: how the join tuples are sampled; None reads them all.
-      group_rule: the most groups that one unit's tuples count in by the custodian's declaration, enforced by leaving
-        its tuples in further groups out. `groups_per_unit` is then that number. None: there is no such rule, or a
-        key's owner needs none.
       selection: which groups are shown; None shows all.
       release_delta: what of `delta` the releases may spend together; 0 where every one of them is pure.
       size: how large the join can become.
       times: when its answer may leave.
       notes: sentences for people: what of the question is hardly meant.
-      nobody_adds_more_than: X, in the unit of the answer, what one person adds at most to a sum or count in one
-        group, as whoever asks says; None: nothing is said. Privacy does not rest on it.
       lone: has no join tuple the same owners and group keys as another (`planner.sensitivity.join_steps`)?
-      kinds: which group keys follow from units of each relation, where some do and the mechanism makes use of it: how
-        many groups each reaches is known with the list of groups. Empty: `groups_per_unit` is for all of them.
     """
 
     source: exp.Select
@@ -396,39 +407,31 @@ class Plan:
     releases: tuple[Release, ...]
     group_keys: tuple[GroupKey, ...]
     domains: tuple[GroupDomain, ...]
-    outputs: tuple[Output, ...]
-    having: ReleasedExpression | None
-    order: tuple[SortKey, ...]
-    limit: int | None
-    offset: int
-    groups_per_unit: int | None
+    display: Display
     epsilon: float
     delta: float
     mechanism: MechanismName
     reason: str
     fingerprint: str
     policy_hash: str
-    tuples_per_unit: int | None = None
+    bounds: UnitBounds = UnitBounds()
     sampling: SamplingPlan | None = None
-    group_rule: int | None = None
     selection: GroupSelection | None = None
     release_delta: float = 0.0
     size: JoinSize = field(default_factory=JoinSize)
     times: AnswerTimes = field(default_factory=AnswerTimes)
     notes: tuple[str, ...] = ()
     lone: bool = False
-    nobody_adds_more_than: float | None = None
-    kinds: tuple[KindReach, ...] = ()
 
     def adds_at_most(self, release: Release) -> Fraction | None:
         """What one person adds to a release at most, in normalised weight, by what whoever asks says; else None.
 
         Where declared fan-outs say less, it is what they say.
         """
-        if self.nobody_adds_more_than is None:
+        if self.bounds.assumed is None:
             return None
-        said = min(normalised(self.nobody_adds_more_than, release), MOST_WEIGHT)
-        return said if self.tuples_per_unit is None else min(said, Fraction(self.tuples_per_unit))
+        said = min(normalised(self.bounds.assumed, release), MOST_WEIGHT)
+        return said if self.bounds.tuples is None else min(said, Fraction(self.bounds.tuples))
 
     def named_threshold(self, release: Release) -> Fraction | None:
         """The one threshold that whoever asks, or else the policy, names for a release, in normalised weight.
@@ -459,7 +462,7 @@ class Plan:
 
         S(x) - a n of n rows of weights from 0 to 1, and a between them, is at most n; of either sign at most 2 n.
         """
-        known = [] if self.tuples_per_unit is None else [self.tuples_per_unit]
+        known = [] if self.bounds.tuples is None else [self.bounds.tuples]
         if isinstance(release.around, Centre | Deviation):
             counted = self.named_threshold(self.releases[release.around.count])
             known += [] if counted is None else [math.ceil(counted) * (1 if release.less is None else 2)]
@@ -468,7 +471,7 @@ class Plan:
     @property
     def columns(self) -> int:
         """How many columns the answer has, or releases where those are more: each holds a value per group."""
-        return max(len(self.outputs), len(self.releases))
+        return max(len(self.display.outputs), len(self.releases))
 
     def gap(self, release: Release) -> float:
         """eta of a release, the solver's constant relative gap: 0 where exact integers are always within reach.
@@ -490,7 +493,7 @@ class Plan:
         are needed.
         """
         votes = self.selection is not None and self.selection.votes
-        whole = self.sampling is None and self.group_rule is None and not votes
+        whole = self.sampling is None and self.bounds.rule is None and not votes
         summed = self.selection is not None or any(release.is_sum for release in self.releases)
         return self.counts_lengths or (
             whole and summed and len(self.owners) == 1 and MECHANISMS[self.mechanism].by_loads
@@ -553,13 +556,13 @@ class Plan:
         Of tuples with one owner, each value being one unit's, where a unit may be in several groups.
         """
         by_units = self.mechanism in ("l1_clip", "l2_clip", "joint_scale")
-        spread = bool(self.group_keys) and self.groups_per_unit != 1
+        spread = bool(self.group_keys) and self.bounds.groups != 1
         return release.owned and by_units and spread and self.sampling is None and len(self.owners) == 1
 
     @property
     def finds_any_number(self) -> bool:
         """Are groups found among private rows, in any number of which one unit may be?"""
-        return self.groups_per_unit is None and any(domain.is_discovered for domain in self.domains)
+        return self.bounds.groups is None and any(domain.is_discovered for domain in self.domains)
 
     @property
     def selection_gap(self) -> float:

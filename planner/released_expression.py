@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from planner.sql.sql_types import ResultType, SqlType
@@ -86,6 +86,49 @@ class Output:
     type: ResultType
     expression: ReleasedExpression
     enum: SqlType | None = None
+
+
+@dataclass(frozen=True)
+class Display:
+    """What an answer shows of the released groups: post-processing, in PostgreSQL's order.
+
+    Attributes:
+      outputs: the columns, in the order of the select list.
+      having: a released row is shown when this is true; None shows all.
+      order: how the rows are sorted; empty leaves them in the order of the groups.
+      limit, offset: how many of the sorted rows are shown; None shows all.
+    """
+
+    outputs: tuple[Output, ...] = ()
+    having: ReleasedExpression | None = None
+    order: tuple[SortKey, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+    @property
+    def expressions(self) -> list[ReleasedExpression]:
+        """Everything that is evaluated."""
+        having = [] if self.having is None else [self.having]
+        return [*(output.expression for output in self.outputs), *having, *(key.expression for key in self.order)]
+
+    @property
+    def rows(self) -> slice:
+        """Which of the sorted rows OFFSET and LIMIT leave."""
+        return slice(self.offset, None if self.limit is None else self.offset + self.limit)
+
+    @property
+    def is_limited(self) -> bool:
+        """Is there a LIMIT or an OFFSET?"""
+        return self.limit is not None or self.offset > 0
+
+    def rewritten(self, change: Callable[[ReleasedExpression], ReleasedExpression]) -> Display:
+        """The same display with every expression changed."""
+        return replace(
+            self,
+            outputs=tuple(replace(one, expression=change(one.expression)) for one in self.outputs),
+            having=None if self.having is None else change(self.having),
+            order=tuple(replace(one, expression=change(one.expression)) for one in self.order),
+        )
 
 
 def is_never_true(condition: ReleasedExpression) -> bool:

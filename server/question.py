@@ -167,9 +167,9 @@ class Question:
     def shows_no_row(self) -> bool:
         """Is no row of the answer shown, whatever is released: LIMIT 0, or a HAVING that is never true?"""
         plan = self.plan
-        never = plan.having is not None and is_never_true(plan.having)
-        counted = any(isinstance(output.expression, RowCount) for output in plan.outputs)
-        return (plan.limit == 0 or never) and not counted
+        never = plan.display.having is not None and is_never_true(plan.display.having)
+        counted = any(isinstance(output.expression, RowCount) for output in plan.display.outputs)
+        return (plan.display.limit == 0 or never) and not counted
 
     @cached_property
     def plan_hash(self) -> str:
@@ -239,14 +239,14 @@ def answer_key(plan: Plan, query: BackendQuery, time_grain: str, data_version: i
         "epsilon": plan.epsilon,
         "delta": plan.delta,
         "mechanism": plan.mechanism,
-        "groups_per_unit": plan.groups_per_unit,
-        "tuples_per_unit": plan.tuples_per_unit,
+        "groups_per_unit": plan.bounds.groups,
+        "tuples_per_unit": plan.bounds.tuples,
         "owners": len(plan.owners),
         "release_delta": plan.release_delta,
-        "group_rule": plan.group_rule,
+        "group_rule": plan.bounds.rule,
         "selection": None if chosen is None else _selecting(chosen),
-        **({} if not plan.kinds else {"kinds": [[one.relation, one.determines] for one in plan.kinds]}),
-        **({} if plan.nobody_adds_more_than is None else {"nobody_adds_more_than": plan.nobody_adds_more_than}),
+        **({} if not plan.bounds.kinds else {"kinds": [[one.relation, one.determines] for one in plan.bounds.kinds]}),
+        **({} if plan.bounds.assumed is None else {"nobody_adds_more_than": plan.bounds.assumed}),
         "sampling": None if sampling is None else [sampling.strategy, sampling.rate, sampling.amplifies],
     }
     # repr tells a date of a declared domain from the text that looks like it.

@@ -35,7 +35,7 @@ from planner.errors import NoRowAsked, RowsNotShown, StatementTooComplex, Unsupp
 from planner.expressions.predicates import unknown
 from planner.limits import MAX_OUTPUTS
 from planner.policy.policy import Policy, TablePolicy
-from planner.released_expression import KeyValue, Output
+from planner.released_expression import Display, KeyValue, Output
 from planner.schema import Schema
 from planner.sql.trees import children, copied, fold, holds, position_of
 from planner.sql.zones import UTC
@@ -263,11 +263,13 @@ class _Answer(ReleasedClauses):
             semi_joins=tuple(self._flat.semi_joins),
             keys=tuple(self._groups.keys),
             aggregates=tuple(self._aggregates.found),
-            outputs=tuple(outputs),
-            having=having,
-            order=order,
-            limit=0 if self._groups.keys and no_row else row_count(self._select, "limit"),
-            offset=row_count(self._select, "offset") or 0,
+            display=Display(
+                tuple(outputs),
+                having,
+                order,
+                limit=0 if self._groups.keys and no_row else row_count(self._select, "limit"),
+                offset=row_count(self._select, "offset") or 0,
+            ),
             owner_joins=tuple(self._flat.owner_joins),
         )
 

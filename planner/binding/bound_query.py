@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from planner.expressions.intervals import Bounds
 from planner.policy.policy import ColumnPolicy, TablePolicy
-from planner.released_expression import Output, ReleasedExpression, SortKey
+from planner.released_expression import Display
 from planner.schema import Column, Table
 from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell, result_type
@@ -177,8 +177,7 @@ class BoundAggregate:
 class BoundQuery:
     """A select-project-join with aggregates, in normal form.
 
-    In every ReleasedExpression here, ReleasedValue(i) stands for aggregates[i]; having, order, limit and offset are
-    as in `Plan`.
+    In every ReleasedExpression here, ReleasedValue(i) stands for aggregates[i].
 
     Attributes:
       tables: the entries of FROM, every join and derived table flattened into it.
@@ -194,11 +193,7 @@ class BoundQuery:
     predicates: tuple[exp.Expr, ...]
     keys: tuple[BoundKey, ...]
     aggregates: tuple[BoundAggregate, ...]
-    outputs: tuple[Output, ...]
-    having: ReleasedExpression | None = None
-    order: tuple[SortKey, ...] = ()
-    limit: int | None = None
-    offset: int = 0
+    display: Display
     owner_joins: tuple[OwnerJoin, ...] = ()
     semi_joins: tuple[BoundSemiJoin, ...] = ()
     again: Callable[[Mapping[str, TablePolicy]], BoundQuery] | None = field(default=None, compare=False, repr=False)

@@ -23,6 +23,7 @@ from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, Unsupport
 from planner.expressions.bind_scalar import bind_predicate
 from planner.expressions.predicates import conjuncts, entailed
 from planner.policy.policy import Policy
+from planner.released_expression import Display
 from planner.schema import ForeignKey, Schema, Table
 from planner.sql.trees import bound_column, column_ref, columns_of, fold, nodes, position_of
 
@@ -257,7 +258,7 @@ class _FromClause:
             semi_joins=tuple(inside.semi_joins),
             keys=tuple(rows.keys.keys),
             aggregates=(),
-            outputs=(),
+            display=Display(),
             owner_joins=tuple(inside.owner_joins),
         )
         table, person = rows.table(query, made)

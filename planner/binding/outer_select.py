@@ -18,7 +18,16 @@ from planner.binding.limit_offset import output_name, row_count
 from planner.binding.released_select import Released, ReleasedArithmetic, ReleasedClauses
 from planner.errors import StatementTooComplex, UnknownColumn, UnsupportedSQL, did_you_mean
 from planner.limits import MAX_OUTPUTS
-from planner.released_expression import Apply, Given, KeyValue, Output, ReleasedExpression, RowCount, is_never_true
+from planner.released_expression import (
+    Apply,
+    Display,
+    Given,
+    KeyValue,
+    Output,
+    ReleasedExpression,
+    RowCount,
+    is_never_true,
+)
 from planner.sql.sql_types import ResultType
 from planner.sql.trees import fold, holds, position_of
 
@@ -162,6 +171,11 @@ def counts_all(node: exp.Expr) -> bool:
     return isinstance(node, exp.Count) and isinstance(node.this, (exp.Star, exp.Literal)) and not node.expressions
 
 
+def _every(conditions: tuple[ReleasedExpression, ...]) -> ReleasedExpression | None:
+    """The conditions as one, None of none."""
+    return Apply("and", conditions) if len(conditions) > 1 else next(iter(conditions), None)
+
+
 class OuterSelect(ReleasedClauses):
     """The clauses of a SELECT of which `inner_answer` is not None, around that question, bound."""
 
@@ -170,9 +184,10 @@ class OuterSelect(ReleasedClauses):
         source = _only_source(select)
         assert source is not None, "inner_answer found one"
         self._inner = inner
-        self._row = AnswerColumns(source[0], inner.outputs)
+        self._below = inner.display
+        self._row = AnswerColumns(source[0], inner.display.outputs)
         self._grouped = groups_itself(self._select)
-        self._binder = AnswerColumns(source[0], inner.outputs, self._groups()) if self._grouped else self._row
+        self._binder = AnswerColumns(source[0], inner.display.outputs, self._groups()) if self._grouped else self._row
 
     def keeps_rows(self) -> bool:
         """Is every row of the answer a group of its own? Only so does an aggregate over it need no computation."""
@@ -183,7 +198,7 @@ class OuterSelect(ReleasedClauses):
         keys = {KeyValue(index) for index in range(len(self._inner.keys))}
         if keys or self._select.args.get("group"):
             return keys <= self._groups()
-        cut = self._inner.having is not None or self._inner.limit is not None or self._inner.offset
+        cut = self._below.having is not None or self._below.is_limited
         counted = any(holds(item, exp.Count) for item in self._select.expressions)  # a charge to learn that 1 is 1
         return not (cut or counted) and self._select.args.get("where") is None  # the one row is there
 
@@ -199,7 +214,7 @@ class OuterSelect(ReleasedClauses):
         if isinstance(item, exp.Literal) and not item.is_string:
             chosen: exp.Expr = items[position_in(len(items), item, "GROUP BY")].unalias()
             return chosen
-        known = {output.name for output in self._inner.outputs}
+        known = {output.name for output in self._below.outputs}
         if isinstance(item, exp.Column) and item.args.get("table") is None and fold(item.this) not in known:
             return next(
                 (each.unalias() for each in items if each.alias and output_name(each) == fold(item.this)), item
@@ -221,9 +236,9 @@ class OuterSelect(ReleasedClauses):
     def count(self) -> BoundQuery:
         """The inner question, of whose answer only the number of rows is shown. Raises: as `query`."""
         where = self.condition("where", "WHERE", self._row)
-        if where is not None and (self._inner.limit is not None or self._inner.offset):
+        if where is not None and self._below.is_limited:
             self._check_only_cuts()
-        conditions = tuple(part for part in (self._inner.having, where) if part is not None)
+        conditions = tuple(part for part in (self._below.having, where) if part is not None)
         name = output_name(self._select.expressions[0])
         limit, offset = row_count(self._select, "limit"), row_count(self._select, "offset")
         cut, known = limit == 0 or bool(offset), self._known_count(conditions)
@@ -233,20 +248,16 @@ class OuterSelect(ReleasedClauses):
                 predicates=self._inner.predicates,
                 keys=(),
                 aggregates=(),
-                outputs=(Output(name, "int8", Given(known or 0)),),
-                limit=0 if cut else None,
+                display=Display((Output(name, "int8", Given(known or 0)),), limit=0 if cut else None),
             )
-        return replace(
-            self._inner,
-            outputs=(Output(name, "int8", RowCount()),),
-            having=Apply("and", conditions) if len(conditions) > 1 else next(iter(conditions), None),
-        )
+        counted = (Output(name, "int8", RowCount()),)
+        return replace(self._inner, display=replace(self._below, outputs=counted, having=_every(conditions)))
 
     def _known_count(self, conditions: Sequence[ReleasedExpression]) -> int | None:
         """The rows of an answer that has so many whatever is released: of none, or without keys, which is one row."""
-        if self._inner.limit == 0 or any(map(is_never_true, conditions)):
+        if self._below.limit == 0 or any(map(is_never_true, conditions)):
             return 0
-        return None if self._inner.keys or conditions else int(not self._inner.offset)
+        return None if self._inner.keys or conditions else int(not self._below.offset)
 
     def query(self) -> BoundQuery:
         """The inner question with the rows and columns that are left of its answer.
@@ -259,18 +270,12 @@ class OuterSelect(ReleasedClauses):
             raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=place)
         where, having = self.condition("where", "WHERE", self._row), self.condition("having", "HAVING")
         order = self.order(outputs)
-        if self._inner.limit is not None or self._inner.offset:
+        if self._below.is_limited:
             self._check_only_cuts()
-        conditions = tuple(part for part in (self._inner.having, where, having) if part is not None)
+        conditions = tuple(part for part in (self._below.having, where, having) if part is not None)
         limit, offset = self._cut()
-        return replace(
-            self._inner,
-            outputs=tuple(outputs),
-            having=Apply("and", conditions) if len(conditions) > 1 else next(iter(conditions), None),
-            order=order or self._inner.order,
-            limit=limit,
-            offset=offset,
-        )
+        display = Display(tuple(outputs), _every(conditions), order or self._below.order, limit, offset)
+        return replace(self._inner, display=display)
 
     def _check_only_cuts(self) -> None:
         """What LIMIT has cut may be cut again; HAVING and ORDER BY of the inner question come before its LIMIT."""
@@ -285,16 +290,16 @@ class OuterSelect(ReleasedClauses):
 
     def _outputs(self, item: exp.Expr) -> list[Output]:
         if isinstance(item, exp.Star) and not self._grouped:
-            return list(self._inner.outputs)
+            return list(self._below.outputs)
         if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) and not self._grouped:
             self._row.check_table(item)
-            return list(self._inner.outputs)
+            return list(self._below.outputs)
         return [self.output(item)]
 
     def _cut(self) -> tuple[int | None, int]:
         """The rows that are left of those that are left."""
         limit, offset = row_count(self._select, "limit"), row_count(self._select, "offset") or 0
-        if self._inner.limit is not None:
-            left = max(0, self._inner.limit - offset)
+        if self._below.limit is not None:
+            left = max(0, self._below.limit - offset)
             limit = left if limit is None else min(limit, left)
-        return limit, self._inner.offset + offset
+        return limit, self._below.offset + offset

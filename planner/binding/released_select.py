@@ -413,9 +413,7 @@ def check_released_moments(query: BoundQuery, zone: str) -> None:
     """
     zoned = {KeyValue(index) for index, key in enumerate(query.keys) if key.shown == "timestamptz"}
     zoned |= {KeyValue(index) for index, key in enumerate(query.keys) if key.type.family is Family.TIMESTAMPTZ}
-    shown, sorted_by = [one.expression for one in query.outputs], [one.expression for one in query.order]
-    computed = [query.having, *shown, *sorted_by]
-    stack = [expression for expression in computed if isinstance(expression, Apply)]
+    stack = [expression for expression in query.display.expressions if isinstance(expression, Apply)]
     while stack:
         for argument in stack.pop().arguments:
             if argument in zoned:

@@ -19,7 +19,7 @@ from planner.binding.bound_query import BoundQuery
 from planner.errors import InvalidSetting, RowsNotShown, SensitivityUnbounded, StatementTooComplex, UnsupportedSQL
 from planner.group_domains.group_domains import check_size, group_domains
 from planner.group_domains.key_sources import keys_found
-from planner.plan import AnswerTimes, GroupDomain, JoinSize, KindReach, Plan, SamplingPlan
+from planner.plan import AnswerTimes, GroupDomain, JoinSize, Plan, SamplingPlan, UnitBounds
 from planner.planning.answer_times import answer_times, check_row_work, least_epsilon
 from planner.planning.contribution_bounds import (
     CLIPPING,
@@ -47,7 +47,6 @@ from planner.rewriting.join_tables import complete_provenance, filter_semi_joins
 from planner.rewriting.read_nan_as_null import nan_notes
 from planner.schema import Schema
 from planner.sensitivity.groups_per_unit import (
-    GroupsPerUnit,
     groups_per_kind,
     groups_per_unit,
     is_owned,
@@ -83,12 +82,7 @@ def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
         releases=(),
         group_keys=keys,
         domains=domains,
-        outputs=bound.outputs,
-        having=bound.having,
-        order=bound.order,
-        limit=bound.limit,
-        offset=bound.offset,
-        groups_per_unit=None,
+        display=bound.display,
         epsilon=0.0,
         delta=0.0,
         mechanism="gem",
@@ -192,7 +186,7 @@ def _plan(
         question=bound,
         releases=released.releases,
         owners=len(found.owners),
-        groups_per_unit=limited.groups_per_unit,
+        groups_per_unit=limited.groups,
         tuples_per_unit=tuples,
         sampled=sampling is not None,
         delta=equal_share(granted, 1 + discovers),
@@ -215,33 +209,26 @@ def _plan(
     part = equal_share(granted, max(1, discovers + choice.approximate))
     selection = group_selection(domains, determined, policy, released.share, part, len(found.owners))
     if MECHANISMS[choice.mechanism].bounds_vector and (selection is None or discovers):
-        limited = GroupsPerUnit(determined)  # these bound a unit in all groups together, so no rule leaves rows out
+        limited = UnitBounds(determined)  # these bound a unit in all groups together, so no rule leaves rows out
     apart = MECHANISMS[choice.mechanism].by_kind and limited.rule is None and sampling is None
-    kinds: tuple[KindReach, ...] = ()
-    if apart:
-        kinds = groups_per_kind(found.owners, [key.columns for key in bound.keys], found.equalities)
-    asked = told_beyond(released.releases, domains, len(found.owners), limited.groups_per_unit)
+    columns = [key.columns for key in bound.keys]
+    kinds = groups_per_kind(found.owners, columns, found.equalities) if apart else ()
+    asked = told_beyond(released.releases, domains, len(found.owners), limited.groups)
     plan = Plan(
         source=_source(bound, found, sampling, domains, policy),
         owners=tuple(owner_sql(owner, found.equalities) for owner in found.owners),
         releases=asked,
         group_keys=keys,
         domains=domains,
-        outputs=tuple(replace(output, expression=shown(output.expression)) for output in bound.outputs),
-        having=None if bound.having is None else shown(bound.having),
-        order=tuple(replace(key, expression=shown(key.expression)) for key in bound.order),
-        limit=bound.limit,
-        offset=bound.offset,
-        groups_per_unit=limited.groups_per_unit,
+        display=bound.display.rewritten(shown),
         epsilon=charge,
         delta=granted if discovers or choice.approximate else 0.0,
         mechanism=choice.mechanism,
         reason=" ".join(filter(None, [_reason(choice, circumstances, released, selected) + _held(times), unused])),
         fingerprint=catalog.fingerprint,
         policy_hash=contract.hash,
-        tuples_per_unit=tuples,
+        bounds=replace(limited, kinds=kinds, tuples=tuples, assumed=nobody_adds_more_than),
         sampling=sampling,
-        group_rule=limited.rule,
         selection=selection,
         release_delta=part if choice.approximate else 0.0,
         size=size,
@@ -253,9 +240,7 @@ def _plan(
             *beyond_notes(asked, len(found.owners)),
             *nan_notes(bound),
         ),
-        nobody_adds_more_than=nobody_adds_more_than,
         lone=are_lone(bound, found, connected),
-        kinds=kinds,
     )
     check_size(plan.domains, plan.columns)
     if sampling is not None:

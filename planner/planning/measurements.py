@@ -60,7 +60,7 @@ def measurements(plan: Plan, policy: Policy) -> tuple[AnyRelease, ...]:
 
 def _by_key(plan: Plan) -> tuple[KeyCounts, ...]:
     """A measurement per release, of its share of epsilon. Raises: InvalidSetting for an epsilon beyond its own."""
-    bounds = plan.groups_per_unit, plan.group_rule
+    bounds = plan.bounds.groups, plan.bounds.rule
     try:
         return tuple(key_counts(plan.mechanism, one.epsilon, *bounds) for one in plan.releases)
     except InvalidParameter as error:
@@ -80,7 +80,7 @@ def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, .
     alone = len(plan.releases) == 1 and plan.selection is None
     design = _design(plan) if alone or not plan.release_delta else None  # shares of pure losses add up, others do not
     try:
-        bounds = plan.release_delta, plan.groups_per_unit
+        bounds = plan.release_delta, plan.bounds.groups
         return group_measurements(plan.mechanism, AllGroups(summed, *bounds, design, solver))
     except InvalidParameter as error:
         hint = "ask for more of either, for fewer aggregates, or for another mechanism"
@@ -96,7 +96,7 @@ def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> sums.Sum:
         return sums.Sum(release.epsilon, gap, ladder, less=less, counted=_counted(release))
     if isinstance(release.around, Products):
         ladder = finer(ladder)
-    most = plan.tuples_per_unit
+    most = plan.bounds.tuples
     bound = None if most is None or most > MOST_BOUND or plan.group_keys or plan.sampling else most
     around = _around(plan, release, rows)
     return sums.Sum(release.epsilon, gap, ladder, around, bound, less, nested=plan.nested(release))
@@ -120,7 +120,7 @@ def _around(plan: Plan, release: Release, rows: Sequence[int]) -> sums.Around | 
     if isinstance(one, Deviation):
         return sums.Deviation(rows.index(one.centre), count)
     x, y = ((rows.index(place), plan.releases[place].weight_bound) for place in (one.x, one.y))
-    return sums.Products(x, y, count, release.weight_bound, plan.tuples_per_unit == 1)
+    return sums.Products(x, y, count, release.weight_bound, plan.bounds.tuples == 1)
 
 
 def _ranks(plan: Plan, solver: SolverName) -> dict[int, RankRelease]:
@@ -144,7 +144,7 @@ def _batch(plan: Plan, releases: Sequence[Release], solver: SolverName) -> RankB
     epsilon = releases[0].epsilon * len(releases)
     while Fraction(repr(epsilon)) > sum(Fraction(repr(release.epsilon)) for release in releases):
         epsilon = math.nextafter(epsilon, 0.0)
-    ladder = useful_ladder(True, plan.tuples_per_unit)
+    ladder = useful_ladder(True, plan.bounds.tuples)
     return RankBatch(
         epsilon,
         ranks,
@@ -156,13 +156,13 @@ def _batch(plan: Plan, releases: Sequence[Release], solver: SolverName) -> RankB
 
 
 def _sharing(plan: Plan, release: Release, solver: SolverName) -> Sharing:
-    reached = None if plan.group_rule is not None else plan.groups_per_unit  # the rule is for sums
+    reached = None if plan.bounds.rule is not None else plan.bounds.groups  # the rule is for sums
     return Sharing(plan.gap(release), reached if plan.group_keys else 1, solver)
 
 
 def _in_one_group(plan: Plan) -> bool:
     """Is it proved that a unit is in one group? A custodian's rule proves nothing of ranks: it is applied to sums."""
-    return not plan.group_keys or (plan.groups_per_unit == 1 and plan.group_rule is None)
+    return not plan.group_keys or (plan.bounds.groups == 1 and plan.bounds.rule is None)
 
 
 def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | ServedGroupMeasurement:
@@ -173,16 +173,16 @@ def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | 
     if plan.adds_up(release):
         summed = sums.Sum(release.epsilon, 0.0, plan.ladder(release), nested=True)
         return group_measurements("l1_clip", AllGroups([summed], 0.0))[0]
-    ruled = plan.group_rule is not None and release.distinct is not None  # the rule is for sums
+    ruled = plan.bounds.rule is not None and release.distinct is not None  # the rule is for sums
     return measurement(
         "fixed" if release.determined else counts_values(plan.mechanism),
         EachGroup(
             epsilon=release.epsilon,
-            groups_per_unit=None if ruled else plan.groups_per_unit,
+            groups_per_unit=None if ruled else plan.bounds.groups,
             gap=plan.gap(release),
             global_sensitivity=policy.global_sensitivity,
             whole=release.whole,
-            tuples_per_unit=plan.tuples_per_unit,
+            tuples_per_unit=plan.bounds.tuples,
             sample=_design(plan),
             adds_at_most=plan.adds_at_most(release),
             nested=plan.nested(release),
@@ -192,9 +192,9 @@ def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | 
 
 def _design(plan: Plan) -> SampleDesign | None:
     """The sample that all releases share, where its tuples are drawn one by one and Delta is public."""
-    if plan.sampling is None or not plan.sampling.amplifies or plan.tuples_per_unit is None:
+    if plan.sampling is None or not plan.sampling.amplifies or plan.bounds.tuples is None:
         return None
-    return SampleDesign(plan.sampling.rate, plan.tuples_per_unit, plan.epsilon)
+    return SampleDesign(plan.sampling.rate, plan.bounds.tuples, plan.epsilon)
 
 
 def threshold_of(plan: Plan) -> GroupThreshold | VoteThreshold | None:
@@ -204,4 +204,4 @@ def threshold_of(plan: Plan) -> GroupThreshold | VoteThreshold | None:
     one = plan.selection
     if one.votes:
         return VoteThreshold(one.epsilon, one.delta, one.minimum)
-    return GroupThreshold(one.epsilon, one.delta, plan.groups_per_unit, plan.selection_gap, one.minimum)
+    return GroupThreshold(one.epsilon, one.delta, plan.bounds.groups, plan.selection_gap, one.minimum)

@@ -12,7 +12,7 @@ from planner.plan import Plan, Release
 from planner.policy.declared import declared_domain
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.policy.toml_section import DomainValue
-from planner.released_expression import KeyValue, Output, ReleasedValue
+from planner.released_expression import Display, KeyValue, Output, ReleasedValue
 from planner.sql.sql_types import Family, ResultType
 from planner.sql.trees import column_ref
 
@@ -129,14 +129,14 @@ def why_alone(bound: BoundQuery, plan: Plan) -> str | None:
         return "it is answered from a sample"
     if plan.selection is not None:
         return "which of its groups are shown is decided by noise"
-    if plan.group_rule is not None:
+    if plan.bounds.rule is not None:
         return "the policy's rule of groups per unit leaves rows out"
     if not all(release.is_sum and release.around is None for release in plan.releases):
         return "it asks for more than counts and sums"
     if any(plan.gap(release) for release in plan.releases):
         return "more than two people share a row"
-    one_row = plan.tuples_per_unit == 1 and all(release.whole for release in plan.releases)
-    if not one_row and plan.nobody_adds_more_than is None:
+    one_row = plan.bounds.tuples == 1 and all(release.whole for release in plan.releases)
+    if not one_row and plan.bounds.assumed is None:
         return (
             "what each person adds is cut at a threshold that each grouping chooses for itself; "
             "nobody_adds_more_than would say what nobody exceeds"
@@ -157,7 +157,7 @@ def marginal(plan: Plan) -> Marginal:
         plan.source.sql(),
         tuple((owner.relation, owner.key.sql()) for owner in plan.owners),
         tuple(map(_weighed, plan.releases)),
-        plan.nobody_adds_more_than,
+        plan.bounds.assumed,
         plan.policy_hash,
         plan.fingerprint,
     )
@@ -188,7 +188,7 @@ def finer(questions: Sequence[tuple[BoundQuery, Plan]], axes: Sequence[Axis]) ->
     bound, _ = questions[0]
     named = [Output(f"key_{place}", kind, KeyValue(place)) for place, kind in enumerate(shown)]
     values = [Output(f"value_{place}", "float8", ReleasedValue(place)) for place in range(len(bound.aggregates))]
-    return replace(bound, keys=tuple(keys), outputs=(*named, *values), having=None, order=(), limit=None, offset=0)
+    return replace(bound, keys=tuple(keys), display=Display((*named, *values)))
 
 
 def _keys_of(bound: BoundQuery, plan: Plan, axis: Axis) -> list[BoundKey] | None:

@@ -179,7 +179,7 @@ def outline(
       released: by which mechanism each release was released, and with which noise.
       day_columns: of the append-only tables that are joined.
     """
-    cuts = plan.group_rule is not None and n_groups > plan.group_rule
+    cuts = plan.bounds.rule is not None and n_groups > plan.bounds.rule
     found = any(domain.is_discovered for domain in plan.domains)
     if plan.sampling is not None or plan.selection is not None or found or cuts or not shown:
         return None
@@ -303,10 +303,10 @@ def _cut(plan: Plan, mechanism: str, noise: str, n_groups: int, together: Sequen
     elif mechanism == "l2_clip":
         facts = ["length", n_groups]
     elif mechanism == "joint_scale":
-        apart = n_groups == 1 or (plan.groups_per_unit is not None and plan.groups_per_unit <= 2)
+        apart = n_groups == 1 or (plan.bounds.groups is not None and plan.bounds.groups <= 2)
         facts = ["one factor", *together] if apart else ["one factor for all groups", n_groups, *together]
-    elif plan.kinds and mechanism == "group_lp":
-        facts = ["kinds", plan.kinds, n_groups, plan.groups_per_unit, noise]
+    elif plan.bounds.kinds and mechanism == "group_lp":
+        facts = ["kinds", plan.bounds.kinds, n_groups, plan.bounds.groups, noise]
     return text_hash(repr(facts))
 
 

@@ -96,7 +96,7 @@ def _thresholds(plan: Plan) -> tuple[int, ...]:
         if release.ranked is None and (plan.adds_up(release) or not release.determined)
     ]
     ladders = [Ladder(0, 0), *map(plan.ladder, chosen)]  # one: groups are shown, and people counted, at it
-    return histogram_thresholds(ladders, plan.tuples_per_unit)
+    return histogram_thresholds(ladders, plan.bounds.tuples)
 
 
 def _written(dialect: DialectSql, schema: Schema | None, tree: exp.Expr) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
 from planner.expressions.canonical_value import distinct_value
-from planner.plan import GroupDomain, KindReach
+from planner.plan import GroupDomain, KindReach, UnitBounds
 from planner.policy.policy import Policy
 from planner.sensitivity.column_equalities import Equalities
 from planner.sensitivity.provenance import OwnerPosition
@@ -46,17 +46,9 @@ def groups_per_unit(
     return max(len(groups) for groups in functions.values())
 
 
-@dataclass(frozen=True)
-class GroupsPerUnit:
-    """L0, or None when only the number of groups bounds it; `rule`: the policy's, where that is what bounds it."""
-
-    groups_per_unit: int | None
-    rule: int | None = None
-
-
 def limited_groups_per_unit(
     determined: int | None, owners: Sequence[OwnerPosition], domains: Sequence[GroupDomain], policy: Policy
-) -> GroupsPerUnit:
+) -> UnitBounds:
     """L0 by functional dependency, `determined`, or by the policy's rule where that is less.
 
     The rule leaves out a unit's tuples in all but so many groups, which is possible where each tuple has one owner:
@@ -66,11 +58,11 @@ def limited_groups_per_unit(
     """
     declared = {policy.groups_per_unit.get(owner.relation) for owner in owners}
     if len(owners) != 1 or None in declared:
-        return GroupsPerUnit(determined)
+        return UnitBounds(determined)
     (rule,) = declared
     assert rule is not None, "None was excluded"
     least = min((one for one in (determined, _number(domains)) if one is not None), default=None)
-    return GroupsPerUnit(least) if least is not None and least <= rule else GroupsPerUnit(rule, rule)
+    return UnitBounds(least) if least is not None and least <= rule else UnitBounds(rule, rule)
 
 
 def _number(domains: Sequence[GroupDomain]) -> int | None:

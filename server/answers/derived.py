@@ -160,13 +160,12 @@ class DerivedAnswer:
           budget: the analyst's, which does not change.
           request_id: as in the request.
         """
-        plan = question.plan
+        plan, bounds = question.plan, question.plan.bounds
         made = response(
             replace(
                 plan,
                 mechanism=cut_as_vectors(self.noisy) or plan.mechanism,
-                tuples_per_unit=None if self.one_factor else plan.tuples_per_unit,
-                group_rule=None,
+                bounds=replace(bounds, rule=None, tuples=None if self.one_factor else bounds.tuples),
                 notes=(*self.notes(), self._offered(plan.epsilon), *plan.notes),
             ),
             self.domain,

@@ -175,7 +175,7 @@ class Explaining:
             plan, rewritten = replace(plan, notes=(*plan.notes, _ON_MIRROR)), source.query
         if isinstance(work, Summed):
             plan = replace(plan, notes=(*plan.notes, told_before(work.days)))
-        kinds = () if rewritten.discovered else groups_of_kinds(plan.kinds, domain)
+        kinds = () if rewritten.discovered else groups_of_kinds(plan.bounds.kinds, domain)
         measured = measuring.of_kinds(kinds)
         told = explanation(persons.query, found, plan, rewritten, measured, n_groups, whole, kinds)
         likely = expected(planning.ledger, question, request.analyst)

@@ -101,8 +101,8 @@ def explanation(
       whole: the same for all join tuples, to advise about sampling with; None for no advice.
     """
     found_groups = bool(query.discovered)
-    reached = plan.groups_per_unit or 1 if found_groups else n_groups
-    bound_of_unit = plan.groups_per_unit if found_groups else _at_most(plan.groups_per_unit, n_groups)
+    reached = plan.bounds.groups or 1 if found_groups else n_groups
+    bound_of_unit = plan.bounds.groups if found_groups else _at_most(plan.bounds.groups, n_groups)
     if not found_groups and kinds and max(own for _, own in kinds) < n_groups:
         bound_of_unit = min(max(own for _, own in kinds), bound_of_unit or n_groups)
     return Explanation(
@@ -116,8 +116,8 @@ def explanation(
         epsilon=plan.epsilon,
         delta=plan.delta,
         expected_noise=tuple(_noise(plan, measuring, reached)),
-        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
-        tuples_per_unit=plan.tuples_per_unit,
+        columns=tuple(ResultColumn(output.name, output.type) for output in plan.display.outputs),
+        tuples_per_unit=plan.bounds.tuples,
         sampling=plan.sampling.reason if plan.sampling else None,
         sampling_rate=plan.sampling.rate if plan.sampling else None,
         sampling_advice=tuple(sampling_advice(plan, measuring.releases, whole.releases if whole else (), reached)),
@@ -154,7 +154,7 @@ def nothing_measured(
         epsilon=0.0,
         delta=0.0,
         expected_noise=(),
-        columns=tuple(ResultColumn(output.name, output.type) for output in plan.outputs),
+        columns=tuple(ResultColumn(output.name, output.type) for output in plan.display.outputs),
         tables=joined_tables(bound, found),
         conditions=join_conditions(bound, found),
         ownership=ownership_paths(found),
@@ -202,7 +202,7 @@ def _of_quotients(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[s
     Around a centre, of values that differ by as much as the mean, it is that of what the centre leaves alone.
     """
     rate = plan.sampling.rate if plan.sampling else 1.0
-    for output in plan.outputs:
+    for output in plan.display.outputs:
         value = within_no_range(output.expression)
         used = sorted(releases_used(value))
         if isinstance(value, Apply) and any(isinstance(plan.releases[one].around, Centre) for one in used):

@@ -79,7 +79,7 @@ def groups_reason(plan: Plan, n_groups: int, kinds: GroupsOfKinds = ()) -> str:
     why = _reach_by_kind(plan, n_groups, kinds) if kinds and n_groups > 1 else _reach_reason(plan, n_groups)
     if plan.finds_any_number:
         return f"{why}; {_SHARED_BY_FOUND if shared_by_found(plan) else _VECTOR}"
-    reached = n_groups if plan.groups_per_unit is None else min(plan.groups_per_unit, n_groups)
+    reached = n_groups if plan.bounds.groups is None else min(plan.bounds.groups, n_groups)
     reached = min(reached, max((own for _, own in kinds), default=reached))
     if plan.counts_units:
         return f"{why}; what is released hides all the groups that one unit counts in, {reached:,} of them"
@@ -110,17 +110,17 @@ def _reach_reason(plan: Plan, n_groups: int) -> str:
     if not plan.group_keys:
         return "there is one group"
     public = not any(domain.is_discovered for domain in plan.domains)
-    if public and n_groups > 1 and plan.groups_per_unit is not None and n_groups <= plan.groups_per_unit:
+    if public and n_groups > 1 and plan.bounds.groups is not None and n_groups <= plan.bounds.groups:
         return "one unit may reach every group, of which there are no more"
-    if plan.group_rule is not None:
-        rule = plan.group_rule
+    if plan.bounds.rule is not None:
+        rule = plan.bounds.rule
         return (
             f"the policy counts a unit's rows in {rule} group{'s' if rule > 1 else ''} at most and leaves out those "
             f"in others{_cut_by_rule(plan, rule, n_groups if public else None)}"
         )
-    if plan.groups_per_unit is None:
+    if plan.bounds.groups is None:
         return "the group keys do not follow from a unit's key, so one unit may reach every group"
-    if plan.groups_per_unit == 1:
+    if plan.bounds.groups == 1:
         return "the group keys follow from the unit's key"
     return "the group keys follow from the unit's key, in one way for each place that it may stand in"
 
@@ -198,7 +198,7 @@ def sampling_advice(
       n_groups: how many public groups there are; the advice is for one of them.
     Cost: nothing but what the measurements cost to make.
     """
-    drawn, bound = plan.sampling, plan.tuples_per_unit
+    drawn, bound = plan.sampling, plan.bounds.tuples
     if drawn is None or bound is None or not drawn.amplifies or not whole:
         return
     for release, here, there in zip(plan.releases, sampled, whole, strict=True):

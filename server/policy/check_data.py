@@ -22,6 +22,7 @@ from planner.policy.ownership import Ownership
 from planner.policy.policy import ROWS, ROWS_PER, ColumnPolicy, DeclaredForeignKey, Policy
 from planner.policy.toml_section import section_of
 from planner.policy.validate import advice, validate
+from planner.released_expression import Display
 from planner.rewriting.join_tables import complete_provenance, join_tables
 from planner.rewriting.rewrite import to_sql
 from planner.schema import ForeignKey, Schema, Table
@@ -165,7 +166,7 @@ def alone(table: Table, policy: Policy, schema: Schema) -> tuple[BoundTable, Pro
     if not _is_whole(policy, schema):
         return entry, None
     try:
-        return entry, provenance(BoundQuery((entry,), (), (), (), ()), schema, policy)
+        return entry, provenance(BoundQuery((entry,), (), (), (), Display()), schema, policy)
     except PlannerError:  # the validation says what is wrong with it
         return entry, None
 

@@ -274,27 +274,27 @@ def _without_placeholders(outer: exp.Query) -> exp.Query:
 
 def columns_of(question: Question) -> tuple[tuple[str, ResultType], ...]:
     """The columns of an answer's relation: the answer's, and the ends of the intervals of those that are noisy."""
-    outputs = question.plan.outputs
+    outputs = question.plan.display.outputs
     noisy = set(_noisy_names(question))
     return relation_columns([(one.name, one.type) for one in outputs], [one.name in noisy for one in outputs])
 
 
 def _enums_of(question: Question) -> Mapping[str, SqlType]:
     """By name, the type of each column of labels."""
-    return {output.name: output.enum for output in question.plan.outputs if output.enum is not None}
+    return {output.name: output.enum for output in question.plan.display.outputs if output.enum is not None}
 
 
 def noisy_places(question: Question) -> list[int]:
     """The columns of an answer that have intervals."""
     return [
         place
-        for place, output in enumerate(question.plan.outputs)
+        for place, output in enumerate(question.plan.display.outputs)
         if output.type in NUMBERS and not isinstance(output.expression, (KeyValue, RowCount))
     ]
 
 
 def _noisy_names(question: Question) -> list[str]:
-    return [question.plan.outputs[place].name for place in noisy_places(question)]
+    return [question.plan.display.outputs[place].name for place in noisy_places(question)]
 
 
 def _sum_names(question: Question) -> list[str]:
@@ -302,7 +302,7 @@ def _sum_names(question: Question) -> list[str]:
 
     Not those whose intervals are raised by what people may lose: that adds up over groups as no noise does.
     """
-    outputs, releases = question.plan.outputs, question.plan.releases
+    outputs, releases = question.plan.display.outputs, question.plan.releases
     own = own_sums([output.expression for output in outputs])
     noisy = set(_noisy_names(question))
     return [
@@ -319,20 +319,20 @@ def _floored_names(question: Question) -> list[str]:
     plan = question.plan
     return [
         output.name
-        for output in plan.outputs
+        for output in plan.display.outputs
         if isinstance(output.expression, ReleasedValue) and plan.releases[output.expression.release].ranked is None
     ]
 
 
 def keys_of(question: Question) -> list[str]:
     """The columns that are group keys, by which a row is known; nothing where some group key is not shown."""
-    outputs = question.plan.outputs
+    outputs = question.plan.display.outputs
     shown = {output.expression.key: output.name for output in outputs if isinstance(output.expression, KeyValue)}
     return list(shown.values()) if len(shown) == len(question.plan.group_keys) else []
 
 
 def _whole_names(question: Question) -> list[str]:
-    outputs = [question.plan.outputs[place] for place in noisy_places(question)]
+    outputs = [question.plan.display.outputs[place] for place in noisy_places(question)]
     return [output.name for output in outputs if output.type == "int8"]
 
 

@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.plan import Deviation, Plan
-from planner.released_expression import Apply, Given, KeyValue, Operator, ReleasedExpression, ReleasedValue, SortKey
+from planner.released_expression import (
+    Apply,
+    Display,
+    Given,
+    KeyValue,
+    Operator,
+    ReleasedExpression,
+    ReleasedValue,
+    SortKey,
+)
 from planner.sql.rank_grid import Grid
 from privacy.noisy_answer import NoisyAnswer
 from privacy.units import ONE
@@ -20,24 +29,14 @@ from server.results import arithmetic
 from server.results.arithmetic import Column, column, exactly
 
 
-def shown_groups(plan: Plan, evaluate: Evaluator, n_groups: int) -> NDArray[np.int64]:
-    """The indices of the groups to show, in order; equal ones stay in the order of the domain."""
-    return limited(plan, sorted_groups(plan, evaluate, n_groups))
-
-
-def limited(plan: Plan, ordered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What OFFSET and LIMIT leave of sorted groups."""
-    return ordered[plan.offset : None if plan.limit is None else plan.offset + plan.limit]
-
-
-def sorted_groups(plan: Plan, evaluate: Evaluator, n_groups: int) -> NDArray[np.int64]:
-    """The indices of the groups that HAVING leaves, in order, before OFFSET and LIMIT."""
+def sorted_groups(display: Display, evaluate: Evaluator, n_groups: int) -> NDArray[np.int64]:
+    """The groups that HAVING leaves, in order, before OFFSET and LIMIT; equal ones in the order of the domain."""
     groups = np.arange(n_groups)
-    if plan.having is not None:
-        having = evaluate(plan.having)
+    if display.having is not None:
+        having = evaluate(display.having)
         groups = groups[~having.null & (having.value != 0.0)]
-    if plan.order:
-        parts = [part[groups] for key in plan.order for part in _sorted_by(key, evaluate)]
+    if display.order:
+        parts = [part[groups] for key in display.order for part in _sorted_by(key, evaluate)]
         groups = groups[np.lexsort(parts[::-1])]
     return groups
 
@@ -86,7 +85,7 @@ class Evaluator:
         self._domain = domain
         self._noisy = noisy
         self._n_groups = len(domain)
-        self.texts = sorted(set(chain(*map(_texts, domain.keys), *map(_literals, _expressions(plan)))))
+        self.texts = sorted(set(chain(*map(_texts, domain.keys), *map(_literals, plan.display.expressions))))
         self._places = {text: float(place) for place, text in enumerate(self.texts)}
         self._known: dict[ReleasedExpression, Column] = {}
 
@@ -165,12 +164,6 @@ def _on_grid(places: NDArray[np.float64], grid: Grid) -> NDArray[np.float64]:
     """The values of places on a grid, as a decimal spells them."""
     values: NDArray[np.float64] = grid.low + grid.step * places
     return values if grid.digits is None else np.round(values, grid.digits)
-
-
-def _expressions(plan: Plan) -> list[ReleasedExpression]:
-    """Everything that will be evaluated."""
-    having = [] if plan.having is None else [plan.having]
-    return [*(output.expression for output in plan.outputs), *having, *(key.expression for key in plan.order)]
 
 
 def _literals(expression: ReleasedExpression) -> set[str]:

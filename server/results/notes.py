@@ -11,7 +11,7 @@ from planner.plan import Plan
 from planner.released_expression import SortKey
 from server.note import Note
 from server.results.arithmetic import Column
-from server.results.evaluate import Evaluator, limited, releases_used
+from server.results.evaluate import Evaluator, releases_used
 
 USUAL = 0.95
 """Of the interval of one release, the same for all."""
@@ -54,11 +54,11 @@ def order_note(plan: Plan, evaluate: Evaluator, ordered: NDArray[np.int64]) -> N
         neighbour of the last that is shown. Its values are released as those of the others are.
     """
     key = _first_noisy(plan)
-    if plan.limit is None or key is None:
+    if plan.display.limit is None or key is None:
         return None
-    near = ordered[plan.offset : plan.offset + plan.limit + 1]
+    near = ordered[plan.display.offset : plan.display.offset + plan.display.limit + 1]
     overlap = _overlap(evaluate(key.expression), near)
-    shown = len(limited(plan, ordered))
+    shown = len(ordered[plan.display.rows])
     pairs = [f"rows {place + 1} and {place + 2}" for place in np.flatnonzero(overlap[: shown - 1]).tolist()]
     if len(near) > shown > 0 and overlap[-1]:
         pairs.append("the last row and the first that LIMIT leaves out")
@@ -72,7 +72,7 @@ def order_note(plan: Plan, evaluate: Evaluator, ordered: NDArray[np.int64]) -> N
 
 def _first_noisy(plan: Plan) -> SortKey | None:
     """What is sorted by, if it is noisy: where keys come first, groups of one value of them are no neighbours."""
-    first = next(iter(plan.order), None)
+    first = next(iter(plan.display.order), None)
     return first if first is not None and releases_used(first.expression) else None
 
 

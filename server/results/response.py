@@ -25,7 +25,7 @@ from server.backends.columns import Domain
 from server.note import Note
 from server.query import Budget, Cell, Interval, QueryResponse, ResultColumn
 from server.results.arithmetic import Column, whole
-from server.results.evaluate import Evaluator, limited, releases_used, shown_groups, sorted_groups
+from server.results.evaluate import Evaluator, releases_used, sorted_groups
 from server.results.notes import order_note
 from server.results.result_types import RESULT_TYPES, cells_of
 
@@ -178,23 +178,23 @@ def response(
     if _is_uncut(plan, noisy):
         noisy = [replace(one, signal=np.full_like(one.signal, np.inf)) for one in noisy]
     evaluate = Evaluator(plan, domain, noisy)
-    if any(isinstance(output.expression, RowCount) for output in plan.outputs):
+    if any(isinstance(output.expression, RowCount) for output in plan.display.outputs):
         return _counted(plan, domain, noisy, evaluate, budget, request_id)
-    columns = [_column(output, evaluate) for output in plan.outputs]
-    shown = {output.expression: column for output, column in zip(plan.outputs, columns, strict=True)}
-    ordered = sorted_groups(plan, evaluate.showing(shown), len(domain))
-    groups = limited(plan, ordered)
+    columns = [_column(output, evaluate) for output in plan.display.outputs]
+    shown = {output.expression: column for output, column in zip(plan.display.outputs, columns, strict=True)}
+    ordered = sorted_groups(plan.display, evaluate.showing(shown), len(domain))
+    groups = ordered[plan.display.rows]
     tied = order_note(plan, evaluate.showing(shown), ordered)
     answers = [
         _Answers.of(output, column, plan, domain, noisy, evaluate.texts, groups)
-        for output, column in zip(plan.outputs, columns, strict=True)
+        for output, column in zip(plan.display.outputs, columns, strict=True)
     ]
     certain = [replace(one, signal=np.full_like(one.signal, np.inf)) for one in noisy]
     weak = _weak(plan, noisy, columns, groups)
     poor = _cut(plan, evaluate, Evaluator(plan, domain, certain), noisy, groups)
     clipped = any(answer.raw.made is not None for answer in answers)
     own_intervals = any(answer.raw_intervals.made is not None for answer in answers)
-    said = plan.nobody_adds_more_than if _is_as_said(plan, domain, noisy) else None
+    said = plan.bounds.assumed if _is_as_said(plan, domain, noisy) else None
     truth = said is not None or _is_uncut(plan, noisy) or _is_promised(plan, domain, noisy)
     return QueryResponse(
         columns=tuple(ResultColumn(*column) for column in _columns(plan)),
@@ -223,7 +223,7 @@ def response(
 
 def _bound_notes(plan: Plan, columns: Sequence[Column], groups: NDArray[np.int64]) -> Iterator[str]:
     """Which extremes are an end of the range that the policy declares, and so say nothing of what lies beyond it."""
-    for output, column in zip(plan.outputs, columns, strict=True):
+    for output, column in zip(plan.display.outputs, columns, strict=True):
         value = output.expression
         ranked = plan.releases[value.release].ranked if isinstance(value, ReleasedValue) else None
         if ranked is None or ranked.rank.quantile is not None:
@@ -244,13 +244,13 @@ def without_rows(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
 
 
 def _columns(plan: Plan) -> list[tuple[str, ResultType]]:
-    return [(output.name, output.type) for output in plan.outputs]
+    return [(output.name, output.type) for output in plan.display.outputs]
 
 
 def without_groups(plan: Plan, budget: Budget, request_id: str) -> QueryResponse:
     """The answer to a question of which public lists say that it has no group; the number of its rows is 0."""
-    counts = any(isinstance(output.expression, RowCount) for output in plan.outputs)
-    rows = ((0,) * len(plan.outputs),) if counts else ()
+    counts = any(isinstance(output.expression, RowCount) for output in plan.display.outputs)
+    rows = ((0,) * len(plan.display.outputs),) if counts else ()
     return replace(
         QueryResponse.exact(_columns(plan), rows, budget, request_id, (_NO_GROUP,)), cut=(False,) * len(rows)
     )
@@ -260,9 +260,9 @@ def _counted(
     plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer], evaluate: Evaluator, budget: Budget, request_id: str
 ) -> QueryResponse:
     """How many rows the answer has; asked for themselves afterwards they are free."""
-    count = len(shown_groups(plan, evaluate, len(domain)))
+    count = len(sorted_groups(plan.display, evaluate, len(domain))[plan.display.rows])
     notes = (_COUNTED, *_selection_notes(plan, domain), *((_CHOSEN,) if _chooses(plan) else ()))
-    rows = ((count,) * len(plan.outputs),)
+    rows = ((count,) * len(plan.display.outputs),)
     return replace(
         QueryResponse.exact(_columns(plan), rows, budget, request_id, notes),
         confidence=_confidence(plan, noisy),
@@ -391,7 +391,7 @@ def _weak(
     """
     weak = np.zeros(len(groups), np.bool_)
     two_sided = _covers(noisy) != "truth_lower"
-    for output, column in zip(plan.outputs, columns, strict=True):
+    for output, column in zip(plan.display.outputs, columns, strict=True):
         used = releases_used(output.expression)
         if any(plan.releases[release].ranked is not None for release in used):
             weak |= np.logical_or.reduce([noisy[release].may_be_cut[groups] for release in used])
@@ -412,7 +412,7 @@ def _cut(
       noise: the answer as if nothing were missing.
     """
     cut = np.zeros(len(groups), np.bool_)
-    for output in plan.outputs:
+    for output in plan.display.outputs:
         used = releases_used(output.expression)
         if not used or any(plan.releases[release].ranked is not None for release in used):
             continue
@@ -442,7 +442,7 @@ def _confidence(plan: Plan, noisy: Sequence[NoisyAnswer]) -> float:
 
 def _used(plan: Plan) -> list[frozenset[int]]:
     """The releases behind each column that has some."""
-    return [used for output in plan.outputs if (used := releases_used(output.expression))]
+    return [used for output in plan.display.outputs if (used := releases_used(output.expression))]
 
 
 def _covers(noisy: Sequence[NoisyAnswer]) -> str:
@@ -472,8 +472,8 @@ def _notes(
     yield from _exceeding_notes(plan, noisy)
     yield from plan.notes
     yield from dict.fromkeys(key.omitted for key in plan.group_keys if key.omitted is not None)
-    if plan.group_rule is not None and _leaves_out(plan, domain, plan.group_rule):
-        yield from _rule_notes(plan, domain, plan.group_rule)
+    if plan.bounds.rule is not None and _leaves_out(plan, domain, plan.bounds.rule):
+        yield from _rule_notes(plan, domain, plan.bounds.rule)
     yield from _selection_notes(plan, domain)
     if _chooses(plan):
         yield _CHOSEN
@@ -488,10 +488,10 @@ def _notes(
 def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> str:
     """What the intervals cover."""
     if _is_uncut(plan, noisy):
-        most = plan.tuples_per_unit
+        most = plan.bounds.tuples
         return _UNCUT.format(rows="one row" if most == 1 else f"{most:,} rows")
     if _is_as_said(plan, domain, noisy):
-        return _SAID.format(most=plan.nobody_adds_more_than, group=" to a group" if plan.group_keys else "")
+        return _SAID.format(most=plan.bounds.assumed, group=" to a group" if plan.group_keys else "")
     if _is_promised(plan, domain, noisy):
         bounds = [(one.bound.at_most, one) for one in plan.releases if one.bound is not None]
         amounts = [amount_of(most, one) for most, one in bounds if most is not None]
@@ -499,11 +499,11 @@ def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> 
     named = [_named_amount(*pair) for pair in zip(plan.releases, noisy, strict=True)]
     if named and all(named):
         either = any(release.less is not None for release in plan.releases)
-        either |= any(isinstance(output.expression, Apply) for output in plan.outputs)
+        either |= any(isinstance(output.expression, Apply) for output in plan.display.outputs)
         lies = "may lie on either side" if either else "may lie above"
         return _CUT_HERE.format(amounts=" and ".join(dict.fromkeys(map(str, named))), lies=lies)
     covers = _covers(noisy)
-    computed = any(isinstance(output.expression, Apply) for output in plan.outputs)
+    computed = any(isinstance(output.expression, Apply) for output in plan.display.outputs)
     computed |= any(release.ranked is not None for release in plan.releases)
     derived = {"truth_lower": _TRUTH_WITHIN, "truncated_full": _TRUTH_EITHER_SIDE}
     return derived.get(covers, _NOTES[covers]) if computed else _NOTES[covers]
@@ -511,8 +511,8 @@ def _coverage_note(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> 
 
 def _is_uncut(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
     """Is every threshold at least what keys and declared fan-outs let one unit add? Public, as thresholds are."""
-    most = plan.tuples_per_unit
-    if most is None or not noisy or plan.sampling is not None or plan.group_rule is not None:
+    most = plan.bounds.tuples
+    if most is None or not noisy or plan.sampling is not None or plan.bounds.rule is not None:
         return False
     scalar = not MECHANISMS[plan.mechanism].bounds_vector and all(release.is_sum for release in plan.releases)
     return scalar and _covers(noisy) == "truncated_full" and all(bool(np.all(one.tau >= most)) for one in noisy)
@@ -520,7 +520,7 @@ def _is_uncut(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
 
 def _is_as_said(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
     """Was everything released at the threshold that nobody exceeds, as whoever asked says, and no rule cut more?"""
-    return plan.nobody_adds_more_than is not None and bool(noisy) and not cut_by_rule(plan, domain)
+    return plan.bounds.assumed is not None and bool(noisy) and not cut_by_rule(plan, domain)
 
 
 def _is_promised(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
@@ -578,9 +578,9 @@ def cut_by_rule(plan: Plan, domain: Domain) -> bool:
     questions it decides which groups are shown, if that is decided at all.
     """
     if (
-        plan.group_rule is None
+        plan.bounds.rule is None
         or MECHANISMS[plan.mechanism].bounds_vector
-        or not _leaves_out(plan, domain, plan.group_rule)
+        or not _leaves_out(plan, domain, plan.bounds.rule)
     ):
         return False
     return any(plan.is_ruled(plan.releases[release]) for used in _used(plan) for release in used)
@@ -616,9 +616,8 @@ def _selection_notes(plan: Plan, domain: Domain) -> Iterator[str]:
 
 def _chooses(plan: Plan) -> bool:
     """Do released values decide which rows are shown?"""
-    having = plan.having is not None and bool(releases_used(plan.having))
-    cut = plan.limit is not None or plan.offset > 0
-    return having or (cut and any(releases_used(key.expression) for key in plan.order))
+    having = plan.display.having is not None and bool(releases_used(plan.display.having))
+    return having or (plan.display.is_limited and any(releases_used(key.expression) for key in plan.display.order))
 
 
 def _bounded(end: float) -> float | None:

@@ -126,8 +126,8 @@ def _of_kinds(one: AnyRelease, kinds: GroupsOfKinds) -> AnyRelease:
 
 def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
     """The measurement of each release, and of the selection of groups, from public quantities."""
-    kinds = () if plan.counts_units else plan.kinds
-    return Measuring(measurements(plan, policy), threshold_of(plan), plan.group_rule, policy.solver, kinds)
+    kinds = () if plan.counts_units else plan.bounds.kinds
+    return Measuring(measurements(plan, policy), threshold_of(plan), plan.bounds.rule, policy.solver, kinds)
 
 
 def measure(

@@ -58,7 +58,7 @@ def owners(plan: Plan) -> str:
 
 def keys(plan: Plan) -> list[str]:
     """The group keys that an answer shows."""
-    return [output.name for output in plan.outputs if type(output.expression).__name__ == "KeyValue"]
+    return [output.name for output in plan.display.outputs if type(output.expression).__name__ == "KeyValue"]
 
 
 def _row(cells: list[str]) -> str:

@@ -68,9 +68,9 @@ def assert_same_rows(shown: Sequence[Row], expected: Sequence[Row]) -> None:
 
 
 def _answer(plan: Plan, query: BackendQuery, database: Database) -> list[Row]:
-    answer = untruncated(replace(plan, limit=None, offset=0), database.run, query)
+    answer = untruncated(replace(plan, display=replace(plan.display, limit=None, offset=0)), database.run, query)
     shown: list[Row] = [row for group, row in answer.rows.items() if group in answer.reached or not plan.group_keys]
-    return shown[plan.offset : None if plan.limit is None else plan.offset + plan.limit]
+    return shown[plan.display.rows]
 
 
 def _computed(composition: Composition, database: Database) -> list[Row]:
@@ -79,7 +79,7 @@ def _computed(composition: Composition, database: Database) -> list[Row]:
     for part in composition.parts:
         noisy = noisy_places(part.question)
         rows = _answer(part.question.plan, part.question.query, database)
-        kinds = [output.type for output in part.question.plan.outputs]
+        kinds = [output.type for output in part.question.plan.display.outputs]
         answers[part.relation] = [
             (
                 *(_cell(value, whole=kind == "int8") for value, kind in zip(row, kinds, strict=True)),

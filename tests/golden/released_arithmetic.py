@@ -40,7 +40,7 @@ def evaluate(expression: ReleasedExpression, released: Sequence[Fraction], keys:
     """The value in one group.
 
     Args:
-      expression: from Plan.outputs, having or order.
+      expression: from Plan.display.
       released: per release of the plan, its value in the answer's own unit.
       keys: the group's keys.
     """

@@ -77,16 +77,15 @@ def untruncated(plan: Plan, run: Run, query: BackendQuery | None = None) -> Answ
     nothing = [Fraction(0) for _ in plan.releases]
     released = {group: _released(plan, weights, group) if group in reached else nothing for group in groups}
     shown = [group for group in groups if _passes(plan, released[group], group)]
-    for key in reversed(plan.order):
+    for key in reversed(plan.display.order):
         values = {group: evaluate(key.expression, released[group], group) for group in shown}
         known = [group for group in shown if values[group] is not None]
         null = [group for group in shown if values[group] is None]
         known.sort(key=values.__getitem__, reverse=key.descending)  # type: ignore[arg-type]
         shown = null + known if key.nulls_first else known + null
-    end = None if plan.limit is None else plan.offset + plan.limit
     rows = {
-        group: tuple(evaluate(output.expression, released[group], group) for output in plan.outputs)
-        for group in shown[plan.offset : end]
+        group: tuple(evaluate(output.expression, released[group], group) for output in plan.display.outputs)
+        for group in shown[plan.display.rows]
     }
     empty = frozenset(group for group in groups if not any(released[group]))
     return Answer(rows, empty, reached)
@@ -101,16 +100,16 @@ def assert_same(answer: Answer, plan: Plan, written: Rows) -> None:
     shown = [row for group, row in answer.rows.items() if group not in answer.empty or not plan.group_keys]
     expected = [tuple(map(plain, row)) for row in written]
     assert len(shown) == len(expected), f"{len(shown)} rows instead of {len(expected)}"
-    if not plan.order:
+    if not plan.display.order:
         shown, expected = (sorted(rows, key=lambda row: _keys(plan, row)) for rows in (shown, expected))
     for row, truth in zip(shown, expected, strict=True):
-        for output, value, true in zip(plan.outputs, row, truth, strict=True):
+        for output, value, true in zip(plan.display.outputs, row, truth, strict=True):
             assert _close(value, true, whole=output.type == "int8"), f"{output.name}: {value} instead of {true}"
 
 
 def _keys(plan: Plan, row: tuple[Value, ...]) -> list[str]:
     """The group keys that a row shows; every group has others, so they pair rows of two answers."""
-    shown = zip(plan.outputs, row, strict=True)
+    shown = zip(plan.display.outputs, row, strict=True)
     return [repr(value) for output, value in shown if isinstance(output.expression, KeyValue)]
 
 
@@ -247,4 +246,4 @@ def _released(plan: Plan, weights: list[dict[Group, int]], group: Group) -> list
 
 
 def _passes(plan: Plan, released: list[Fraction], group: Group) -> bool:
-    return plan.having is None or evaluate(plan.having, released, group) is True
+    return plan.display.having is None or evaluate(plan.display.having, released, group) is True

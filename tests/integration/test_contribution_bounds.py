@@ -80,7 +80,7 @@ def test_a_promise_makes_intervals_hold_the_truth(
     """As often as they say, of 400 intervals: those of one answer by groups have noise of their own each."""
     policy, truth = visits_with(**said), truth_of(backend, sql)
     plan, missed, told = plan_visits(backend, policy, sql), 0, 0
-    assert plan.nobody_adds_more_than is None, "without the analyst saying anything"
+    assert plan.bounds.assumed is None, "without the analyst saying anything"
     query = rewrite(plan, dialect="duckdb", schema=backend.schema())
     once = ReadOnce(backend.read(query))
     while told < RELEASES:

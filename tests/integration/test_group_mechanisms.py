@@ -133,7 +133,7 @@ def test_a_mixed_select_list_shares_epsilon_and_delta(backend: DuckdbBackend) ->
 def test_the_custodians_rule_divides_by_twice_its_number(backend: DuckdbBackend) -> None:
     policy = visits_policy(groups=f"person = {VISITS}")
     plan = plan_visits(backend, policy, PER_PLACE, mechanism="group_lp", delta=0.0)
-    assert (plan.groups_per_unit, plan.group_rule) == (2 * VISITS, VISITS)
+    assert (plan.bounds.groups, plan.bounds.rule) == (2 * VISITS, VISITS)
     ruled = answer_visits(backend, policy, plan)
     assert _width(ruled) < _width(_asked(backend, PER_PLACE, mechanism="group_lp", delta=0.0))
 

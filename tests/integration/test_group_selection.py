@@ -89,7 +89,7 @@ def test_keys_of_a_person_of_any_number_of_groups_are_found_and_no_row_is_left_o
     sql = "SELECT reason, count(*) FROM visit GROUP BY reason"
     policy = visits_policy()
     plan = plan_visits(backend, policy, sql)
-    assert (plan.groups_per_unit, plan.group_rule, plan.mechanism) == (None, None, "l2_clip")
+    assert (plan.bounds.groups, plan.bounds.rule, plan.mechanism) == (None, None, "l2_clip")
     answers = [answer_visits(backend, policy, plan) for _ in range(5)]
     answer = answers[0]
     assert all(_groups(one) == ["leisure", "work"] for one in answers)  # one person's secret is not shown
@@ -119,7 +119,7 @@ def test_a_rule_leaves_rows_out_of_values_and_of_no_vote(backend: DuckdbBackend)
     sql = "SELECT reason, count(*) FROM visit GROUP BY reason"
     policy = visits_policy(groups="person = 1")
     plan = plan_visits(backend, policy, sql, mechanism="group_lp")
-    assert (plan.groups_per_unit, plan.group_rule) == (1, 1)
+    assert (plan.bounds.groups, plan.bounds.rule) == (1, 1)
     answer = answer_visits(backend, policy, plan)
     assert _groups(answer) == ["leisure", "work"]
     clipped = plan_visits(backend, policy, sql, mechanism="l2_clip")
@@ -135,7 +135,7 @@ def test_a_rule_proves_nothing_of_ranks(backend: DuckdbBackend) -> None:
     policy = visits_policy(groups="person = 1")
     sql = "SELECT reason, percentile_cont(0.5) WITHIN GROUP (ORDER BY minutes) FROM visit GROUP BY reason"
     plan = plan_visits(backend, policy, sql)
-    assert (plan.groups_per_unit, plan.group_rule) == (1, 1)
+    assert (plan.bounds.groups, plan.bounds.rule) == (1, 1)
     (release,) = plan_measurements(plan, policy).releases
     assert isinstance(release, RankRelease) and not release.batch.one_group
 
@@ -158,7 +158,7 @@ def test_several_owners_need_a_functional_dependency(backend: DuckdbBackend) -> 
     same = sql.replace("ON host = h.id", "ON host = h.id JOIN person g ON guest = g.id AND g.town = h.town")
     policy = visits_policy()
     plan = plan_visits(backend, policy, same)
-    assert plan.groups_per_unit == 1
+    assert plan.bounds.groups == 1
     assert _groups(answer_visits(backend, policy, plan))[:2] == ["Aalen", "Berne"]
 
 

@@ -102,7 +102,9 @@ def test_customers_count_in_full_where_suppliers_set_the_noise(backend: DuckdbBa
     query = rewrite(plan, dialect="duckdb", schema=schema)
 
     def error(measured: bool) -> float:
-        measuring = plan_measurements(plan if measured else replace(plan, kinds=()), policy)
+        measuring = plan_measurements(
+            plan if measured else replace(plan, bounds=replace(plan.bounds, kinds=())), policy
+        )
         errors = []
         for _ in range(examples(3, 9)):
             _, (noisy,) = measure(backend, query, measuring)
@@ -123,7 +125,7 @@ def test_a_person_who_goes_moves_no_more_than_the_noise_hides(
     plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=4.0, delta=0.0, mechanism=None)
     query = rewrite(plan, dialect="duckdb", schema=schema)
     domain, read = backend.read(query)
-    reached = groups_of_kinds(plan.kinds, domain)
+    reached = groups_of_kinds(plan.bounds.kinds, domain)
     assert dict(reached) == {"customer": of_customer, "supplier": of_supplier}
     (told,) = plan_measurements(plan, policy).of_groups(domain).releases
     assert isinstance(told, GroupLp)

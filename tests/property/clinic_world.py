@@ -192,10 +192,10 @@ def check_removal(database: Database, text: str, plan: Plan, rng: random.Random)
     owned = len(query.relations)
     assert {owners: weight for owners, weight in more.items() if owners not in left} == fewer, text
     assert not any(carries(query, owners, unit) for owners in fewer), text
-    assert sum(left.values()) <= (plan.tuples_per_unit or 999) << 30, text
+    assert sum(left.values()) <= (plan.bounds.tuples or 999) << 30, text
     groups = {owners[owned : owned + len(plan.group_keys)] for owners in left}
-    assert len(groups) <= (plan.groups_per_unit or 999), text
-    for kind in plan.kinds:
+    assert len(groups) <= (plan.bounds.groups or 999), text
+    for kind in plan.bounds.kinds:
         if kind.relation == unit[0] and len(set(kind.determines)) == 1:
             shared = {tuple(group[place] for place in kind.determines[0]) for group in groups}
             assert len(shared) <= len(kind.determines), text

@@ -53,8 +53,8 @@ def queries(draw: st.DrawFn) -> str:
 @given(instances(), queries())
 def test_no_unit_has_more_tuples_than_the_bound(instance: Instance, sql: str) -> None:
     plan = planned(sql, SCHEMA, policy_of(instance))
-    assume(plan.tuples_per_unit is not None)
-    assert max(tuples_per_unit(plan, instance).values(), default=0) <= (plan.tuples_per_unit or 0)
+    assume(plan.bounds.tuples is not None)
+    assert max(tuples_per_unit(plan, instance).values(), default=0) <= (plan.bounds.tuples or 0)
 
 
 SHAPES = [
@@ -86,8 +86,8 @@ SHAPES = [
 def test_no_unit_has_more_tuples_than_the_bound_of_a_self_join(instance: Instance) -> None:
     for shape in SHAPES:
         plan = planned(f"SELECT count(*) FROM {shape}", SCHEMA, policy_of(instance))
-        assert plan.tuples_per_unit is not None, shape
-        assert max(tuples_per_unit(plan, instance).values(), default=0) <= plan.tuples_per_unit, shape
+        assert plan.bounds.tuples is not None, shape
+        assert max(tuples_per_unit(plan, instance).values(), default=0) <= plan.bounds.tuples, shape
 
 
 @given(instances())
@@ -97,9 +97,9 @@ def test_rows_per_unit_bound_what_fan_outs_do_not(instance: Instance) -> None:
     items = planned("SELECT count(*) FROM item", SCHEMA, policy_of(instance))
     most = max(tuples_per_unit(items, instance).values(), default=1)
     policy = policy_of(instance, item=most)
-    assert (planned("SELECT count(*) FROM item", SCHEMA, policy).tuples_per_unit or 0) <= most
+    assert (planned("SELECT count(*) FROM item", SCHEMA, policy).bounds.tuples or 0) <= most
     pairs = planned(sql, SCHEMA, policy)
-    assert max(tuples_per_unit(pairs, instance).values(), default=0) <= (pairs.tuples_per_unit or 0)
+    assert max(tuples_per_unit(pairs, instance).values(), default=0) <= (pairs.bounds.tuples or 0)
 
 
 @given(instances())
@@ -109,5 +109,5 @@ def test_so_do_they_where_a_key_has_two_columns(instance: Instance) -> None:
     most = max(tuples_per_unit(ties, instance).values(), default=1)
     for shape in (shape for shape in SHAPES if shape.startswith("tie")):
         plan = planned(f"SELECT count(*) FROM {shape}", SCHEMA, policy_of(instance, tie=most))
-        assert plan.tuples_per_unit is not None, shape
-        assert max(tuples_per_unit(plan, instance).values(), default=0) <= plan.tuples_per_unit, shape
+        assert plan.bounds.tuples is not None, shape
+        assert max(tuples_per_unit(plan, instance).values(), default=0) <= plan.bounds.tuples, shape

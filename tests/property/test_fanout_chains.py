@@ -23,10 +23,10 @@ def violations(seeds: Iterable[int]) -> list[str]:
     for seed in seeds:
         question = asked(seed)
         plan = planned(question.sql, SCHEMA, question.policy)
-        if plan.tuples_per_unit is not None:
+        if plan.bounds.tuples is not None:
             most = max(tuples_per_unit(plan, question.instance).values(), default=0)
-            if most > plan.tuples_per_unit:
-                found.append(f"{seed}: {most} > {plan.tuples_per_unit}: {question.sql}")
+            if most > plan.bounds.tuples:
+                found.append(f"{seed}: {most} > {plan.bounds.tuples}: {question.sql}")
     return found
 
 
@@ -62,4 +62,4 @@ def test_replies_to_replies_are_left_out_of_a_self_join(entries: str, monkeypatc
     assert len(plan.owners) == 2  # nobody is above q
     restart_at_joined_parents(monkeypatch)
     mutant = planned(sql, SCHEMA, policy)
-    assert (mutant.tuples_per_unit, tuples_per_unit(mutant, instance)) == (30, {0: 903})
+    assert (mutant.bounds.tuples, tuples_per_unit(mutant, instance)) == (30, {0: 903})

@@ -202,7 +202,7 @@ def test_one_person_changes_only_groups_of_their_own(database: Database) -> None
         assert planned(text, SCHEMA, CONTRACT).mechanism == "l1_clip"
     for text in FOUND:
         plan = planned(text, SCHEMA, FINDING)
-        assert plan.selection is not None and plan.selection.votes == (plan.groups_per_unit is None)
+        assert plan.selection is not None and plan.selection.votes == (plan.bounds.groups is None)
         assert checked(database, text, examples(10, 100), plan) > 0, text
 
 

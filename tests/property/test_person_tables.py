@@ -215,7 +215,7 @@ def test_two_people_behind_a_row_change_no_more_than_the_plan_says(database: Dat
     for text in PAIRS:
         plan = _grouped_plan(text)
         assert len(plan.owners) == 2
-        kinds += bool(plan.kinds)
+        kinds += bool(plan.bounds.kinds)
         assert checked(database, text, examples(12, 250)) > 0, text
     assert kinds > 3, "what follows from one of them is used"
 
@@ -233,7 +233,7 @@ def test_samples_of_persons_are_some_of_their_rows(database: Database) -> None:
 
 def test_one_person_changes_no_more_groups_than_the_plan_says(database: Database) -> None:
     for text in GROUPED:
-        most = _grouped_plan(text).groups_per_unit
+        most = _grouped_plan(text).bounds.groups
         assert 0 < _most_changed(database, text, examples(12, 250)) <= (most or 99), text
 
 
@@ -307,20 +307,20 @@ def test_one_person_changes_no_more_groups_in_random_questions(database: Databas
         if plan is None:
             continue
         answered += 1
-        if plan.groups_per_unit is not None:
+        if plan.bounds.groups is not None:
             bounded += 1
-            assert _most_changed(database, text, examples(2, 4)) <= plan.groups_per_unit, text
+            assert _most_changed(database, text, examples(2, 4)) <= plan.bounds.groups, text
     assert answered > questions // 10
     assert bounded > questions // 20
 
 
 def test_a_histogram_of_counts_changes_in_one_group(database: Database) -> None:
     """Whoever leaves takes the one row that there was; two people behind a row determine a group each, or neither."""
-    assert _most_changed(database, GROUPED[0], examples(30, 250)) == _grouped_plan(GROUPED[0]).groups_per_unit == 1
-    assert _grouped_plan(GROUPED[5]).groups_per_unit == 1
-    assert _grouped_plan(PAIRS[0]).groups_per_unit is None
+    assert _most_changed(database, GROUPED[0], examples(30, 250)) == _grouped_plan(GROUPED[0]).bounds.groups == 1
+    assert _grouped_plan(GROUPED[5]).bounds.groups == 1
+    assert _grouped_plan(PAIRS[0]).bounds.groups is None
     assert _most_changed(database, PAIRS[0], 2_000, enough=2) == 2
-    assert _most_changed(database, PAIRS[1], 80) == _grouped_plan(PAIRS[1]).groups_per_unit == 2
+    assert _most_changed(database, PAIRS[1], 80) == _grouped_plan(PAIRS[1]).bounds.groups == 2
 
 
 @pytest.mark.slow
@@ -331,7 +331,7 @@ def test_a_mutant_that_asks_one_owner_what_follows_from_it_is_caught(
         make_plan, "groups_per_unit", lambda owners, *rest: groups_per_unit.groups_per_unit(owners[:1], *rest)
     )
     for text in PAIRS[:2]:
-        assert _most_changed(database, text) > (_grouped_plan(text).groups_per_unit or 99)
+        assert _most_changed(database, text) > (_grouped_plan(text).bounds.groups or 99)
 
 
 @pytest.mark.slow

@@ -174,11 +174,11 @@ class _Case:
         if plan.size.most_tuples is not None and len(owners) > plan.size.most_tuples:
             raise Violation(f"{len(owners)} tuples, where {plan.size.most_tuples} are the most")
         each = Counter(person for row in owners for person in self._people(query, row))
-        if plan.tuples_per_unit is not None:
+        if plan.bounds.tuples is not None:
             self.seen["bounded"] += 1
-            if max(each.values(), default=0) > plan.tuples_per_unit:
-                raise Violation(f"a unit has {max(each.values())} tuples, where Delta is {plan.tuples_per_unit}")
-        if plan.groups_per_unit is None or not plan.group_keys:
+            if max(each.values(), default=0) > plan.bounds.tuples:
+                raise Violation(f"a unit has {max(each.values())} tuples, where Delta is {plan.bounds.tuples}")
+        if plan.bounds.groups is None or not plan.group_keys:
             return
         self.seen["grouped"] += 1
         reached: dict[tuple[str, Any], set[tuple[Any, ...]]] = defaultdict(set)
@@ -190,8 +190,8 @@ class _Case:
                 for person in self._people(query, row):
                     reached[person].add(group)
         most = max(map(len, reached.values()), default=0)
-        if most > plan.groups_per_unit:
-            raise Violation(f"a unit reaches {most} groups, where {plan.groups_per_unit} are the most")
+        if most > plan.bounds.groups:
+            raise Violation(f"a unit reaches {most} groups, where {plan.bounds.groups} are the most")
 
     def _sample(self, bound: BoundQuery, schema: Schema, policy: Policy) -> None:
         """Where rows of one table are sampled for the tuples, each stands in one of them at most."""

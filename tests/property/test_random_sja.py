@@ -114,7 +114,7 @@ def _assert_same(
     bound = sum(Fraction(release.weight_bound) for release in plan.releases)
     for group, values in rows.items():
         joined, *expected = truth.get(group, (0, *group, *[None] * len(values)))
-        for output, value, true in list(zip(plan.outputs, values, expected, strict=False))[first:]:
+        for output, value, true in list(zip(plan.display.outputs, values, expected, strict=False))[first:]:
             whole = output.type == "int8"  # which the answer rounds
             off = abs((round(_number(value)) if whole else _number(value)) - _number(true))
             most = 0 if whole else joined * bound / ONE + abs(_number(true)) / 10**9
@@ -167,7 +167,7 @@ def test_one_person_adds_only_tuples_of_their_own(
 def check_kinds(text: str, rows: Rows, engine: Engine) -> None:
     """No unit is in more groups than its relation's proofs say: of one key that follows, one for each position."""
     plan, query = _statements(text, rows.world, engine)
-    most = {kind.relation: len(kind.determines) for kind in plan.kinds if all(kind.determines)}
+    most = {kind.relation: len(kind.determines) for kind in plan.bounds.kinds if all(kind.determines)}
     if not most or query.join is None:
         event("no kind is bounded, or the database counts its units")
         return
@@ -178,7 +178,7 @@ def check_kinds(text: str, rows: Rows, engine: Engine) -> None:
         for relation, unit in zip(query.relations, row, strict=False):
             if unit is not None:
                 groups.setdefault((relation, unit), set()).add(row[len(query.relations)])
-    event(f"a unit in {max(map(len, groups.values()), default=0)} groups, {len(plan.kinds)} kinds")
+    event(f"a unit in {max(map(len, groups.values()), default=0)} groups, {len(plan.bounds.kinds)} kinds")
     assert all(len(own) <= most.get(relation, len(own)) for (relation, _), own in groups.items())
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from sqlglot import exp
 
-from planner.plan import GroupKey, Plan, Release
-from planner.released_expression import Output, ReleasedExpression, SortKey
+from planner.plan import GroupKey, Plan, Release, UnitBounds
+from planner.released_expression import Display, Output, ReleasedExpression, SortKey
 from privacy.noisy_answer import Covers, NoisyAnswer
 
 
@@ -32,15 +32,17 @@ def answer_plan(
         releases=tuple(Release(f"r{index}", weight, weight_bound, 1.0, False) for index in range(n_releases)),
         group_keys=tuple(GroupKey(weight, kind) for kind in keys),  # type: ignore[arg-type]
         domains=(),
-        outputs=tuple(
-            Output(f"c{index}", kind, expression)  # type: ignore[arg-type]
-            for index, (kind, expression) in enumerate(zip(kinds, expressions, strict=True))
+        display=Display(
+            tuple(
+                Output(f"c{index}", kind, expression)  # type: ignore[arg-type]
+                for index, (kind, expression) in enumerate(zip(kinds, expressions, strict=True))
+            ),
+            having,
+            order,
+            limit,
+            offset,
         ),
-        having=having,
-        order=order,
-        limit=limit,
-        offset=offset,
-        groups_per_unit=1,
+        bounds=UnitBounds(groups=1),
         epsilon=1.0,
         delta=0.0,
         mechanism="gem",

@@ -95,7 +95,7 @@ def _same(whole: Plan, part: Plan) -> bool:
 
     def told(plan: Plan) -> tuple[object, ...]:
         releases = tuple(replace(release, epsilon=1.0) for release in plan.releases)
-        kinds = tuple((one.relation, one.determines) for one in plan.kinds)
+        kinds = tuple((one.relation, one.determines) for one in plan.bounds.kinds)
         # rows without a date, or beyond the declared range, are in no group of either
         keys = tuple(replace(key, omitted=None, within=()) for key in plan.group_keys)
         return releases, plan.owners, keys, plan.mechanism, plan.selection is None, kinds
@@ -113,7 +113,7 @@ def lower_thresholds(whole: Plan, domain: Domain, part: Plan, groups: Domain) ->
     mechanism = whole.mechanism
     if mechanism not in CLIPPING and not MECHANISMS[mechanism].bounds_vector:
         return 1.0
-    reached = groups_reached(whole.groups_per_unit, len(domain)) / groups_reached(part.groups_per_unit, len(groups))
+    reached = groups_reached(whole.bounds.groups, len(domain)) / groups_reached(part.bounds.groups, len(groups))
     return max(1.0, reached if mechanism in CLIPPING else math.sqrt(reached))
 
 
@@ -177,5 +177,5 @@ def least_that_does(
 
 def expected_noise(question: Question, domain: Domain) -> list[dict[float, float]]:
     """Per release, how wide half an interval is at each threshold: public."""
-    measuring = question.measuring.of_kinds(groups_of_kinds(question.plan.kinds, domain))
+    measuring = question.measuring.of_kinds(groups_of_kinds(question.plan.bounds.kinds, domain))
     return [dict(one.expected_noise(len(domain))) for one in measuring.releases]

@@ -91,12 +91,9 @@ def summed_response(
     )
     if most > 1:
         joint = any("joint_scale" in one.mechanism for one in noisy)
-        plan = replace(
-            plan,
-            mechanism=cut_as_vectors(noisy) or plan.mechanism,
-            tuples_per_unit=None if joint or one_factor(noisy) else plan.tuples_per_unit,
-            group_rule=None,
-        )
+        tuples = None if joint or one_factor(noisy) else plan.bounds.tuples
+        bounds = replace(plan.bounds, tuples=tuples, rule=None)
+        plan = replace(plan, mechanism=cut_as_vectors(noisy) or plan.mechanism, bounds=bounds)
     answer = response(plan, domain, noisy, budget, request_id)
     notes = (*answer.notes, *_notes(summed, question, most))
     return replace(
@@ -171,7 +168,9 @@ def _notes(summed: DaySum, question: Question, most: int) -> Iterator[str]:
         yield MEANS.format(count=combined)
     if not summed.pieces:
         yield IN_TWO
-    together = isinstance(MECHANISMS[question.plan.mechanism], JointMechanism) or question.plan.group_rule is not None
+    together = (
+        isinstance(MECHANISMS[question.plan.mechanism], JointMechanism) or question.plan.bounds.rule is not None
+    )
     if earlier and question.plan.group_keys and together:
         yield CUT_TOGETHER
     days = joined_runs([run for part in summed.parts for run in part.days])

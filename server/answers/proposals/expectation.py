@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from planner.plan import Plan
 from planner.planning.measurements import AnyRelease
-from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, within_no_range
+from planner.released_expression import Apply, Display, Given, KeyValue, ReleasedExpression, within_no_range
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS
 from server.answers.encoding import decoded
@@ -156,15 +156,13 @@ def worst_answer(question: Question, domain: Domain) -> QueryResponse:
     plan = question.plan
     outputs = tuple(
         replace(output, expression=within_no_range(output.expression))
-        for output in plan.outputs
+        for output in plan.display.outputs
         if releases_used(output.expression)
     )
-    bounded = plan.tuples_per_unit is not None or all(one.name == "fixed" for one in question.measuring.releases)
+    bounded = plan.bounds.tuples is not None or all(one.name == "fixed" for one in question.measuring.releases)
     bounded &= not any(release.counts_exceeding for release in plan.releases)  # which moves an end by any number
     known = bounded and not shared_by_found(plan) and all(_linear(output.expression) for output in outputs)
-    ungrouped: Plan = replace(
-        plan, outputs=outputs, group_keys=(), domains=(), having=None, order=(), limit=None, offset=0
-    )
+    ungrouped: Plan = replace(plan, display=Display(outputs), group_keys=(), domains=())
     measuring = question.measuring.of_groups(domain)
     noisy = tuple(_around_zero(measured, len(domain), known) for measured in measuring.releases)
     return response(ungrouped, Domain(()), noisy, NOBODY, "")

@@ -233,7 +233,7 @@ def _proposal(question: Question, answer: QueryResponse, known: Known | None, ep
 
 def _reason(question: Question, known: Known | None, basis: Basis) -> str:
     if known is None:
-        bound = question.plan.tuples_per_unit
+        bound = question.plan.bounds.tuples
         why = "one person changes one value" if bound is None else f"one person has at most {bound} rows of the join"
         return f"holds whatever the data: {why}"
     if basis == "kept":

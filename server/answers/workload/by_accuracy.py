@@ -138,7 +138,9 @@ def _limits(counted: CountedGrid, tables: Known, wished: float) -> dict[int, flo
     for member in counted.members:
         mask = counted.mask(member.marginal.axes)
         with numbered(member.place):
-            if not all(isinstance(one.expression, KeyValue | ReleasedValue) for one in member.question.plan.outputs):
+            if not all(
+                isinstance(one.expression, KeyValue | ReleasedValue) for one in member.question.plan.display.outputs
+            ):
                 hint = "ask for the counts and sums themselves, or give epsilon"
                 raise NoProposal("its columns are computed from what is released", hint=hint)
             if not math.isfinite(half_width(counted, scales, mask)):

@@ -98,7 +98,7 @@ def test_fields_divided_as_numerics(both: tuple[Engine, Engine]) -> None:
     plan = planned(sql, schema, POLICY)
     answer = untruncated(plan, run, rewrite(plan))
     assert_same(answer, plan, run(sql))
-    assert (len(answer.rows), plan.outputs[0].type) == (12, "numeric")
+    assert (len(answer.rows), plan.display.outputs[0].type) == (12, "numeric")
     with pytest.raises(UnsupportedSQL, match="DuckDB"):
         rewrite(plan, dialect="duckdb", schema=schema)
 

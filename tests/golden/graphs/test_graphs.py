@@ -125,12 +125,12 @@ def test_no_node_has_more_tuples_than_the_fan_outs_allow() -> None:
         ]
         promised = parse_policy(_POLICY + "".join(promises))
         tuples = Counter(node for placed in pattern.found(graph()) for node in set(placed))
-        bounds = {planned(text, SCHEMA, promised).tuples_per_unit for text in pattern.spellings}
+        bounds = {planned(text, SCHEMA, promised).bounds.tuples for text in pattern.spellings}
         assert len(bounds) == 1
         (bound,) = bounds
         assert bound is not None
         assert max(tuples.values()) <= bound
-        assert all(plan.tuples_per_unit is None for plan in _plans(pattern))
+        assert all(plan.bounds.tuples is None for plan in _plans(pattern))
 
 
 def test_the_patterns_differ() -> None:

@@ -43,10 +43,10 @@ def _of(fact: Callable[[Plan], str]) -> Callable[[Outcome], str]:
 
 def _bound(plan: Plan) -> str:
     """L0; where it is told apart by relation, the keys that follow from a unit, which its groups share."""
-    if not keys(plan) or plan.groups_per_unit is not None or not plan.kinds:
-        return "" if not keys(plan) else "all" if plan.groups_per_unit is None else str(plan.groups_per_unit)
-    names = {one.expression.key: one.name for one in plan.outputs if isinstance(one.expression, KeyValue)}
-    return "; ".join(_reach(kind, names) for kind in plan.kinds)
+    if not keys(plan) or plan.bounds.groups is not None or not plan.bounds.kinds:
+        return "" if not keys(plan) else "all" if plan.bounds.groups is None else str(plan.bounds.groups)
+    names = {one.expression.key: one.name for one in plan.display.outputs if isinstance(one.expression, KeyValue)}
+    return "; ".join(_reach(kind, names) for kind in plan.bounds.kinds)
 
 
 def _reach(kind: KindReach, names: Mapping[int, str]) -> str:

@@ -150,7 +150,7 @@ def test_what_cannot_be_planned_is_refused_by_name(schema: Schema) -> None:
 def test_of_an_answer_the_rows_alone_are_asked(schema: Schema) -> None:
     """As of a subquery in its place: what is computed over its rows is refused with what can be asked."""
     for name in sorted(ANSWERS):
-        assert _plan(f"SELECT * FROM {name}", schema).outputs
+        assert _plan(f"SELECT * FROM {name}", schema).display.outputs
         for sql in (
             f"SELECT sum(length('x'))\nFROM {name}",
             f"SELECT count(*)\nFROM {name} a JOIN {name} b USING (n)",

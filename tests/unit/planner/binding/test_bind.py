@@ -77,7 +77,7 @@ def test_names_fold_as_in_postgresql() -> None:
         'WHERE "O".o_orderkey = k.SRC'
     )
     assert [entry.table.name for entry in query.tables] == ["orders", "knows"]
-    assert [output.name for output in query.outputs] == ["total", "N"]
+    assert [output.name for output in query.display.outputs] == ["total", "N"]
     assert [p.sql("postgres") for p in query.predicates] == ['"knows_1"."src" = "orders_0"."o_orderkey"']
 
 
@@ -135,8 +135,8 @@ def test_group_by_takes_columns_positions_and_aliases() -> None:
     for key in ("c_nationkey", "customer.c_nationkey", "1", "nation"):
         query = bound(f"SELECT c_nationkey AS nation, count(*) FROM customer GROUP BY {key}")
         assert [key.value.name for key in query.keys] == ["c_nationkey"]
-        assert [output.name for output in query.outputs] == ["nation", "count"]
-        assert [output.expression for output in query.outputs] == [KeyValue(0), ReleasedValue(0)]
+        assert [output.name for output in query.display.outputs] == ["nation", "count"]
+        assert [output.expression for output in query.display.outputs] == [KeyValue(0), ReleasedValue(0)]
 
 
 def test_the_number_of_tables_is_limited() -> None:

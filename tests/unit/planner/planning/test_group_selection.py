@@ -36,7 +36,7 @@ def test_a_mechanism_that_bounds_all_groups_together_follows_no_rule() -> None:
         policy = replace(policy, tables=tables, delta=1e-6, groups_per_unit={"customer": 1})
         sql = "SELECT o_orderstatus, count(*) FROM orders GROUP BY 1"
         plan = planned(sql, policy=policy, mechanism=mechanism, delta=1e-6)
-        assert plan.group_rule == rule
+        assert plan.bounds.rule == rule
 
 
 def test_without_a_reason_nothing_is_selected() -> None:
@@ -80,7 +80,7 @@ def test_a_column_is_found_only_where_the_policy_opens_it() -> None:
     assert plan.selection is not None
     assert plan.selection.epsilon + plan.releases[0].epsilon == plan.epsilon == 1.0
     assert plan.selection.delta == plan.delta == 1e-6
-    assert (plan.mechanism, plan.release_delta, plan.groups_per_unit) == ("group_lp", 0.0, 1)
+    assert (plan.mechanism, plan.release_delta, plan.bounds.groups) == ("group_lp", 0.0, 1)
 
 
 def test_a_known_domain_is_better_than_a_found_one() -> None:
@@ -110,13 +110,13 @@ def test_a_rule_has_no_part_in_finding_keys() -> None:
     ]:  # fmt: skip
         policy = _opened("orders", "o_orderpriority", groups_per_unit=groups)
         plan = planned(PRIORITIES.replace(", sum(o_totalprice)", ""), policy=policy, mechanism=mechanism)
-        assert (plan.groups_per_unit, plan.group_rule) == reach
+        assert (plan.bounds.groups, plan.bounds.rule) == reach
         assert plan.selection is not None and plan.selection.votes
 
 
 def test_without_a_rule_found_groups_are_bounded_all_together() -> None:
     plan = planned(PRIORITIES.replace(", sum(o_totalprice)", ""), policy=_opened("orders", "o_orderpriority"))
-    assert (plan.mechanism, plan.group_rule) == ("l2_clip", None)
+    assert (plan.mechanism, plan.bounds.rule) == ("l2_clip", None)
 
 
 def test_a_found_key_is_not_null_unless_null_is_a_group() -> None:

@@ -45,7 +45,7 @@ def test_reads_and_charges_nothing() -> None:
         assert query.join is None
         assert query.distinct == ()
         assert not any(statement and '"orders"' in statement for statement in query.domains)
-        assert all(isinstance(output.expression, KeyValue) for output in plan.outputs)
+        assert all(isinstance(output.expression, KeyValue) for output in plan.display.outputs)
 
 
 def test_has_the_groups_of_the_same_count() -> None:

@@ -45,7 +45,7 @@ def test_owners_of_a_join_tuple() -> None:
     for sql, relations, groups in DEMO:
         plan = planned(sql, policy=unbounded())
         assert [owner.relation for owner in plan.owners] == relations
-        assert plan.groups_per_unit == groups
+        assert plan.bounds.groups == groups
         assert [plan.gap(release) for release in plan.releases] == [0.0 if len(relations) <= 2 else 0.01]
         assert list(rewrite(plan).relations) == relations
 
@@ -73,14 +73,14 @@ def test_sum_bounds_follow_from_ranges() -> None:
         (1.0, 0.5),
         (50.0, 0.5),
     ]
-    assert [output.expression for output in plan.outputs] == [
+    assert [output.expression for output in plan.display.outputs] == [
         ReleasedValue(0),
         Apply("negate", (ReleasedValue(1),)),
         ReleasedValue(2),
         ReleasedValue(3),
     ]
     assert [release.less is None for release in plan.releases] == [False, True, True, True]
-    assert [(output.name, output.type) for output in plan.outputs] == [
+    assert [(output.name, output.type) for output in plan.display.outputs] == [
         ("a", "float8"),
         ("sum", "float8"),
         ("count", "int8"),

@@ -11,7 +11,7 @@ import pytest
 from planner.binding.bind import bind
 from planner.errors import InvalidSetting
 from planner.parsing.parse import parse
-from planner.plan import Plan
+from planner.plan import Plan, UnitBounds
 from planner.planning.make_plan import make_plan
 from planner.rewriting.rewrite import rewrite
 from privacy.ladder import one_threshold
@@ -37,7 +37,7 @@ def plan_of(sql: str, most: float, mechanism: str | None = None, sampling_rate: 
 
 def test_a_count_is_released_at_what_was_said() -> None:
     plan = plan_of("SELECT count(*) FROM orders", 30)
-    assert (plan.mechanism, plan.nobody_adds_more_than) == ("gem", 30)
+    assert (plan.mechanism, plan.bounds.assumed) == ("gem", 30)
     assert plan.adds_at_most(plan.releases[0]) == 30
     assert "nobody is said to exceed" in plan.reason
     assert 30 * ONE in rewrite(plan).thresholds
@@ -61,7 +61,7 @@ def test_what_one_row_adds_is_bounded_in_sql() -> None:
 
 def test_declared_keys_bound_what_is_said_to_be_more() -> None:
     plan = plan_of("SELECT count(*) FROM customer", 30)
-    assert plan.tuples_per_unit == 1
+    assert plan.bounds.tuples == 1
     assert plan.adds_at_most(plan.releases[0]) == 1
 
 
@@ -96,7 +96,7 @@ def test_the_most_that_may_be_said_is_the_largest_threshold() -> None:
     for bound in (0.3, 105_000.0, 0.1, 12_345.678):
         plan = plan_of("SELECT count(*) FROM orders", 30)
         release = replace(plan.releases[0], weight_bound=bound)
-        one = replace(plan, nobody_adds_more_than=bound * 2.0**32, tuples_per_unit=None, releases=(release,))
+        one = replace(plan, bounds=UnitBounds(assumed=bound * 2.0**32), releases=(release,))
         most = one.adds_at_most(release)
         assert most is not None and 2**32 - 1 < most <= 2**32
         assert int(one_threshold(most).units[0]) <= 2**62

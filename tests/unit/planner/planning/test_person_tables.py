@@ -31,7 +31,7 @@ def fanned_out(fanout: int) -> Policy:
 def test_each_person_has_one_row() -> None:
     plan = planned(f"SELECT avg(n) FROM {PER_CUSTOMER}")
     assert [owner.relation for owner in plan.owners] == ["customer"]
-    assert (plan.tuples_per_unit, plan.groups_per_unit) == (1, 1)
+    assert (plan.bounds.tuples, plan.bounds.groups) == (1, 1)
     assert plan.fingerprint == tpch_schema().fingerprint
     assert plan.policy_hash == demo_policy().hash
 
@@ -39,17 +39,17 @@ def test_each_person_has_one_row() -> None:
 def test_a_row_of_a_persons_leads_to_that_person() -> None:
     plan = planned(f"SELECT avg(n) FROM {PER_ORDER}")
     assert [owner.relation for owner in plan.owners] == ["customer"]
-    assert plan.tuples_per_unit is None
+    assert plan.bounds.tuples is None
     join = rewrite(plan).join
     assert join is not None and 'LEFT JOIN "public"."orders"' in join
 
 
 def test_a_person_is_in_one_group_of_a_histogram() -> None:
     plan = planned(f"SELECT least(n, 20) AS n, count(*) FROM {PER_CUSTOMER} GROUP BY 1")
-    assert plan.groups_per_unit == 1
+    assert plan.bounds.groups == 1
     by_nation = f"SELECT n_name, avg(n) FROM {PER_CUSTOMER} JOIN customer ON c_custkey = o_custkey"
     by_nation += " JOIN nation ON n_nationkey = c_nationkey GROUP BY n_name"
-    assert planned(by_nation).groups_per_unit == 1
+    assert planned(by_nation).bounds.groups == 1
 
 
 def test_a_declared_fanout_bounds_a_count() -> None:
@@ -156,9 +156,9 @@ def test_what_is_asked_of_persons_may_be_wrapped_again() -> None:
     unwrapped = planned(histogram)
     for sql in (f"SELECT * FROM ({histogram}) h", f"WITH h AS ({histogram}) SELECT n, c FROM h WHERE c > 3"):
         wrapped = planned(sql)
-        assert (wrapped.releases, wrapped.groups_per_unit) == (unwrapped.releases, 1)
+        assert (wrapped.releases, wrapped.bounds.groups) == (unwrapped.releases, 1)
     few = f"SELECT q.o_custkey, q.n FROM (SELECT * FROM {PER_CUSTOMER}) AS q WHERE q.n > 1"
-    assert planned(f"SELECT count(*) FROM ({few}) r").groups_per_unit == 1
+    assert planned(f"SELECT count(*) FROM ({few}) r").bounds.groups == 1
 
 
 def test_whole_numbers_that_fit_no_bigint_are_not_cast_to_one() -> None:

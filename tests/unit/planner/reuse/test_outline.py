@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planner.plan import Plan
+from planner.plan import Plan, UnitBounds
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.reuse.outline import Outline, outline
 from tests.support.planning import demo_policy, planned
@@ -127,7 +127,7 @@ def test_the_order_of_tables_says_nothing() -> None:
 def test_groups_that_are_left_out_leave_none() -> None:
     sql = "SELECT o_orderdate > date '1995-01-01', count(*) FROM orders GROUP BY 1"
     plan: Plan = planned(sql)
-    assert outlined(sql, group_rule=6) is None and outlined(sql, group_rule=7) is not None
+    assert outlined(sql, bounds=UnitBounds(rule=6)) is None and outlined(sql, bounds=UnitBounds(rule=7)) is not None
     assert outline(plan, 1, 7, False, [(plan.mechanism, "laplace")]) is None
     raced = outline(plan, 1, 7, True, [("r2t", "laplace")])
     assert raced is not None and not any(release.adds_up for release in raced.releases)

@@ -22,13 +22,13 @@ KNOWS = (
 
 def kinds(sql: str, policy: Policy | None = None, **settings: object) -> dict[str, tuple[tuple[int, ...], ...]]:
     plan = planned(sql, policy=policy, **settings)  # type: ignore[arg-type]
-    return {one.relation: one.determines for one in plan.kinds}
+    return {one.relation: one.determines for one in plan.bounds.kinds}
 
 
 def test_a_customer_determines_its_nation_and_a_supplier_does_not() -> None:
     plan = planned(f"SELECT n_name, count(*) {LINES} GROUP BY 1")
-    assert plan.kinds == (KindReach("customer", ((0,),)), KindReach("supplier", ((),)))
-    assert (plan.mechanism, plan.groups_per_unit) == ("group_lp", None)
+    assert plan.bounds.kinds == (KindReach("customer", ((0,),)), KindReach("supplier", ((),)))
+    assert (plan.mechanism, plan.bounds.groups) == ("group_lp", None)
 
 
 def test_keys_that_do_not_follow_from_the_unit_stay_open() -> None:
@@ -94,5 +94,5 @@ def test_not_where_a_rule_bounds_the_groups_of_a_unit() -> None:
     sql = f"SELECT n_name, {YEAR}, count(*) FROM orders JOIN customer ON o_custkey = c_custkey "
     sql += f"JOIN nation ON n_nationkey = c_nationkey {TWO_YEARS} GROUP BY 1, 2"
     policy = replace(demo_policy(), groups_per_unit={"customer": 1})
-    assert planned(sql, policy=policy, mechanism="group_lp").group_rule == 1
+    assert planned(sql, policy=policy, mechanism="group_lp").bounds.rule == 1
     assert kinds(sql, policy, mechanism="group_lp") == {}

@@ -59,7 +59,7 @@ def test_an_optional_row_determines_no_group() -> None:
         "SELECT l_linenumber, count(*) FROM orders LEFT JOIN lineitem ON l_orderkey = o_orderkey "
         "AND l_linenumber = 1 WHERE l_linenumber IN (1, 2) GROUP BY 1"
     )
-    assert found.groups_per_unit is None
+    assert found.bounds.groups is None
 
 
 def test_the_class_of_a_semi_join_is_that_of_the_join() -> None:

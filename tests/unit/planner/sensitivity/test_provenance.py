@@ -164,7 +164,7 @@ def test_groups_per_unit() -> None:
         ("SELECT a.home, count(*) FROM person a CROSS JOIN person b GROUP BY a.home", None),
     ]
     for sql, groups in cases:
-        assert planned(sql, FORUM, unbounded(PLACES)).groups_per_unit == groups
+        assert planned(sql, FORUM, unbounded(PLACES)).bounds.groups == groups
 
 
 def test_a_nullable_unique_key_finds_no_row_unless_it_is_joined() -> None:
@@ -172,9 +172,9 @@ def test_a_nullable_unique_key_finds_no_row_unless_it_is_joined() -> None:
     schema = Schema({"person": person})
     strict = "SELECT p.home, count(*) FROM person q JOIN person p ON q.badge = p.badge GROUP BY p.home"
     loose = "SELECT p.home, count(*) FROM person q JOIN person p ON q.badge <= p.badge GROUP BY p.home"
-    assert planned(strict, schema, PLACES).groups_per_unit == 1
+    assert planned(strict, schema, PLACES).bounds.groups == 1
     assert len(planned(strict, schema, PLACES).owners) == 1  # the same row, so the same person
-    assert planned(loose, schema, unbounded(PLACES)).groups_per_unit is None
+    assert planned(loose, schema, unbounded(PLACES)).bounds.groups is None
 
 
 NODE = _table("node", "id parent? author? town?", [("id",)], _key("parent", "node"), _key("author", "person"))
@@ -259,7 +259,7 @@ def test_keys_of_two_columns_are_one_text() -> None:
         f"CAST(LENGTH({part}) AS TEXT) || ':' || {part}" for part in (land, zone)
     )
     grouped = planned("SELECT land > 3 AS far, count(*) FROM house GROUP BY 1", schema, policy)
-    assert grouped.groups_per_unit == 1
+    assert grouped.bounds.groups == 1
 
 
 def test_groups_of_left_joins_and_fixed_columns() -> None:
@@ -279,7 +279,7 @@ def test_groups_of_left_joins_and_fixed_columns() -> None:
             'name = "x"\ndatabase = { url = "env:DB" }\nledger = { path = "l" }\nprivacy = { epsilon = 1 }\n'
             'privacy_units = { person = "id" }\n[tables]\nperson = {}\npost = {}\nplace = { public = true }\n'
         )
-        assert planned(f"SELECT zone, count(*) {clause} GROUP BY zone", schema, policy).groups_per_unit == groups
+        assert planned(f"SELECT zone, count(*) {clause} GROUP BY zone", schema, policy).bounds.groups == groups
 
 
 def test_only_what_compares_exactly_fixes_a_column() -> None:
@@ -308,4 +308,4 @@ def test_only_what_compares_exactly_fixes_a_column() -> None:
             )
             joined = "person JOIN place ON person.id < place.id"
             sql = f"SELECT zone, count(*) FROM {joined} WHERE code = {constant} GROUP BY zone"
-            assert planned(sql, Schema({"person": PERSON, "place": place}), policy).groups_per_unit == groups
+            assert planned(sql, Schema({"person": PERSON, "place": place}), policy).bounds.groups == groups

@@ -10,8 +10,8 @@ import pytest
 from sqlglot import exp
 
 from planner.limits import most_groups
-from planner.plan import GroupSelection, Plan, Ranked
-from planner.released_expression import Apply, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
+from planner.plan import GroupSelection, Plan, Ranked, UnitBounds
+from planner.released_expression import Apply, Display, Given, KeyValue, ReleasedExpression, ReleasedValue, SortKey
 from planner.sql.rank_grid import AskedRank, Grid
 from server.backends.columns import Domain
 from server.note import kind_of
@@ -84,7 +84,7 @@ def test_an_interval_reaches_up_by_what_may_be_missing_and_a_row_that_lacks_much
     assert answer.cut == (False, False, True, True)
     noisy = noisy_answer([100] * 4, reach=30.0, signal=[math.inf, 5, 2, 0.9])
     assert response(plan, LETTERS, [noisy], BUDGET, "r").cut == (False, False, False, True), "noise is larger"
-    bounded = replace(plan, tuples_per_unit=2)
+    bounded = replace(plan, bounds=replace(plan.bounds, tuples=2))
     uncut = response(bounded, LETTERS, [noisy], BUDGET, "r")
     assert uncut.cut == (False,) * 4
     assert {one.high for _, one in uncut.intervals if one is not None} == {130.0}
@@ -101,11 +101,15 @@ def test_what_is_missing_may_be_on_either_side_of_sums_of_either_sign() -> None:
 def test_an_interval_is_for_the_truth_if_nobody_adds_more_than_was_said() -> None:
     cases: list[tuple[float | None, str]] = [(None, "clipped value"), (30.0, "truth")]
     for bounded, covers in cases:
-        plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), nobody_adds_more_than=bounded)
+        plan = replace(
+            answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), bounds=UnitBounds(1, assumed=bounded)
+        )
         answer = response(plan, LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
         assert (answer.covers, answer.nobody_adds_more_than) == (covers, bounded), bounded
         assert ("If nobody adds more than 30 to a group" in answer.notes[0]) == (bounded is not None), bounded
-        ruled = response(replace(plan, group_rule=1), LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
+        ruled = response(
+            replace(plan, bounds=replace(plan.bounds, rule=1)), LETTERS, [noisy_answer([5] * 4)], BUDGET, "r"
+        )
         assert (ruled.covers, ruled.nobody_adds_more_than) == ("clipped value", None), "a rule leaves rows out"
 
 
@@ -286,7 +290,10 @@ def test_keys_that_are_moments_of_a_time_zone_say_utc() -> None:
     domain = Domain((("2024-05-17 12:00:00", None),))
     answer = response(plan, domain, [noisy_answer([5, 6])], BUDGET, "r")
     assert [row[0] for row in answer.rows] == ["2024-05-17 12:00:00+00", None]
-    later = replace(plan, outputs=(replace(plan.outputs[0], expression=Apply("coalesce", (KEY, Given("never")))),))
+    later = replace(
+        plan,
+        display=Display((replace(plan.display.outputs[0], expression=Apply("coalesce", (KEY, Given("never")))),)),
+    )
     assert response(later, domain, [noisy_answer([5, 6])], BUDGET, "r").rows[0] == ("2024-05-17 12:00:00+00",)
 
 
@@ -319,10 +326,10 @@ def test_groups_that_votes_have_found_are_told_as_such() -> None:
 def test_what_the_rule_for_groups_leaves_out_is_told() -> None:
     shown = LETTERS.only(np.array([0, 2]), withheld=2)
     for rule, told in ((1, True), (4, False), (None, False)):
-        plan = replace(_selected(0.0, 10), group_rule=rule)
+        plan = replace(_selected(0.0, 10), bounds=UnitBounds(1, rule))
         notes = response(plan, shown, [noisy_answer([5, 6])], BUDGET, "r").notes
         assert any("of the groups at most" in note for note in notes) == told
-    found = replace(_selected(1e-6, None), group_rule=9)
+    found = replace(_selected(1e-6, None), bounds=UnitBounds(1, 9))
     notes = response(found, LETTERS.only(np.array([0])), [noisy_answer([5])], BUDGET, "r").notes
     assert any("counts in 9 of the groups" in note for note in notes)
 
@@ -330,7 +337,7 @@ def test_what_the_rule_for_groups_leaves_out_is_told() -> None:
 def test_a_rule_that_no_value_and_no_vote_is_under_is_not_told() -> None:
     counted = _selected(1e-6, None)
     values = replace(counted.releases[0], distinct=exp.Literal.number(1))
-    ruled = replace(counted, group_rule=1, releases=(values,))
+    ruled = replace(counted, bounds=UnitBounds(1, 1), releases=(values,))
     assert ruled.selection is not None
     for votes in (False, True):
         plan = replace(ruled, selection=replace(ruled.selection, votes=votes))
@@ -341,7 +348,7 @@ def test_a_rule_that_no_value_and_no_vote_is_under_is_not_told() -> None:
 def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
     strong = noisy_answer([5] * 4, signal=[100.0] * 4)
     for rule, marked in ((1, True), (4, False), (None, False)):
-        plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), group_rule=rule)
+        plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), bounds=UnitBounds(1, rule))
         answer = response(plan, LETTERS, [strong], BUDGET, "r")
         assert answer.cut == (marked,) * 4
         assert any("in all 4 groups only 0.25 of each value is left" in note for note in answer.notes) == marked
@@ -350,7 +357,7 @@ def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
         assert response(distinct, LETTERS, [strong], BUDGET, "r").cut == (False,) * 4, "no rule for these"
         together = replace(plan, mechanism="l2_clip")
         assert response(together, LETTERS, [strong], BUDGET, "r").cut == (False,) * 4, "nor for all groups together"
-    found = replace(_selected(1e-6, None), group_rule=9)
+    found = replace(_selected(1e-6, None), bounds=UnitBounds(1, 9))
     one = response(found, LETTERS.only(np.array([0])), [noisy_answer([5], signal=[100.0])], BUDGET, "r")
     assert one.cut == (True,) and any("any part of it" in note for note in one.notes)
 
@@ -388,7 +395,7 @@ def test_a_join_on_a_part_of_a_key_is_said_in_the_answer() -> None:
 
 
 def test_an_answer_that_is_withheld_has_no_row() -> None:
-    plan = replace(_selected(0.0, 10), group_keys=(), outputs=answer_plan(X, types=["int8"]).outputs)
+    plan = replace(_selected(0.0, 10), group_keys=(), display=answer_plan(X, types=["int8"]).display)
     answer = response(plan, PLAIN.only(np.arange(0), withheld=1), [noisy_answer([])], BUDGET, "r")
     assert answer.rows == ()
     assert any("The answer is withheld" in note for note in answer.notes)
@@ -407,7 +414,7 @@ def test_where_the_true_answer_may_lie_is_said_of_each_kind() -> None:
 def test_an_answer_says_where_nothing_was_cut() -> None:
     cases: list[tuple[float, int | None, bool]] = [(200.0, 200, True), (128.0, 200, False), (256.0, None, False)]
     for tau, most, uncut in cases:
-        plan = replace(answer_plan(X), tuples_per_unit=most)
+        plan = replace(answer_plan(X), bounds=UnitBounds(1, tuples=most))
         noisy = replace(noisy_answer([3.0], reach=1.0), tau=np.array([tau]))
         notes = response(plan, PLAIN, [noisy], BUDGET, "r").notes
         assert any("Nothing was cut" in note for note in notes) == uncut, tau

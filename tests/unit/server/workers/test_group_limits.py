@@ -9,6 +9,7 @@ import pytest
 from planner.errors import InvalidSetting, StatementTooComplex
 from planner.limits import MAX_CELLS, MIN_EPSILON, check_cells, most_groups
 from planner.plan import BackendQuery, Plan
+from planner.released_expression import Display
 from privacy.ladder import Ladder
 from privacy.mechanisms.found_groups import VoteThreshold
 from privacy.mechanisms.sums import Sum
@@ -70,7 +71,11 @@ def test_an_epsilon_that_may_be_too_small_asks_how_many_groups_there_are() -> No
 def test_so_do_columns_whose_cells_may_be_too_many() -> None:
     plan, query, measuring = question(MANY_SUMS, 1.0)
     columns = 25
-    wide = replace(plan, outputs=plan.outputs[:1] * columns), replace(query, columns=columns), measuring
+    wide = (
+        replace(plan, display=Display(plan.display.outputs[:1] * columns)),
+        replace(query, columns=columns),
+        measuring,
+    )
     assert most_groups(columns) == MAX_CELLS // columns
     groups, more = Groups(most_groups(columns)), Groups(most_groups(columns) + 1)
     check_groups(*wide, groups)

@@ -52,7 +52,7 @@ def test_is_the_question_inside() -> None:
 def test_what_is_not_shown_is_asked_still() -> None:
     """The inner question is charged as it stands: what is left out of view is no saving."""
     plan = planned(f"SELECT n FROM ({INSIDE}) AS t")
-    assert [output.name for output in plan.outputs] == ["n"]
+    assert [output.name for output in plan.display.outputs] == ["n"]
     assert len(plan.releases) == len(planned(INSIDE).releases)
 
 
@@ -101,8 +101,8 @@ def test_count_of_an_answers_rows_releases_what_the_answer_does() -> None:
         planned(f"{INSIDE} HAVING count(*) > 3"),
     )
     assert counted.releases == asked.releases
-    assert counted.having == asked.having
-    assert [(output.name, output.type) for output in counted.outputs] == [("count", "int8")]
+    assert counted.display.having == asked.display.having
+    assert [(output.name, output.type) for output in counted.display.outputs] == [("count", "int8")]
 
 
 ONE = "SELECT count(*) AS n FROM orders"
@@ -118,19 +118,24 @@ def test_count_of_an_answers_rows_that_does_not_depend_on_them_releases_nothing(
     for sql, count in KNOWN:
         plan = planned(sql)
         assert (plan.releases, plan.epsilon, plan.delta) == ((), 0.0, 0.0)
-        (output,) = plan.outputs
-        assert (output.type, output.expression, plan.limit, plan.having) == ("int8", Given(count), None, None)
+        (output,) = plan.display.outputs
+        assert (output.type, output.expression, plan.display.limit, plan.display.having) == (
+            "int8",
+            Given(count),
+            None,
+            None,
+        )
 
 
 def test_count_of_the_one_row_depends_on_what_it_is_filtered_by() -> None:
     for condition in ("WHERE n > 3", "WHERE n / 2 < 5 AND n <> 3"):
         counted = planned(f"SELECT count(*) FROM ({ONE}) AS t {condition}")
         assert counted.releases == planned(ONE).releases
-        assert counted.having is not None
+        assert counted.display.having is not None
 
 
 def test_a_count_of_an_answers_rows_that_is_not_shown_releases_nothing() -> None:
     for end in ("LIMIT 0", "OFFSET 1", "LIMIT 5 OFFSET 2"):
         for inside in (ONE, INSIDE):
             plan = planned(f"SELECT count(*) AS n FROM ({inside}) AS t {end}")
-            assert (plan.releases, plan.epsilon, plan.limit) == ((), 0.0, 0)
+            assert (plan.releases, plan.epsilon, plan.display.limit) == ((), 0.0, 0)

@@ -56,7 +56,9 @@ def test_expressions_over_released_values() -> None:
     ]
     for item, expression, kind in cases:
         plan = planned(f"SELECT {item} AS x FROM lineitem")
-        assert [(output.name, output.type, output.expression) for output in plan.outputs] == [("x", kind, expression)]
+        assert [(output.name, output.type, output.expression) for output in plan.display.outputs] == [
+            ("x", kind, expression)
+        ]
 
 
 def test_equal_releases_are_shared_and_the_budget_is_split() -> None:
@@ -78,8 +80,8 @@ def test_aggregates_of_having_and_order_by_are_releases_too() -> None:
     order = "ORDER BY count(*) FILTER (WHERE c_acctbal > 0) DESC, 1"
     plan = planned(f"SELECT n_name {NATIONS} GROUP BY 1 HAVING count(*) > 100 {order}")
     assert len(plan.releases) == 2
-    assert plan.having == Apply(">", (FIRST, Given(100)))
-    assert plan.order == (SortKey(SECOND, True, True), SortKey(KeyValue(0)))
+    assert plan.display.having == Apply(">", (FIRST, Given(100)))
+    assert plan.display.order == (SortKey(SECOND, True, True), SortKey(KeyValue(0)))
 
 
 def test_order_by_takes_positions_aliases_and_expressions() -> None:
@@ -94,7 +96,7 @@ def test_order_by_takes_positions_aliases_and_expressions() -> None:
             with pytest.raises(PlannerError, match="'n'"):
                 planned(sql)
         else:
-            assert planned(sql).order == (expected,)
+            assert planned(sql).display.order == (expected,)
 
 
 def test_limit_and_offset_reach_the_plan() -> None:
@@ -104,7 +106,7 @@ def test_limit_and_offset_reach_the_plan() -> None:
         ("OFFSET 2 ROWS FETCH NEXT ROW ONLY", 1, 2), ("LIMIT 0", 0, 0),
     ]:  # fmt: skip
         plan = planned(f"SELECT n_name, count(*) {NATIONS} GROUP BY 1 {clause}")
-        assert (plan.limit, plan.offset) == (limit, offset)
+        assert (plan.display.limit, plan.display.offset) == (limit, offset)
 
 
 def test_distinct_that_changes_nothing() -> None:
@@ -117,7 +119,7 @@ def test_distinct_that_changes_nothing() -> None:
 def test_default_names_are_postgresqls() -> None:
     items = "count(*), sum(l_tax), avg(l_tax), sum(l_tax) + 1, round(avg(l_tax), 1), count(*)::float8, "
     items += "CASE WHEN true THEN count(*) END"
-    names = [output.name for output in planned(f"SELECT {items} FROM lineitem").outputs]
+    names = [output.name for output in planned(f"SELECT {items} FROM lineitem").display.outputs]
     assert names == ["count", "sum", "avg", "?column?", "round", "count", "case"]
 
 
