@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -15,7 +15,7 @@ from planner.policy.policy import Policy
 from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
 from planner.rewriting.guard_weight import guard_weight, row_offset, whole_weight, whole_weight_where
 from planner.schema import Table
-from planner.sql.trees import ColumnRef, column_ref, columns_of
+from planner.sql.trees import column_ref, columns_of
 from privacy.mechanisms.rank import default_beyond
 
 _GROUPS = 10
@@ -64,36 +64,6 @@ def beyond_notes(releases: Sequence[Release], owners: int) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class _Weight:
-    """One quantity to release; what its fields share with `Release` is as there.
-
-    Attributes:
-      of: its aggregate's place, where it is measured around means.
-      deviates: is it what the centre of an average leaves?
-    """
-
-    label: str
-    sql: exp.Cast
-    bound: float
-    rounded: bool = False
-    most: float = 1.0
-    whole: bool = False
-    distinct: exp.Expr | None = None
-    less: exp.Cast | None = None
-    of: int | None = None
-    deviates: bool = False
-    ranked: Ranked | None = None
-    column: ColumnRef | None = None
-
-    def same(self, other: _Weight) -> bool:
-        """Would the other be the same number?"""
-        kept = "label", "whole"
-        return all(
-            getattr(self, one.name) == getattr(other, one.name) for one in fields(self) if one.name not in kept
-        )
-
-
-@dataclass(frozen=True)
 class Releases:
     """What is released, each once, and how each aggregate follows.
 
@@ -125,6 +95,9 @@ beside them is a small part of a small number."""
 _PLAIN = {"count": 0, "sum": 1, "distinct": 1, "rank": 1}
 """The moment of what is asked for itself, beside a quotient."""
 
+_Part = tuple[Release, int]
+"""A release and its sign."""
+
 Determined = Callable[[Sequence[tuple[str, str]]], bool]
 Owned = Callable[[exp.Expr], bool]
 
@@ -149,35 +122,36 @@ def releases(
       signed: is a sum over both signs one release, rather than one of each sign?
       centred: are averages and sums of products measured around means, where a quotient asks for them alone?
     """
-    weights: list[_Weight] = []
+    begun: list[Release] = []
+    numbers: list[object] = []  # of each, what makes it a number of its own
     needs: list[float] = []
     terms: list[list[tuple[int, int]]] = []
     jointly = any(aggregate.moment is not None for aggregate in query.aggregates)
     centres: dict[int, list[tuple[int, int]]] = {}
 
-    def placed(parts: Sequence[tuple[_Weight, int]], need: float) -> list[tuple[int, int]]:
+    def placed(parts: Sequence[_Part], need: float, apart: object = None) -> list[tuple[int, int]]:
         found = []
-        for weight, sign in parts:
-            known = [index for index, other in enumerate(weights) if other.same(weight)]
-            if not known:
-                weights.append(weight)
+        for release, sign in parts:
+            number = replace(release, label="", whole=False), apart
+            if number not in numbers:
+                begun.append(release)
+                numbers.append(number)
                 needs.append(need / len(parts) if jointly else 1.0)
-            found.append((known[0] if known else len(weights) - 1, sign))
+            found.append((numbers.index(number), sign))
         return found
 
     for place, aggregate in enumerate(query.aggregates):
         parts = _parts(aggregate, tables, signed)
-        if centred and aggregate.around is not None:
-            parts = [(replace(one, of=place), sign) for one, sign in parts]
         if not (centred and _averages_alone(aggregate, query.aggregates)):
-            terms.append(placed(parts, _need(aggregate)))
+            product = place if centred and aggregate.around is not None else None
+            terms.append(placed(parts, _need(aggregate), product))
             continue
-        ((weight, sign),) = parts
-        centre = replace(weight, label=f"{weight.label}, centre", of=place)
-        centres[place] = placed([(centre, sign)], CENTRE_NEED)
-        terms.append(placed([(replace(weight, of=place, deviates=True), sign)], DEVIATION_NEED))
+        ((release, sign),) = parts
+        centre = replace(release, label=f"{release.label}, centre")
+        centres[place] = placed([(centre, sign)], CENTRE_NEED, ("centre", place))
+        terms.append(placed(parts, DEVIATION_NEED, ("deviation", place)))
     shares = divided(epsilon, [*needs, *[1.0] * beside])
-    released = [_release(weight, share, distinct, owned) for weight, share in zip(weights, shares, strict=False)]
+    released = [_finished(one, share, distinct, owned) for one, share in zip(begun, shares, strict=False)]
     values = tuple(map(_signed_sum, [*terms, *centres.values()]))
     if not centred:
         return Releases(tuple(released), values, shares[-1], jointly)
@@ -222,20 +196,13 @@ def _need(aggregate: BoundAggregate) -> float:
     return MOMENT_SHARES[_PLAIN[aggregate.function] if aggregate.moment is None else aggregate.moment]
 
 
-def _release(weight: _Weight, share: float, distinct: Determined, owned: Owned) -> Release:
-    value = weight.distinct
-    columns = [] if value is None else list(map(column_ref, columns_of(value)))
-    determined = value is not None and distinct(columns)
-    kept = weight.label, weight.sql, weight.bound, share, weight.whole, value, determined
-    return Release(
-        *kept,
-        less=weight.less,
-        owned=value is not None and owned(value),
-        ranked=weight.ranked,
-        most=weight.most,
-        rounded=weight.rounded,
-        column=weight.column,
-    )
+def _finished(release: Release, share: float, distinct: Determined, owned: Owned) -> Release:
+    """A release with its share of epsilon, and what is proved of the values that it counts."""
+    value = release.distinct
+    if value is None:
+        return replace(release, epsilon=share)
+    columns = list(map(column_ref, columns_of(value)))
+    return replace(release, epsilon=share, determined=distinct(columns), owned=owned(value))
 
 
 def _signed_sum(terms: list[tuple[int, int]]) -> ReleasedExpression:
@@ -290,25 +257,26 @@ def clamped_notes(query: BoundQuery, policy: Policy) -> tuple[str, ...]:
     return (f"Beyond its declared range a value counts as the nearest end: {ranges}.",) if found else ()
 
 
-def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table], signed: bool) -> list[tuple[_Weight, int]]:
-    """The releases of an aggregate, each with its sign; `signed`: of a sum over both signs one."""
+def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table], signed: bool) -> list[_Part]:
+    """An aggregate's releases, before their share of epsilon; `signed`: one of a sum over both signs."""
     label, condition = aggregate.label, aggregate.condition
     if aggregate.function == "rank":
         assert aggregate.argument is not None and aggregate.grid is not None and aggregate.rank is not None, "a rank"
         ranked = Ranked(aggregate.argument, aggregate.grid, aggregate.rank)
         weight = whole_weight() if condition is None else whole_weight_where(condition)
-        return [(_Weight(label, weight, 1.0, whole=True, ranked=ranked), 1)]
+        return [(Release(label, weight, 1.0, 0.0, whole=True, ranked=ranked), 1)]
     if aggregate.function != "sum":
         weight = whole_weight() if condition is None else whole_weight_where(condition)
         # A value that several people share needs less than 1 of each, so only plain counts are whole.
         distinct = aggregate.argument
-        return [(_Weight(label, weight, 1.0, whole=distinct is None, distinct=distinct), 1)]
+        return [(Release(label, weight, 1.0, 0.0, whole=distinct is None, distinct=distinct), 1)]
     sql, bounds = aggregate.argument, aggregate.bounds
     assert sql is not None and bounds is not None, "SUM has an argument"
 
-    def part(name: str, number: exp.Expr, most: float) -> _Weight:
-        weight = guard_weight(number, most, bounds.digits, row_offset(number, tables))
-        return _Weight(f"{label}{name}", *weight, most=most, column=aggregate.column)
+    def part(name: str, number: exp.Expr, most: float) -> Release:
+        weight, bound, rounded = guard_weight(number, most, bounds.digits, row_offset(number, tables))
+        kept = f"{label}{name}", weight, bound, 0.0, False
+        return Release(*kept, most=most, rounded=rounded, column=aggregate.column)
 
     if bounds.lo >= 0:
         return [(part("", sql, bounds.hi or 1.0), 1)]
@@ -319,5 +287,5 @@ def _parts(aggregate: BoundAggregate, tables: Mapping[str, Table], signed: bool)
     if signed:
         most = max(-bounds.lo, bounds.hi)
         one, less = part("", sql, most), part("", minus, most)
-        return [(replace(one, less=less.sql), 1)]
+        return [(replace(one, less=less.weight), 1)]
     return [(part(", positive part", sql, bounds.hi), 1), (negative, -1)]
