@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from sqlglot import exp
 
@@ -59,9 +60,7 @@ class Persons:
 
     def size(self, own: JoinSize) -> JoinSize:
         """The class of the largest of its joins."""
-        for size in self.sizes:
-            own = larger(own, size)
-        return own
+        return reduce(larger, self.sizes, own)
 
 
 def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Persons:

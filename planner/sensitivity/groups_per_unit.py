@@ -35,15 +35,9 @@ def groups_per_unit(
     a.birth = b.nation, grouped by it, the unit reaches birth(u) and nation(u). Two functions are the same
     when they are the same expression over the same tables. `equalities` are closed.
     """
-    classes = [equalities.find(key) for key in keys]
-    functions: dict[str, set[tuple[str, ...]]] = {}
-    for owner in owners:
-        terms = determined_terms(owner.columns, classes, equalities)
-        group = tuple(terms.get(key, "") for key in classes)
-        if not all(group):
-            return None
-        functions.setdefault(owner.relation, set()).add(group)
-    return max(len(groups) for groups in functions.values())
+    functions = _functions(owners, [[key] for key in keys], equalities).values()
+    known = all(None not in one for found in functions for one in found)
+    return max(map(len, functions)) if known else None
 
 
 def limited_groups_per_unit(
@@ -129,18 +123,28 @@ def groups_per_kind(
     Returns: one per relation that owns; nothing where no relation determines any key, so that every unit may reach
       every group.
     """
-    classes = [[equalities.find(column) for column in columns] for columns in keys]
-    wanted = [column for columns in classes for column in columns]
-    functions: dict[str, dict[tuple[tuple[str, ...] | None, ...], None]] = {}
-    for owner in owners:
-        terms = determined_terms(owner.columns, wanted, equalities)
-        found = tuple(_terms(columns, terms) for columns in classes)
-        functions.setdefault(owner.relation, {})[found] = None
     reached = tuple(
         KindReach(relation, tuple(tuple(i for i, term in enumerate(one) if term is not None) for one in found))
-        for relation, found in functions.items()
+        for relation, found in _functions(owners, keys, equalities).items()
     )
     return reached if any(places for one in reached for places in one.determines) else ()
+
+
+_Function = tuple[tuple[str, ...] | None, ...]
+"""Per group key, the expressions of its columns over the unit's key; None where the unit does not determine it."""
+
+
+def _functions(
+    owners: Sequence[OwnerPosition], keys: Sequence[Sequence[ColumnRef]], equalities: Equalities
+) -> dict[str, list[_Function]]:
+    """Per relation, the different functions from its units to the group keys, one for each position or fewer."""
+    classes = [[equalities.find(column) for column in columns] for columns in keys]
+    wanted = [column for columns in classes for column in columns]
+    functions: dict[str, dict[_Function, None]] = {}
+    for owner in owners:
+        terms = determined_terms(owner.columns, wanted, equalities)
+        functions.setdefault(owner.relation, {})[tuple(_terms(columns, terms) for columns in classes)] = None
+    return {relation: list(found) for relation, found in functions.items()}
 
 
 def _terms(columns: Sequence[ColumnRef], terms: dict[ColumnRef, str]) -> tuple[str, ...] | None:

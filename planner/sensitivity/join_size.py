@@ -16,9 +16,9 @@ tuple and all of its rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, reduce
 
 from planner.binding.bound_query import BoundQuery, BoundTable
 from planner.errors import UnsupportedSQL
@@ -30,12 +30,13 @@ from planner.sensitivity.column_equalities import Equalities
 from planner.sensitivity.join_steps import JoinSteps
 from planner.sensitivity.own_rows import with_rows_there
 from planner.sensitivity.provenance import Provenance, provenance
+from planner.sql.trees import ColumnRef
 
 LINEAR_FANOUT = 1000
 """The largest product of fan-outs of a linear join: so many tuples of one row take milliseconds."""
 
 _Reference = tuple[str, tuple[tuple[str, str], ...]]
-"""A table and (its key's column, the column that references it)."""
+"""A table and (its key's column, the column that references it), in order."""
 
 
 @dataclass(frozen=True)
@@ -54,34 +55,30 @@ def join_size(
 
     Cost: a search over the steps for each pair of entries, of which there are `planner.limits.MAX_TABLES` at most.
     """
-    return _JoinSize(query, found, join_steps, schema, policy).result
+    return _JoinSize(query.tables, found.equalities, join_steps, schema, policy).result()
 
 
+@dataclass(frozen=True)
 class _JoinSize:
-    def __init__(
-        self, query: BoundQuery, found: Provenance, join_steps: JoinSteps, schema: Schema, policy: Policy
-    ) -> None:
-        self._entries = query.tables
-        self._equalities = found.equalities
-        self._join_steps = join_steps
-        self._schema = schema
-        self._policy = policy
-        self._known: dict[str, frozenset[_Reference]] = {}
+    entries: Sequence[BoundTable]
+    equalities: Equalities
+    join_steps: JoinSteps
+    schema: Schema
+    policy: Policy
 
-    @cached_property
     def result(self) -> JoinSize:
         """The size."""
-        covers = [self._cover(row) for row in range(len(self._entries))]
+        covers = [self._cover(row) for row in range(len(self.entries))]
         fewest = min(len(cover.starts) - 1 for cover in covers)
         bounds = [bound for cover in covers if (bound := self._tuples(cover)) is not None]
         least = min(bounds, default=None)
         undeclared: tuple[str, ...] = ()
         if least is None:
             cheapest = min(covers, key=lambda cover: (len(cover.starts), cover.product))
-            names = {self._entries[row].table.name for row in cheapest.starts}
+            names = {self.entries[row].table.name for row in cheapest.starts}
             undeclared = tuple(sorted(name for name in names if self._declared(name) is None))
         kind, apart = self._kind(fewest, covers)
-        private = min(sum(not self._is_public(self._entries[row]) for row in cover.starts) for cover in covers)
+        private = min(sum(not self._is_public(self.entries[row]) for row in cover.starts) for cover in covers)
         return JoinSize(kind, fewest, least, undeclared, apart, explodes=private > 1)
 
     def _kind(self, fewest: int, covers: Sequence[_Found]) -> tuple[SizeClass, tuple[str, str] | None]:
@@ -92,28 +89,28 @@ class _JoinSize:
 
     def _apart(self) -> tuple[str, str] | None:
         """Two private tables that no keys connect; None where they are all one part."""
-        private = [row for row, entry in enumerate(self._entries) if not self._is_public(entry)]
+        private = [row for row, entry in enumerate(self.entries) if not self._is_public(entry)]
         reached = {row: self._closure(_Found(1 << row, 1, (row,))).rows for row in private}
-        parts = {row: {row} for row in private}
+        parts, held = {row: {row} for row in private}, cache(self._held)
         for left in private:
             for right in private:
                 if parts[left] is parts[right]:
                     continue
-                if reached[left] >> right & 1 or (left < right and self._tied(left, right)):
+                if reached[left] >> right & 1 or (left < right and held(left) & held(right)):
                     parts[left] |= parts[right]
                     for row in parts[left]:
                         parts[row] = parts[left]
         for row in private[1:]:
             if parts[row] is not parts[private[0]]:
-                return self._entries[private[0]].table.name, self._entries[row].table.name
+                return self.entries[private[0]].table.name, self.entries[row].table.name
         return None
 
     def _public_apart(self) -> tuple[str, str] | None:
         """Two public tables of those that multiply the rows, where the policy does not say by how many."""
-        private = [row for row, entry in enumerate(self._entries) if not self._is_public(entry)]
+        private = [row for row, entry in enumerate(self.entries) if not self._is_public(entry)]
         start = _Found(sum(1 << row for row in private), 1, tuple(private))
         loose, found = [], self._closure(start)
-        for row, entry in enumerate(self._entries):
+        for row, entry in enumerate(self.entries):
             if not found.rows >> row & 1:
                 loose.append(entry.table.name)
                 found = self._closure(_Found(found.rows | 1 << row, found.product, found.starts))
@@ -121,22 +118,22 @@ class _JoinSize:
         return None if few else (loose[0], loose[-1])
 
     def _is_public(self, entry: BoundTable) -> bool:
-        return self._policy.is_public(entry.table.name)
+        return self.policy.is_public(entry.table.name)
 
     def _declared(self, table: str) -> int | None:
-        declared = self._policy.tables.get(table)
+        declared = self.policy.tables.get(table)
         return None if declared is None else declared.rows
 
     def _tuples(self, cover: _Found) -> int | None:
-        rows = [self._declared(self._entries[row].table.name) for row in cover.starts]
+        rows = [self._declared(self.entries[row].table.name) for row in cover.starts]
         known = [count for count in rows if count is not None]
         return cover.product * math.prod(known) if len(known) == len(rows) else None
 
     def _cover(self, first: int) -> _Found:
         """Every row, from a first one: where no step goes on, another entry begins, the one that finds most."""
         found = self._closure(_Found(1 << first, 1, (first,)))
-        while found.rows != self._join_steps.all_rows():
-            left = [row for row in range(len(self._entries)) if not found.rows >> row & 1]
+        while found.rows != self.join_steps.all_rows():
+            left = [row for row in range(len(self.entries)) if not found.rows >> row & 1]
             assert left, "completions are found from their children"
             tried = [
                 self._closure(_Found(found.rows | 1 << row, found.product, (*found.starts, row))) for row in left
@@ -146,7 +143,7 @@ class _JoinSize:
 
     def _closure(self, found: _Found) -> _Found:
         """What keys and fan-outs find beside some rows, without a constant's help; the cheapest step first."""
-        join_steps, rows, product = self._join_steps, found.rows, found.product
+        join_steps, rows, product = self.join_steps, found.rows, found.product
         while True:
             values, present = 0, join_steps.known
             for row in range(len(join_steps.rows)):
@@ -157,52 +154,26 @@ class _JoinSize:
                 return _Found(rows, product, found.starts)
             rows, product = rows | 1 << step.row, product * step.most
 
-    def _tied(self, left: int, right: int) -> bool:
-        """Do both rows reference one row of a private table?"""
-        ours, theirs = self._entries[left], self._entries[right]
-        others = self._references(theirs.table.name)
-        return any(
-            parent == other
-            and self._equal(self._equalities, ours.alias, dict(pairs), theirs.alias, dict(others_pairs))
-            for parent, pairs in self._references(ours.table.name)
-            for other, others_pairs in others
-        )
-
-    @staticmethod
-    def _equal(
-        equalities: Equalities, ours: str, pairs: Mapping[str, str], theirs: str, others: Mapping[str, str]
-    ) -> bool:
-        return pairs.keys() == others.keys() and all(
-            equalities.same((ours, pairs[column]), (theirs, others[column])) for column in pairs
-        )
-
-    def _references(self, table: str) -> frozenset[_Reference]:
-        """The keys of private tables that a table's columns hold, its own among them; of each table found once."""
-        if table not in self._known:
-            self._known[table] = frozenset(self._found_references(table))
-        return self._known[table]
-
-    def _found_references(self, table: str) -> set[_Reference]:
+    def _held(self, row: int) -> set[tuple[str, tuple[tuple[str, ColumnRef], ...]]]:
+        """The keys of private tables that a row holds, its own among them, with the classes of its columns."""
+        alias, name = self.entries[row].alias, self.entries[row].table.name
         found: set[_Reference] = set()
-        waiting = list(self._own_keys(table))
+        waiting = [(name, tuple((one, one) for one in sorted(key))) for key in self.schema.tables[name].keys]
+        waiting += self._foreign(name)
         while waiting:
             reference = waiting.pop()
             if reference not in found:
                 found.add(reference)
                 waiting += self._further(*reference)
-        return {(parent, pairs) for parent, pairs in found if not self._policy.is_public(parent)}
-
-    def _own_keys(self, table: str) -> Iterator[_Reference]:
-        for key in self._schema.tables[table].keys:
-            yield table, tuple((name, name) for name in sorted(key))
-        yield from self._foreign(table)
+        return {
+            (parent, tuple((column, self.equalities.find((alias, held))) for column, held in pairs))
+            for parent, pairs in found
+            if not self.policy.is_public(parent)
+        }
 
     def _foreign(self, table: str) -> Iterator[_Reference]:
-        known = self._schema.tables.get(table)
-        keys = [(key.columns, key.references, key.key) for key in (known.foreign_keys if known else ())]
-        keys += [(key.columns, key.references, key.key) for key in self._policy.foreign_keys if key.table == table]
-        for columns, parent, key in keys:
-            yield parent, tuple(sorted(zip(key, columns, strict=True)))
+        for key in ownership(self.schema, self.policy).foreign_keys(table):
+            yield key.references, tuple(sorted(zip(key.key, key.columns, strict=True)))
 
     def _further(self, parent: str, pairs: tuple[tuple[str, str], ...]) -> Iterator[_Reference]:
         """What the parent's key references itself."""
@@ -227,9 +198,7 @@ def whole_size(
     for joined in with_rows_there(bound):
         owners = provenance(joined, schema, policy)
         sizes.append(join_size(joined, owners, JoinSteps(joined, owners, policy), schema, policy))
-    worst = max(sizes, key=lambda one: (SIZE_CLASSES.index(one.kind), one.free_steps))
-    explodes = any(one.explodes for one in sizes if one.kind != "linear")
-    return replace(size, kind=worst.kind, free_steps=worst.free_steps, apart=worst.apart, explodes=explodes)
+    return replace(reduce(larger, sizes), most_tuples=size.most_tuples, undeclared=size.undeclared)
 
 
 def check_join_size(size: JoinSize, bound: BoundQuery, schema: Schema, policy: Policy) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from sqlglot import exp
@@ -45,7 +45,8 @@ class Symmetry:
     def __init__(self, query: BoundQuery, equalities: Equalities, colour: Callable[[ColumnRef], object]) -> None:
         self._entries = query.tables
         self._smaller = _closure(_comparisons(query, equalities, (exp.LT, exp.GT)))
-        self._different = _both_ways(_comparisons(query, equalities, (exp.NEQ,)) | self._smaller)
+        unequal = _comparisons(query, equalities, (exp.NEQ,)) | self._smaller
+        self._different = unequal | {(b, a) for a, b in unequal}
         compared = {column for pair in self._different for column in pair}
         self._classes = _classes(query, equalities, compared, colour) if compared else []
         self.group = self._broken()
@@ -136,12 +137,7 @@ def _classes(
 
 def _comparisons(query: BoundQuery, equalities: Equalities, kinds: tuple[type[exp.Expr], ...]) -> _Pairs:
     """The pairs of classes that some condition compares, the smaller one first; only equal types count."""
-    return set(_compared(query, equalities, kinds))
-
-
-def _compared(
-    query: BoundQuery, equalities: Equalities, kinds: tuple[type[exp.Expr], ...]
-) -> Iterator[tuple[ColumnRef, ColumnRef]]:
+    found = set()
     for condition in query.predicates:
         left, right = condition.args.get("this"), condition.args.get("expression")
         if not isinstance(condition, kinds) or not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
@@ -149,11 +145,8 @@ def _compared(
         family = query.type_of(left).family
         if family is query.type_of(right).family and family is not Family.OTHER:
             a, b = (equalities.find(column_ref(column)) for column in (left, right))
-            yield (b, a) if isinstance(condition, exp.GT) else (a, b)
-
-
-def _both_ways(pairs: Iterable[tuple[ColumnRef, ColumnRef]]) -> _Pairs:
-    return {pair for a, b in pairs for pair in ((a, b), (b, a))}
+            found.add((b, a) if isinstance(condition, exp.GT) else (a, b))
+    return found
 
 
 def _closure(pairs: _Pairs) -> _Pairs:
