@@ -8,6 +8,7 @@ command line of whoever holds the policy and the database's password; no client 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 
 from psycopg import sql
@@ -17,6 +18,7 @@ from planner.binding.bound_query import BoundQuery, BoundTable
 from planner.binding.scope import generated_alias
 from planner.errors import PlannerError, PolicyInvalid
 from planner.examine_views import RefusedView, check_declared_views, examined_views
+from planner.plan import Owner
 from planner.policy.declared import with_declared_keys
 from planner.policy.ownership import Ownership
 from planner.policy.policy import ROWS, ROWS_PER, ColumnPolicy, DeclaredForeignKey, Policy
@@ -75,20 +77,16 @@ def _fanout(table: Table, declared: DeclaredForeignKey, most: int) -> Probe:
 
 def _rows_per_unit(table: Table, relation: str, most: int, policy: Policy, schema: Schema) -> Iterator[Probe]:
     """Rows beyond what one unit owns, each row counted once for each of its owners, as answers see them."""
-    entry, found = alone(table, policy, schema)
-    if found is None:
+    one = _alone(table, policy, schema)
+    keys = [] if one is None else [owner.key for owner in one.owners if owner.relation == relation]
+    if one is None or not keys:
         return
-    try:
-        keys = [owner_sql(owner, found.equalities).key for owner in found.owners if owner.relation == relation]
-    except PlannerError:  # the validation says what is wrong with the policy
-        return
-    if not keys:
-        return
-    source = complete_provenance(join_tables([entry], []), found.completions, found.ends)
     owners = parse_one("(SELECT DISTINCT u FROM UNNEST(ARRAY[]) AS k(u) WHERE u IS NOT NULL)", dialect="postgres")
     next(owners.find_all(exp.Array)).set("expressions", keys)
-    owned = source.select(exp.column("u", table="o")).join(
-        exp.Lateral(this=owners, alias=exp.TableAlias(this=exp.to_identifier("o"))), join_type="cross"
+    owned = (
+        one.rows()
+        .select(exp.column("u", table="o"))
+        .join(exp.Lateral(this=owners, alias=exp.TableAlias(this=exp.to_identifier("o"))), join_type="cross")
     )
     text = (
         f"SELECT coalesce(sum(n - {most}), 0)::bigint FROM "
@@ -101,28 +99,23 @@ def _rows_per_unit(table: Table, relation: str, most: int, policy: Policy, schem
 def _exceeding(table: Table, amount: str, most: float, policy: Policy, schema: Schema) -> Iterator[Probe]:
     """Units that have more than `at_most` says: of rows, in one period or in all, or of a column's absolute values as
     sums count them."""
-    entry, found = alone(table, policy, schema)
+    one = _alone(table, policy, schema)
     is_rows = amount == ROWS or amount in ROWS_PER
-    if found is None or len(found.owners) != 1 or not (is_rows or table.column(amount)):
+    if one is None or len(one.owners) != 1 or not (is_rows or table.column(amount)):
         return
-    period = exp.null() if amount not in ROWS_PER else _period(entry, ROWS_PER[amount], policy)
+    period = exp.null() if amount not in ROWS_PER else _period(one.entry, ROWS_PER[amount], policy)
     if period is None:
-        return
-    try:
-        key = owner_sql(found.owners[0], found.equalities).key
-    except PlannerError:  # the validation says what is wrong with the policy
         return
     added: exp.Expr = exp.Literal.number(1)
     if not is_rows:
-        value: exp.Expr = cast_sql(bound_column(entry.alias, amount), "DOUBLE PRECISION")
+        value: exp.Expr = cast_sql(bound_column(one.entry.alias, amount), "DOUBLE PRECISION")
         declared = policy.column(table.name, amount).range
         if declared is not None:
             low, high = (number_sql(Decimal(repr(end))) for end in declared)
             beyond = exp.Case().when(exp.LT(this=value, expression=low), low)
             value = beyond.when(exp.GT(this=copied(value), expression=high), high).else_(copied(value))
         added = exp.Abs(this=value)
-    source = complete_provenance(join_tables([entry], []), found.completions, found.ends)
-    owned = source.select(exp.alias_(key, "u"), exp.alias_(added, "x"), exp.alias_(period, "p"))
+    owned = one.rows().select(exp.alias_(one.owners[0].key, "u"), exp.alias_(added, "x"), exp.alias_(period, "p"))
     text = (
         f"SELECT count(DISTINCT u)::bigint FROM (SELECT u FROM ({to_sql(owned)}) r WHERE u IS NOT NULL"
         f"{' AND p IS NOT NULL' if amount in ROWS_PER else ''} GROUP BY u, p HAVING sum(x) > {most!r}) d"
@@ -149,39 +142,44 @@ def _too_deep(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:
 
     A row that some chain leaves without a parent is counted where the declared foreign key is.
     """
-    entry, found = alone(table, policy, schema)
-    if found is None or not found.ends:
+    one = _alone(table, policy, schema)
+    if one is None or not one.found.ends:
         return
     present = [
-        exp.and_(*(exp.column(name, alias).is_(exp.null()).not_() for alias, name in end)) for end in found.ends
+        exp.and_(*(exp.column(name, alias).is_(exp.null()).not_() for alias, name in end)) for end in one.found.ends
     ]
-    deep = complete_provenance(join_tables([entry], []), found.completions).select(exp.Count(this=exp.Star()))
+    deep = complete_provenance(join_tables([one.entry], []), one.found.completions)
+    deep = deep.select(exp.Count(this=exp.Star()))
     message = "behind a chain of references that is longer than the declared depth: no answer counts them"
     yield Probe("warning", table.name, message, to_sql(deep.where(exp.or_(*present))).encode())
 
 
-def alone(table: Table, policy: Policy, schema: Schema) -> tuple[BoundTable, Provenance | None]:
-    """The table as the only one of a question, with the owners of its rows; None where the policy is wrong."""
+@dataclass(frozen=True)
+class _Alone:
+    """A table as the only one of a question, with the owners of its rows."""
+
+    entry: BoundTable
+    found: Provenance
+    owners: tuple[Owner, ...]
+
+    def rows(self) -> exp.Select:
+        """The rows that answers may count, without a select list."""
+        return complete_provenance(join_tables([self.entry], []), self.found.completions, self.found.ends)
+
+
+def _alone(table: Table, policy: Policy, schema: Schema) -> _Alone | None:
+    """None where the policy is wrong: the validation says what is."""
     entry = BoundTable(generated_alias(table.relation, 0), table.name, table)
-    if not _is_whole(policy, schema):
-        return entry, None
+    owning = [key for key in policy.foreign_keys if key.owning]
+    ends = [*policy.privacy_units.items(), *((key.table, key.columns) for key in owning)]
+    ends += [(key.references, key.key) for key in owning]
+    if not all(name in schema.tables and all(map(schema.tables[name].column, columns)) for name, columns in ends):
+        return None
     try:
-        return entry, provenance(BoundQuery((entry,), (), (), (), Display()), schema, policy)
-    except PlannerError:  # the validation says what is wrong with it
-        return entry, None
-
-
-def _is_whole(policy: Policy, schema: Schema) -> bool:
-    """Does the catalog have every column that the policy makes owners of? If not, the validation names it."""
-    ends = [*policy.privacy_units.items(), *(end for key in policy.foreign_keys for end in _ends(key))]
-    return all(name in schema.tables and all(map(schema.tables[name].column, columns)) for name, columns in ends)
-
-
-def _ends(key: DeclaredForeignKey) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Both tables of a foreign key that owns, with their columns."""
-    if key.owning:
-        yield key.table, key.columns
-        yield key.references, key.key
+        found = provenance(BoundQuery((entry,), (), (), (), Display()), schema, policy)
+        return _Alone(entry, found, tuple(owner_sql(owner, found.equalities) for owner in found.owners))
+    except PlannerError:
+        return None
 
 
 def lost_rows(policy: Policy, schema: Schema) -> Iterator[Probe]:
@@ -269,17 +267,14 @@ def _without_parent(table: Table, parent: Table, key: ForeignKey) -> sql.Compose
 
 def _nobodys(table: Table, policy: Policy, schema: Schema) -> Iterator[Probe]:
     """Rows that stand and hold no owner's key; none where a key that says whose a row is can never be NULL."""
-    entry, found = alone(table, policy, schema)
-    if found is None:
+    one = _alone(table, policy, schema)
+    if one is None:
         return
-    columns = [owner.columns for owner in found.owners]
-    if any(owner.orphan_of for owner in found.owners) or any(
-        all(map(found.equalities.known, owner)) for owner in columns
-    ):
+    known = one.found.equalities.known
+    if any(owner.orphan_of or all(map(known, owner.columns)) for owner in one.found.owners):
         return
-    absent = [owner_sql(owner, found.equalities).key.is_(exp.null()) for owner in found.owners]
-    source = complete_provenance(join_tables([entry], []), found.completions, found.ends)
-    rows = source.select(exp.Count(this=exp.Star())).where(exp.and_(*absent))
+    absent = [owner.key.is_(exp.null()) for owner in one.owners]
+    rows = one.rows().select(exp.Count(this=exp.Star())).where(exp.and_(*absent))
     yield Probe(
         "warning",
         table.name,

@@ -22,9 +22,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,6 +42,9 @@ from server.policy.calendar import closed_periods, days_of
 from server.policy.secrets import key_name, periods_key, resolve
 
 Reopen = Literal["changed", "all"]
+
+_Sign = Callable[[str, str, Print], str]
+"""The digest of what is called so, of its columns and its rows: `_digest` of one load."""
 
 _LOADS = 366
 _REOPENED = 100
@@ -140,12 +144,12 @@ def compared(prints: LoadPrints, noted: PeriodsNoted | None, key: bytes) -> Comp
         return Compared((), 0, incomparable=True)
     changed: list[tuple[str, str, str]] = []
     seen: set[tuple[str, str, str]] = set()
-    for table, way, told, read in _comparable(prints, noted):
-        for period, (_, digest) in told["periods"].items():
+    sign = partial(_digest, key, noted.nonce)
+    for table, way, periods, read in _comparable(prints, noted):
+        for period, (_, digest) in periods.items():
             named = (table, way, _called(period, noted, table))
             seen.add(named)
-            made = _digest(key, noted.nonce, f"{table} {way} {period}", read.shape, _of_period(read, period))
-            if made != digest:
+            if sign(f"{table} {way} {period}", read.shape, _of_period(read, period)) != digest:
                 changed.append(named)
     return Compared(tuple(dict.fromkeys(changed)), len(seen), incomparable=False)
 
@@ -178,12 +182,13 @@ def noted_load(
     assert not found.changed or reopen is not None, "what has changed is reopened on the custodian's word only"
     before = None if noted is None or found.incomparable else noted
     nonce = secrets.token_hex(16)
+    sign = partial(_digest, key, nonce)
     held = {} if before is None or reopen == "all" else _held(prints, before, found.changed)
     tables = {
         name: {
             "before": read.before.isoformat(),
             "ways": {
-                way: _noted_way(f"{name} {way}", read, prints_of, held.get((name, way), {}), version, key, nonce)
+                way: _noted_way(f"{name} {way}", read, prints_of, held.get((name, way), {}), version, sign)
                 for way, prints_of in read.ways.items()
             },
         }
@@ -197,7 +202,7 @@ def noted_load(
         loads=[*([] if before is None else before.loads), [version, prints.fingerprint]][-_LOADS:],
         tables=tables,
         whole={
-            name: _noted_whole(name, shape, one, before, version, key, nonce)
+            name: _noted_whole(name, shape, one, before, version, key, sign)
             for name, (shape, one) in prints.whole.items()
         },
         reopened=[*([] if before is None else before.reopened), *_reopened(before, found, version, reopen)][
@@ -209,20 +214,15 @@ def noted_load(
 
 
 def _comparable(prints: LoadPrints, noted: PeriodsNoted) -> Iterator[tuple[str, str, Mapping[str, Any], WayPrints]]:
-    """The ways of which both loads have read the same columns, and all periods that were closed are closed."""
+    """The ways of which both loads have read the same columns, with the periods that were closed and still are."""
     for table, read in prints.tables.items():
         for way, one in read.ways.items():
             told = noted.tables.get(table, {}).get("ways", {}).get(way)
             if told is not None and told["shape"] == one.shape:
-                closed = date.fromisoformat(noted.tables[table]["before"]) <= read.before
-                still = (
-                    told["periods"]
-                    if closed
-                    else {
-                        period: since for period, since in told["periods"].items() if days_of(period)[1] < read.before
-                    }
-                )
-                yield table, way, {"periods": still}, one
+                all_closed = date.fromisoformat(noted.tables[table]["before"]) <= read.before
+                periods = told["periods"].items()
+                still = {name: kept for name, kept in periods if all_closed or days_of(name)[1] < read.before}
+                yield table, way, still, one
 
 
 def _held(
@@ -236,10 +236,10 @@ def _held(
     return {
         (table, way): {
             period: int(since)
-            for period, (since, _) in told["periods"].items()
+            for period, (since, _) in periods.items()
             if not _meets(_called(period, noted, table), otherwise)
         }
-        for table, way, told, _ in _comparable(prints, noted)
+        for table, way, periods, _ in _comparable(prints, noted)
     }
 
 
@@ -250,14 +250,14 @@ def _meets(period: str, others: Sequence[tuple[date, date]]) -> bool:
 
 
 def _noted_way(
-    name: str, table: TablePrints, read: WayPrints, held: Mapping[str, int], version: int, key: bytes, nonce: str
+    name: str, table: TablePrints, read: WayPrints, held: Mapping[str, int], version: int, sign: _Sign
 ) -> dict[str, object]:
     """Each period with the version since which all of its days are as they are, and its digest."""
     days = [(days_of(period), since) for period, since in held.items()]
     periods = {
         period: [
             _since(days_of(period), days, version),
-            _digest(key, nonce, f"{name} {period}", read.shape, _of_period(read, period)),
+            sign(f"{name} {period}", read.shape, _of_period(read, period)),
         ]
         for period in closed_periods(table.before, table.first)
     }
@@ -274,13 +274,13 @@ def _since(period: tuple[date, date], held: Sequence[tuple[tuple[date, date], in
 
 
 def _noted_whole(
-    name: str, shape: str, read: Print, noted: PeriodsNoted | None, version: int, key: bytes, nonce: str
+    name: str, shape: str, read: Print, noted: PeriodsNoted | None, version: int, key: bytes, sign: _Sign
 ) -> dict[str, object]:
     told = {} if noted is None else noted.whole.get(name, {})
     before = "" if noted is None else _digest(key, noted.nonce, name, shape, read)
     same = (told.get("shape"), told.get("digest")) == (shape, before)
     since = int(told["since"]) if same else version
-    return {"shape": shape, "since": since, "digest": _digest(key, nonce, name, shape, read)}
+    return {"shape": shape, "since": since, "digest": sign(name, shape, read)}
 
 
 def _reopened(noted: PeriodsNoted | None, found: Compared, version: int, reopen: Reopen | None) -> list[list[object]]:

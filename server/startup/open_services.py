@@ -78,7 +78,7 @@ def open_services(
       LedgerInvalid.
     """
     prepared = prepare(policy_path)
-    question_keys(prepared.file.policy, policy_path.parent)  # refused before anything is opened
+    keys = question_keys(prepared.file.policy, policy_path.parent)  # refused before anything is opened
     compile_kernels(announce)
     ledger = open_policy_ledger(prepared.file.policy, policy_path)
     database_s = prepared.file.policy.database_limits.seconds
@@ -101,7 +101,6 @@ def open_services(
             announce(f"warning: {DATASET}: {other_budget.message}. Next: {other_budget.next_step}")
         mirror = open_mirror(file.policy, prepared.schema, prepared.url, policy_path.parent, ledger)
         public = PublicReads(public_workers)
-        keys = question_keys(file.policy, policy_path.parent)
         parts = (file.policy, prepared.schema, prepared.backend, ledger, workers)
         first = Pipeline(*parts, public=public, mirror=mirror, question_keys=keys)
         pipeline = ReloadablePipeline(first, partial(_renew, policy_path), partial(policy_changes, policy_path))
@@ -159,18 +158,17 @@ def check_keys(prepared: Prepared, ledger: Ledger, act: Act) -> None:
 def _renew(policy_path: Path, before: Pipeline, act: Act, confirmed: str | None) -> tuple[Pipeline, tuple[str, ...]]:
     """The pipeline under the policy as it is now, once everything is checked that is checked at the start."""
     prepared = prepare(policy_path)
-    if prepared.file.policy.ledger_path != before.policy.ledger_path:
+    policy, schema = prepared.file.policy, prepared.schema
+    if policy.ledger_path != before.policy.ledger_path:
         raise ConfigurationInvalid("ledger.path changes with a restart only", hint="the policy before stays in force")
-    if prepared.file.policy.database_limits.seconds > before.policy.database_limits.seconds:
+    if policy.database_limits.seconds > before.policy.database_limits.seconds:
         hint = "workers are given as long when they start"
         raise ConfigurationInvalid("database.seconds grows with a restart only", hint=hint)
-    question_keys(prepared.file.policy, policy_path.parent)  # refused before anything is accepted
+    keys = question_keys(policy, policy_path.parent)  # refused before anything is accepted
     check_keys(prepared, before.ledger, act)
-    note_first(prepared.file.policy, policy_path, before.ledger, act)
-    weaker = accept(Change.to(prepared.file, prepared.schema, before.ledger), before.ledger, act, confirmed)
-    policy, schema = prepared.file.policy, prepared.schema
+    note_first(policy, policy_path, before.ledger, act)
+    weaker = accept(Change.to(prepared.file, schema, before.ledger), before.ledger, act, confirmed)
     mirror = open_mirror(policy, schema, prepared.url, policy_path.parent, before.ledger)
-    keys = question_keys(policy, policy_path.parent)
     renewed = replace(
         before, policy=policy, schema=schema, backend=prepared.backend, mirror=mirror, question_keys=keys
     )
