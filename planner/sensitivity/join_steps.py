@@ -12,9 +12,8 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery, BoundTable
 from planner.policy.policy import Policy
-from planner.sensitivity.column_equalities import equal_columns, is_exact
+from planner.sensitivity.column_equalities import equal_columns
 from planner.sensitivity.provenance import Completion, Provenance
-from planner.sql.sql_types import Family
 from planner.sql.trees import ColumnRef, column_ref
 
 
@@ -58,7 +57,7 @@ class JoinSteps:
       gives: per row, the classes that it fixes.
       shows: per row, the classes that are not NULL where the row is there.
       known: the classes that are never NULL.
-      constants: per class that a literal fixes, the literal.
+      constants: per class that a condition fixes to one value, its text.
       constant: those classes, as bits.
     Cost: linear in columns and keys.
     """
@@ -78,7 +77,7 @@ class JoinSteps:
                 self.gives[row] |= bit
                 self.shows[row] |= 0 if column.nullable else bit
                 self.known |= bit if self._equalities.known((alias, column.name)) else 0
-        self.constants = {self._equalities.find(column): number for column, number in _constants(query)}
+        self.constants = self._equalities.constants
         self.constant = self.bits(self.constants)
         completions = {completion.alias: completion for completion in found.completions}
         entries = {entry.alias: entry for entry in query.tables}
@@ -149,20 +148,6 @@ class JoinSteps:
         for declared in self._policy.foreign_keys:
             if declared.table == table.name and declared.fanout is not None:
                 yield tuple(sorted(declared.columns)), declared.fanout
-
-
-def _constants(query: BoundQuery) -> Iterator[tuple[ColumnRef, str]]:
-    """Columns of whole numbers that a condition fixes, with the number."""
-    for condition in query.predicates:
-        column, literal = condition.args.get("this"), condition.args.get("expression")
-        if isinstance(literal, exp.Column):
-            column, literal = literal, column
-        if not isinstance(condition, exp.EQ) or not isinstance(column, exp.Column):
-            continue
-        if not isinstance(literal, exp.Literal) or literal.is_string:
-            continue
-        if query.type_of(column).family is Family.INTEGER and is_exact(literal.name):
-            yield column_ref(column), literal.name
 
 
 def _equal_columns(entry: BoundTable, query: BoundQuery) -> Iterator[tuple[str, ColumnRef]]:
