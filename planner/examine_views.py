@@ -140,7 +140,7 @@ def _is_composed(whole: Statement, schema: Schema, policy: Policy) -> bool:
     for part in split.parts:
         check_grammar(part.select, whole.tokens)
         answer = bind(part.select, schema, policy, _SOME_DAY)
-        make_plan(answer, schema, policy, epsilon=None, delta=None, mechanism=None)
+        make_plan(answer, schema, policy)
     return True
 
 
@@ -152,7 +152,7 @@ def _reading(view: View, what: str, schema: Schema, policy: Policy) -> Statement
 def _answer_columns(view: View, select: exp.Select, schema: Schema, policy: Policy) -> tuple[ShownColumn, ...]:
     """The columns of an answer, once it has a plan; a group key that is a column shows what that column does."""
     answer = bind(select, schema, policy, _SOME_DAY)
-    make_plan(answer, schema, policy, epsilon=None, delta=None, mechanism=None)
+    make_plan(answer, schema, policy)
     meant = {output.name: output.expression for output in answer.display.outputs}
     found = []
     for column in view.table.columns:
@@ -167,7 +167,7 @@ def _private_columns(view: View, select: exp.Select, schema: Schema, policy: Pol
     """Its columns, once a count of its rows has a plan."""
     counted = private_select(_reading(view, "count(*)", schema, policy))
     counted_rows = bind(counted, schema, policy, _SOME_DAY)
-    make_plan(counted_rows, schema, policy, epsilon=None, delta=None, mechanism=None)
+    make_plan(counted_rows, schema, policy)
     flat = Flattened(Tables(schema, policy))
     scope = bind_from(replace_clock(select, _SOME_DAY, policy.time_grain), flat, {})
     names = {entry.alias: entry.table.name for entry in flat.tables.entries}

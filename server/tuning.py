@@ -239,7 +239,7 @@ def _select(name: str, wanted: Sequence[str]) -> str:
 
 def _planned(sql: str, policy: Policy, schema: Schema) -> Plan:
     select = private_select(read(sql))
-    return make_plan(bind(select, schema, policy), schema, policy, epsilon=None, delta=None, mechanism=None)
+    return make_plan(bind(select, schema, policy), schema, policy)
 
 
 def _quoted(name: str) -> str:

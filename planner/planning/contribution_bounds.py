@@ -71,11 +71,13 @@ class ContributionBounds:
             return None
         clips = [one for alias, table in self.tables.items() for one in _amounts(table.clip, alias, release)]
         promised = [one for alias, table in self.tables.items() for one in _amounts(table.at_most, alias, release)]
-        clip, at_most = _first(clips), min(promised, default=None)
+        clip, at_most = next(iter(clips), None), min(promised, default=None)
         rows = None if self.tuples_per_unit is None else self.tuples_per_unit * release.weight_bound
         if rows is not None and (clip is not None or at_most is not None) and rows <= min([*clips, *promised]):
             at_most = rows
-        clip, at_most = (one if one is None or _is_within(one, release) else None for one in (clip, at_most))
+        # Loads saturate at MOST_WEIGHT: there is no larger threshold.
+        fits = [one if one is None or normalised(one, release) <= MOST_WEIGHT else None for one in (clip, at_most)]
+        clip, at_most = fits
         if clip is not None and at_most is not None and at_most <= clip:
             clip = None
         return None if clip is None and at_most is None else ContributionBound(clip, at_most)
@@ -87,15 +89,6 @@ def _amounts(said: Mapping[str, float], alias: str, release: Release) -> Iterato
         yield said[release.column[1]]
     if ROWS in said:
         yield said[ROWS] * (1.0 if release.whole else release.most)
-
-
-def _first(amounts: Sequence[float]) -> float | None:
-    return amounts[0] if amounts else None
-
-
-def _is_within(amount: float, release: Release) -> bool:
-    """Is there a threshold as large? Loads saturate above."""
-    return normalised(amount, release) <= MOST_WEIGHT
 
 
 def contribution_bounds(
@@ -117,12 +110,9 @@ def contribution_bounds(
     if not said or asked is not None:
         return ContributionBounds({})
     names = ", ".join(dict.fromkeys(entry.table.name for entry in bound.tables if entry.alias in said))
-    if owners != 1:
-        return ContributionBounds(
-            {}, unused=_UNUSED.format(names=names, why="rows of this question have several owners")
-        )
-    if sampled:
-        return ContributionBounds({}, unused=_UNUSED.format(names=names, why="this answer is that of a sample"))
+    if owners != 1 or sampled:
+        why = "rows of this question have several owners" if owners != 1 else "this answer is that of a sample"
+        return ContributionBounds({}, unused=_UNUSED.format(names=names, why=why))
     inner = [entry.alias for entry in bound.tables if entry.alias in said and entry.outer is None]
     days = {column.alias: split_days(_conditions(bound), column) for column in day_columns(bound, policy)}
     tables = {
@@ -130,11 +120,8 @@ def contribution_bounds(
         for alias in inner
         if steps.determined_by(alias) == steps.all_rows()
     }
-    if not tables:
-        return ContributionBounds(
-            {}, unused=_UNUSED.format(names=names, why="a row may be in several joined rows here")
-        )
-    return ContributionBounds(tables, tuples_per_unit)
+    unused = _UNUSED.format(names=names, why="a row may be in several joined rows here")
+    return ContributionBounds(tables, tuples_per_unit, None if tables else unused)
 
 
 def _conditions(bound: BoundQuery) -> list[exp.Expr]:
@@ -180,10 +167,6 @@ def not_used_by(mechanism: str) -> str:
     return f"What the policy says of contributions (clip, at_most) is not used: {mechanism} chooses for itself."
 
 
-def _shown(amount: float) -> str:
-    return f"{amount:,.15g}"
-
-
 def amount_of(amount: float, release: Release) -> str:
     """An amount of a release for people.
 
@@ -192,11 +175,8 @@ def amount_of(amount: float, release: Release) -> str:
     >>> amount_of(1200.0, Release("count(*)", exp.null(), 1.0, 1.0, True))
     '1,200 rows'
     """
-    return f"{_shown(amount)} rows" if release.whole else f"{_shown(amount)} of {release.label}"
+    return f"{amount:,.15g} {'rows' if release.whole else f'of {release.label}'}"
 
-
-_LARGEST_LADDER = 2.0**32
-"""Loads saturate there, in multiples of what one row adds at most."""
 
 _NAME = "nobody_adds_more_than"
 
@@ -236,6 +216,6 @@ def check_nobody_adds_more_than(most: float, released: Releases, sampling: Sampl
             f"{_NAME} makes intervals for the truth, which an answer from a sample misses by chance",
             hint="ask without sampling",
         )
-    largest = min((release.weight_bound for release in released.releases), default=1.0) * _LARGEST_LADDER
+    largest = min((release.weight_bound for release in released.releases), default=1.0) * float(MOST_WEIGHT)
     if most > largest:
         raise InvalidSetting(f"{_NAME} is at most {largest:g} here", hint="say less, or leave it out")

@@ -102,9 +102,9 @@ def make_plan(
     schema: Schema,
     policy: Policy,
     *,
-    epsilon: float | None,
-    delta: float | None,
-    mechanism: str | None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    mechanism: str | None = None,
     sampling_rate: float | None = None,
     nobody_adds_more_than: float | None = None,
 ) -> Plan:

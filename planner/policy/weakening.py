@@ -20,11 +20,7 @@ _Rule = Callable[[str, Any, Any], Iterator[str]]
 
 
 def weakenings(old: Policy, new: Policy) -> tuple[str, ...]:
-    """What is weaker under the new policy, one sentence each for the custodian; none when nothing is.
-
-    >>> weakenings(*example())
-    ('privacy.max_epsilon: raised', 'tables.visits: its rows may be asked about')
-    """
+    """What is weaker under the new policy, one sentence each for the custodian; none when nothing is."""
     return tuple(_differences(old, new, _POLICY))
 
 
@@ -181,12 +177,3 @@ _POLICY: Mapping[str, _Rule] = {
     "budgets": _harmless,  # defaults: no account that there is changes by them
     "side_channels": lambda setting, before, after: _differences(before, after, _SIDE_CHANNELS, "privacy."),
 }
-
-
-def example() -> tuple[Policy, Policy]:
-    """Two policies for the doctest above."""
-    old = Policy("clinic", "env:URL", "ledger", 1.0, 1.0, 0.0, None, {"patient": ("id",)}, (), {})
-    new = Policy(
-        "clinic", "env:URL", "ledger", 0.5, 2.0, 0.0, None, {"patient": ("id",)}, (), {"visits": TablePolicy()}
-    )
-    return old, new

@@ -33,16 +33,12 @@ def ledger_name(policy: Policy, policy_path: Path) -> str:
     return str(policy_path.parent / policy.ledger_path)
 
 
-def open_policy_ledger(policy: Policy, policy_path: Path) -> Ledger:
-    """Open the ledger of a policy.
+def open_policy_ledger(policy: Policy, policy_path: Path, *, new: bool = False) -> Ledger:
+    """Open the ledger of a policy, or make a new one.
 
     Raises: LedgerMissing, LedgerInvalid, LedgerUnavailable, TooManyQueries; ConfigurationInvalid for a secret that is
       not set.
     """
-    return _opened(policy, policy_path, new=False)
-
-
-def _opened(policy: Policy, policy_path: Path, *, new: bool) -> Ledger:
     if not policy.ledger_is_shared:
         return (create_ledger if new else open_ledger)(*ledger_paths(policy, policy_path))
     from server.ledger.postgres import create_postgres_ledger, open_postgres_ledger
@@ -61,7 +57,7 @@ def open_or_create(policy: Policy, policy_path: Path) -> tuple[Ledger, bool]:
     except LedgerMissing:
         if read_marker(marker_of(policy_path)) is not None:
             raise
-    ledger = _opened(policy, policy_path, new=True)
+    ledger = open_policy_ledger(policy, policy_path, new=True)
     if policy.budgets.dataset is not None:
         ledger.grant(DATASET, grant_of(policy.budgets.dataset), Act("policy", "the policy's budget for the dataset"))
     return ledger, True

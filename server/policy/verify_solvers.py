@@ -65,4 +65,4 @@ def verify_solvers(
 
 def _planned(sql: str, policy: Policy, schema: Schema) -> Plan:
     select = private_select(expanded(read(sql), schema, policy))
-    return make_plan(bind(select, schema, policy), schema, policy, epsilon=None, delta=None, mechanism=None)
+    return make_plan(bind(select, schema, policy), schema, policy)

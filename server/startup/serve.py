@@ -117,26 +117,19 @@ def wire_listener(
     )
 
 
-def keep_pauses_short() -> None:
-    """Let no pause of Python's own hold up every client at once. To be called when all is imported and started.
+@contextmanager
+def short_pauses() -> Iterator[None]:
+    """Let no pause of Python's own hold up every client at once, once all is imported and started.
 
     A collection of cyclic garbage walks over all that is there: 200,000 objects, a tenth of a second. What is there
     now stays until the end, so it is walked over no more. And a thread that plans a question gives way to the event
-    loop within a millisecond, not five.
+    loop within a millisecond, not five. Afterwards all is collected as ever: what stayed frozen would outlive the
+    interpreter, and modules in C++ count their objects as it ends, and print those that are left (nanobind's, of
+    DuckDB).
     """
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(_SWITCH_S)
-
-
-@contextmanager
-def short_pauses() -> Iterator[None]:
-    """Short pauses while it serves; then all is collected as ever.
-
-    What stayed frozen would outlive the interpreter, and modules in C++ count their objects as it ends, and print
-    those that are left (nanobind's, of DuckDB).
-    """
-    keep_pauses_short()
     try:
         yield
     finally:

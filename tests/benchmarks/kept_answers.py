@@ -29,7 +29,7 @@ from server.pipeline import Pipeline
 from server.query import QueryRequest
 from server.reloadable_pipeline import ReloadablePipeline
 from server.startup.open_services import Services
-from server.startup.serve import event_loop, http_server, keep_pauses_short, serve_both
+from server.startup.serve import event_loop, http_server, serve_both, short_pauses
 from server.workers.pool import WorkerLimits, WorkerPool
 from tests.benchmarks.rows import Row
 from tests.support.asking import ask
@@ -154,8 +154,7 @@ def _serve(folder: Path, parent: multiprocessing.connection.Connection) -> None:
         listener.listen()
         parent.send(listener.getsockname()[1])
         services = Services(ledger, pipeline, create_app(pipeline, ledger, rate=_UNLIMITED), ())
-        keep_pauses_short()
-        with asyncio.Runner(loop_factory=event_loop) as runner:
+        with short_pauses(), asyncio.Runner(loop_factory=event_loop) as runner:
             runner.run(serve_both(http_server(services, None), listener, None, None))
 
 

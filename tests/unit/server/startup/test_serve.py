@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from server.startup.serve import keep_pauses_short
+from server.startup.serve import short_pauses
 
 
 @pytest.mark.slow
@@ -17,12 +17,11 @@ def test_what_is_there_at_the_start_is_not_walked_over_again() -> None:
     here = [["in a cycle"]]
     here.append(here)  # type: ignore[arg-type]
     try:
-        keep_pauses_short()
-        assert gc.get_freeze_count() > before
-        assert not any(known is here for known in gc.get_objects())
-        assert sys.getswitchinterval() < interval
+        with short_pauses():
+            assert gc.get_freeze_count() > before
+            assert not any(known is here for known in gc.get_objects())
+            assert sys.getswitchinterval() < interval
     finally:
-        gc.unfreeze()
         sys.setswitchinterval(interval)
 
 
