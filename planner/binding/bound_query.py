@@ -200,10 +200,14 @@ class BoundQuery:
 
     def __post_init__(self) -> None:
         """Raises: ValueError where two tables share an alias, which would let one stand for the other in a proof."""
-        aliases = [entry.alias for entry in self.tables]
-        aliases += [entry.alias for one in self.semi_joins for entry in one.tables]
+        aliases = [entry.alias for entry in self.all_tables]
         if len(set(aliases)) != len(aliases):
             raise ValueError("tables of a query share an alias")
+
+    @property
+    def all_tables(self) -> list[BoundTable]:
+        """The entries of FROM, and those of the semi-joins."""
+        return [*self.tables, *(entry for one in self.semi_joins for entry in one.tables)]
 
     @cached_property
     def _by_alias(self) -> dict[str, BoundTable]:

@@ -145,8 +145,7 @@ def row_work(query: BoundQuery) -> int:
 
 def _trees(query: BoundQuery) -> Iterator[exp.Expr]:
     yield from query.predicates
-    entries = [*query.tables, *(entry for semi_join in query.semi_joins for entry in semi_join.tables)]
-    for entry in entries:
+    for entry in query.all_tables:
         yield from entry.outer or ()
         if entry.person is not None:  # whose own rows compute what is grouped and aggregated
             yield from (column.value for column in entry.person.columns if not column.is_key)

@@ -24,7 +24,7 @@ one value in every instance, and that is all that L0 asks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from sqlglot import exp
@@ -71,10 +71,9 @@ def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Per
 
     Raises: UnsupportedSQL where rows may be several people's; what planning a join raises.
     """
-    entries = [*query.tables, *(entry for one in query.semi_joins for entry in one.tables)]
-    if all(entry.person is None for entry in entries):
+    made = {one.alias: _Made.of(one, one.person, schema, policy) for one in query.all_tables if one.person}
+    if not made:
         return Persons(query, schema, policy)
-    made = {entry.alias: _Made.of(entry, entry.person, schema, policy) for entry in entries if entry.person}
     narrower = {one.entry.table.name: one.declared for one in made.values() if one.narrows}
     if narrower and query.again is not None:
         return with_person_tables(replace(query.again(narrower), again=None), schema, policy)
@@ -88,7 +87,7 @@ def with_person_tables(query: BoundQuery, schema: Schema, policy: Policy) -> Per
         replace(query, tables=tables, semi_joins=semi_joins),
         schema.beside({one.entry.table.name: one.entry.table for one in made.values()}),
         policy.beside({one.entry.table.name: one.declared for one in made.values()}),
-        tuple(size for one in made.values() for size in one.sizes),
+        tuple(one.size for one in made.values()),
     )
 
 
@@ -99,7 +98,7 @@ class _Made:
     entry: BoundTable
     person: PersonTable
     declared: TablePolicy
-    sizes: tuple[JoinSize, ...] = field(default=())
+    size: JoinSize
 
     @property
     def narrows(self) -> bool:
@@ -131,12 +130,8 @@ class _Made:
         declared = TablePolicy(
             columns={column.column.name: _declared(column, most) for column in person.columns}, rows=size.most_tuples
         )
-        return cls(
-            replace(entry, table=table, rows=_rows(query, found, person, owner, unit)),
-            person,
-            declared,
-            (inner.size(size),),
-        )
+        rows = _rows(query, found, person, owner, unit)
+        return cls(replace(entry, table=table, rows=rows), person, declared, inner.size(size))
 
 
 def _owner(

@@ -95,12 +95,7 @@ def _named(key: DeclaredForeignKey) -> tuple[str, tuple[str, ...]]:
     return f"foreign_keys {key.table} ({', '.join(key.columns)}) to {key.references}", key.key
 
 
-def _owning(setting: str, before: bool, after: bool) -> Iterator[str]:
-    if before and not after:
-        yield f"{setting.removesuffix(', owning')}: owns no longer"
-
-
-_FOREIGN_KEY: Mapping[str, _Rule] = {"owning": _owning, "fanout": _promise, "accepted_orphans": _harmless}
+_FOREIGN_KEY: Mapping[str, _Rule] = {"owning": _dropped, "fanout": _promise, "accepted_orphans": _harmless}
 
 
 def _tables(setting: str, before: Mapping[str, TablePolicy], after: Mapping[str, TablePolicy]) -> Iterator[str]:
@@ -110,11 +105,6 @@ def _tables(setting: str, before: Mapping[str, TablePolicy], after: Mapping[str,
             yield f"{setting}.{name}: its rows may be asked about"
         old, new = before.get(name, TablePolicy()), after.get(name, TablePolicy())
         yield from _differences(old, new, _TABLE, f"{setting}.{name}.")
-
-
-def _public(setting: str, before: bool, after: bool) -> Iterator[str]:
-    if after and not before:
-        yield f"{setting.removesuffix('.public')}: public from now on"
 
 
 def _rows_per_unit(setting: str, before: Mapping[str, int], after: Mapping[str, int]) -> Iterator[str]:
@@ -135,7 +125,7 @@ def _keys(setting: str, before: tuple[tuple[str, ...], ...], after: tuple[tuple[
 
 
 _TABLE: Mapping[str, _Rule] = {
-    "public": _public,
+    "public": _rule("true from now on", lambda before, after: after),
     "rows_per_unit": _rows_per_unit,
     "columns": _columns,
     "rows": _promise,

@@ -212,7 +212,7 @@ def nan_columns(trees: Iterable[exp.Expr], tables: Mapping[str, Table]) -> Itera
 
 
 def _names(query: BoundQuery) -> Iterator[str]:
-    entries = [*query.tables, *(entry for one in query.semi_joins for entry in one.tables)]
+    entries = query.all_tables
     trees = [
         *query.predicates,
         *(condition for entry in entries for condition in entry.outer or ()),

@@ -64,7 +64,7 @@ def provenance(query: BoundQuery, schema: Schema, policy: Policy, taken: Collect
     private = _with_owners(query, policy)
     if not private:
         raise UnsupportedSQL("a query over public tables only has nobody to protect", hint="it is answered exactly")
-    for entry in (*query.tables, *(inner for one in query.semi_joins for inner in one.tables)):
+    for entry in query.all_tables:
         if policy.is_public(entry.table.name) and graph.may_show_owned(entry.table.name):
             hint = "ask it by itself; the custodian may make a table or a materialized view of it"
             message = f"the view {entry.table.name!r} may be computed from rows that people own"

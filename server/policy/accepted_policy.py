@@ -110,10 +110,6 @@ class PolicyFile:
     text: str
     policy: Policy
 
-    def ownership(self, schema: Schema) -> tuple[str, ...]:
-        """What makes rows people's own, in a database of this schema."""
-        return ownership(schema, self.policy).paths()
-
     @classmethod
     def read(cls, path: Path) -> PolicyFile:
         """Raises: ConfigurationInvalid when there is no such file, PolicyInvalid when it contradicts itself."""
@@ -153,7 +149,8 @@ class Change:
     @classmethod
     def to(cls, file: PolicyFile, schema: Schema, ledger: Ledger) -> Change:
         """To this policy, in a database of this schema."""
-        accepted, before, now = ledger.accepted_policy(), ledger.accepted_ownership(), file.ownership(schema)
+        accepted, before = ledger.accepted_policy(), ledger.accepted_ownership()
+        now = ownership(schema, file.policy).paths()
         lost = tuple(f"{path}, no longer" for path in before or () if path not in now)
         weaker = (*_weaker_than_accepted(file, accepted), *lost)
         return cls(file, now, weaker, lost, accepted != file.policy.hash or before != now)

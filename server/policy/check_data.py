@@ -27,7 +27,7 @@ from planner.policy.validate import advice, validate
 from planner.released_expression import Display
 from planner.rewriting.join_tables import complete_provenance, join_tables
 from planner.rewriting.rewrite import to_sql
-from planner.schema import ForeignKey, Schema, Table
+from planner.schema import Column, ForeignKey, Schema, Table
 from planner.sensitivity.provenance import Provenance, owner_sql, provenance
 from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, sql_type
@@ -391,53 +391,41 @@ def _column_probes(policy: Policy, schema: Schema) -> Iterator[Probe]:
     """Values lie in their ranges and domains, and on their steps."""
     for name, declared in policy.tables.items():
         table = schema.tables.get(name)
-        for column, column_policy in declared.columns.items():
-            if table is not None and table.column(column) is not None:
-                yield from _range_probe(table, column, column_policy)
-                yield from _domain_probe(table, column, column_policy)
-                yield from _step_probe(table, column, column_policy)
+        for column, says in declared.columns.items():
+            found = None if table is None else table.column(column)
+            if table is not None and found is not None:
+                for where, message in _misfits(found, says):
+                    yield Probe("warning", f"{table.name}.{column}", message, _count(table, where))
 
 
-def _range_probe(table: Table, column: str, declared: ColumnPolicy) -> Iterator[Probe]:
-    """NaN lies outside of every range, NULL in each; of datetimes days count, at UTC as in answers."""
-    if declared.dates is not None:
+def _misfits(column: Column, declared: ColumnPolicy) -> Iterator[tuple[sql.Composed, str]]:
+    """Conditions on a value that is not as declared. NaN lies outside of every range, NULL in each."""
+    named = sql.Identifier(column.name)
+    if declared.dates is not None:  # days count, at UTC as in answers
         first, last = declared.dates
-        found = table.column(column)
-        zoned = found is not None and sql_type(found.type).family is Family.TIMESTAMPTZ
-        moment = sql.SQL("({} AT TIME ZONE 'UTC')" if zoned else "{}").format(sql.Identifier(column))
-        where = sql.SQL("NOT ({moment} >= {first}::date AND {moment} < {last}::date + 1)").format(
-            moment=moment, first=sql.Literal(first.isoformat()), last=sql.Literal(last.isoformat())
+        zoned = sql_type(column.type).family is Family.TIMESTAMPTZ
+        moment = sql.SQL("({} AT TIME ZONE 'UTC')" if zoned else "{}").format(named)
+        yield (
+            sql.SQL("NOT ({moment} >= {first}::date AND {moment} < {last}::date + 1)").format(
+                moment=moment, first=sql.Literal(first.isoformat()), last=sql.Literal(last.isoformat())
+            ),
+            f"outside of the range [{first}, {last}]: no group has these rows; conditions see the values",
         )
-        message = f"outside of the range [{first}, {last}]: no group has these rows; conditions see the values"
-    elif declared.range is not None:
+    if declared.range is not None:
         low, high = declared.range
-        where = sql.SQL("NOT ({column} >= {low} AND {column} <= {high})").format(
-            column=sql.Identifier(column), low=sql.Literal(Decimal(repr(low))), high=sql.Literal(Decimal(repr(high)))
+        ends = (sql.Literal(Decimal(repr(end))) for end in declared.range)
+        yield (
+            sql.SQL("NOT ({column} >= {} AND {column} <= {})").format(*ends, column=named),
+            f"outside of the range [{low:g}, {high:g}]: sums take the nearest end, and no group has these rows",
         )
-        message = f"outside of the range [{low:g}, {high:g}]: sums take the nearest end, and no group has these rows"
-    else:
-        return
-    yield Probe("warning", f"{table.name}.{column}", message, _count(table, where))
-
-
-def _domain_probe(table: Table, column: str, declared: ColumnPolicy) -> Iterator[Probe]:
-    """The declared values are compared as the column's type, as the text of a literal would be."""
-    if declared.domain is None:
-        return
-    listed = sql.SQL(", ").join(sql.Literal(str(value)) for value in declared.domain)
-    where = sql.SQL("{} NOT IN ({})").format(sql.Identifier(column), listed)
-    message = "outside of the declared domain: answers grouped by it leave the rows out"
-    yield Probe("warning", f"{table.name}.{column}", message, _count(table, where))
-
-
-def _step_probe(table: Table, column: str, declared: ColumnPolicy) -> Iterator[Probe]:
-    """Numbers alone: a moment belongs to the day or month that it is in."""
-    if not isinstance(declared.step, int) or declared.step == 1 or declared.range is None:
-        return
-    origin = sql.Literal(Decimal(repr(declared.range[0])))
-    where = sql.SQL("({} - {}) % {} <> 0").format(sql.Identifier(column), origin, sql.Literal(declared.step))
-    message = f"off the declared step of {declared.step}: answers grouped by it leave the rows out"
-    yield Probe("warning", f"{table.name}.{column}", message, _count(table, where))
+        if isinstance(declared.step, int) and declared.step > 1:  # a moment belongs to the month that it is in
+            origin, step = sql.Literal(Decimal(repr(low))), sql.Literal(declared.step)
+            where = sql.SQL("({} - {}) % {} <> 0").format(named, origin, step)
+            yield where, f"off the declared step of {declared.step}: answers grouped by it leave the rows out"
+    if declared.domain is not None:  # compared as the column's type, as the text of a literal would be
+        listed = sql.SQL(", ").join(sql.Literal(str(value)) for value in declared.domain)
+        where = sql.SQL("{} NOT IN ({})").format(named, listed)
+        yield where, "outside of the declared domain: answers grouped by it leave the rows out"
 
 
 def _count(table: Table, where: sql.Composed) -> sql.Composed:

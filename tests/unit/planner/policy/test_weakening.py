@@ -82,7 +82,7 @@ def test_what_protects_less_is_named() -> None:
         ("fanout = 10", "fanout = 10\ndepth = 2", "depth"),
         ("owning = false", "owning = false\nfanout = 3", "visit (doctor_id) to doctor, fanout"),
         ('columns = ["doctor_id"]', 'columns = ["nurse_id"]', "visit (nurse_id) to doctor"),
-        ("[tables.bill]\n", "[tables.bill]\npublic = true\n", "tables.bill: public"),
+        ("[tables.bill]\n", "[tables.bill]\npublic = true\n", "tables.bill.public: true"),
         ("[tables.bill]\n", "[tables.secrets]\n[tables.bill]\n", "tables.secrets"),
         ("rows_are_units = true", "rows_are_units = false", "tables.bill.rows_are_units"),
         ("[tables.bill]\nrows_are_units = true", "", "tables.bill.rows_are_units"),

@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from planner.policy.ownership import ownership
 from planner.schema import Schema
 from server.errors import ConfigurationInvalid, PolicyWeakened
 from server.ledger.analyst import Act
@@ -132,7 +133,7 @@ def test_without_a_true_copy_every_change_is_confirmed(path: Path) -> None:
 def test_the_policy_in_force_is_no_weaker_than_itself(path: Path) -> None:
     path.write_text(TEXT)
     file = PolicyFile.read(path)
-    ledger = Acceptances([(file.policy.hash, ())], file.ownership(SCHEMA))
+    ledger = Acceptances([(file.policy.hash, ())], ownership(SCHEMA, file.policy).paths())
     change = Change.to(file, SCHEMA, cast(Ledger, ledger))
     assert (change.weaker, change.is_new, change.hash) == ((), False, file.policy.hash)
 
@@ -162,7 +163,7 @@ def test_where_ownership_was_not_noted_it_is_from_now_on(path: Path) -> None:
     file = PolicyFile.read(path)
     ledger = Acceptances([(file.policy.hash, ())])
     assert taken(path, TEXT, ledger) == ()
-    assert ledger.ownership == file.ownership(SCHEMA) and len(ledger.accepted) == 2
+    assert ledger.ownership == ownership(SCHEMA, file.policy).paths() and len(ledger.accepted) == 2
 
 
 def test_no_file_no_policy(path: Path) -> None:
