@@ -186,12 +186,10 @@ def _plan(
         question=bound,
         releases=released.releases,
         owners=len(found.owners),
-        groups_per_unit=limited.groups,
-        tuples_per_unit=tuples,
+        bounds=replace(limited, tuples=tuples, assumed=nobody_adds_more_than),
         sampled=sampling is not None,
         delta=equal_share(granted, 1 + discovers),
         jointly=released.jointly,
-        bounded=nobody_adds_more_than is not None,
         contributions=promised,
     )
     choice = choose_mechanism(mechanism, policy, circumstances)
@@ -302,7 +300,7 @@ def _reason(choice: MechanismChoice, known: Circumstances, released: Releases, s
         share = "a share of epsilon by what it needs"
     share += "" if known.one_group else " for all the groups that a unit reaches together"
     people = "one privacy unit" if known.owners == 1 else f"up to {known.owners} privacy units"
-    groups = 1 if not known.grouped else known.groups_per_unit
+    groups = 1 if not known.grouped else known.bounds.groups
     number = "any number of groups" if groups is None else "one group" if groups == 1 else f"at most {groups} groups"
     why = f"{choice.mechanism}, {choice.why}; a tuple belongs to {people}, a unit reaches {number}"
     return f"{why}, each release has {share}{', and they share the delta' if choice.approximate else ''}."

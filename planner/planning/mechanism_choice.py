@@ -14,7 +14,7 @@ from typing import assert_never
 from planner.binding.bound_query import BoundAggregate, BoundQuery
 from planner.errors import InvalidSetting, SensitivityUnbounded
 from planner.limits import MIN_DELTA
-from planner.plan import GroupDomain, GroupSelection, Release
+from planner.plan import GroupDomain, GroupSelection, Release, UnitBounds
 from planner.policy.policy import Policy
 from planner.rewriting.guard_weight import whole_weight
 from privacy.accounting.zcdp import largest_rho
@@ -53,23 +53,19 @@ class Circumstances:
 
     Attributes:
       owners: owner positions of a join tuple.
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      tuples_per_unit: Delta, or None.
+      bounds: what one unit contributes at most.
       delta: what of the query's they may spend.
       jointly: is some quotient computed from the releases?
-      bounded: does whoever asks say what one person adds at most (`Plan.nobody_adds_more_than`)?
       contributions: does the policy say it of some release (`Release.bound`)?
     """
 
     question: BoundQuery
     releases: tuple[Release, ...]
     owners: int
-    groups_per_unit: int | None
-    tuples_per_unit: int | None
+    bounds: UnitBounds
     sampled: bool
     delta: float
     jointly: bool = False
-    bounded: bool = False
     contributions: bool = False
 
     @property
@@ -88,13 +84,13 @@ class Circumstances:
         A count of distinct values, of which each unit has one and each is one unit's; or of rows, one per unit.
         """
         if release.is_sum:
-            return release.whole and self.tuples_per_unit == 1
+            return release.whole and self.bounds.tuples == 1
         return release.distinct is not None and release.determined and release.owned
 
     @property
     def one_group(self) -> bool:
         """Does one unit reach one group at most?"""
-        return not self.grouped or self.groups_per_unit == 1
+        return not self.grouped or self.bounds.groups == 1
 
     @cached_property
     def gaussian_pays(self) -> bool:
@@ -108,10 +104,10 @@ class Circumstances:
             return False
         epsilon = math.fsum(release.epsilon for release in self.sums)
         rho = largest_rho(epsilon * DOWN, self.delta)  # as `group_measurements` will ask for it
-        if self.groups_per_unit is None or not rho:
+        if self.bounds.groups is None or not rho:
             return rho > 0
         worth = MEAN_GAUSSIAN**2 * (1 - SHARED_SELECTION.split) * epsilon**2 / (2 * rho)
-        return len(self.sums) * self.groups_per_unit > worth
+        return len(self.sums) * self.bounds.groups > worth
 
 
 @dataclass(frozen=True)
@@ -131,7 +127,7 @@ def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) ->
     one = None if asked is None else _offered(asked)
     if one is None or _only_ranks(known):  # of which there is one mechanism: asking for another is the same question
         return _default(known)
-    if known.bounded and one.name not in _AT_A_BOUND:
+    if known.bounds.assumed is not None and one.name not in _AT_A_BOUND:
         message = f"{one.name} chooses for itself how much of what a person adds it counts"
         raise InvalidSetting(message, hint="leave nobody_adds_more_than out, or the mechanism")
     for need in one.needs:
@@ -148,7 +144,7 @@ def _at_the_bound(known: Circumstances) -> MechanismChoice:
 
 
 def _default(known: Circumstances) -> MechanismChoice:
-    if known.bounded:
+    if known.bounds.assumed is not None:
         return _at_the_bound(known)
     alone = known.owners == 1 and not known.sampled
     if known.jointly and alone and len(known.sums) > 1 and not known.gaussian_pays:
@@ -191,7 +187,7 @@ def _only_ranks(known: Circumstances) -> bool:
 
 def _first_the_bound(known: Circumstances) -> bool:
     """Are sums asked for without groups, of all rows, with a bound on a unit's that leaves something to decide?"""
-    most = known.tuples_per_unit
+    most = known.bounds.tuples
     asked = known.sums and not known.grouped and not known.sampled
     if not asked or most is None or most > MOST_BOUND:
         return False
@@ -212,7 +208,7 @@ def _check(one: Mechanism, need: Need, policy: Policy, known: Circumstances) -> 
                 message = f"{one.name} needs a global_sensitivity, which the policy does not declare"
                 raise InvalidSetting(message, hint="use gem, which needs none")
         case Need.TUPLES_PER_UNIT:
-            if known.tuples_per_unit is None:
+            if known.bounds.tuples is None:
                 message = f"{one.name} needs a bound on the joined rows of one unit, which does not follow"
                 raise InvalidSetting(message, hint="declare the fan-outs in the policy, or use gem, which needs none")
         case Need.DELTA:

@@ -8,7 +8,7 @@ import pytest
 
 from planner.errors import InvalidSetting
 from planner.limits import MIN_DELTA
-from planner.plan import Release
+from planner.plan import Release, UnitBounds
 from planner.planning.mechanism_choice import MOST_BOUND, Circumstances, choose_mechanism, granted_delta
 from planner.rewriting.guard_weight import whole_weight
 from privacy.registry import MECHANISMS, OFFERED, KeyMechanism
@@ -25,8 +25,7 @@ MANY = Circumstances(
     question=GROUPED,
     releases=counts(1),
     owners=1,
-    groups_per_unit=None,
-    tuples_per_unit=None,
+    bounds=UnitBounds(),
     sampled=False,
     delta=1e-7,
 )
@@ -41,17 +40,18 @@ def test_the_default_mechanism_follows_from_public_quantities() -> None:
         (replace(MANY, sampled=True), "group_lp", True), (replace(MANY, delta=0.0), "l1_clip", False),
         (replace(MANY, delta=0.0, sampled=True), "group_lp", False),
         (replace(MANY, owners=3, delta=0.0), "group_lp", False),
-        (replace(MANY, groups_per_unit=1), "group_lp", False), (replace(MANY, groups_per_unit=2), "l1_clip", False),
-        (replace(MANY, groups_per_unit=2, releases=counts(20)), "l2_clip", True),
-        (replace(MANY, groups_per_unit=10, owners=2), "group_lp", False),
-        (replace(MANY, groups_per_unit=50, owners=2), "group_lp", True),
-        (replace(MANY, groups_per_unit=10, owners=2, delta=1e-3), "group_lp", True), (ALL, "gem", False),
-        (replace(ALL, tuples_per_unit=200), "bound_first", False),
-        (replace(ALL, tuples_per_unit=200, owners=2), "bound_first", False),
-        (replace(ALL, tuples_per_unit=200, sampled=True), "gem", False),
-        (replace(ALL, tuples_per_unit=1), "gem", False),
-        (replace(ALL, tuples_per_unit=MOST_BOUND + 1), "gem", False),
-        (replace(MANY, tuples_per_unit=200), "l2_clip", True), (replace(MANY, releases=()), "gem", False),
+        (replace(MANY, bounds=UnitBounds(1)), "group_lp", False),
+        (replace(MANY, bounds=UnitBounds(2)), "l1_clip", False),
+        (replace(MANY, bounds=UnitBounds(2), releases=counts(20)), "l2_clip", True),
+        (replace(MANY, bounds=UnitBounds(10), owners=2), "group_lp", False),
+        (replace(MANY, bounds=UnitBounds(50), owners=2), "group_lp", True),
+        (replace(MANY, bounds=UnitBounds(10), owners=2, delta=1e-3), "group_lp", True), (ALL, "gem", False),
+        (replace(ALL, bounds=UnitBounds(tuples=200)), "bound_first", False),
+        (replace(ALL, bounds=UnitBounds(tuples=200), owners=2), "bound_first", False),
+        (replace(ALL, bounds=UnitBounds(tuples=200), sampled=True), "gem", False),
+        (replace(ALL, bounds=UnitBounds(tuples=1)), "gem", False),
+        (replace(ALL, bounds=UnitBounds(tuples=MOST_BOUND + 1)), "gem", False),
+        (replace(MANY, bounds=UnitBounds(tuples=200)), "l2_clip", True), (replace(MANY, releases=()), "gem", False),
     ]:  # fmt: skip
         choice = choose_mechanism(None, demo_policy(), known)
         assert (choice.mechanism, choice.approximate) == (mechanism, approximate)
@@ -68,8 +68,8 @@ def test_over_time_a_total_is_bounded_as_elsewhere() -> None:
 
 def test_every_offered_mechanism_is_chosen_by_its_name() -> None:
     policy = replace(demo_policy(), global_sensitivity=8.0)
-    known = replace(MANY, tuples_per_unit=10)
-    one_row = replace(known, tuples_per_unit=1)
+    known = replace(MANY, bounds=UnitBounds(tuples=10))
+    one_row = replace(known, bounds=UnitBounds(tuples=1))
     by_key = {name for name in OFFERED if isinstance(MECHANISMS[name], KeyMechanism)}
     chosen = [choose_mechanism(name, policy, one_row if name in by_key else known) for name in OFFERED]
     assert [choice.mechanism for choice in chosen] == list(OFFERED)
@@ -84,9 +84,9 @@ def test_every_offered_mechanism_is_chosen_by_its_name() -> None:
 
 def test_group_lp_is_pure_where_that_is_enough() -> None:
     assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, delta=0.0)).approximate
-    assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, groups_per_unit=1)).approximate
-    assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, groups_per_unit=10)).approximate
-    assert choose_mechanism("group_lp", demo_policy(), replace(MANY, groups_per_unit=50)).approximate
+    assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, bounds=UnitBounds(1))).approximate
+    assert not choose_mechanism("group_lp", demo_policy(), replace(MANY, bounds=UnitBounds(10))).approximate
+    assert choose_mechanism("group_lp", demo_policy(), replace(MANY, bounds=UnitBounds(50))).approximate
 
 
 def test_counts_of_distinct_values_spend_no_delta() -> None:
@@ -103,10 +103,10 @@ def test_a_mechanism_whose_need_is_not_met_is_refused() -> None:
         ("l2_clip", replace(MANY, owners=2), "one owner"), ("r2t", MANY, "global_sensitivity"),
         ("s4s", MANY, "joined rows of one unit"), ("pmsja_as_published", MANY, "must be one of"),
         ("s4s_vector_as_published", MANY, "must be one of"), ("laplace", MANY, "must be one of"),
-        ("lpa", MANY, "once in a group"), ("gs", replace(MANY, tuples_per_unit=2), "once in a group"),
-        ("fpa", replace(MANY, tuples_per_unit=1, owners=2), "one owner"),
-        ("gs_r", replace(MANY, tuples_per_unit=1, sampled=True), "sample of rows"),
-        ("gs_s", replace(ALL, tuples_per_unit=1), "no GROUP BY"),
+        ("lpa", MANY, "once in a group"), ("gs", replace(MANY, bounds=UnitBounds(tuples=2)), "once in a group"),
+        ("fpa", replace(MANY, bounds=UnitBounds(tuples=1), owners=2), "one owner"),
+        ("gs_r", replace(MANY, bounds=UnitBounds(tuples=1), sampled=True), "sample of rows"),
+        ("gs_s", replace(ALL, bounds=UnitBounds(tuples=1)), "no GROUP BY"),
     ]:  # fmt: skip
         with pytest.raises(InvalidSetting, match=message):
             choose_mechanism(name, replace(demo_policy(), global_sensitivity=None), known)
