@@ -316,22 +316,25 @@ class SamplingPlan:
         same, one row per distinct weights too; `as written`: the analyst's own TABLESAMPLE on a relation that
         fans out.
       rate: q in (0, 1), exactly the chance that a join tuple is kept; released values are divided by it.
+      reason: one sentence why this strategy, and what is charged.
       relation: the relation whose rows are sampled, None when the proxy samples.
       alias: its alias in the source, None when the proxy samples.
       percent: the rate as TABLESAMPLE is told it, None when the proxy samples.
-      amplifies: does each join tuple enter the sample independently, so that amplification may be claimed?
-      reason: one sentence why this strategy, and what is charged.
       tree: the tree, of `join tree`.
     """
 
     strategy: SamplingStrategy
     rate: float
-    relation: str | None
-    alias: str | None
-    percent: str | None
-    amplifies: bool
     reason: str
+    relation: str | None = None
+    alias: str | None = None
+    percent: str | None = None
     tree: SampledTree | None = None
+
+    @property
+    def amplifies(self) -> bool:
+        """Does each join tuple enter the sample independently, so that amplification may be claimed?"""
+        return self.strategy != "as written"
 
 
 @dataclass(frozen=True)

@@ -64,14 +64,13 @@ def sampling_plan(
     rate = _rate(written, sampling_rate)
     if rate is None:
         return None
+    place = written[0].start if written else None
     if any(release.ranked is not None for release in releases):
-        hint = "ask for it without sampling"
-        message = "quantiles, MIN and MAX of a sample are not supported"
-        raise UnsupportedSQL(message, hint=hint, position=written[0].start if written else None)
+        message, hint = "quantiles, MIN and MAX of a sample are not supported", "ask for it without sampling"
+        raise UnsupportedSQL(message, hint=hint, position=place)
     if any(release.distinct is not None for release in releases):
         hint = "ask for it without sampling: how many values a sample misses cannot be told"
-        message = "COUNT(DISTINCT ...) of a sample is not supported"
-        raise UnsupportedSQL(message, hint=hint, position=written[0].start if written else None)
+        raise UnsupportedSQL("COUNT(DISTINCT ...) of a sample is not supported", hint=hint, position=place)
     entries = [entry for entry in query.tables if _determines(entry, join_steps)]
     if written:
         return _pushdown(written[0], rate) if written[0] in entries else _as_written(written[0], rate)
@@ -133,7 +132,7 @@ def _pushdown(entry: BoundTable, rate: float) -> SamplingPlan:
         f"and hash are random; {_AMPLIFIES}"
     )
     percent, exact = bernoulli_percent(rate)
-    return SamplingPlan("pushdown", exact, entry.table.name, entry.alias, percent, True, reason)
+    return SamplingPlan("pushdown", exact, reason, entry.table.name, entry.alias, percent)
 
 
 def _as_written(entry: BoundTable, rate: float) -> SamplingPlan:
@@ -142,17 +141,15 @@ def _as_written(entry: BoundTable, rate: float) -> SamplingPlan:
         f"are then drawn together: no amplification can be claimed; {_CHARGE}"
     )
     percent, exact = bernoulli_percent(rate)
-    return SamplingPlan("as written", exact, entry.table.name, entry.alias, percent, False, reason)
+    return SamplingPlan("as written", exact, reason, entry.table.name, entry.alias, percent)
 
 
 def _in_the_proxy(rate: float, counts: bool) -> SamplingPlan:
     """No relation determines the join tuples: the database counts equal ones, the proxy draws."""
     why = "no table's rows determine the join tuples by enforced keys: the database counts equal tuples, the proxy"
-    if counts:
-        reason = f"{why} draws how many of them stay; {_AMPLIFIES}"
-        return SamplingPlan("thinning", rate, None, None, None, True, reason)
-    reason = f"{why} draws how many of them stay, those of different weights apart; {_AMPLIFIES}"
-    return SamplingPlan("join result", rate, None, None, None, True, reason)
+    apart = "" if counts else ", those of different weights apart"
+    reason = f"{why} draws how many of them stay{apart}; {_AMPLIFIES}"
+    return SamplingPlan("thinning" if counts else "join result", rate, reason)
 
 
 _COMPARISONS: dict[type[exp.Expr], Comparison] = {

@@ -324,7 +324,7 @@ def parse_policy(text: str) -> Policy:
     if "remember_thresholds" in privacy.names():
         raise privacy.problem("remember_thresholds", "this setting was removed; delete the line")
     units = document.section("privacy_units")
-    groups = document.section("groups_per_unit")
+    groups, tables = document.section("groups_per_unit"), document.section("tables")
     epsilon = privacy.number("epsilon")
     names = TableNames(schemas[0])
     policy = Policy(
@@ -337,7 +337,7 @@ def parse_policy(text: str) -> Policy:
         global_sensitivity=privacy.number_or_none("global_sensitivity"),
         privacy_units={names.value(units, relation): units.key(relation) for relation in units.names()},
         foreign_keys=tuple(_foreign_key(section, names) for section in document.sections("foreign_keys")),
-        tables=_tables(document.section("tables"), names),
+        tables={names.read(tables, table): _table(tables.section(table), names) for table in tables.names()},
         time_grain=privacy.choice("time_grain", GRAINS, "day"),
         groups_per_unit=_counts(groups, names),
         minimum_frequency=privacy.count("minimum_frequency"),
@@ -404,10 +404,6 @@ def _foreign_key(section: TomlSection, names: TableNames) -> DeclaredForeignKey:
     if foreign_key.accepted_orphans is not None and not foreign_key.owning:
         raise section.problem("accepted_orphans", "makes no sense where owning = false: no row is lost there")
     return foreign_key
-
-
-def _tables(section: TomlSection, names: TableNames) -> dict[str, TablePolicy]:
-    return {names.read(section, name): _table(section.section(name), names) for name in section.names()}
 
 
 def _table(section: TomlSection, names: TableNames) -> TablePolicy:
