@@ -29,19 +29,15 @@ from planner.binding.scope import table_reference
 from planner.errors import PlannerError, StatementTooComplex, UnsupportedSQL
 from planner.limits import check_depth
 from planner.parsing.grammar import check_grammar
-from planner.parsing.lexer import scan
 from planner.parsing.parse import Statement, private_select, read
+from planner.parsing.spellings import written_interval
 from planner.policy.policy import Policy
 from planner.postprocessing.allowed_sql import check_allowed
 from planner.postprocessing.decompose import decompose
 from planner.public.route import check_public_grammar, means_cte, names_private_table
 from planner.schema import Schema, View, table_name
-from planner.sql.trees import children, copied, holds, nodes, position_of, tables_of
+from planner.sql.trees import cast_sql, children, copied, holds, nodes, position_of, tables_of
 
-_LIKE = {"~~": ("LIKE",), "!~~": ("NOT", "LIKE"), "~~*": ("ILIKE",), "!~~*": ("NOT", "ILIKE")}
-_LIKE_ESCAPE = ["like_escape", "(", "''", "::", "text", ",", "''", "::", "text", ")"]
-_QUOTED_FUNCTIONS = frozenset({'"left"', '"right"', '"substring"', '"position"', '"overlay"'})
-_LISTS = {("=", "ANY"): ("IN",), ("<>", "ALL"): ("NOT", "IN")}
 _OF_ONE_TYPE = (
     exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif,
     exp.Coalesce, exp.Least, exp.Greatest, exp.Pow, exp.Mod, exp.Add, exp.Sub, exp.Mul, exp.Div,
@@ -51,13 +47,7 @@ _OF_ONE_TYPE = (
 _TEXTS = frozenset({"TEXT", "VARCHAR", "BPCHAR"})
 _WHOLE = frozenset({"SMALLINT", "INT", "BIGINT"})
 _NUMBERS = _WHOLE | {"DECIMAL", "DOUBLE"}  # not real: 0.1 is another number there
-_VARYING = re.compile(
-    r"'(?:[^']|'')*' :: (?:text|character varying)(?: , '(?:[^']|'')*' :: (?:text|character varying))*"
-)
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-_SPAN = re.compile(r"(-?[0-9]+) (year|mon|day)s?")
-_CLOCK_UNITS = (("HOUR", 3600), ("MINUTE", 60), ("SECOND", 1))
-_CLOCK_SPAN = re.compile(r"(-?)([0-9]+):([0-9]{2}):([0-9]{2})")
 
 
 @lru_cache(maxsize=512)
@@ -66,7 +56,7 @@ def read_definition(definition: str) -> Statement:
 
     Raises: PlannerError as `planner.parsing.parse.read` does; its position is one in the definition.
     """
-    statement = read(" ".join(_respelled([definition[start:stop] for _, start, stop in scan(definition)])))
+    statement = read(definition)
     tree = statement.tree
     for node in reversed(nodes(tree)):  # what stands inside is ready before what is around it
         written = _plainer(node)
@@ -84,68 +74,15 @@ def refusal(definition: str, check: Callable[[Statement], object] = private_sele
     return None
 
 
-def _respelled(pieces: Sequence[str]) -> list[str]:
-    """The words and signs in the usual spelling.
-
-    >>> " ".join(_respelled("c <> ALL ( ARRAY [ 'a' , 'b' ] )".split()))
-    "c NOT IN ( 'a' , 'b' )"
-    """
-    found: list[str] = []
-    place = 0
-    while place < len(pieces):
-        piece = pieces[place]
-        listed = _list(pieces, place)
-        if listed is not None:
-            words, place = listed
-            found += words
-            continue
-        if _matches(pieces[place : place + 10], _LIKE_ESCAPE):
-            found += [pieces[place + 2], "ESCAPE", pieces[place + 6]]
-            place += 10
-            continue
-        if piece in _QUOTED_FUNCTIONS and pieces[place + 1 : place + 2] == ["("] and found[-1:] != ["AS"]:
-            piece = piece[1:-1]
-        found += _LIKE.get(piece, (piece,))
-        place += 1
-    return found
-
-
-def _matches(pieces: Sequence[str], form: Sequence[str]) -> bool:
-    """Are they the words of a form, in which '' stands for any literal?"""
-    if len(pieces) != len(form):
-        return False
-    return all(
-        piece.startswith("'") if word == "''" else piece == word for piece, word in zip(pieces, form, strict=True)
-    )
-
-
-def _list(pieces: Sequence[str], place: int) -> tuple[list[str], int] | None:
-    """`= ANY (ARRAY[...])` and `<> ALL (ARRAY[...])`, the array in a cast or not: as IN, and what comes after it."""
-    words = _LISTS.get((pieces[place], pieces[place + 1] if place + 1 < len(pieces) else ""))
-    if words is None:
-        return None
-    inner = 2 if list(pieces[place + 2 : place + 6]) == ["(", "(", "ARRAY", "["] else 1
-    start = place + 2 + inner
-    if list(pieces[place + 2 : start + 2]) != ["("] * inner + ["ARRAY", "["]:
-        return None
-    depth, stop = 1, start + 2
-    while stop < len(pieces) and depth:
-        depth += {"[": 1, "]": -1}.get(pieces[stop], 0)
-        stop += 1
-    values, end = list(pieces[start + 2 : stop - 1]), stop
-    if inner == 2:
-        if not _VARYING.fullmatch(" ".join(values)) or list(pieces[end : end + 5]) != [")", "::", "text", "[", "]"]:
-            return None  # a cast that could change a value
-        end += 5
-    if depth or not values or "[" in values or list(pieces[end : end + 1]) != [")"]:
-        return None
-    return [*words, "(", *_respelled(values), ")"], end + 1
-
-
 def _plainer(node: exp.Expr) -> exp.Expr | None:
     """What an analyst would have written for a node; None where it is that already."""
     if isinstance(node, exp.Paren) and isinstance(node.this, (exp.Literal, exp.Interval)):
         return node.this
+    escaped = node.expression if isinstance(node, (exp.Like, exp.ILike)) else None
+    if isinstance(escaped, exp.Anonymous) and escaped.name == "like_escape" and len(escaped.expressions) == 2:
+        pattern, sign = escaped.expressions
+        like = type(node)(this=node.this, expression=pattern, negate=node.args.get("negate"))
+        return exp.Escape(this=like, expression=sign)
     if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal):
         return None
     target, value = node.args["to"], node.this
@@ -175,20 +112,7 @@ def _of_text(node: exp.Cast, value: exp.Literal, name: str, target: exp.Expr) ->
         if name in _WHOLE or (name == "DECIMAL" and "." in text) or _is_beside_a_column(node):
             return number
         return exp.Cast(this=number, to=target)  # 5::numeric / 2::numeric has a fraction
-    return _interval(text) if name == "INTERVAL" or isinstance(target.this, exp.Interval) else None
-
-
-def _interval(text: str) -> exp.Expr | None:
-    """`'2 mons'` and `'01:00:00'`: of one unit, as they are written by hand."""
-    if (span := _SPAN.fullmatch(text)) is not None:
-        unit = {"mon": "MONTH"}.get(span[2], span[2].upper())
-        return exp.Interval(this=exp.Literal.string(span[1]), unit=exp.Var(this=unit))
-    if (clock := _CLOCK_SPAN.fullmatch(text)) is not None:
-        hours, minutes, seconds = map(int, clock.groups()[1:])
-        total = (hours * 60 + minutes) * 60 + seconds
-        unit, size = next((unit, size) for unit, size in _CLOCK_UNITS if total % size == 0)
-        return exp.Interval(this=exp.Literal.string(f"{clock[1]}{total // size}"), unit=exp.Var(this=unit))
-    return None
+    return written_interval(cast_sql(value, "INTERVAL")) if isinstance(target.this, exp.Interval) else None
 
 
 def _is_beside_a_column(node: exp.Expr) -> bool:

@@ -32,6 +32,10 @@ _STRINGS = {
 }
 
 
+_DENIED = {"!~~": TokenType.LIKE, "!~~*": TokenType.ILIKE}
+"""How views of PostgreSQL spell NOT LIKE and NOT ILIKE."""
+
+
 def tokens_of(lexemes: Iterable[Lexeme]) -> list[Token]:
     """The tokens of a statement, each with its 0-based `start` and 1-based `col`.
 
@@ -44,6 +48,9 @@ def tokens_of(lexemes: Iterable[Lexeme]) -> list[Token]:
         if symbol in _SECOND_WORDS and f"{first} {symbol}" in _PAIRS:
             begun = tokens.pop()
             tokens.append(_token(_KINDS[f"{first} {symbol}"], f"{first} {symbol}", begun.start, start + len(text)))
+        elif symbol in _DENIED:
+            tokens.append(_token(TokenType.NOT, text, start, start + len(text)))
+            tokens.append(_token(_DENIED[symbol], text, start, start + len(text)))
         elif symbol[0] != "#":
             kind = _KINDS.get(symbol)
             if kind is None and not symbol[0].isalpha() and symbol[0] != "_":
@@ -195,6 +202,7 @@ class _Parser(PostgresParser):
         **PostgresParser.FUNCTION_PARSERS,
         "DATE_PART": lambda self: _date_part(PostgresParser.FUNCTION_PARSERS["DATE_PART"](self)),
         "INITCAP": lambda self: _initcap(PostgresParser.FUNCTION_PARSERS["INITCAP"](self)),
+        "POSITION": lambda self: self._parse_position(haystack_first=True),
     }
     FUNCTIONS: ClassVar = {
         **PostgresParser.FUNCTIONS,

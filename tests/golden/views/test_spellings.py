@@ -42,6 +42,7 @@ MORE = (
     "'5'::numeric / '2'::numeric + i", "'5'::float8 / '2'::float8 + i", "nullif(5::numeric, n) / 2::numeric",
     "least(1::numeric, i::numeric) / 4::numeric", "i / 2::numeric", "'-5'::numeric * i / '2'::float8",
     "'a'::bpchar = c", "(CASE WHEN b THEN 1::numeric ELSE 2::numeric END) / 4::numeric", "'5'::bigint / 2 + i",
+    "\"position\"(t, 'b')",
 )  # fmt: skip
 """Expressions over the columns themselves."""
 
