@@ -15,7 +15,6 @@ text is DuckDB's SQL; it can be declared public.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -44,11 +43,6 @@ _OF_ONE_TYPE = (
 )  # fmt: skip
 """What PostgreSQL applies to values of one type alone, so that a literal has the type of what stands beside it."""
 
-_TEXTS = frozenset({"TEXT", "VARCHAR", "BPCHAR"})
-_WHOLE = frozenset({"SMALLINT", "INT", "BIGINT"})
-_NUMBERS = _WHOLE | {"DECIMAL", "DOUBLE"}  # not real: 0.1 is another number there
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-
 
 @lru_cache(maxsize=512)
 def read_definition(definition: str) -> Statement:
@@ -76,43 +70,25 @@ def refusal(definition: str, check: Callable[[Statement], object] = private_sele
 
 def _plainer(node: exp.Expr) -> exp.Expr | None:
     """What an analyst would have written for a node; None where it is that already."""
-    if isinstance(node, exp.Paren) and isinstance(node.this, (exp.Literal, exp.Interval)):
-        return node.this
     escaped = node.expression if isinstance(node, (exp.Like, exp.ILike)) else None
     if isinstance(escaped, exp.Anonymous) and escaped.name == "like_escape" and len(escaped.expressions) == 2:
-        pattern, sign = escaped.expressions
+        pattern, sign = (_without_type(part) for part in escaped.expressions)
         like = type(node)(this=node.this, expression=pattern, negate=node.args.get("negate"))
         return exp.Escape(this=like, expression=sign)
-    if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal):
+    value = node.this.unnest() if isinstance(node, exp.Cast) else None
+    if not isinstance(node, exp.Cast) or not isinstance(value, exp.Literal):
         return None
-    target, value = node.args["to"], node.this
-    name = str(getattr(target.this, "value", target.this))
-    if value.is_string:
-        return _of_text(node, value, name, target)
-    if name not in _NUMBERS or target.expressions or (name in _WHOLE and not value.name.isdecimal()):
-        return None  # 2.5::bigint is 3
-    return value if _is_beside_a_column(node) else None
+    if isinstance(node.to.this, exp.Interval):  # `'2 mons'::interval month`
+        return written_interval(cast_sql(value, "INTERVAL"))
+    if node.to.this is exp.DataType.Type.DOUBLE and not value.is_string and _is_beside_a_column(node):
+        return value
+    # A cast of char(n) could change it; what stands beside it says that blanks at its end do not count.
+    known = node.to.this is exp.DataType.Type.BPCHAR and not node.to.expressions
+    return value if known and not isinstance(_around(node), exp.Cast) else None
 
 
-def _of_text(node: exp.Cast, value: exp.Literal, name: str, target: exp.Expr) -> exp.Expr | None:
-    """A quoted value with its type: a text and an enum's label need none, a number no quotes.
-
-    A type with a length, or one within another cast, could change the value: it stays, to be refused.
-    """
-    text, sized = value.name, bool(target.expressions)
-    if isinstance(target.args.get("kind"), exp.Dot):  # of a schema: an enum where it is compared, otherwise who knows
-        return value if _is_beside_a_column(node) else None
-    if name in _TEXTS and not sized:
-        return value if name != "BPCHAR" or not isinstance(_around(node), exp.Cast) else None
-    if name in _NUMBERS and not sized and _NUMBER.fullmatch(text):
-        number: exp.Expr = exp.Literal.number(text.removeprefix("-"))
-        number.meta.update(value.meta)
-        if text.startswith("-"):
-            number = exp.Paren(this=exp.Neg(this=number))
-        if name in _WHOLE or (name == "DECIMAL" and "." in text) or _is_beside_a_column(node):
-            return number
-        return exp.Cast(this=number, to=target)  # 5::numeric / 2::numeric has a fraction
-    return written_interval(cast_sql(value, "INTERVAL")) if isinstance(target.this, exp.Interval) else None
+def _without_type(node: exp.Expr) -> exp.Expr:
+    return node.this if isinstance(node, exp.Cast) else node
 
 
 def _is_beside_a_column(node: exp.Expr) -> bool:
