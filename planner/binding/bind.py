@@ -26,7 +26,7 @@ from planner.binding.bound_query import BoundQuery
 from planner.binding.conditions import normal_form
 from planner.binding.from_clause import Flattened, bind_from, check_beside_public, check_connected, groups_persons
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
-from planner.binding.limit_offset import keeps_no_row, output_name, row_count
+from planner.binding.limit_offset import output_name, row_count
 from planner.binding.outer_select import OuterSelect, counts_all, inner_answer
 from planner.binding.placeholders import replace_clock
 from planner.binding.released_select import Released, ReleasedBinder, ReleasedClauses, check_released_moments
@@ -243,6 +243,8 @@ class _Answer(ReleasedClauses):
         self._scope = scope
         self._groups = keys
         self._flat = flat
+        never = any(one in (exp.false(), unknown()) for one in flat.predicates)
+        self._keeps_no_row = never or row_count(select, "limit") == 0
         self._aggregates = Aggregates(scope, flat.predicates)
         self._binder = ReleasedBinder(keys, self._aggregates)
 
@@ -256,7 +258,6 @@ class _Answer(ReleasedClauses):
         written = (key.written for key in self._groups.keys)
         check_beside_public(self._flat, written, self._aggregates.arguments)
         predicates = normal_form(self._flat.predicates)
-        no_row = keeps_no_row(self._select) or any(one in (exp.false(), unknown()) for one in predicates)
         return BoundQuery(
             tables=tuple(self._scope.tables),
             predicates=predicates,
@@ -267,7 +268,7 @@ class _Answer(ReleasedClauses):
                 tuple(outputs),
                 having,
                 order,
-                limit=0 if self._groups.keys and no_row else row_count(self._select, "limit"),
+                limit=0 if self._groups.keys and self._keeps_no_row else row_count(self._select, "limit"),
                 offset=row_count(self._select, "offset") or 0,
             ),
             owner_joins=tuple(self._flat.owner_joins),
@@ -278,7 +279,7 @@ class _Answer(ReleasedClauses):
         if not self._groups.keys and not any(clause is not None and holds(clause, exp.AggFunc) for clause in clauses):
             hint = "select COUNT(*) or SUM(expression)"
             position = position_of(self._select.expressions[0]) if self._select.expressions else None
-            kind = NoRowAsked if keeps_no_row(self._select) else RowsNotShown
+            kind = NoRowAsked if self._keeps_no_row else RowsNotShown
             raise kind("a query without an aggregate would show rows", hint=hint, position=position)
 
     def _bind(self, node: exp.Expr) -> Released:

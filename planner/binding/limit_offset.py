@@ -5,9 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from planner.errors import UnsupportedSQL
-from planner.expressions.predicates import conjuncts
 from planner.parsing.postgres_parser import DATE_PART
-from planner.sql.literals import constant, number
+from planner.sql.literals import constant
 from planner.sql.trees import fold
 
 _MAX_ROWS = 1 << 62
@@ -28,26 +27,6 @@ def row_count(query: exp.Query, part: str) -> int | None:
     if not (isinstance(node, exp.Literal) and node.name.isascii() and node.name.isdigit()):
         raise UnsupportedSQL(f"{part.upper()} takes a whole number", hint="write the number", at=clause)
     return min(int(node.name[:20]), _MAX_ROWS)
-
-
-def keeps_no_row(select: exp.Select) -> bool:
-    """Do LIMIT 0 or a constant in WHERE leave no row: `WHERE 1 = 0`, `WHERE false`, as tools ask for columns?
-
-    >>> from sqlglot import parse_one
-    >>> [keeps_no_row(parse_one(f"SELECT a FROM t {end}")) for end in ("WHERE a = 1 AND 1=0", "LIMIT 0", "LIMIT 1")]
-    [True, True, False]
-    """
-    where = select.args.get("where")
-    conditions = conjuncts(where.this) if where is not None else []
-    return any(map(_is_false, conditions)) or row_count(select, "limit") == 0
-
-
-def _is_false(condition: exp.Expr) -> bool:
-    if isinstance(condition, exp.EQ):
-        sides = [condition.this.unnest(), condition.expression.unnest()]
-        numbers = all(isinstance(side, exp.Literal) and not side.is_string for side in sides)
-        return numbers and number(sides[0]) != number(sides[1])
-    return isinstance(condition, exp.Boolean) and not condition.this
 
 
 def output_name(item: exp.Expr) -> str:
