@@ -19,13 +19,13 @@ from planner.binding.outer_select import groups_itself, inner_answer
 from planner.binding.person_tables import PersonRows, check_person_rows, grouped_select, may_be_a_persons
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
-from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnsupportedSQL
+from planner.errors import InvalidSyntax, PlannerError, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.expressions.predicates import conjuncts, entailed
 from planner.policy.policy import Policy
 from planner.released_expression import Display
 from planner.schema import ForeignKey, Schema, Table
-from planner.sql.trees import bound_column, column_ref, columns_of, fold, nodes, position_of
+from planner.sql.trees import bound_column, column_ref, columns_of, fold, named_as, nodes, position_of
 
 NOT_OWN_ROWS = "LEFT JOIN to a private table is not supported: one person's row would replace another row"
 """Of optional rows whose owners are not among those of the rows beside them (`planner.sensitivity.own_rows`)."""
@@ -91,9 +91,9 @@ def common_tables(select: exp.Query, visible: Mapping[str, CommonTable]) -> Mapp
     clause = select.args.get("with_")
     known = dict(visible)
     for entry in clause.expressions if clause is not None else []:
-        alias = entry.args["alias"]
-        columns = tuple(fold(column) for column in alias.args.get("columns") or [])
-        known[fold(alias.this)] = CommonTable(entry.this, columns, dict(known))
+        name, columns = named_as(entry)
+        assert name is not None, "queries in WITH have names"
+        known[name] = CommonTable(entry.this, columns, dict(known))
     return known
 
 
@@ -175,9 +175,8 @@ class _FromClause:
         return tree
 
     def _table(self, node: exp.Table, position: int | None) -> Source:
-        alias = node.args.get("alias")
-        written = fold(alias.this) if alias is not None and alias.this is not None else fold(node.this)
-        columns = tuple(fold(column) for column in (alias.args.get("columns") if alias is not None else None) or [])
+        alias, columns = named_as(node)
+        written = alias or fold(node.this)
         common = self._visible.get(fold(node.this)) if node.args.get("db") is None else None
         sample = node.args.get("sample")
         if common is not None:
@@ -198,13 +197,11 @@ class _FromClause:
         meant: list[tuple[str, Meaning | None]] = [
             (column.name, (entry.alias, column.name)) for column in table.columns
         ]
-        namespace = table.namespace if alias is None else None
+        namespace = table.namespace if node.args.get("alias") is None else None
         return Source(written, namespace, named(meant, columns, position), index, index + 1)
 
     def _subquery(self, node: exp.Expr) -> Source:
-        alias = node.args.get("alias")
-        name = fold(alias.this) if alias is not None and alias.this is not None else None
-        columns = tuple(fold(column) for column in (alias.args.get("columns") if alias is not None else None) or [])
+        name, columns = named_as(node)
         with within_view(node):
             source = self._derived(name, node.this, self._visible, columns, position_of(node))
         return replace(source, namespace=node.meta.get(NAMESPACE))
@@ -269,16 +266,10 @@ class _FromClause:
     def _join(self, join: exp.Join, tree: list[Source]) -> list[Source]:
         before, semi_joins = len(self._flat.predicates), len(self._flat.semi_joins)
         right = self._item(join.this)
-        using = [(fold(name), position_of(name)) for name in join.args.get("using") or []]
-        natural = join.args.get("method") == "NATURAL"
         condition = join.args.get("on")
-        if natural:
-            shared = set(self.scope.visible(tree))
-            common = [name for name in dict.fromkeys(self.scope.visible(right)) if name in shared]
-            using = [(name, position_of(join)) for name in common]
-        elif condition is None and not using and join.kind in ("", "INNER", "OUTER"):
+        found = [bind_predicate(equal, self.scope) for equal in self.scope.merged(join, tree, right)]
+        if condition is None and not found and join.method != "NATURAL" and join.kind in ("", "INNER", "OUTER"):
             raise InvalidSyntax("JOIN lacks its ON or USING", at=join)
-        found = [self._using(name, tree, right, position) for name, position in using]
         if condition is not None:
             found += self._bound(conjuncts(condition), [*tree, *right])
         if join.kind == "CROSS":
@@ -298,17 +289,6 @@ class _FromClause:
         else:
             self._flat.predicates.extend(found)
         return right
-
-    def _using(self, name: str, tree: list[Source], right: list[Source], position: int | None) -> exp.Expr:
-        for side, sources in ("left", tree), ("right", right):
-            if name not in self.scope.visible(sources):
-                reason = f"the {side} side of JOIN ... USING has no column {name!r}"
-                raise UnknownColumn(reason, hint="write ON with the two columns that are equal", position=position)
-        left_value = self.scope.unqualified(name, tree, position)
-        right_value = self.scope.unqualified(name, right, position)
-        for source in right:
-            self.scope.hide(source, name)
-        return bind_predicate(exp.EQ(this=left_value, expression=right_value), self.scope)
 
     def _is_public(self, tree: list[Source]) -> bool:
         entries = [entry for source in tree for entry in self.scope.tables[source.first : source.last]]

@@ -298,9 +298,25 @@ class Scope:
         self.sources.append(source)
         return source
 
-    def hide(self, source: Source, name: str) -> None:
-        """After USING, the unqualified name means the left column only."""
-        self._hidden.add((id(source), name))
+    def merged(self, join: exp.Join, tree: Sequence[Source], right: Sequence[Source]) -> list[exp.EQ]:
+        """What USING or NATURAL says is equal; each name means the left column from here on.
+
+        Raises: UnknownColumn, AmbiguousColumn.
+        """
+        using = [(fold(name), position_of(name)) for name in join.args.get("using") or []]
+        if join.args.get("method") == "NATURAL":
+            shared, position = set(self.visible(tree)), position_of(join)
+            using = [(name, position) for name in dict.fromkeys(self.visible(right)) if name in shared]
+        return [self._merged(name, tree, right, position) for name, position in using]
+
+    def _merged(self, name: str, tree: Sequence[Source], right: Sequence[Source], position: int | None) -> exp.EQ:
+        for side, sources in ("left", tree), ("right", right):
+            if name not in self.visible(sources):
+                reason = f"the {side} side of JOIN ... USING has no column {name!r}"
+                raise UnknownColumn(reason, hint="write ON with the two columns that are equal", position=position)
+        left, other = (self.unqualified(name, sources, position) for sources in (tree, right))
+        self._hidden.update((id(source), name) for source in right)
+        return exp.EQ(this=left, expression=other)
 
     def visible(self, sources: Iterable[Source]) -> list[str]:
         """The names that `*` shows, in order."""

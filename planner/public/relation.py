@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundTable, column_copy
-from planner.binding.scope import Scope, Source, Tables
-from planner.errors import StatementTooComplex, UnknownColumn, UnknownTable, UnsupportedSQL
+from planner.binding.scope import Scope, Tables
+from planner.errors import StatementTooComplex, UnsupportedSQL
 from planner.limits import MAX_TABLES
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.schema import Column, Schema, Table
@@ -58,33 +58,16 @@ class PublicTables(Tables):
 class PublicScope(Scope):
     """What one SELECT sees: its own FROM, and around it the FROM of the SELECTs that it stands in."""
 
-    def __init__(self, tables: PublicTables, outer: PublicScope | None) -> None:
-        super().__init__(tables)
-        self._outer = outer
-
     def never_null(self, star: exp.Column) -> exp.Column:
         """Of `t.*`, the first column of t that no row of it has NULL. Raises: UnknownTable; UnsupportedSQL."""
         source = self._qualified(star, self.sources)
         base = self.tables[source.first].table.namespace  # a subquery says NULL of none of its columns
         for name in source.columns if base else ():
-            column = super().resolve(exp.column(exp.to_identifier(name, quoted=True), copied(star.args["table"])))
+            column = self.resolve(exp.column(exp.to_identifier(name, quoted=True), copied(star.args["table"])))
             if isinstance(column, exp.Column) and not self._tables.nullable(column):
                 return column_copy(column)
         message, hint = "COUNT over the rows of what has no column that is never NULL", "write COUNT(*)"
         raise UnsupportedSQL(message, hint=hint, at=star)
-
-    def resolve(self, column: exp.Column, among: Sequence[Source] | None = None) -> exp.Expr:
-        """As a Scope does; a name that means nothing here may mean something outside."""
-        try:
-            return super().resolve(column, among)
-        except (UnknownColumn, UnknownTable):
-            if self._outer is None:
-                raise
-            try:
-                return self._outer.resolve(column)
-            except (UnknownColumn, UnknownTable):
-                pass
-            raise
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from planner.sql.trees import (
     copied,
     fold,
     holds,
+    named_as,
     named_sql,
     position_of,
     table_sql,
@@ -90,53 +91,38 @@ class FromItems:
 
     def _join(self, join: exp.Join, right: exp.Expr, tree: list[Source], sources: list[Source]) -> exp.Join:
         condition = join.args.get("on")
-        natural = join.args.get("method") == "NATURAL"
-        using = [(fold(name), position_of(name)) for name in join.args.get("using") or []]
-        if natural:
-            shared = set(self.scope.visible(tree))
-            using = [
-                (name, position_of(join)) for name in dict.fromkeys(self.scope.visible(sources)) if name in shared
-            ]
-        if (natural or using) and join.side in ("RIGHT", "FULL"):
+        natural = join.method == "NATURAL"
+        if (natural or join.args.get("using")) and join.side in ("RIGHT", "FULL"):
             hint = "write ON, and COALESCE of the two columns"
             raise UnsupportedSQL(f"{join.side} JOIN with USING is not supported", hint=hint, at=join)
-        if join.kind == "CROSS" or (natural and not using):
+        equal = self.scope.merged(join, tree, sources)
+        if join.kind == "CROSS" or (natural and not equal):
             if join.side:
                 raise UnsupportedSQL("an outer join without a condition", hint="write ON TRUE", at=join)
             return exp.Join(this=right, kind="CROSS")
-        if condition is None and not using:
+        if condition is None and not equal:
             raise InvalidSyntax("JOIN lacks its ON or USING", at=join)
         binder = PublicBinder(self.scope, self._subquery, [*tree, *sources])
-        found = [self._equal(name, tree, sources, binder, position) for name, position in using]
+        found = [binder.predicate(one) for one in equal]
         if condition is not None:
             found.append(binder.predicate(condition))
         return exp.Join(this=right, side=join.side or None, on=conjunction(found))
 
-    def _equal(
-        self, name: str, tree: list[Source], sources: list[Source], binder: PublicBinder, position: int | None
-    ) -> exp.Expr:
-        left = self.scope.unqualified(name, tree, position)
-        right = self.scope.unqualified(name, sources, position)
-        for source in sources:
-            self.scope.hide(source, name)
-        return binder.predicate(exp.EQ(this=left, expression=right))
-
     def _item(self, node: exp.Expr) -> Item:
         position = position_of(node)
-        alias = node.args.get("alias")
+        name, columns = named_as(node)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             return self._joined_inside(node, self._table(node))
         if isinstance(node, (exp.Subquery, exp.Paren)):
             body = node.this
-            if isinstance(body, (exp.Table, exp.Subquery, exp.Paren)) and not alias:
+            if isinstance(body, (exp.Table, exp.Subquery, exp.Paren)) and not node.args.get("alias"):
                 inner, sources = self._item(body)
                 joined = exp.Subquery(this=inner) if inner.args.get("joins") else inner
                 return self._joined_inside(node, (joined, sources))
-            name = fold(alias.this) if alias is not None and alias.this is not None else None
             with within_view(node):
                 relation = self._query(body, self._outer, self._visible)
             namespace = node.meta.get(NAMESPACE)
-            return self._joined_inside(node, self._derived(name, relation, _aliases(alias), position, namespace))
+            return self._joined_inside(node, self._derived(name, relation, columns, position, namespace))
         raise UnsupportedSQL("FROM takes tables and subqueries only", hint="name the tables", position=position)
 
     def _joined_inside(self, node: exp.Expr, item: Item) -> Item:
@@ -149,12 +135,11 @@ class FromItems:
         return sql, [*sources, *self.scope.sources[before:]]
 
     def _table(self, node: exp.Table) -> Item:
-        alias = node.args.get("alias")
         position = position_of(node)
-        written = fold(alias.this) if alias is not None and alias.this is not None else fold(node.this)
+        alias, columns = named_as(node)
+        written = alias or fold(node.this)
         common = self._visible.get(fold(node.this)) if node.args.get("db") is None else None
         if common is not None:
-            columns = _aliases(alias)
             names = (*columns, *common.columns[len(columns) :])
             return self._derived(written, self._query(common.body, None, common.visible), names, position)
         table = self._tables.lookup(node)
@@ -162,9 +147,9 @@ class FromItems:
         meant: list[tuple[str, Meaning | None]] = [
             (column.name, (entry.alias, column.name)) for column in table.columns
         ]
-        namespace = table.namespace if alias is None else None
+        namespace = table.namespace if node.args.get("alias") is None else None
         return table_sql(table, entry.alias), [
-            self._enter(written, namespace, named(meant, _aliases(alias), position), position)
+            self._enter(written, namespace, named(meant, columns, position), position)
         ]
 
     def _derived(
@@ -207,10 +192,6 @@ class FromItems:
             column.meta["bound"] = True
             found.append((name, column))
         return found
-
-
-def _aliases(alias: exp.Expr | None) -> tuple[str, ...]:
-    return tuple(fold(column) for column in (alias.args.get("columns") if alias is not None else None) or [])
 
 
 _TEXT = SqlType(Family.TEXT)

@@ -184,6 +184,14 @@ def fold(identifier: exp.Expr) -> str:
     return name.lower() if name.isascii() else name.translate(_UPPER_TO_LOWER)
 
 
+def named_as(item: exp.Expr) -> tuple[str | None, tuple[str, ...]]:
+    """The alias of an item of FROM, or of a query in WITH, and those of its columns."""
+    alias = item.args.get("alias")
+    if alias is None:
+        return None, ()
+    return None if alias.this is None else fold(alias.this), tuple(map(fold, alias.args.get("columns") or ()))
+
+
 def position_of(node: exp.Expr) -> int | None:
     """The 1-based offset of the node's first token that sqlglot remembers, or None. Cost: linear in the node."""
     starts = [part._meta["start"] for part in nodes(node) if part._meta and "start" in part._meta]
