@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 
@@ -17,10 +17,10 @@ from planner.parsing.spellings import written_intervals
 from planner.policy.policy import Policy
 from planner.public.bind import bind_public
 from planner.public.route import names_private_table
-from planner.released_expression import Given, KeyValue, RowCount, own_sums
+from planner.released_expression import Given, Output
 from planner.schema import Schema
 from planner.sql.result_types import shown_as
-from planner.sql.sql_types import NUMBERS, Family, ResultType, SqlType
+from planner.sql.sql_types import NUMBERS, Family, SqlType
 from planner.sql.trees import cast_sql, children, copied
 
 _PARAMETERS: Mapping[Family, str] = MappingProxyType(
@@ -50,17 +50,11 @@ class Description:
     Attributes:
       parameters: the type of each `$n`, in order: that of the cast around it; else a ResultType, `uuid` or `interval`
         by its place. Of what stands in `= ANY` it is the array of one, `int8[]`.
-      columns: name and type of each column of the answer.
-      noisy: per column, is it a number that follows from released values?
-      enums: by name, the type of each column of labels.
-      sums: per column, is it a released value of its own, or the difference of two?
+      outputs: the columns of the answer; those of public rows are constants.
     """
 
     parameters: tuple[str, ...]
-    columns: tuple[tuple[str, ResultType], ...]
-    noisy: tuple[bool, ...]
-    enums: Mapping[str, SqlType] = field(default_factory=dict)
-    sums: tuple[bool, ...] = ()
+    outputs: tuple[Output, ...]
 
 
 def describe(
@@ -105,8 +99,8 @@ def describe(
         if number is not None:
             node.replace(sample(node, number))
     written_intervals(copy)
-    found = _columns(copy, schema, policy, search_path)  # which says what types the placeholders' places have
-    return replace(found, parameters=tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)))
+    outputs = _outputs(copy, schema, policy, search_path)  # which says what types the placeholders' places have
+    return Description(tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)), outputs)
 
 
 def types_around(query: exp.Query) -> tuple[str, ...]:
@@ -120,20 +114,15 @@ def types_around(query: exp.Query) -> tuple[str, ...]:
     return tuple((*slot.stated, "text")[0] for slot in slots)
 
 
-def _columns(query: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None) -> Description:
-    """What is known of each column of the answer, on the statement's way."""
+def _outputs(
+    query: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None
+) -> tuple[Output, ...]:
+    """The columns of the answer, on the statement's way."""
     if not names_private_table(query, schema, policy, search_path):
         columns = bind_public(query, schema, policy, _SOME_DAY, search_path).columns
-        return Description((), columns, (False,) * len(columns), {}, (False,) * len(columns))
+        return tuple(Output(name, kind, Given(None)) for name, kind in columns)
     assert isinstance(query, exp.Select), "the private grammar has nothing else"
-    outputs = bind(query, schema, policy, _SOME_DAY, search_path).display.outputs
-    noisy = tuple(
-        output.type in NUMBERS and not isinstance(output.expression, (Given, KeyValue, RowCount))
-        for output in outputs
-    )
-    enums = {output.name: output.enum for output in outputs if output.enum is not None}
-    sums = own_sums([output.expression for output in outputs])
-    return Description((), tuple((output.name, output.type) for output in outputs), noisy, enums, sums)
+    return bind(query, schema, policy, _SOME_DAY, search_path).display.outputs
 
 
 def _some_value(kind: str, node: exp.Parameter) -> exp.Expr:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from planner.sql.sql_types import ResultType, SqlType
+from planner.sql.sql_types import NUMBERS, ResultType, SqlType
 
 Constant = str | int | float | bool | None
 
@@ -129,6 +129,11 @@ class Display:
             having=None if self.having is None else change(self.having),
             order=tuple(replace(one, expression=change(one.expression)) for one in self.order),
         )
+
+
+def is_noisy(output: Output) -> bool:
+    """Is it a number with an interval, as it follows from released values?"""
+    return output.type in NUMBERS and not isinstance(output.expression, (Given, KeyValue, RowCount))
 
 
 def is_never_true(condition: ReleasedExpression) -> bool:

@@ -17,6 +17,7 @@ from planner.postprocessing.allowed_sql import check_written, functions_of_from
 from planner.postprocessing.composed import HIGH, LOW, is_relation, relation_type
 from planner.public.relation import PublicTables
 from planner.public.route import means_cte
+from planner.released_expression import Output, is_noisy
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect, Schema, Table
 from planner.sql.sql_types import REAL, Family, ResultType, SqlType, sql_type
@@ -166,15 +167,13 @@ def write_outer(
     return OuterStatement(sql, dialect, schema.fingerprint, places, tuple(relations))
 
 
-def relation_columns(
-    columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool]
-) -> tuple[tuple[str, ResultType], ...]:
-    """The columns of an answer's relation: the answer's, and behind them the ends of the intervals of noisy ones."""
-    named = [(name, relation_type(kind) if one else kind) for (name, kind), one in zip(columns, noisy, strict=True)]
-    ends: list[tuple[str, ResultType]] = [
-        (f"{name}{end}", kind) for (name, kind), one in zip(named, noisy, strict=True) if one for end in (LOW, HIGH)
+def relation_of(name: str, outputs: Sequence[Output]) -> Relation:
+    """An answer's relation: the answer's columns, and behind them the ends of the intervals of noisy ones."""
+    columns = [(one.name, relation_type(one.type) if is_noisy(one) else one.type) for one in outputs]
+    columns += [
+        (f"{one.name}{end}", relation_type(one.type)) for one in outputs if is_noisy(one) for end in (LOW, HIGH)
     ]
-    return (*named, *ends)
+    return Relation(name, tuple(columns), enums={one.name: one.enum for one in outputs if one.enum is not None})
 
 
 def _as_rows(function: exp.Table | exp.Lateral) -> None:

@@ -10,6 +10,7 @@ from planner.parsing.explain import explained
 from planner.parsing.parse import private_select, read_of
 from planner.policy.policy import Policy
 from planner.public.route import check_public, names_private_table
+from planner.released_expression import is_noisy
 from planner.schema import Schema
 from server.explain.explanation_text import EXPLANATION
 from server.query import ResultColumn, StatementShape
@@ -33,8 +34,8 @@ def statement_shape(
     found = _described(sql if asked is None else asked.sql, schema, policy, search_path, given)
     if asked is not None:
         return StatementShape(found.parameters, EXPLANATION, (False,))
-    columns = tuple(ResultColumn(name, kind) for name, kind in found.columns)
-    return StatementShape(found.parameters, columns, found.noisy)
+    columns = tuple(ResultColumn(one.name, one.type) for one in found.outputs)
+    return StatementShape(found.parameters, columns, tuple(map(is_noisy, found.outputs)))
 
 
 def _described(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -18,6 +19,7 @@ from planner.parsing.grammar import check_grammar
 from planner.parsing.parse import Statement
 from planner.parsing.spellings import check_row_counts
 from planner.parsing.syntax import check_syntax
+from planner.plan import Plan
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.postprocessing.allowed_sql import check_allowed
@@ -26,17 +28,16 @@ from planner.postprocessing.decompose import decompose
 from planner.postprocessing.interval_ends import NoisyColumns, ShownIntervals, add_interval_ends, name_columns
 from planner.postprocessing.write_outer import (
     OuterStatement,
-    Relation,
     guard_divisions,
-    relation_columns,
+    relation_of,
     write_outer,
 )
 from planner.public.route import means_cte
-from planner.released_expression import KeyValue, ReleasedValue, RowCount, own_sums
+from planner.released_expression import KeyValue, Output, ReleasedValue, is_noisy, own_sums
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect, Schema
 from planner.sql import zones
-from planner.sql.sql_types import NUMBERS, Family, ResultType, SqlType, sql_type
+from planner.sql.sql_types import Family, sql_type
 from planner.sql.trees import holds, nodes, tables_of
 from server.query import QueryRequest
 from server.question import Question
@@ -158,7 +159,7 @@ class Composer:
             if isinstance(node.this, exp.Identifier) and not (is_relation(node) or means_cte(node))
         )
         kinds = [sql_type(column.type).family for table in named if table is not None for column in table.columns]
-        shown = [kind for part in parts for _, kind in columns_of(part.question)]
+        shown = [output.type for part in parts for output in part.question.plan.display.outputs]
         casts = any(node.to.this == exp.DataType.Type.TIMESTAMPTZ for node in outer.find_all(exp.Cast))
         if Family.TIMESTAMPTZ in kinds or "timestamptz" in shown or casts or holds(outer, exp.AtTimeZone):
             hint = f"SET TimeZone = 'UTC', or group by x AT TIME ZONE '{request.zone}' inside"
@@ -178,29 +179,30 @@ class Composer:
         return tuple(parts)
 
     def _composition(self, split: Composed, parts: tuple[ComposedPart, ...], request: QueryRequest) -> Composition:
-        whole = {part.relation: frozenset(_whole_names(part.question)) for part in parts}
-        noisy = NoisyColumns(
-            {part.relation: frozenset(_noisy_names(part.question)) for part in parts},
-            {part.relation: frozenset(_sum_names(part.question)) for part in parts},
-            {part.relation: frozenset(_floored_names(part.question)) for part in parts},
-        )
-        relations = [
-            Relation(part.relation, columns_of(part.question), enums=_enums_of(part.question)) for part in parts
-        ]
-        return Composition(parts, *self._written(split.outer, relations, whole, noisy, request.search_path))
+        plans = {part.relation: part.question.plan for part in parts}
+        answers = {name: plan.display.outputs for name, plan in plans.items()}
+        return Composition(parts, *self._written(split.outer, answers, request.search_path, plans))
 
     def _written(
         self,
         outer: exp.Query,
-        relations: Sequence[Relation],
-        whole: Mapping[str, frozenset[str]],
-        noisy: NoisyColumns,
+        answers: Mapping[str, tuple[Output, ...]],
         search_path: Sequence[str] | None,
+        plans: Mapping[str, Plan] = MappingProxyType({}),
     ) -> tuple[OuterStatement, ShownIntervals]:
-        """What surrounds answers, for the database; `whole` are columns of whole numbers, by relation."""
+        """What surrounds answers, for the database; their columns by relation, and the plans, where there are any."""
+        noisy = {name: list(filter(is_noisy, outputs)) for name, outputs in answers.items()}
         guard_divisions(outer)
-        name_columns(outer, whole)
-        shown = add_interval_ends(outer, noisy)
+        name_columns(
+            outer, {name: _names(one for one in found if one.type == "int8") for name, found in noisy.items()}
+        )
+        columns = NoisyColumns(
+            {name: _names(found) for name, found in noisy.items()},
+            {name: _names(_own_sums(outputs, plans.get(name))) for name, outputs in answers.items()},
+            {name: _names(_floored(plan)) for name, plan in plans.items()},
+        )
+        shown = add_interval_ends(outer, columns)
+        relations = [relation_of(name, outputs) for name, outputs in answers.items()]
         return write_outer(outer, relations, self.schema, self.policy, self.dialect, search_path), shown
 
     def described(
@@ -220,10 +222,7 @@ class Composer:
         if split is None:
             return None
         parameters = list(types_around(tree))
-        relations: list[Relation] = []
-        noisy: dict[str, frozenset[str]] = {}
-        whole: dict[str, frozenset[str]] = {}
-        sums: dict[str, frozenset[str]] = {}
+        answers: dict[str, tuple[Output, ...]] = {}
         for part in split.parts:
             check_grammar(part.select, statement.tokens)
             numbers = _renumbered(part.select)
@@ -231,19 +230,11 @@ class Composer:
             found = describe(part.select, self.schema, self.policy, search_path, own)
             for number, kind in zip(numbers, found.parameters, strict=True):
                 parameters[number - 1] = kind
-            noisy[part.relation] = frozenset(
-                name for (name, _), one in zip(found.columns, found.noisy, strict=True) if one
-            )
-            counts = frozenset(name for name, kind in found.columns if kind == "int8")
-            whole[part.relation] = noisy[part.relation] & counts
-            added = frozenset(name for (name, _), one in zip(found.columns, found.sums, strict=True) if one)
-            sums[part.relation] = noisy[part.relation] & added
-            relations.append(Relation(part.relation, relation_columns(found.columns, found.noisy), enums=found.enums))
+            answers[part.relation] = found.outputs
         outer = _without_placeholders(split.outer)
         check_allowed(outer, statement.tokens, self.dialect)
         check_syntax(statement.sql)
-        columns = NoisyColumns(noisy, sums)
-        return DescribedComposition(tuple(parameters), *self._written(outer, relations, whole, columns, search_path))
+        return DescribedComposition(tuple(parameters), *self._written(outer, answers, search_path))
 
     def _share(self, request: QueryRequest, count: int) -> tuple[float | None, float | None]:
         """The epsilon and delta of each of so many questions: equal shares, rounded down to what ledgers count."""
@@ -272,53 +263,29 @@ def _without_placeholders(outer: exp.Query) -> exp.Query:
     return outer
 
 
-def columns_of(question: Question) -> tuple[tuple[str, ResultType], ...]:
-    """The columns of an answer's relation: the answer's, and the ends of the intervals of those that are noisy."""
-    outputs = question.plan.display.outputs
-    noisy = set(_noisy_names(question))
-    return relation_columns([(one.name, one.type) for one in outputs], [one.name in noisy for one in outputs])
+def _names(outputs: Iterable[Output]) -> frozenset[str]:
+    return frozenset(output.name for output in outputs)
 
 
-def _enums_of(question: Question) -> Mapping[str, SqlType]:
-    """By name, the type of each column of labels."""
-    return {output.name: output.enum for output in question.plan.display.outputs if output.enum is not None}
-
-
-def noisy_places(question: Question) -> list[int]:
-    """The columns of an answer that have intervals."""
-    return [
-        place
-        for place, output in enumerate(question.plan.display.outputs)
-        if output.type in NUMBERS and not isinstance(output.expression, (KeyValue, RowCount))
-    ]
-
-
-def _noisy_names(question: Question) -> list[str]:
-    return [question.plan.display.outputs[place].name for place in noisy_places(question)]
-
-
-def _sum_names(question: Question) -> list[str]:
+def _own_sums(outputs: Sequence[Output], plan: Plan | None) -> list[Output]:
     """Columns with noise of their own, if it is independent in every group: of what is released that way.
 
     Not those whose intervals are raised by what people may lose: that adds up over groups as no noise does.
     """
-    outputs, releases = question.plan.display.outputs, question.plan.releases
     own = own_sums([output.expression for output in outputs])
-    noisy = set(_noisy_names(question))
     return [
-        output.name
+        output
         for output, one in zip(outputs, own, strict=True)
         if one
-        and output.name in noisy
-        and not any(releases[release].is_raised for release in releases_used(output.expression))
+        and is_noisy(output)
+        and not (plan and any(plan.releases[release].is_raised for release in releases_used(output.expression)))
     ]
 
 
-def _floored_names(question: Question) -> list[str]:
+def _floored(plan: Plan) -> list[Output]:
     """Columns that are a count or a sum of what is not negative."""
-    plan = question.plan
     return [
-        output.name
+        output
         for output in plan.display.outputs
         if isinstance(output.expression, ReleasedValue) and plan.releases[output.expression.release].ranked is None
     ]
@@ -329,11 +296,6 @@ def keys_of(question: Question) -> list[str]:
     outputs = question.plan.display.outputs
     shown = {output.expression.key: output.name for output in outputs if isinstance(output.expression, KeyValue)}
     return list(shown.values()) if len(shown) == len(question.plan.group_keys) else []
-
-
-def _whole_names(question: Question) -> list[str]:
-    outputs = [question.plan.display.outputs[place] for place in noisy_places(question)]
-    return [output.name for output in outputs if output.type == "int8"]
 
 
 def _of_each_person(tree: exp.Query, error: SensitivityUnbounded) -> PlannerError:

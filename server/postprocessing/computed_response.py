@@ -9,11 +9,12 @@ from typing import TypeVar
 from planner.errors import PlannerError
 from planner.postprocessing.interval_ends import ShownIntervals
 from planner.postprocessing.write_outer import Cell
+from planner.released_expression import is_noisy
 from planner.reuse.outline import REUSABLE
 from server.backends.public_rows import Computed
 from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
 from server.note import kind_of
-from server.postprocessing.composition import Composition, DescribedComposition, keys_of, noisy_places
+from server.postprocessing.composition import Composition, DescribedComposition, keys_of
 from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape, text_bytes
 from server.question import Question
 from server.results.notes import confidence_notes
@@ -40,7 +41,7 @@ _ARE_KEPT = "answers of it were charged and are kept: compute less with them, or
 
 def relation_rows(question: Question, response: QueryResponse) -> list[tuple[Cell, ...]]:
     """The rows of an answer for the SELECT around it: its cells, and the ends of its intervals."""
-    noisy = noisy_places(question)
+    noisy = [place for place, output in enumerate(question.plan.outputs) if is_noisy(output)]
     return [
         (*row, *(end for place in noisy for end in _ends(intervals[place])))
         for row, intervals in response.as_released()

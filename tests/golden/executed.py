@@ -13,9 +13,10 @@ from planner.plan import BackendQuery, Plan
 from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy
 from planner.postprocessing.write_outer import Cell
+from planner.released_expression import is_noisy
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Dialect, Schema
-from server.postprocessing.composition import Composition, noisy_places
+from server.postprocessing.composition import Composition
 from tests.golden.benchmark import planned
 from tests.golden.untruncated import Run, untruncated
 
@@ -77,7 +78,7 @@ def _computed(composition: Composition, database: Database) -> list[Row]:
     """The interval of a value without noise is the value."""
     answers: dict[str, list[tuple[Cell, ...]]] = {}
     for part in composition.parts:
-        noisy = noisy_places(part.question)
+        noisy = [place for place, one in enumerate(part.question.plan.outputs) if is_noisy(one)]
         rows = _answer(part.question.plan, part.question.query, database)
         kinds = [output.type for output in part.question.plan.display.outputs]
         answers[part.relation] = [

@@ -9,9 +9,10 @@ from decimal import Decimal
 from fractions import Fraction
 
 from planner.postprocessing.write_outer import Cell
+from planner.released_expression import is_noisy
 from server.answers.work import Compose, ListGroups, Measure, Public, Work
 from server.backends.backend import Backend
-from server.postprocessing.composition import Composition, noisy_places
+from server.postprocessing.composition import Composition
 from server.question import Question
 from tests.golden.released_arithmetic import Value
 from tests.golden.untruncated import Run, untruncated
@@ -57,7 +58,7 @@ def _released(question: Question, run: Run, *, empty: bool) -> list[tuple[Value,
 
 def _relation_rows(question: Question, run: Run) -> Iterator[tuple[Cell, ...]]:
     """As `relation_rows` of the server, of an answer without intervals."""
-    ends = (None,) * (2 * len(noisy_places(question)))
+    ends = (None,) * (2 * sum(map(is_noisy, question.plan.outputs)))
     for row in _released(question, run, empty=False):
         yield (*map(_cell, row), *ends)
 

@@ -46,7 +46,11 @@ def test_names_and_types_of_the_answer_are_known_before_values() -> None:
             "sum(s_suppkey * $1)", "count(CASE WHEN s_suppkey > $1 THEN 1 END)"
         )
     )
-    assert described.columns == (("n_name", "text"), ("many", "int8"), ("count", "int8"))
+    assert tuple((one.name, one.type) for one in described.outputs) == (
+        ("n_name", "text"),
+        ("many", "int8"),
+        ("count", "int8"),
+    )
     assert described.parameters == ("int8", "float8", "int8")
 
 

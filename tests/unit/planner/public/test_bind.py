@@ -131,6 +131,6 @@ def test_placeholders_are_typed_and_filled() -> None:
     tree = read("SELECT n_name FROM nation WHERE n_nationkey > $1 AND n_name LIKE $2 LIMIT $3").tree
     described = describe(tree, tpch_schema(), demo_policy())
     assert described.parameters == ("int8", "text", "int8")
-    assert described.columns == (("n_name", "text"),)
+    assert tuple((one.name, one.type) for one in described.outputs) == (("n_name", "text"),)
     filled = bind_public(substitute(tree, (3, "A%", 2)), tpch_schema(), demo_policy())
     assert "LIKE 'A%'" in filled.statement.sql("postgres")
