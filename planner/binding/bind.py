@@ -29,7 +29,7 @@ from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.limit_offset import output_name, row_count
 from planner.binding.outer_select import OuterSelect, counts_all, inner_answer
 from planner.binding.placeholders import replace_clock
-from planner.binding.released_select import Released, ReleasedBinder, ReleasedClauses, check_released_moments
+from planner.binding.released_select import ReleasedBinder, ReleasedClauses, check_released_moments
 from planner.binding.scope import Scope, Tables
 from planner.errors import NoRowAsked, RowsNotShown, StatementTooComplex, UnsupportedSQL
 from planner.expressions.predicates import unknown
@@ -37,7 +37,7 @@ from planner.limits import MAX_OUTPUTS
 from planner.policy.policy import Policy, TablePolicy
 from planner.released_expression import Display, KeyValue, Output
 from planner.schema import Schema
-from planner.sql.trees import children, copied, fold, holds, position_of
+from planner.sql.trees import aggregates, copied, fold, holds, position_of
 from planner.sql.zones import UTC
 
 _CUTS = ("limit", "offset", "fetch", "having", "qualify", "windows")
@@ -57,7 +57,7 @@ def without_duplicates(select: exp.Select) -> exp.Select:
         return select
     copy = copied(select)
     _count_rows_of_values(copy)
-    calls = list(_aggregates(copy))
+    calls = _calls(copy)
     grouped = copy.args.get("group") is not None
     if not (calls or grouped) or not all(isinstance(call.this, exp.Distinct) for call in calls):
         return select
@@ -149,16 +149,11 @@ def _sources(select: exp.Select) -> Iterator[exp.Select]:
         yield (None if body is None else _plain(body)) or exp.Select()
 
 
-def _aggregates(select: exp.Select) -> Iterator[exp.Expr]:
-    """The calls over its rows, those of subqueries not among them."""
-    clauses = [select.args.get(part) for part in ("having", "order")]
-    waiting = [*select.expressions, *(clause for clause in clauses if clause is not None)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, exp.AggFunc):
-            yield node
-        elif not isinstance(node, exp.Query):
-            waiting += children(node)
+def _calls(select: exp.Select) -> list[exp.Expr]:
+    """The aggregates over its rows, each without its FILTER."""
+    clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]
+    found = [call for clause in clauses if clause is not None for call in aggregates(clause)]
+    return [call.this if isinstance(call, exp.Filter) else call for call in found]
 
 
 def _count_rows_of_values(select: exp.Select) -> None:
@@ -176,7 +171,7 @@ def _count_rows_of_values(select: exp.Select) -> None:
     plain = all(isinstance(one, (exp.Alias, exp.Column)) and not one.is_star for one in listed)
     if not plain or len(set(names)) < len(names) or not isinstance(name, exp.Identifier):
         return
-    for call in list(_aggregates(select)):
+    for call in _calls(select):
         if not counts_all(call):
             continue
         columns = [exp.Column(this=exp.to_identifier(one, quoted=True), table=copied(name)) for one in names]
@@ -230,7 +225,7 @@ def _bind(
     select = without_duplicates(distinct_as_groups(select))
     flat = Flattened(Tables(schema, policy, search_path, proved, zone))
     scope = bind_from(select, flat, {})
-    check_connected(scope.tables, flat.predicates, flat.crossed, policy.is_public, flat.tables.positions)
+    check_connected(flat)
     keys = GroupKeys(select, scope, flat.predicates)
     return _Answer(select, scope, keys, flat).query()
 
@@ -239,20 +234,20 @@ class _Answer(ReleasedClauses):
     """The parts of a SELECT that speak of released rows."""
 
     def __init__(self, select: exp.Select, scope: Scope, keys: GroupKeys, flat: Flattened) -> None:
-        super().__init__(select)
+        self._aggregates = Aggregates(scope, flat.predicates)
+        binder = ReleasedBinder(keys, self._aggregates)
+        super().__init__(select, lambda node: binder.bind(scope.bind(node)))
         self._scope = scope
         self._groups = keys
         self._flat = flat
         never = any(one in (exp.false(), unknown()) for one in flat.predicates)
         self._keeps_no_row = never or row_count(select, "limit") == 0
-        self._aggregates = Aggregates(scope, flat.predicates)
-        self._binder = ReleasedBinder(keys, self._aggregates)
 
     def query(self) -> BoundQuery:
         """The whole query; the select list first, so that its aggregates lead."""
         self._check_aggregates()
         outputs = [self.output(item) for item in self._select.expressions]
-        having = self.condition("having", "HAVING")
+        having = self.condition("having")
         order = self.order(outputs)
         self._check_distinct(outputs)
         written = (key.written for key in self._groups.keys)
@@ -281,9 +276,6 @@ class _Answer(ReleasedClauses):
             position = position_of(self._select.expressions[0]) if self._select.expressions else None
             kind = NoRowAsked if self._keeps_no_row else RowsNotShown
             raise kind("a query without an aggregate would show rows", hint=hint, position=position)
-
-    def _bind(self, node: exp.Expr) -> Released:
-        return self._binder.bind(self._scope.bind(node))
 
     def _check_distinct(self, outputs: list[Output]) -> None:
         """SELECT DISTINCT over groups changes nothing when every key is shown, or when there is one row."""

@@ -5,7 +5,7 @@ Private tables that no condition connects are refused: a forgotten one multiplie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -241,7 +241,7 @@ class _FromClause:
         if not may_be_a_persons(rows.keys.keys, tables):
             return None
         check_person_rows(select, tables.entries, inside.beside_public.values())
-        check_connected(scope.tables, inside.predicates, inside.crossed, tables.is_public_name, tables.positions)
+        check_connected(inside)
         made = outer.name_person(name)
         rows.proved = outer.proved(made)
         first = len(self.scope.tables)
@@ -412,20 +412,15 @@ def _is_of(argument: exp.Expr, aliases: Collection[str]) -> bool:
     return any(is_strict(argument, alias) for alias in aliases)
 
 
-def check_connected(
-    tables: Sequence[BoundTable],
-    conditions: Iterable[exp.Expr],
-    crossed: Iterable[tuple[str, str]],
-    is_public: Callable[[str], bool],
-    positions: dict[str, int | None],
-) -> None:
+def check_connected(flat: Flattened) -> None:
     """Refuse a join in which private tables meet by no condition at all, unless CROSS JOIN says so. Linear.
 
-    Any condition over columns of several tables ties them, and so does one on a public table between them; `crossed`
-    are pairs of aliases, one of either side of each CROSS JOIN. Raises: UnsupportedSQL at the second of two such
-    tables.
+    Any condition over columns of several tables ties them, and so does one on a public table between them.
+
+    Raises: UnsupportedSQL at the second of two such tables.
     """
-    private = [entry for entry in tables if not is_public(entry.table.name)]
+    tables = flat.tables.entries
+    private = [entry for entry in tables if not flat.tables.is_public(entry.table)]
     if len(private) < 2:
         return
     parts = {entry.alias: entry.alias for entry in tables}
@@ -436,9 +431,9 @@ def check_connected(
         return alias
 
     outer = [(entry.alias, condition) for entry in tables for condition in entry.outer or ()]
-    ties = [{column_ref(column)[0] for column in columns_of(condition)} for condition in conditions]
+    ties = [{column_ref(column)[0] for column in columns_of(condition)} for condition in flat.predicates]
     ties += [{alias, *(column_ref(column)[0] for column in columns_of(condition))} for alias, condition in outer]
-    for tied in [*ties, *map(set, crossed)]:
+    for tied in [*ties, *map(set, flat.crossed)]:
         roots = sorted(part(alias) for alias in tied)
         for root in roots[1:]:
             parts[part(root)] = part(roots[0])
@@ -449,7 +444,9 @@ def check_connected(
             hint = (
                 "add the condition that ties them; CROSS JOIN says that all pairs are meant, if the policy allows it"
             )
-            raise UnsupportedSQL(f"no condition connects {names}", hint=hint, position=positions.get(other.alias))
+            raise UnsupportedSQL(
+                f"no condition connects {names}", hint=hint, position=flat.tables.positions.get(other.alias)
+            )
 
 
 def groups_persons(

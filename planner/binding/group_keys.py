@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -226,7 +226,7 @@ class GroupKeys:
         self._places: dict[exp.Expr, int] = {}
         self._kinds: set[type[exp.Expr]] = {exp.Column}
         for item in group.expressions if group is not None else []:
-            written = scope.bind(meant_key(item, select, scope)).unnest()
+            written = scope.bind(meant_key(item, select, scope.resolve)).unnest()
             if written not in self._places:
                 self._enter(_bind_key(written, scope, given, position_of(item)))
 
@@ -269,28 +269,23 @@ def determined(column: exp.Column, scope: Scope, keys: Container[exp.Expr | None
     return all(bound_column(alias, name) in keys for name in primary_key)
 
 
-def position_in(count: int, item: exp.Literal, clause: str) -> int:
-    """The index of the output, one of `count`, that a position names. Raises InvalidSyntax."""
-    index = int(item.name) - 1 if item.name.isdigit() and len(item.name) < 4 else -1
-    if not 0 <= index < count:
-        raise InvalidSyntax(f"{clause} names a position that is not there", at=item)
-    return index
-
-
 def constant_place(count: int, item: exp.Expr, clause: str) -> int | None:
-    """As `position_in`, for a constant; None for anything else. Raises InvalidSyntax: no other constant names one."""
+    """The index of the output, of `count`, that a constant names; None for anything else. Raises: InvalidSyntax."""
     if isinstance(item, exp.Literal) and not item.is_string:
-        return position_in(count, item, clause)
+        index = int(item.name) - 1 if item.name.isdigit() and len(item.name) < 4 else -1
+        if not 0 <= index < count:
+            raise InvalidSyntax(f"{clause} names a position that is not there", at=item)
+        return index
     if isinstance(item, (exp.Literal, exp.Null, exp.Boolean)):
         hint = "name a column, or its position in the select list"
         raise InvalidSyntax(f"a constant in {clause} that is no position", hint=hint, at=item)
     return None
 
 
-def meant_key(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
+def meant_key(item: exp.Expr, select: exp.Select, resolve: Callable[[exp.Column], object]) -> exp.Expr:
     """An expression; or, as in PostgreSQL, the position or (when no column has that name) the alias of an output.
 
-    Raises: UnknownColumn.
+    Raises: UnknownColumn, as `resolve` does where no column has a name.
     """
     place = constant_place(len(select.expressions), item.unnest(), "GROUP BY")
     if place is not None:
@@ -298,7 +293,7 @@ def meant_key(item: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
         return output
     if isinstance(item, exp.Column) and item.args.get("table") is None:
         try:
-            scope.resolve(item)
+            resolve(item)
         except UnknownColumn:
             for output in select.expressions:
                 if isinstance(output, exp.Alias) and fold(output.args["alias"]) == fold(item.this):

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
-from planner.binding.group_keys import distinct_as_groups, position_in
+from planner.binding.group_keys import distinct_as_groups, meant_key
 from planner.binding.limit_offset import output_name, row_count
 from planner.binding.released_select import Released, ReleasedArithmetic, ReleasedClauses
 from planner.errors import StatementTooComplex, UnknownColumn, UnsupportedSQL, did_you_mean
@@ -180,14 +180,17 @@ class OuterSelect(ReleasedClauses):
     """The clauses of a SELECT of which `inner_answer` is not None, around that question, bound."""
 
     def __init__(self, select: exp.Select, inner: BoundQuery) -> None:
-        super().__init__(distinct_as_groups(select))
-        source = _only_source(select)
+        select = distinct_as_groups(select)
+        source, clause = _only_source(select), select.args.get("group")
         assert source is not None, "inner_answer found one"
         self._inner = inner
         self._below = inner.display
-        self._row = AnswerColumns(source[0], inner.display.outputs)
-        self._grouped = groups_itself(self._select)
-        self._binder = AnswerColumns(source[0], inner.display.outputs, self._groups()) if self._grouped else self._row
+        self._row = row = AnswerColumns(source[0], inner.display.outputs)
+        items = clause.expressions if clause is not None else []
+        self._groups = frozenset(row.bind(meant_key(item, select, row.bind)).expression for item in items)
+        self._grouped = groups_itself(select)
+        binder = AnswerColumns(source[0], inner.display.outputs, self._groups) if self._grouped else row
+        super().__init__(select, binder.bind)
 
     def keeps_rows(self) -> bool:
         """Is every row of the answer a group of its own? Only so does an aggregate over it need no computation."""
@@ -197,29 +200,10 @@ class OuterSelect(ReleasedClauses):
             return False
         keys = {KeyValue(index) for index in range(len(self._inner.keys))}
         if keys or self._select.args.get("group"):
-            return keys <= self._groups()
+            return keys <= self._groups
         cut = self._below.having is not None or self._below.is_limited
         counted = any(holds(item, exp.Count) for item in self._select.expressions)  # a charge to learn that 1 is 1
         return not (cut or counted) and self._select.args.get("where") is None  # the one row is there
-
-    def _groups(self) -> frozenset[ReleasedExpression]:
-        """What GROUP BY names: columns, expressions, aliases or positions of the select list."""
-        clause = self._select.args.get("group")
-        items = clause.expressions if clause is not None else []
-        return frozenset(self._row.bind(self._meant(item)).expression for item in items)
-
-    def _meant(self, item: exp.Expr) -> exp.Expr:
-        """As PostgreSQL has it: a position, a column of the subquery, or an alias of the select list."""
-        items = self._select.expressions
-        if isinstance(item, exp.Literal) and not item.is_string:
-            chosen: exp.Expr = items[position_in(len(items), item, "GROUP BY")].unalias()
-            return chosen
-        known = {output.name for output in self._below.outputs}
-        if isinstance(item, exp.Column) and item.args.get("table") is None and fold(item.this) not in known:
-            return next(
-                (each.unalias() for each in items if each.alias and output_name(each) == fold(item.this)), item
-            )
-        return item
 
     def counts_rows(self) -> bool:
         """Is it COUNT(*) over the whole answer, as tools ask before they fetch it?
@@ -235,7 +219,7 @@ class OuterSelect(ReleasedClauses):
 
     def count(self) -> BoundQuery:
         """The inner question, of whose answer only the number of rows is shown. Raises: as `query`."""
-        where = self.condition("where", "WHERE", self._row)
+        where = self.condition("where", self._row)
         if where is not None and self._below.is_limited:
             self._check_only_cuts()
         conditions = tuple(part for part in (self._below.having, where) if part is not None)
@@ -268,7 +252,7 @@ class OuterSelect(ReleasedClauses):
         if len(outputs) > MAX_OUTPUTS:
             place = position_of(self._select.expressions[-1])
             raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", position=place)
-        where, having = self.condition("where", "WHERE", self._row), self.condition("having", "HAVING")
+        where, having = self.condition("where", self._row), self.condition("having")
         order = self.order(outputs)
         if self._below.is_limited:
             self._check_only_cuts()
@@ -284,9 +268,6 @@ class OuterSelect(ReleasedClauses):
             if clause is not None:
                 hint = "filter and sort inside, where LIMIT stands"
                 raise UnsupportedSQL("filtering or sorting what LIMIT has cut is not supported", hint=hint, at=clause)
-
-    def _bind(self, node: exp.Expr) -> Released:
-        return self._binder.bind(node)
 
     def _outputs(self, item: exp.Expr) -> list[Output]:
         if isinstance(item, exp.Star) and not self._grouped:

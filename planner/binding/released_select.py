@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -341,27 +341,24 @@ def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
     return next(iter(types), None)
 
 
-class ReleasedClauses(ABC):
-    """The clauses of one SELECT, whose tree is not changed."""
+class ReleasedClauses:
+    """The clauses of one SELECT, whose tree is not changed; `bind` binds expressions over what it sees."""
 
-    def __init__(self, select: exp.Select) -> None:
+    def __init__(self, select: exp.Select, bind: Callable[[exp.Expr], Released]) -> None:
         self._select = select
-
-    @abstractmethod
-    def _bind(self, node: exp.Expr) -> Released:
-        """An expression over what the SELECT sees."""
+        self._bind = bind
 
     def output(self, item: exp.Expr) -> Output:
         """An item of the select list."""
         released = self._bind(item.unalias())
         return Output(output_name(item), released.type or "text", released.expression, released.enum)
 
-    def condition(self, part: str, words: str, over: ReleasedArithmetic | None = None) -> ReleasedExpression | None:
-        """What WHERE or HAVING (`part`) keeps of what `over` binds. `words` names it in errors.
+    def condition(self, part: str, over: ReleasedArithmetic | None = None) -> ReleasedExpression | None:
+        """What WHERE or HAVING (`part`) keeps of what `over` binds.
 
         Raises: UnsupportedSQL.
         """
-        clause = self._select.args.get(part)
+        clause, words = self._select.args.get(part), part.upper()
         if clause is None:
             return None
         try:

@@ -194,10 +194,6 @@ class Tables:
         """Does the policy say so?"""
         return self._policy.is_public(table.name)
 
-    def is_public_name(self, name: str) -> bool:
-        """Does the policy say so of the table of a name?"""
-        return self._policy.is_public(name)
-
     def keys_to_owners(self, table: Table) -> tuple[ForeignKey, ...]:
         """The foreign keys without whose parents a row of the table is in no answer."""
         graph = ownership(self._schema, self._policy)

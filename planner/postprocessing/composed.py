@@ -15,6 +15,10 @@ LOW, HIGH = " low", " high"
 """Behind a column's name, the columns of a relation with the ends of its intervals."""
 
 
+class NotComposed(Exception):
+    """The statement is no composition of answers; whoever plans it as one question says what is wrong with it."""
+
+
 @dataclass(frozen=True)
 class Part:
     """One question over private rows, whose answer is released and charged like any other.

@@ -35,11 +35,11 @@ from planner.errors import StatementTooComplex
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
 from planner.postprocessing.beside_answers import BesideAnswers, part_from_answers
-from planner.postprocessing.composed import Composed, Part, relation_name
-from planner.postprocessing.released_core import ReleasedCore, asks_for_groups, subqueries
+from planner.postprocessing.composed import Composed, NotComposed, Part, relation_name
+from planner.postprocessing.released_core import asks_for_groups, released_core, subqueries
 from planner.postprocessing.unions_of_rows import beside_one_another, has_union, spread
 from planner.schema import Schema
-from planner.sql.trees import children, copied, fold, from_items, position_of, quoted, tables_of
+from planner.sql.trees import children, copied, fold, from_items, named_as, position_of, quoted, tables_of
 
 
 def with_own_names(tree: exp.Query) -> exp.Query:
@@ -123,10 +123,6 @@ def _common_names(table: exp.Table, name: str) -> bool:
 
 MAX_PARTS = 16
 """Questions of one statement: they share its epsilon."""
-
-
-class NotComposed(Exception):
-    """The statement is no composition of answers; whoever plans it as one question says what is wrong with it."""
 
 
 class Reads(Enum):
@@ -329,16 +325,12 @@ class _Decomposition:
 
         beside = self._part_from_answers(select, visible)
         adds_up = has_union(select, body)
-        core = ReleasedCore.of(select, lambda name: self._names_column(select, name, visible), adds_up, beside)
-        if core is None:
-            raise NotComposed
+        core = released_core(select, lambda name: self._names_column(select, name, visible), adds_up, beside)
         for inner in subqueries(core.outer):
             self._condition(inner, visible)
         if not adds_up:
             return core.over(exp.Table(this=quoted(self._part(self._with_rows(core.question, visible)).relation)))
         branches = spread(core.question, body)
-        if branches is None:
-            raise NotComposed
         answers = [(one, self._part(self._with_rows(one.question, visible)).relation) for one in branches]
         columns = [item.alias for item in core.question.expressions]
         return core.over(exp.Subquery(this=beside_one_another(answers, columns)))
@@ -375,8 +367,7 @@ class _Decomposition:
 
     def _shown(self, item: exp.Expr, visible: _Visible) -> tuple[str, ...]:
         """The names of the columns of an item of FROM; a star for what is not known."""
-        alias = item.args.get("alias")
-        given = tuple(fold(column) for column in alias.args.get("columns") or []) if alias is not None else ()
+        _, given = named_as(item)
         if isinstance(item, exp.Table):
             common = visible.get(fold(item.this))
             listed = ("*",) if common is None else common.columns
@@ -449,8 +440,7 @@ def _listed(side: exp.Expr) -> exp.Select | None:
 
 
 def _names(entry: exp.CTE) -> tuple[str, ...]:
-    columns = entry.args["alias"].args.get("columns") or []
-    written = tuple(fold(column) for column in columns)
+    _, written = named_as(entry)
     return (*written, *_columns(entry.this)[len(written) :])
 
 

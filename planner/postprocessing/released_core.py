@@ -19,7 +19,7 @@ is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -27,7 +27,18 @@ from sqlglot import exp
 from planner.binding.limit_offset import output_name
 from planner.parsing.postgres_parser import LABEL
 from planner.postprocessing.beside_answers import BesideAnswers, all_of
-from planner.sql.trees import bound_column, children, columns_of, copied, fold, holds, named_sql, position_of
+from planner.postprocessing.composed import NotComposed
+from planner.sql.trees import (
+    aggregates,
+    bound_column,
+    children,
+    columns_of,
+    copied,
+    fold,
+    holds,
+    named_sql,
+    position_of,
+)
 
 _KINDS: Mapping[type[exp.Expr], tuple[bool, bool]] = {
     exp.Stddev: (True, True),
@@ -101,30 +112,6 @@ def subqueries(select: exp.Select) -> list[exp.Query]:
     return found
 
 
-def aggregates(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """The aggregate calls over the rows of a SELECT, with their FILTER: none inside another, none of a subquery.
-
-    The function of a window is none itself, and what it is computed from may be: `sum(count(*)) OVER ()`.
-    """
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, exp.Query):
-            continue
-        if isinstance(node, exp.Window):
-            called = node.this
-            while isinstance(called, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-                waiting += [called.args["expression"]] if isinstance(called, exp.Filter) else []
-                called = called.this
-            waiting += [*children(called), *(child for child in children(node) if child is not node.this)]
-        elif isinstance(node, (exp.AggFunc, exp.WithinGroup)) or (
-            isinstance(node, exp.Filter) and isinstance(node.this, (exp.AggFunc, exp.WithinGroup))
-        ):
-            yield node
-        else:
-            waiting += children(node)
-
-
 def asks_for_groups(select: exp.Select, but: str = "") -> bool:
     """Does a SELECT aggregate its rows, or name groups of them, by other clauses than `but`?"""
     if any(part != but and select.args.get(part) is not None for part in ("group", "having", "distinct")):
@@ -145,26 +132,6 @@ class ReleasedCore:
     question: exp.Select
     outer: exp.Select
 
-    @classmethod
-    def of(
-        cls,
-        select: exp.Select,
-        names_column: Callable[[str], bool],
-        adds_up: bool = False,
-        beside: BesideAnswers | None = None,
-    ) -> ReleasedCore | None:
-        """Split a SELECT.
-
-        Args:
-          select: which reads private rows and aggregates them; it is taken apart.
-          names_column: may a plain name mean a column of its FROM?
-          adds_up: has the answer several rows for a group, whose numbers are to be added up?
-          beside: what of the SELECT reads answers, and is not in `select` any more.
-        Returns: None where a column is neither a key nor inside an aggregate, where the select list has a star, and
-          for levels of aggregates that do not add up.
-        """
-        return _Splitting(select, names_column, adds_up, beside).core()
-
     def over(self, answer: exp.Table | exp.Subquery) -> exp.Select:
         """The SELECT over the answer: its relation, or what is made from several."""
         answer.set("alias", exp.TableAlias(this=exp.to_identifier(_ANSWER, quoted=True)))
@@ -172,8 +139,20 @@ class ReleasedCore:
         return self.outer
 
 
-class _Refused(Exception):
-    pass
+def released_core(
+    select: exp.Select, names_column: Callable[[str], bool], adds_up: bool, beside: BesideAnswers | None
+) -> ReleasedCore:
+    """Split a SELECT.
+
+    Args:
+      select: which reads private rows and aggregates them; it is taken apart.
+      names_column: may a plain name mean a column of its FROM?
+      adds_up: has the answer several rows for a group, whose numbers are to be added up?
+      beside: what of the SELECT reads answers, and is not in `select` any more.
+    Raises: NotComposed where a column is neither a key nor inside an aggregate, where the select list has a star, and
+      for levels of aggregates that do not add up.
+    """
+    return _Splitting(select, names_column, adds_up, beside).core()
 
 
 class _Splitting:
@@ -188,20 +167,17 @@ class _Splitting:
         self._keys: list[exp.Expr] = []
         self._aggregates: dict[str, tuple[str, exp.Expr]] = {}
 
-    def core(self) -> ReleasedCore | None:
-        """Both halves; None where there are none."""
+    def core(self) -> ReleasedCore:
+        """Both halves."""
         select = self._select
         if any(item.is_star for item in select.expressions):
-            return None
+            raise NotComposed
         if any(value for part, value in select.args.items() if part not in _CARRIED):
-            return None  # FOR UPDATE, INTO and the like: what is not carried over must not be lost
+            raise NotComposed  # FOR UPDATE, INTO and the like: what is not carried over must not be lost
         distinct = select.args.get("distinct")
         if distinct is not None and not asks_for_groups(select, but="distinct"):
-            return None  # a SELECT DISTINCT that names groups: it has nothing to split
-        try:
-            outer = self._outer()
-        except _Refused:
-            return None
+            raise NotComposed  # a SELECT DISTINCT that names groups: it has nothing to split
+        outer = self._outer()
         question = exp.Select(
             expressions=[
                 *(named_sql(copied(key), f"k{place}") for place, key in enumerate(self._keys, 1)),
@@ -215,7 +191,7 @@ class _Splitting:
             places = [_placed(place, key) for place, key in enumerate(self._keys, 1)]
             question.set("group", exp.Group(expressions=places))
         if not question.expressions:
-            return None
+            raise NotComposed
         question.meta.update(select.meta)
         return ReleasedCore(question, outer)
 
@@ -252,7 +228,7 @@ class _Splitting:
     def _grouping(self, group: exp.Group) -> exp.Group:
         """GROUP BY with each key as a column of the answer."""
         if any(value not in (None, False, []) for part, value in group.args.items() if part != "expressions"):
-            raise _Refused  # GROUP BY ALL, WITH ROLLUP, WITH TOTALS: what is not carried over must not be lost
+            raise NotComposed  # GROUP BY ALL, WITH ROLLUP, WITH TOTALS: what is not carried over must not be lost
 
         def read(node: exp.Expr) -> exp.Expr:
             if isinstance(node, (*_LEVELS, exp.Tuple)):
@@ -268,7 +244,7 @@ class _Splitting:
             return key
         self._check_rows_own(key)
         if holds(key, exp.Query, exp.Window, exp.AggFunc):
-            raise _Refused
+            raise NotComposed
         for place, known in enumerate(self._keys, 1):
             if _same(known, key):
                 return bound_column(_ANSWER, f"k{place}")
@@ -279,7 +255,7 @@ class _Splitting:
         items = self._select.expressions
         if isinstance(written, exp.Literal) and not written.is_string:
             if not (written.name.isdigit() and 1 <= int(written.name) <= len(items)):
-                raise _Refused
+                raise NotComposed
             placed: exp.Expr = items[int(written.name) - 1].unalias().unnest()
             return placed
         if isinstance(written, exp.Column) and written.args.get("table") is None:
@@ -318,7 +294,7 @@ class _Splitting:
         if any(found is tree for found in aggregates(tree)):
             return self._levelled(tree) if self._levels else self._aggregate(tree)
         if isinstance(tree, exp.Column):
-            raise _Refused
+            raise NotComposed
         if isinstance(tree, exp.Window):
             return self._window(tree)
         self._read_parts(tree)
@@ -352,10 +328,10 @@ class _Splitting:
         return bool(found) and all(found)
 
     def _check_rows_own(self, tree: exp.Expr) -> None:
-        """Raises _Refused where it may read a column of the answers, which the question does not have."""
+        """Raises NotComposed where it may read a column of the answers, which the question does not have."""
         beside = self._beside
         if beside is not None and any(beside.is_theirs(column) is not False for column in columns_of(tree)):
-            raise _Refused
+            raise NotComposed
 
     def _with_keys(self, condition: exp.Expr) -> exp.Expr:
         """A condition whose columns of private rows are keys; inside of a subquery there are none."""
@@ -371,7 +347,7 @@ class _Splitting:
     def _aggregate(self, call: exp.Expr) -> exp.Expr:
         self._check_rows_own(call)
         if holds(call, exp.Query, exp.Window):
-            raise _Refused
+            raise NotComposed
         text = call.sql("postgres")
         if text not in self._aggregates:
             self._aggregates[text] = f"a{len(self._aggregates) + 1}", copied(call)
@@ -383,7 +359,7 @@ class _Splitting:
         if isinstance(inner, exp.Grouping):
             return exp.Grouping(expressions=[self._read(key) for key in inner.expressions])
         if holds(inner, exp.Distinct):
-            raise _Refused
+            raise NotComposed
 
         def finest(one: exp.Expr) -> exp.Expr:
             call = one if condition is None else exp.Filter(this=one, expression=copied(condition))
@@ -400,7 +376,7 @@ class _Splitting:
             counted = finest(exp.Count(this=copied(inner.this), big_int=True))
             none = exp.Nullif(this=counted, expression=exp.Literal.number(0))
             return exp.Paren(this=exp.Div(this=finest(exp.Sum(this=inner.this)), expression=none, typed=True))
-        raise _Refused
+        raise NotComposed
 
 
 def _filtered(call: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:

@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
-from planner.sql.trees import copied, fold, from_items, holds, named_sql, nodes
+from planner.postprocessing.composed import NotComposed
+from planner.sql.trees import copied, fold, from_items, holds, named_as, named_sql, nodes
 
 _SAME_FOR_EVERY_TYPE = (
     exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Alias, exp.Star, exp.Paren, exp.And, exp.Or,
@@ -59,22 +60,24 @@ def has_union(select: exp.Select, body: _Body) -> bool:
     return bool(_paths(select, body))
 
 
-def spread(question: exp.Select, body: _Body) -> list[Branch] | None:
-    """The question over each SELECT of the union that it reads; None where answers do not add up to that over all.
+def spread(question: exp.Select, body: _Body) -> list[Branch]:
+    """The question over each SELECT of the union that it reads.
+
+    Raises: NotComposed where their answers do not add up to that over all rows.
 
     Its columns are named k1, k2, ... (keys) and a1, a2, ... (aggregates); it is not changed. `body` is as in
     `has_union`.
     """
     paths = _paths(question, body)
     if len(paths) != 1:
-        return None
+        raise NotComposed
     (path,) = paths
     question = copied(question)
     around, item = question, question.args["from_"].this
     for depth, place in enumerate(path):
         item = _written_out(around, place, body)
         if not _adds_up(around, place) or (depth and not _is_plain(around)):
-            return None
+            raise NotComposed
         if depth < len(path) - 1:
             around = item.this
     union = item.this
@@ -82,7 +85,7 @@ def spread(question: exp.Select, body: _Body) -> list[Branch] | None:
     selects = _selects(union)
     names = _names(item, selects[0]) if selects else None
     if names is None or not all(_is_plain(select, len(names)) for select in selects):
-        return None
+        raise NotComposed
     return [_branch(question, path, select, names) for select in selects]
 
 
@@ -162,8 +165,7 @@ def _is_plain(select: exp.Select, columns: int | None = None) -> bool:
 def _names(item: exp.Subquery, first: exp.Select) -> list[str] | None:
     """The names of the union's columns: those of its first SELECT, where its alias gives no others."""
     names = [output_name(one) for one in first.expressions]
-    alias = item.args.get("alias")
-    given = [fold(column) for column in (alias.args.get("columns") or [])] if alias is not None else []
+    _, given = named_as(item)
     names[: len(given)] = given
     return names if len(set(names)) == len(names) == len(first.expressions) else None
 
@@ -214,15 +216,11 @@ def _literal(tree: exp.Expr, select: exp.Select) -> exp.Expr | None:
     if not isinstance(tree, exp.Column):
         return None
     items, table = from_items(select), tree.args.get("table")
-    named = (
-        items
-        if table is None
-        else [item for item in items if item.alias and fold(item.args["alias"].this) == fold(table)]
-    )
+    named = [item for item in items if table is None or named_as(item)[0] == fold(table)]
     if len(named) != 1 or not isinstance(named[0], exp.Subquery) or not isinstance(named[0].this, exp.Select):
         return None
     listed = named[0].this.expressions
-    given = [fold(column) for column in named[0].args["alias"].args.get("columns") or []] if named[0].alias else []
+    _, given = named_as(named[0])
     names = [given[place] if place < len(given) else output_name(one) for place, one in enumerate(listed)]
     found = [one for name, one in zip(names, listed, strict=True) if name == fold(tree.this)]
     return _literal(found[0].unalias(), named[0].this) if len(found) == 1 else None

@@ -23,6 +23,7 @@ from planner.public.expressions import GroupBinder, PublicBinder, Subquery, as_d
 from planner.public.relation import PublicScope, PublicTables, Relation, RelationColumn, SortColumn, aliased
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import (
+    aggregates,
     bound_column,
     cast_sql,
     conjunction,
@@ -255,7 +256,7 @@ class _Select:
     def _is_grouped(self) -> bool:
         clauses = [*self._select.expressions, *_clause(self._select, "order")]
         having = self._select.args.get("having") is not None
-        return bool(self._keys) or having or any(_aggregates(clause) for clause in clauses)
+        return bool(self._keys) or having or any(True for clause in clauses for _ in aggregates(clause))
 
     def _conditions(self) -> None:
         where, having = self._select.args.get("where"), self._select.args.get("having")
@@ -266,7 +267,7 @@ class _Select:
 
     def _key(self, item: exp.Expr) -> Scalar:
         """GROUP BY an expression, a position or, when no column has that name, an alias."""
-        key = self._rows.value(meant_key(item, self._select, self._items.scope))
+        key = self._rows.value(meant_key(item, self._select, self._items.scope.resolve))
         if key.plain is None or not holds(key.plain, exp.Column):
             raise UnsupportedSQL("a group key that is the same for all rows", hint="leave it out", at=item)
         return key
@@ -360,10 +361,3 @@ def _name(node: exp.Expr) -> str:
 def _clause(select: exp.Select, part: str) -> list[exp.Expr]:
     clause = select.args.get(part)
     return list(clause.expressions) if clause is not None else []
-
-
-def _aggregates(node: exp.Expr) -> bool:
-    """Is there an aggregate, those of subqueries left out?"""
-    if isinstance(node, exp.Query) and not isinstance(node, exp.Subquery):
-        return False
-    return isinstance(node, exp.AggFunc) or any(_aggregates(part) for part in node.iter_expressions())

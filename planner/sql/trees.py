@@ -82,6 +82,30 @@ def columns_of(tree: exp.Expr) -> list[exp.Column]:
     return [node for node in nodes(tree) if isinstance(node, exp.Column)]
 
 
+def aggregates(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """The aggregate calls over the rows of a SELECT, with their FILTER: none inside another, none of a subquery.
+
+    The function of a window is none itself, and what it is computed from may be: `sum(count(*)) OVER ()`.
+    """
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Query):
+            continue
+        if isinstance(node, exp.Window):
+            called = node.this
+            while isinstance(called, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+                waiting += [called.args["expression"]] if isinstance(called, exp.Filter) else []
+                called = called.this
+            waiting += [*children(called), *(child for child in children(node) if child is not node.this)]
+        elif isinstance(node, (exp.AggFunc, exp.WithinGroup)) or (
+            isinstance(node, exp.Filter) and isinstance(node.this, (exp.AggFunc, exp.WithinGroup))
+        ):
+            yield node
+        else:
+            waiting += children(node)
+
+
 def copied(tree: Tree) -> Tree:
     """Copy a tree with the planner's notes: positions, labels, slots. Comments are dropped.
 
