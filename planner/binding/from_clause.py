@@ -291,12 +291,11 @@ class _FromClause:
         return right
 
     def _is_public(self, tree: list[Source]) -> bool:
-        entries = [entry for source in tree for entry in self.scope.tables[source.first : source.last]]
-        return all(self._flat.tables.is_public(entry.table) for entry in entries)
+        return all(self._flat.tables.is_public(entry.table) for entry in self.scope.entries(tree))
 
     def _enter_beside_public(self, right: list[Source], conditions: Sequence[exp.Expr], position: int | None) -> None:
         """Enter public LEFT JOIN private as the inner join, whose groups without rows appear anyway."""
-        entries = [entry for source in right for entry in self.scope.tables[source.first : source.last]]
+        entries = self.scope.entries(right)
         computed = [value for source in right for value in source.columns.values() if isinstance(value, exp.Expr)]
         if len(entries) == 1 and entries[0].outer is None and entries[0].sample is None:
             alias = entries[0].alias
@@ -318,8 +317,7 @@ class _FromClause:
         `planner.sensitivity.own_rows`.
         """
         pairs = {_equal_columns(condition) for condition in conditions}
-        entries = [entry for source in tree for entry in self.scope.tables[source.first : source.last]]
-        for entry in (entry for entry in entries if entry.outer is None):
+        for entry in (entry for entry in self.scope.entries(tree) if entry.outer is None):
             for key in self._flat.tables.keys_to_owners(entry.table):
                 equal = zip(key.columns, key.key, strict=True)
                 along = {frozenset({(entry.alias, a), (owner.alias, b)}) for a, b in equal}
@@ -331,10 +329,9 @@ class _FromClause:
         self, tree: list[Source], right: list[Source], conditions: list[exp.Expr], join: exp.Join
     ) -> None:
         """Mark the one public table on the right; every row on the left stays, whatever the private rows are."""
-        source, tables = right[0], self.scope.tables
+        source, entries = right[0], self.scope.entries(right)
         hint = "LEFT JOIN one table at a time, or use an inner JOIN"
         position = position_of(join)
-        entries = [entry for other in right for entry in tables[other.first : other.last]]
         private = any(not self._flat.tables.is_public(entry.table) for entry in entries)
         if private:
             found = self._to_the_owner(tree, entries[0], conditions) if len(entries) == 1 else None

@@ -46,6 +46,7 @@ _CHOICES: dict[type[exp.Expr], Operator] = {
     exp.Greatest: "greatest",
     exp.Least: "least",
 }
+_OF_ONE: dict[type[exp.Expr], Operator] = {exp.Neg: "negate", exp.Abs: "abs"}
 
 
 @dataclass(frozen=True)
@@ -82,56 +83,50 @@ class ReleasedArithmetic(ABC):
         """Bind an expression; what is no released value itself goes to `_operation`. Raises: UnsupportedSQL."""
 
     def _operation(self, node: exp.Expr) -> Released:
-        for table in (_ARITHMETIC, _COMPARISONS):
-            operator = table.get(type(node))
-            if operator is not None:
+        kind = type(node)
+        if kind in _ARITHMETIC:
+            return self._arithmetic(_ARITHMETIC[kind], [self.bind(node.this), self.bind(node.expression)], node)
+        if kind in _COMPARISONS:
+            return _compare(_COMPARISONS[kind], [self.bind(node.this), self.bind(node.expression)], node)
+        if kind in _CHOICES:
+            return self._choice(_CHOICES[kind], node)
+        if kind in _OF_ONE:
+            return self._number(_OF_ONE[kind], node)
+        match node:
+            case exp.And() | exp.Or():
+                parts = tuple(self._condition(part) for part in node.flatten())
+                return Released(Apply("and" if isinstance(node, exp.And) else "or", parts), "bool")
+            case exp.Not():
+                return Released(Apply("not", (self._condition(node.this),)), "bool")
+            case exp.Between():
+                value, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
+                ends = (_compare(">=", [value, low], node), _compare("<=", [value, high], node))
+                return Released(Apply("and", tuple(end.expression for end in ends)), "bool")
+            case exp.In():
+                value = self.bind(node.this)
+                equal = tuple(_compare("=", [value, self.bind(item)], node).expression for item in node.expressions)
+                return Released(Apply("or", equal), "bool")
+            case exp.Nullif():
                 operands = [self.bind(node.this), self.bind(node.expression)]
-                return (
-                    self._arithmetic(operator, operands, node)
-                    if table is _ARITHMETIC
-                    else _compare(operator, operands, node)
-                )
-        if isinstance(node, (exp.And, exp.Or)):
-            parts = tuple(self._condition(part) for part in node.flatten())
-            return Released(Apply("and" if isinstance(node, exp.And) else "or", parts), "bool")
-        if isinstance(node, exp.Not):
-            return Released(Apply("not", (self._condition(node.this),)), "bool")
-        if isinstance(node, exp.Between):
-            value, low, high = (self.bind(node.args[part]) for part in ("this", "low", "high"))
-            ends = (_compare(">=", [value, low], node), _compare("<=", [value, high], node))
-            return Released(Apply("and", tuple(end.expression for end in ends)), "bool")
-        if isinstance(node, exp.In):
-            value = self.bind(node.this)
-            equal = tuple(_compare("=", [value, self.bind(item)], node).expression for item in node.expressions)
-            return Released(Apply("or", equal), "bool")
-        if isinstance(node, exp.Is):
-            return self._is(node)
-        return self._function(node)
-
-    def _function(self, node: exp.Expr) -> Released:
-        choice = _CHOICES.get(type(node))
-        if choice is not None:
-            parts = [self.bind(part) for part in (node.this, *node.expressions)]
-            if choice != "coalesce" and _enum(parts, node) is not None:
-                raise UnsupportedSQL("the greatest of labels is not supported", at=node)
-            chosen = Apply(choice, tuple(part.expression for part in parts))
-            return Released(chosen, _common(parts, node), _enum(parts, node))
-        if isinstance(node, exp.Nullif):
-            parts = [self.bind(node.this), self.bind(node.expression)]
-            _compare("=", parts, node)
-            nullified = Apply("nullif", tuple(part.expression for part in parts))
-            return Released(nullified, parts[0].type, parts[0].enum)
-        if isinstance(node, exp.Neg):
-            return self._number("negate", node)
-        if isinstance(node, exp.Abs):
-            return self._number("abs", node)
-        if isinstance(node, exp.Round):
-            return self._round(node)
-        if isinstance(node, exp.Case):
-            return self._case(node)
-        if isinstance(node, exp.Cast):
-            return self._cast(node)
+                _compare("=", operands, node)
+                nullified = Apply("nullif", tuple(part.expression for part in operands))
+                return Released(nullified, operands[0].type, operands[0].enum)
+            case exp.Is():
+                return self._is(node)
+            case exp.Round():
+                return self._round(node)
+            case exp.Case():
+                return self._case(node)
+            case exp.Cast():
+                return self._cast(node)
         return _literal(node)
+
+    def _choice(self, operator: Operator, node: exp.Expr) -> Released:
+        parts = [self.bind(part) for part in (node.this, *node.expressions)]
+        if operator != "coalesce" and _enum(parts, node) is not None:
+            raise UnsupportedSQL("the greatest of labels is not supported", at=node)
+        chosen = Apply(operator, tuple(part.expression for part in parts))
+        return Released(chosen, _common(parts, node), _enum(parts, node))
 
     def _condition(self, node: exp.Expr) -> ReleasedExpression:
         bound = self.bind(node)

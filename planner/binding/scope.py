@@ -286,6 +286,10 @@ class Scope:
         """The base tables of the whole statement so far."""
         return self._tables.entries
 
+    def entries(self, sources: Iterable[Source]) -> list[BoundTable]:
+        """The base tables behind items of FROM."""
+        return [entry for source in sources for entry in self.tables[source.first : source.last]]
+
     def add(self, source: Source, position: int | None) -> Source:
         """Enter an item of FROM. Raises InvalidSyntax when two share a name, but for tables of two schemas."""
         if source.name is not None and any(_clash(source, other) for other in self.sources):
@@ -386,7 +390,7 @@ class Scope:
     def _counted_rows(self, node: exp.Count) -> exp.Expr:
         """COUNT(t.*): a row is never NULL, whatever its columns are, but where an outer join finds none."""
         source = self._qualified(node.this, self.sources)
-        if any(entry.outer is not None for entry in self.tables[source.first : source.last]):
+        if any(entry.outer is not None for entry in self.entries([source])):
             hint = "count a column of it that is never NULL"
             raise UnsupportedSQL("COUNT over the rows that an outer join may miss", hint=hint, at=node)
         counted = exp.Count(this=exp.Star(), big_int=True)

@@ -411,7 +411,7 @@ class GroupBinder(PublicBinder):
         super().__init__(scope, subquery)
         self._rows = PublicBinder(scope, subquery)
         self._keys = keys
-        self._own = {entry.alias for source in scope.sources for entry in scope.tables[source.first : source.last]}
+        self._own = {entry.alias for entry in scope.entries(scope.sources)}
 
     def _special(self, node: exp.Expr) -> Scalar | None:
         aggregate = bind_aggregate(node, self._rows, self._scope.never_null)
