@@ -1,6 +1,6 @@
 """The way of a query, from text to answer. Read `find`, then `finish`; what each does stands where it is named.
 
-    QueryRequest --planning.planned--> Question | Composition | Public
+    QueryRequest --planning.planned--> Question | Composition | PublicStatement
       --deciding.find, decide--> Work --running.run--> QueryResponse
                                  Work --explaining.explain--> Explanation
 

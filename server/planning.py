@@ -2,7 +2,7 @@
 
     QueryRequest --read--> Statement --bind--> BoundQuery --plan--> Plan --> Question
                                      --compose--> Composition, of several Questions
-                                     --bind_public--> Public, over public tables only
+                                     --bind_public--> PublicStatement, over public tables only
 
 Nothing here is private: statements, policy, catalog, and lists of groups in public tables.
 """
@@ -30,7 +30,7 @@ from planner.plan import BackendQuery
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy
 from planner.public.bind import bind_public
-from planner.public.relation import PublicQuery, PublicStatement
+from planner.public.relation import PublicStatement
 from planner.public.route import check_public, names_private_table
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
@@ -53,19 +53,11 @@ if TYPE_CHECKING:  # DuckDB is an extra
 
 
 @dataclass(frozen=True)
-class Public:
-    """A query over public tables, free: what it shows, and the statement that reads it."""
-
-    query: PublicQuery
-    statement: PublicStatement
-
-
-@dataclass(frozen=True)
 class Explain:
     """EXPLAIN, free: what would be done and charged, which nobody has worked out yet."""
 
 
-Planned = Question | Composition | Public | Explain
+Planned = Question | Composition | PublicStatement | Explain
 
 
 @dataclass(frozen=True)
@@ -222,11 +214,11 @@ class Planning:
         bound = bind(select, self.schema, self.policy, self.clock(), request.search_path, request.zone)
         return self.of_bound(bound, request, data_version=data_version)
 
-    def _public(self, statement: Statement, request: QueryRequest) -> Public:
+    def _public(self, statement: Statement, request: QueryRequest) -> PublicStatement:
         check_public(statement)
         tree = substitute(statement.tree, request.parameters)
         query = bind_public(tree, self.schema, self.policy, self.clock(), request.search_path, request.zone)
-        return Public(query, write_public(query, dialect=self.backend.dialect))
+        return write_public(query, dialect=self.backend.dialect)
 
     def _composed(self, statement: Statement, request: QueryRequest, refusal: PlannerError) -> Composition:
         """The statement as a composition of answers. Raises the refusal of it as one question where it is none."""

@@ -92,17 +92,17 @@ class PublicQuery:
 
 @dataclass(frozen=True)
 class PublicStatement:
-    """A PublicQuery as the text that a database gets.
+    """A PublicQuery as the text that a database gets, with its columns, reads and fingerprint.
 
     Attributes:
-      sql: the statement.
-      types: of its columns.
-      fingerprint: the schema that it is valid for.
+      nan: the names of columns whose NaN it reads as NULL.
     """
 
     sql: str
-    types: tuple[ResultType, ...]
+    columns: tuple[tuple[str, ResultType], ...]
     fingerprint: str
+    reads: tuple[str, ...] = ()
+    nan: tuple[str, ...] = ()
 
 
 _INTEGER_DIGITS = 10

@@ -15,7 +15,7 @@ from planner.rewriting.compact_tuples import compact, count_tuples, total_sql
 from planner.rewriting.dialects.dialect_table import DIALECTS, DialectSql
 from planner.rewriting.dialects.postgres import postgres_sql
 from planner.rewriting.loads import EACH, KNOWN, LOADS, VALUES, count_loads, count_values, scale_loads
-from planner.rewriting.read_nan_as_null import read_nan_as_null
+from planner.rewriting.read_nan_as_null import nan_columns, read_nan_as_null
 from planner.schema import Dialect, Schema
 from planner.sql.trees import add_conditions, copied, quoted, tables_by_alias
 from privacy.ladder import Ladder
@@ -209,4 +209,5 @@ def write_public(query: PublicQuery, *, dialect: Dialect = "postgres") -> Public
     """Write a query over public tables. Raises: UnsupportedSQL for what the dialect cannot express."""
     tree = read_nan_as_null(query.statement, query.tables)
     text = DIALECTS[dialect].public(tree, query.tables)
-    return PublicStatement(text, tuple(kind for _, kind in query.columns), query.fingerprint)
+    nan = tuple(dict.fromkeys(nan_columns([query.statement], query.tables)))
+    return PublicStatement(text, query.columns, query.fingerprint, query.reads, nan)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from planner.errors import PlannerError
 from planner.parsing.explain import explained
 from planner.planning.person_tables import with_person_tables
+from planner.public.relation import PublicStatement
 from planner.sensitivity.provenance import provenance
 from server.answers.decide import Deciding, serves
 from server.answers.derived import DerivedAnswer, reuse_explained
@@ -21,7 +22,6 @@ from server.answers.work import (
     Explain,
     ListGroups,
     Measure,
-    Public,
     ShowNothing,
     Summed,
     Within,
@@ -132,8 +132,8 @@ class Explaining:
     def _shown(self, work: Work, request: QueryRequest) -> Explanation:
         planning = self.deciding.planning
         match work:
-            case Public(query, statement):
-                return public_explanation(query, statement)
+            case PublicStatement():
+                return public_explanation(work)
             case Compose(composition, parts, tried):
                 pairs = zip(composition.parts, parts, strict=True)
                 told = [self._shown(one, part.of(request)) for part, one in pairs]

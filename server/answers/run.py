@@ -16,6 +16,7 @@ from functools import partial
 import structlog
 
 from planner.errors import SchemaChanged, StatementTooComplex
+from planner.public.relation import PublicStatement
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.decide import Deciding
 from server.answers.encoding import encoded
@@ -31,7 +32,6 @@ from server.answers.work import (
     Explain,
     ListGroups,
     Measure,
-    Public,
     ShowNothing,
     Summed,
     Within,
@@ -166,10 +166,10 @@ class Running:
             case ShowNothing(question, no_group):
                 shown = without_groups if no_group else without_rows
                 return shown(question.plan, planning.ledger.budget(analyst), request_id)
-            case Public(query, statement):
+            case PublicStatement():
                 budget = planning.ledger.budget(analyst)
-                rows = planning.reads.rows(planning.backend, statement, analyst, cancelled)
-                return public_response(query, rows, budget, request_id)
+                rows = planning.reads.rows(planning.backend, work, analyst, cancelled)
+                return public_response(work, rows, budget, request_id)
             case Compose():
                 return self._computed(work, served, request, cancelled)
             case Within() | Explain():

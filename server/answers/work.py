@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from planner.public.relation import PublicStatement
 from server.answers.derived import DerivedAnswer
 from server.answers.kept_answers import Paid
 from server.answers.periods.day_sums import DaySum
@@ -16,7 +17,6 @@ from server.answers.proposals.by_accuracy import AtOnce, FirstPart
 from server.backends.public_rows import Computed
 from server.ledger.charge import Charge
 from server.planning import Explain as Explain
-from server.planning import Public as Public
 from server.postprocessing.composition import Composition
 from server.question import Question
 
@@ -112,7 +112,7 @@ class Within:
     work: Work
 
 
-Work = Cached | Derived | Measure | Summed | ListGroups | ShowNothing | Public | Explain | Compose | Within
+Work = Cached | Derived | Measure | Summed | ListGroups | ShowNothing | PublicStatement | Explain | Compose | Within
 
 
 def leaves(work: Work) -> Iterator[Cached | Measure]:

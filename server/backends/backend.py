@@ -205,7 +205,7 @@ class SnapshotBackend(ABC, Generic[C]):
         with self._snapshot(statement.fingerprint, free=True) as connection:
             try:
                 with self._streamed(connection, statement.sql) as rows:
-                    return public_rows(rows, statement.types)
+                    return public_rows(rows, [kind for _, kind in statement.columns])
             except self.valueless as error:
                 raise no_value() from error
 

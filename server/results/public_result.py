@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from planner.public.relation import PublicQuery, PublicStatement
-from planner.rewriting.read_nan_as_null import nan_columns, nan_note
+from planner.public.relation import PublicStatement
+from planner.rewriting.read_nan_as_null import nan_note
 from planner.sql.sql_types import ResultType
 from server.backends.public_rows import Rows
 from server.query import Budget, Explanation, QueryResponse, ResultColumn, text_bytes
@@ -17,18 +17,12 @@ NOTE = "Only public tables were read: the answer is exact and free."
 _CONSTANT = "It reads no table: the answer is exact and free."
 
 
-def public_response(query: PublicQuery, rows: Rows, budget: Budget, request_id: str) -> QueryResponse:
+def public_response(statement: PublicStatement, rows: Rows, budget: Budget, request_id: str) -> QueryResponse:
     """The answer: no interval, no charge."""
-    cells = _cells(rows, [kind for _, kind in query.columns])
-    notes = (NOTE if query.reads else _CONSTANT, *_of_nan(query))
-    answer = QueryResponse.exact(query.columns, cells, budget, request_id, notes)
+    cells = _cells(rows, [kind for _, kind in statement.columns])
+    notes = [NOTE if statement.reads else _CONSTANT, *([nan_note(statement.nan)] if statement.nan else [])]
+    answer = QueryResponse.exact(statement.columns, cells, budget, request_id, notes)
     return replace(answer, text_bytes=text_bytes(cells))
-
-
-def _of_nan(query: PublicQuery) -> Iterator[str]:
-    names = list(dict.fromkeys(nan_columns([query.statement], query.tables)))
-    if names:
-        yield nan_note(names)
 
 
 def _cells(rows: Rows, kinds: Sequence[ResultType]) -> Rows:
@@ -39,9 +33,9 @@ def _cells(rows: Rows, kinds: Sequence[ResultType]) -> Rows:
     return tuple(zip(*columns, strict=True))
 
 
-def public_explanation(query: PublicQuery, statement: PublicStatement) -> Explanation:
+def public_explanation(statement: PublicStatement) -> Explanation:
     """What would be run, and why it costs nothing."""
-    tables = f"reads public tables only ({', '.join(query.reads)})" if query.reads else "reads no table"
+    tables = f"reads public tables only ({', '.join(statement.reads)})" if statement.reads else "reads no table"
     return Explanation(
         rewritten_sql=statement.sql,
         privacy_units=(),
@@ -53,5 +47,5 @@ def public_explanation(query: PublicQuery, statement: PublicStatement) -> Explan
         epsilon=0.0,
         delta=0.0,
         expected_noise=(),
-        columns=tuple(ResultColumn(name, kind) for name, kind in query.columns),
+        columns=tuple(ResultColumn(name, kind) for name, kind in statement.columns),
     )

@@ -142,7 +142,7 @@ def test_too_many_rows_are_cut_off(backend: DuckdbBackend) -> None:
 
 
 def _public(backend: DuckdbBackend, sql: str) -> PublicStatement:
-    return PublicStatement(sql, ("text",), backend.schema().fingerprint)
+    return PublicStatement(sql, (("x", "text"),), backend.schema().fingerprint)
 
 
 def test_what_is_free_has_a_shorter_limit(backend: DuckdbBackend) -> None:

@@ -15,9 +15,10 @@ from planner.errors import InvalidSetting, SchemaChanged, UnknownTable, Unsuppor
 from planner.plan import BackendQuery, Plan
 from planner.planning.make_plan import make_plan
 from planner.policy.policy import parse_policy
+from planner.public.relation import PublicStatement
 from privacy.errors import SolverFailed
 from server.answers.proposals.accuracy import Accuracy
-from server.answers.work import Cached, Explain, ListGroups, Measure, Public
+from server.answers.work import Cached, Explain, ListGroups, Measure
 from server.backends.columns import Domain
 from server.errors import (
     BackendConnectionLost,
@@ -368,7 +369,7 @@ def test_what_is_kept_is_found_without_a_worker(pipeline: Callable[..., Pipeline
 def test_what_is_free_is_never_kept(pipeline: Callable[..., Pipeline]) -> None:
     explaining = replace(QUESTION, sql="EXPLAIN SELECT count(*) FROM orders")
     assert isinstance(pipeline().find(explaining), Explain)
-    assert isinstance(pipeline().find(replace(QUESTION, sql="SELECT r_name FROM region")), Public)
+    assert isinstance(pipeline().find(replace(QUESTION, sql="SELECT r_name FROM region")), PublicStatement)
 
 
 def test_an_answer_names_what_the_ledger_was_charged(pipeline: Callable[..., Pipeline], ledger: Ledger) -> None:

@@ -181,7 +181,7 @@ def _connect(url: str) -> PostgresBackend:
 def _ask_for_two_gigabytes(backend: PostgresBackend) -> None:
     with psycopg.connect(backend.url) as connection:
         fingerprint = read_schema(connection).fingerprint
-    wide = PublicStatement("SELECT repeat('x', 1000000) FROM generate_series(1, 2000)", ("text",), fingerprint)
+    wide = PublicStatement("SELECT repeat('x', 1000000) FROM generate_series(1, 2000)", (("x", "text"),), fingerprint)
     with pytest.raises(StatementTooComplex, match="MiB"):
         backend.public(wide)
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
 from planner.limits import check_cells
 from planner.policy.policy import Policy
+from planner.public.relation import PublicStatement
 from server.answers.decide import Deciding
 from server.answers.kept_answers import Paid
 from server.answers.proposals.expectation import known_answers
-from server.answers.work import Cached, Compose, Explain, ListGroups, Measure, Public, Work, leaves, measures
+from server.answers.work import Cached, Compose, Explain, ListGroups, Measure, Work, leaves, measures
 from server.answers.workload.counted_grid import (
     Allocation,
     CountedGrid,
@@ -242,7 +243,7 @@ def _first_look(deciding: Deciding, asked: QueryRequest, cancelled: threading.Ev
         raise InvalidSetting(
             "EXPLAIN is no question of a workload", hint="explain the whole workload, or ask it alone"
         )
-    if isinstance(found, Public) or (isinstance(found, Compose) and not found.composition.parts):
+    if isinstance(found, PublicStatement) or (isinstance(found, Compose) and not found.composition.parts):
         raise InvalidSetting("it reads public tables only", hint="ask it by itself: it is exact and free")
     return found
 

@@ -9,8 +9,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from planner.postprocessing.write_outer import Cell
+from planner.public.relation import PublicStatement
 from planner.released_expression import is_noisy
-from server.answers.work import Compose, ListGroups, Measure, Public, Work
+from server.answers.work import Compose, ListGroups, Measure, Work
 from server.backends.backend import Backend
 from server.postprocessing.composition import Composition
 from server.question import Question
@@ -36,8 +37,8 @@ def answered(found: Work, run: Run, backend: Backend, *, empty: bool = False) ->
             return [tuple(row) for row in _released(question, run, empty=empty)]
         case ListGroups(question):
             return [tuple(row) for row in backend.domain(question.query).groups]
-        case Public(_, statement):
-            return list(backend.public(statement))
+        case PublicStatement():
+            return list(backend.public(found))
         case Compose(composition):
             return _computed(composition, run, backend)
     raise AssertionError(found)

@@ -6,10 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlglot import exp
 
 from planner.postprocessing.interval_ends import ShownIntervals
-from planner.public.relation import PublicQuery
+from planner.public.relation import PublicStatement
 from server.backends.public_rows import Computed
 from server.connections import Outgoing
 from server.errors import OwnAnswersTooLarge
@@ -27,8 +26,8 @@ def rows() -> tuple[tuple[int, str], ...]:
 
 
 def free() -> QueryResponse:
-    query = PublicQuery(exp.select("1"), (("n", "int8"), ("t", "text")), ("number",), "schema", {})
-    return public_response(query, rows(), BUDGET, "r")
+    statement = PublicStatement("SELECT 1", (("n", "int8"), ("t", "text")), "schema", ("number",))
+    return public_response(statement, rows(), BUDGET, "r")
 
 
 def test_a_text_counts_as_what_it_takes() -> None:
