@@ -17,13 +17,12 @@ from planner.binding.placeholders import replace_clock
 from planner.binding.scope import Tables
 from planner.errors import PlannerError, PolicyInvalid, UnknownColumn, UnknownTable
 from planner.expand_views import expanded, is_known
-from planner.parsing.grammar import check_grammar
 from planner.parsing.parse import Statement, private_select, read
 from planner.planning.make_plan import make_plan
 from planner.policy.declared import with_declared_keys
 from planner.policy.policy import Policy
 from planner.policy.toml_section import section_of
-from planner.postprocessing.allowed_sql import check_allowed
+from planner.postprocessing.allowed_sql import check_composed
 from planner.postprocessing.decompose import decompose
 from planner.public.bind import bind_public
 from planner.public.route import names_private_table
@@ -136,9 +135,8 @@ def _is_composed(whole: Statement, schema: Schema, policy: Policy) -> bool:
     split = decompose(replace_clock(whole.tree, _SOME_DAY, policy.time_grain), schema, policy)
     if split is None:
         return False
-    check_allowed(split.outer, whole.tokens, "postgres")
+    check_composed(split, whole.tokens, "postgres")
     for part in split.parts:
-        check_grammar(part.select, whole.tokens)
         answer = bind(part.select, schema, policy, _SOME_DAY)
         make_plan(answer, schema, policy)
     return True

@@ -27,15 +27,14 @@ from planner.binding.outer_select import answer_within
 from planner.binding.scope import table_reference
 from planner.errors import PlannerError, StatementTooComplex, UnsupportedSQL
 from planner.limits import check_depth
-from planner.parsing.grammar import check_grammar
 from planner.parsing.parse import Statement, private_select, read
 from planner.parsing.spellings import written_interval
 from planner.policy.policy import Policy
-from planner.postprocessing.allowed_sql import check_allowed
+from planner.postprocessing.allowed_sql import check_composed
 from planner.postprocessing.decompose import decompose
 from planner.public.route import check_public_grammar, means_cte, names_private_table
 from planner.schema import Schema, View, table_name
-from planner.sql.trees import cast_sql, children, copied, holds, nodes, position_of, tables_of
+from planner.sql.trees import alias_or, cast_sql, children, copied, holds, named_as, nodes, position_of, tables_of
 
 _OF_ONE_TYPE = (
     exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif,
@@ -142,7 +141,8 @@ def expanded(
     check_depth(tree)
     private = names_private_table(tree, schema, policy, search_path)
     for used in expansion.used:
-        found = _refusal(used.view, private=private)
+        assert used.view.definition is not None, "it is written out"
+        found = refusal(used.view.definition, private_select if private else check_public_grammar)
         if found is not None and not (private and _is_composed(used, schema, policy)):
             raise refused_view(used.view.table.name, found, used.position)
     return replace(statement, tree=tree)
@@ -215,13 +215,6 @@ class _Expansion:
         self._count += 1
         if self._count > MAX_VIEWS:
             raise StatementTooComplex(f"more than {MAX_VIEWS} views, with those within views", position=position)
-        alias = table.args.get("alias")
-        if alias is None or alias.this is None:
-            columns = alias.args.get("columns") if alias is not None else None
-            alias = exp.TableAlias(this=exp.to_identifier(view.table.relation, quoted=True), columns=columns)
-            qualified = True
-        else:
-            qualified = False
         try:
             body = self._body(view, position, within)
         except StatementTooComplex:
@@ -229,11 +222,12 @@ class _Expansion:
         except PlannerError as error:
             raise refused_view(name, error, position) from None
         self.used.append(_Used(view, position, body))
+        alias = alias_or(table, exp.to_identifier(view.table.relation, quoted=True))
         subquery = exp.Subquery(this=body, alias=alias, joins=table.args.get("joins"))
         subquery.meta[VIEW] = name
         if answer_within(body) is not None:
             subquery.meta[ANSWERS] = names_private_table(body, self._schema, self._policy, self._search_path)
-        if qualified:
+        if named_as(table)[0] is None:
             subquery.meta[NAMESPACE] = view.table.namespace
         return subquery
 
@@ -250,14 +244,6 @@ class _Expansion:
         return body
 
 
-def _refusal(view: View, *, private: bool) -> PlannerError | None:
-    """Why the definition is not within the grammar of the way that the statement takes."""
-    assert view.definition is not None, "it is written out"
-    if private:
-        return refusal(view.definition)
-    return refusal(view.definition, lambda it: check_public_grammar(it.tree, it.tokens))
-
-
 def _is_composed(used: _Used, schema: Schema, policy: Policy) -> bool:
     """Is it computed from several answers, of which each is within the grammar?"""
     assert used.view.definition is not None, "it is written out"
@@ -266,9 +252,7 @@ def _is_composed(used: _Used, schema: Schema, policy: Policy) -> bool:
         split = decompose(used.body, schema, policy)
         if split is None or not split.parts:
             return False
-        check_allowed(split.outer, tokens, "postgres")
-        for part in split.parts:
-            check_grammar(part.select, tokens)
+        check_composed(split, tokens, "postgres")
     except PlannerError:
         return False
     return True

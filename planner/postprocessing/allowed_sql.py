@@ -23,7 +23,7 @@ from planner.errors import PlannerError, UnsupportedSQL
 from planner.parsing.grammar import Refusal, check_grammar, unknown_construct
 from planner.parsing.lexer import lex
 from planner.parsing.postgres_parser import postgres_parser, tokens_of
-from planner.postprocessing.composed import RELATION_PREFIX, is_relation
+from planner.postprocessing.composed import RELATION_PREFIX, Composed, is_relation
 from planner.public.route import PUBLIC, means_cte, refused_join
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect
@@ -84,6 +84,16 @@ _WORDS = _FIELDS | {
     "UNBOUNDED", "CURRENT ROW", "PRECEDING", "FOLLOWING", "BOTH", "LEADING", "TRAILING", "FIRST", "NEXT",
 }  # fmt: skip
 """What a part of a construct may be that is written into the statement as it stands, without quotes."""
+
+
+def check_composed(split: Composed, tokens: Sequence[Token], dialect: Dialect) -> None:
+    """Refuse the first construct of a composed statement that is not known, around answers or in a question.
+
+    Raises: UnsupportedSQL, at one of the tokens of the whole statement.
+    """
+    check_allowed(split.outer, tokens, dialect)
+    for part in split.parts:
+        check_grammar(part.select, tokens)
 
 
 def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from planner.expressions.predicates import conjuncts
-from planner.sql.trees import columns_of, holds
+from planner.sql.trees import columns_of, conjunction, holds
 
 IsTheirs = Callable[[exp.Column], bool | None]
 """Is a column one of the answers'? None where it may be one of either."""
@@ -95,13 +95,6 @@ def part_from_answers(
         return None
     select.set("from_", exp.From(this=rows[0].this))
     select.set("joins", rows[1:])
-    select.set("where", exp.Where(this=all_of(kept)) if kept else None)
+    left = conjunction(kept)
+    select.set("where", exp.Where(this=left) if left is not None else None)
     return BesideAnswers(tuple(items), tuple(out), is_theirs)
-
-
-def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr:
-    """The conditions joined by AND."""
-    whole: exp.Expr = exp.Paren(this=conditions[0])
-    for condition in conditions[1:]:
-        whole = exp.And(this=whole, expression=exp.Paren(this=condition))
-    return whole

@@ -39,7 +39,7 @@ from planner.postprocessing.composed import Composed, NotComposed, Part, relatio
 from planner.postprocessing.released_core import asks_for_groups, released_core, subqueries
 from planner.postprocessing.unions_of_rows import beside_one_another, has_union, spread
 from planner.schema import Schema
-from planner.sql.trees import children, copied, fold, from_items, named_as, position_of, quoted, tables_of
+from planner.sql.trees import alias_or, children, copied, fold, from_items, named_as, position_of, quoted, tables_of
 
 
 def with_own_names(tree: exp.Query) -> exp.Query:
@@ -104,10 +104,7 @@ class _Naming:
         made = known.get(fold(table.this)) if _is_plain(table) else None
         if made is None:
             return
-        alias = table.args.get("alias")
-        if alias is None or alias.this is None:
-            columns = alias.args.get("columns") if alias is not None else None
-            table.set("alias", exp.TableAlias(this=table.this, columns=columns))
+        table.set("alias", alias_or(table, table.this))
         identifier = exp.to_identifier(made, quoted=True)  # of its own, since it has a place
         identifier.meta.update(table.this.meta)
         table.set("this", identifier)

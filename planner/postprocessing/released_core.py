@@ -26,13 +26,14 @@ from sqlglot import exp
 
 from planner.binding.limit_offset import output_name
 from planner.parsing.postgres_parser import LABEL
-from planner.postprocessing.beside_answers import BesideAnswers, all_of
+from planner.postprocessing.beside_answers import BesideAnswers
 from planner.postprocessing.composed import NotComposed
 from planner.sql.trees import (
     aggregates,
     bound_column,
     children,
     columns_of,
+    conjunction,
     copied,
     fold,
     holds,
@@ -216,10 +217,9 @@ class _Splitting:
             outer.set("group", grouped)
         if self._beside is not None:
             outer.set("joins", [exp.Join(this=item) for item in self._beside.items])
-            if self._beside.conditions:
-                outer.set(
-                    "where", exp.Where(this=self._read(all_of(list(map(self._with_keys, self._beside.conditions)))))
-                )
+            joined = conjunction(map(self._with_keys, self._beside.conditions))
+            if joined is not None:
+                outer.set("where", exp.Where(this=self._read(joined)))
         order = select.args.get("order")
         if order is not None:
             outer.set("order", exp.Order(expressions=[self._sorted(item) for item in order.expressions]))

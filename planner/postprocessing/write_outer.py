@@ -21,7 +21,7 @@ from planner.released_expression import Output, is_noisy
 from planner.rewriting.dialects.dialect_table import DIALECTS
 from planner.schema import Dialect, Schema, Table
 from planner.sql.sql_types import REAL, Family, ResultType, SqlType, sql_type
-from planner.sql.trees import copied, fold, named_sql, nodes, quoted, table_sql, tables_of
+from planner.sql.trees import alias_or, copied, fold, named_as, named_sql, nodes, quoted, table_sql, tables_of
 
 
 def guard_divisions(outer: exp.Query) -> None:
@@ -183,13 +183,10 @@ def _as_rows(function: exp.Table | exp.Lateral) -> None:
     `g.pg_stat_get_live_tuples` would count the rows of a private table. Of a subquery it is a record, which no
     function that reads anything takes.
     """
-    alias = function.args.get("alias")
-    if alias is None or alias.this is None:
-        name = {exp.ExplodingGenerateSeries: "generate_series"}.get(type(function.this))
+    if named_as(function)[0] is None and not isinstance(function.this, exp.ExplodingGenerateSeries):
         hint = "write AS and a name for it behind the function"
-        if name is None:
-            raise UnsupportedSQL("a function in FROM without a name", hint=hint, at=function)
-        alias = exp.TableAlias(this=quoted(name), columns=None if alias is None else alias.args.get("columns"))
+        raise UnsupportedSQL("a function in FROM without a name", hint=hint, at=function)
+    alias = alias_or(function, quoted("generate_series"))
     rows = exp.Table(this=function.this, alias=copied(alias))
     select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=rows))
     outside = exp.TableAlias(this=copied(alias.this))
@@ -206,10 +203,7 @@ def _shown_columns(node: exp.Table, table: Table) -> exp.Subquery:
         expressions=[_value(table, column.name) for column in table.columns],
         from_=exp.From(this=table_sql(table, "t")),
     )
-    alias = node.args.get("alias")
-    if alias is None or alias.this is None:
-        listed = alias.args.get("columns") if alias is not None else None
-        alias = exp.TableAlias(this=exp.to_identifier(fold(node.this), quoted=True), columns=listed)
+    alias = alias_or(node, exp.to_identifier(fold(node.this), quoted=True))
     return exp.Subquery(this=select, alias=alias, joins=node.args.get("joins"))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
 
 from planner.binding.scope import table_reference
 from planner.parsing.grammar import ALLOWED, Refusal, check_grammar, unknown_construct, unknown_part
@@ -31,13 +30,13 @@ def check_public(statement: Statement) -> None:
 
     Raises: UnsupportedSQL, InvalidSyntax.
     """
-    check_public_grammar(statement.tree, statement.tokens)
+    check_public_grammar(statement)
     check_syntax(statement.sql)
 
 
-def check_public_grammar(tree: exp.Query, tokens: Sequence[Token]) -> None:
+def check_public_grammar(statement: Statement) -> None:
     """Refuse the first construct that the table does not allow. Raises: UnsupportedSQL."""
-    check_grammar(tree, tokens, _refusal)
+    check_grammar(statement.tree, statement.tokens, _refusal)
 
 
 def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:

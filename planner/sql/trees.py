@@ -216,6 +216,14 @@ def named_as(item: exp.Expr) -> tuple[str | None, tuple[str, ...]]:
     return None if alias.this is None else fold(alias.this), tuple(map(fold, alias.args.get("columns") or ()))
 
 
+def alias_or(item: exp.Expr, name: exp.Expr) -> exp.TableAlias:
+    """The alias of an item of FROM; where it has none, the name as one, with the columns' aliases."""
+    alias = item.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.this is not None:
+        return alias
+    return exp.TableAlias(this=name, columns=None if alias is None else alias.args.get("columns"))
+
+
 def position_of(node: exp.Expr) -> int | None:
     """The 1-based offset of the node's first token that sqlglot remembers, or None. Cost: linear in the node."""
     starts = [part._meta["start"] for part in nodes(node) if part._meta and "start" in part._meta]

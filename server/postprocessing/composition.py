@@ -22,7 +22,7 @@ from planner.parsing.syntax import check_syntax
 from planner.plan import Plan
 from planner.policy.policy import Policy
 from planner.policy.table_lookup import find_table
-from planner.postprocessing.allowed_sql import check_allowed
+from planner.postprocessing.allowed_sql import check_allowed, check_composed
 from planner.postprocessing.composed import Composed, is_relation
 from planner.postprocessing.decompose import decompose
 from planner.postprocessing.interval_ends import NoisyColumns, ShownIntervals, add_interval_ends, name_columns
@@ -136,9 +136,7 @@ class Composer:
         split = decompose(tree, self.schema, self.policy, request.search_path)
         if split is None:
             return None
-        check_allowed(split.outer, statement.tokens, self.dialect)
-        for part in split.parts:
-            check_grammar(part.select, statement.tokens)
+        check_composed(split, statement.tokens, self.dialect)
         check_syntax(statement.sql)
         try:
             parts = self._planned(split, request, len(split.parts))

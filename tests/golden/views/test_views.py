@@ -112,7 +112,7 @@ def test_who_leaves_takes_the_same_rows_along(clinic_url: str, schema: Schema) -
 def test_a_view_of_public_tables_is_exact(clinic_url: str, schema: Schema) -> None:
     for sql in sorted(PUBLIC):
         statement = expanded(read(sql), schema, POLICY)
-        check_public_grammar(statement.tree, statement.tokens)
+        check_public_grammar(statement)
         query = bind_public(statement.tree, schema, POLICY)
         assert query.reads == ("ward",)
         assert postgres(clinic_url)(write_public(query).sql) == PUBLIC[sql] == postgres(clinic_url)(sql)
