@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from types import MappingProxyType
 
 from sqlglot import exp
 
 from planner.binding.bind import bind
-from planner.binding.placeholders import highest_number, number_of, placeholders_in
+from planner.binding.placeholders import SOME_DAY, highest_number, number_of, placeholders_in
 from planner.errors import UnsupportedSQL
 from planner.expressions.coercion import SLOT, Slot, sample
 from planner.parsing.spellings import written_intervals
@@ -39,8 +38,6 @@ _CAST_TO: Mapping[object, str] = MappingProxyType(
     }
 )  # fmt: skip
 """What PostgreSQL calls the types that a placeholder may be cast to."""
-
-_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -119,10 +116,10 @@ def _outputs(
 ) -> tuple[Output, ...]:
     """The columns of the answer, on the statement's way."""
     if not names_private_table(query, schema, policy, search_path):
-        columns = bind_public(query, schema, policy, _SOME_DAY, search_path).columns
+        columns = bind_public(query, schema, policy, SOME_DAY, search_path).columns
         return tuple(Output(name, kind, Given(None)) for name, kind in columns)
     assert isinstance(query, exp.Select), "the private grammar has nothing else"
-    return bind(query, schema, policy, _SOME_DAY, search_path).display.outputs
+    return bind(query, schema, policy, SOME_DAY, search_path).display.outputs
 
 
 def _some_value(kind: str, node: exp.Parameter) -> exp.Expr:

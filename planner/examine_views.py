@@ -6,14 +6,13 @@ Only public views are declared, and none that shows people's own rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from sqlglot import exp
 
 from planner.binding.bind import bind
 from planner.binding.from_clause import Flattened, bind_from, groups_persons
 from planner.binding.outer_select import inner_answer
-from planner.binding.placeholders import replace_clock
+from planner.binding.placeholders import SOME_DAY, replace_clock
 from planner.binding.scope import Tables
 from planner.errors import PlannerError, PolicyInvalid, UnknownColumn, UnknownTable
 from planner.expand_views import expanded, is_known
@@ -28,8 +27,6 @@ from planner.public.bind import bind_public
 from planner.public.route import names_private_table
 from planner.released_expression import KeyValue
 from planner.schema import Column, Schema, View
-
-_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ def _shown(view: View, schema: Schema, policy: Policy) -> ShownView:
                 raise
             columns = tuple(ShownColumn(column, None) for column in view.table.columns)
             return ShownView(view.table.name, False, columns, answers=True)
-    bind_public(whole.tree, schema, policy, _SOME_DAY)
+    bind_public(whole.tree, schema, policy, SOME_DAY)
     return ShownView(view.table.name, True, tuple(ShownColumn(column, None) for column in view.table.columns))
 
 
@@ -132,12 +129,12 @@ def _shown_private(view: View, select: exp.Select, schema: Schema, policy: Polic
 
 def _is_composed(whole: Statement, schema: Schema, policy: Policy) -> bool:
     """Is it computed from several answers, each of which has a plan?"""
-    split = decompose(replace_clock(whole.tree, _SOME_DAY, policy.time_grain), schema, policy)
+    split = decompose(replace_clock(whole.tree, SOME_DAY, policy.time_grain), schema, policy)
     if split is None:
         return False
     check_composed(split, whole.tokens, "postgres")
     for part in split.parts:
-        answer = bind(part.select, schema, policy, _SOME_DAY)
+        answer = bind(part.select, schema, policy, SOME_DAY)
         make_plan(answer, schema, policy)
     return True
 
@@ -149,7 +146,7 @@ def _reading(view: View, what: str, schema: Schema, policy: Policy) -> Statement
 
 def _answer_columns(view: View, select: exp.Select, schema: Schema, policy: Policy) -> tuple[ShownColumn, ...]:
     """The columns of an answer, once it has a plan; a group key that is a column shows what that column does."""
-    answer = bind(select, schema, policy, _SOME_DAY)
+    answer = bind(select, schema, policy, SOME_DAY)
     make_plan(answer, schema, policy)
     meant = {output.name: output.expression for output in answer.display.outputs}
     found = []
@@ -164,10 +161,10 @@ def _answer_columns(view: View, select: exp.Select, schema: Schema, policy: Poli
 def _private_columns(view: View, select: exp.Select, schema: Schema, policy: Policy) -> tuple[ShownColumn, ...]:
     """Its columns, once a count of its rows has a plan."""
     counted = private_select(_reading(view, "count(*)", schema, policy))
-    counted_rows = bind(counted, schema, policy, _SOME_DAY)
+    counted_rows = bind(counted, schema, policy, SOME_DAY)
     make_plan(counted_rows, schema, policy)
     flat = Flattened(Tables(schema, policy))
-    scope = bind_from(replace_clock(select, _SOME_DAY, policy.time_grain), flat, {})
+    scope = bind_from(replace_clock(select, SOME_DAY, policy.time_grain), flat, {})
     names = {entry.alias: entry.table.name for entry in flat.tables.entries}
     meant = dict(scope.star(exp.Star()))
     found = []

@@ -37,7 +37,7 @@ from planner.limits import MAX_OUTPUTS
 from planner.policy.policy import Policy, TablePolicy
 from planner.released_expression import Display, KeyValue, Output
 from planner.schema import Schema
-from planner.sql.trees import aggregates, copied, fold, holds, position_of
+from planner.sql.trees import aggregates, copied, fold, holds, position_of, select_within
 from planner.sql.zones import UTC
 
 _CUTS = ("limit", "offset", "fetch", "having", "qualify", "windows")
@@ -83,9 +83,7 @@ def _inside(select: exp.Select) -> Iterator[exp.Select]:
     written = [entry.this for entry in (clause.expressions if clause is not None else [])]
     for item in _items(select):
         written += [item.this] if isinstance(item, exp.Subquery) else []
-    for body in map(_plain, written):
-        if body is not None:
-            yield body
+    yield from filter(None, (select_within(body, named=False) for body in written))
 
 
 def _items(select: exp.Select) -> list[exp.Expr]:
@@ -102,12 +100,6 @@ def _items(select: exp.Select) -> list[exp.Expr]:
         else:
             found.append(item)
     return found
-
-
-def _plain(body: exp.Expr) -> exp.Select | None:
-    while isinstance(body, (exp.Subquery, exp.Paren)) and not (body.args.get("alias") or body.args.get("joins")):
-        body = body.this
-    return body if isinstance(body, exp.Select) else None
 
 
 def _is_cut(body: exp.Select) -> bool:
@@ -146,7 +138,7 @@ def _sources(select: exp.Select) -> Iterator[exp.Select]:
         body: exp.Expr | None = item.this if isinstance(item, exp.Subquery) else None
         if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) and item.args.get("db") is None:
             body = entries.get(fold(item.this))
-        yield (None if body is None else _plain(body)) or exp.Select()
+        yield (None if body is None else select_within(body, named=False)) or exp.Select()
 
 
 def _calls(select: exp.Select) -> list[exp.Expr]:

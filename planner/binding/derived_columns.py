@@ -16,7 +16,7 @@ from planner.errors import (
     UnknownTable,
     UnsupportedSQL,
 )
-from planner.sql.trees import fold, position_of
+from planner.sql.trees import fold, position_of, select_within
 
 VIEW, NAMESPACE, ANSWERS = "view", "namespace", "answers"
 """Keys of the meta of a subquery that stands for a view: the view's name; the schema that may stand before it; is it
@@ -92,17 +92,16 @@ def refuse_clauses(body: exp.Select, parts: Iterable[str], position: int | None)
 
 def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
     """The SELECT of a subquery or CTE, if it only selects, projects and joins. Raises UnsupportedSQL otherwise."""
-    while isinstance(body, (exp.Subquery, exp.Paren)) and not body.args.get("joins"):
-        body = body.this
-    if not isinstance(body, exp.Select):
+    select = select_within(body)
+    if select is None:
         raise UnsupportedSQL("this kind of subquery is not supported", hint="write a SELECT", position=position)
-    refuse_clauses(body, _INSIDE, position)
-    for item in body.expressions:
+    refuse_clauses(select, _INSIDE, position)
+    for item in select.expressions:
         aggregate = item.find(exp.AggFunc)
         if aggregate is not None:
             reason = "an aggregate inside FROM is not supported: one person's rows would change its value for all"
             raise UnsupportedSQL(reason, hint="aggregate once, at the top", at=aggregate)
-    return body
+    return select
 
 
 def project(select: exp.Select, scope: Scope) -> list[tuple[str, Meaning | None]]:

@@ -29,7 +29,7 @@ from planner.released_expression import (
     is_never_true,
 )
 from planner.sql.sql_types import ResultType
-from planner.sql.trees import fold, holds, position_of
+from planner.sql.trees import fold, holds, position_of, select_within
 
 _SUMS = (exp.Sum, exp.Avg)
 
@@ -130,11 +130,8 @@ def inner_answer(select: exp.Select) -> exp.Select | None:
 
 def answer_within(body: exp.Expr) -> exp.Select | None:
     """The SELECT of a subquery, where its rows are an answer's, and no join tuples."""
-    while isinstance(body, (exp.Subquery, exp.Paren)) and not (body.args.get("alias") or body.args.get("joins")):
-        body = body.this
-    if not isinstance(body, exp.Select):
-        return None
-    return body if groups_itself(body) or inner_answer(body) is not None else None
+    select = select_within(body, named=False)
+    return select if select is not None and (groups_itself(select) or inner_answer(select) is not None) else None
 
 
 def _only_source(select: exp.Select) -> tuple[str | None, exp.Expr] | None:

@@ -36,7 +36,7 @@ from planner.released_expression import Apply, ReleasedExpression, ReleasedValue
 from planner.schema import Column, Table
 from planner.sql.literals import number_sql
 from planner.sql.sql_types import Family, SqlType
-from planner.sql.trees import bound_column, cast_sql, column_ref, copied, nodes, position_of, rebuilt
+from planner.sql.trees import bound_column, cast_sql, column_ref, copied, nodes, position_of, rebuilt, select_within
 
 MOST_ROWS = 1 << 19
 """A count per person is clamped to it where it is added up: a person's further rows count no more.
@@ -73,11 +73,10 @@ _TYPES = {
 
 def grouped_select(body: exp.Expr) -> exp.Select | None:
     """The SELECT of a subquery, where it groups rows by keys; one with DISTINCT is one that does."""
-    while isinstance(body, (exp.Subquery, exp.Paren)) and not body.args.get("joins"):
-        body = body.this
-    if not isinstance(body, exp.Select):
+    found = select_within(body)
+    if found is None:
         return None
-    select = distinct_as_groups(body)
+    select = distinct_as_groups(found)
     group = select.args.get("group")
     plain = group is not None and group.expressions and not any(map(group.args.get, ("rollup", "cube", "all")))
     return select if plain and select.args.get("distinct") is None else None

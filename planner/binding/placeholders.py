@@ -15,13 +15,16 @@ from typing import TypeVar
 from sqlglot import exp
 
 from planner.errors import InvalidSetting, UnsupportedSQL
-from planner.parsing.spellings import written_intervals
+from planner.parsing.spellings import among, written_intervals
 from planner.sql import zones
 from planner.sql.datetimes import moment_text
 from planner.sql.literals import BOUND_ARRAY, array_elements, moment_sql
 from planner.sql.trees import cast_sql, copied, holds, nodes, position_of
 
 Query = TypeVar("Query", bound=exp.Query)
+
+SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+"""The clock of what depends on none."""
 
 _CLOCK = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp)
 
@@ -188,10 +191,7 @@ def _write_elements(node: exp.Parameter, value: Value) -> None:
             cast = form.copy()
             cast.find(exp.Parameter).replace(literal)
             written.append(cast)
-    if written:
-        inside.set("expressions", written)
-    else:  # x = ANY('{}') is false, whatever x is
-        inside.replace(exp.false())
+    inside.replace(among(inside.this, written))
 
 
 def _literal(value: Value, index: int) -> exp.Expr:

@@ -17,7 +17,16 @@ from planner.binding.scope import Meaning, Scope, Tables
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_predicate
 from planner.parsing.grammar import COMPARISONS
-from planner.sql.trees import ColumnRef, bound_column, column_ref, columns_of, copied, holds, position_of
+from planner.sql.trees import (
+    ColumnRef,
+    bound_column,
+    column_ref,
+    columns_of,
+    copied,
+    holds,
+    position_of,
+    select_within,
+)
 
 _INSIDE = {
     "having": "a condition on groups of rows has no sound answer here; use a condition on one row",
@@ -162,12 +171,11 @@ def _denials(node: exp.Expr) -> tuple[exp.Expr, bool]:
 def _select(test: exp.Expr, label: str) -> exp.Select:
     """The subquery, if it only selects, projects and joins."""
     side = "this" if isinstance(test, exp.Exists) else "query" if isinstance(test, exp.In) else _compared(test)
-    body = test.args[side or "this"]
-    while isinstance(body, (exp.Subquery, exp.Paren)) and not body.args.get("joins"):
-        body = body.this
-    if not isinstance(body, exp.Select):
+    written = test.args[side or "this"]
+    body = select_within(written)
+    if body is None:
         hint = "write one EXISTS for each SELECT, joined by AND"
-        raise UnsupportedSQL(f"this subquery of {label} is not supported", hint=hint, at=body)
+        raise UnsupportedSQL(f"this subquery of {label} is not supported", hint=hint, at=written)
     grouped = grouped_select(body) if isinstance(test, exp.In) and body.args.get("group") is not None else None
     if grouped is not None and len(grouped.expressions) == 1 and not body.args.get("limit"):
         return _of_groups(grouped)

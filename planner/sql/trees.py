@@ -77,6 +77,15 @@ def from_items(select: exp.Select) -> list[exp.Expr]:
     return [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
 
 
+def select_within(body: exp.Expr, *, named: bool = True) -> exp.Select | None:
+    """The SELECT in parentheses, under a name of its own or (unless `named`) without; None for anything else."""
+    while isinstance(body, (exp.Subquery, exp.Paren)) and not body.args.get("joins"):
+        if not named and body.args.get("alias"):
+            break
+        body = body.this
+    return body if isinstance(body, exp.Select) else None
+
+
 def columns_of(tree: exp.Expr) -> list[exp.Column]:
     """The columns, in the order of `nodes`."""
     return [node for node in nodes(tree) if isinstance(node, exp.Column)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from types import MappingProxyType
 
 from sqlglot import exp
 
-from planner.binding.placeholders import number_of, placeholders_in, replace_clock, substitute
+from planner.binding.placeholders import SOME_DAY, number_of, placeholders_in, replace_clock, substitute
 from planner.binding.scope import table_reference
 from planner.describe import describe, types_around
 from planner.errors import PlannerError, SensitivityUnbounded, UnsupportedSQL
@@ -44,7 +44,6 @@ from server.question import Question
 from server.results.evaluate import releases_used
 
 _NANO = 1e9
-_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,7 @@ class Composer:
         Returns: None for a statement that is no composition of answers.
         Raises: PlannerError.
         """
-        tree = replace_clock(statement.tree, _SOME_DAY, self.policy.time_grain)
+        tree = replace_clock(statement.tree, SOME_DAY, self.policy.time_grain)
         split = decompose(tree, self.schema, self.policy, search_path)
         if split is None:
             return None
