@@ -154,7 +154,7 @@ class Outline:
             conditions=tuple(document["conditions"]),
             keys=tuple(_key(key) for key in document["keys"]),
             releases=tuple(map(_release, document["releases"])),
-            days=tuple(map(_days, document.get("days", ()))),
+            days=tuple(map(_days, document["days"])),
         )
 
 
@@ -416,12 +416,12 @@ def _days(document: Mapping[str, Any]) -> DayOutline:
 
 
 def _release(document: Mapping[str, Any]) -> ReleaseOutline:
-    return ReleaseOutline(**{**document, "where": tuple(document.get("where", ()))})
+    return ReleaseOutline(**{**document, "where": tuple(document["where"])})
 
 
 def _key(document: Mapping[str, Any]) -> KeyOutline:
-    periods = {name: _period_of(document.get(name)) for name in ("period", "read")}
-    return KeyOutline(**{**document, **periods, "within": tuple(document.get("within", ()))})
+    periods = {name: _period_of(document[name]) for name in ("period", "read")}
+    return KeyOutline(**{**document, **periods, "within": tuple(document["within"])})
 
 
 def _period_of(document: Mapping[str, Any] | None) -> Period | None:

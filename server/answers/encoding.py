@@ -6,14 +6,10 @@ of a double returns, NaN and infinities included. An interval's ends, the noise'
 values and their tau but for rounding: what is written is by how much their bits differ from what follows, all first
 bytes, then all second ones, ... so that little but the values' own noise is left. Keys that JSON does not have carry
 their type. The ledger's hash chain covers the bytes as they were written.
-
-Format 3 is the same without how many people exceed a threshold, format 2 without an outline, too. Format 1 was one
-JSON document with arrays in base64. All stay readable.
 """
 
 from __future__ import annotations
 
-import binascii
 import json
 import struct
 import zlib
@@ -35,11 +31,9 @@ from server.errors import LedgerInvalid
 Floats = NDArray[np.float64]
 
 FORMAT = 4
-"""To be raised with every change of what is written; older formats stay readable."""
+"""To be raised with every change of what is written; from the first release on, older formats stay readable."""
 
 _MAGIC = b"NG" + bytes([FORMAT])
-_OUTLINED = (_MAGIC, b"NG\x03")
-_READABLE = (*_OUTLINED, b"NG\x02")
 _LENGTH = struct.Struct("<Q")
 _LEVEL = 6
 _MOST_BYTES = 1 << 29
@@ -88,14 +82,12 @@ def encoded(released: Released) -> bytes:
 
 
 def decoded(content: bytes) -> Released:
-    """Read what `encoded` wrote, now or in an older version.
+    """Read what `encoded` wrote.
 
     Raises: LedgerInvalid for anything else.
     """
     try:
-        if content[:1] == b"{":
-            return _format_1(json.loads(content))
-        if content[: len(_MAGIC)] not in _READABLE:
+        if content[: len(_MAGIC)] != _MAGIC:
             raise LedgerInvalid(
                 "a kept answer is of another format", hint="use the Noisegate that wrote it, or newer"
             )
@@ -119,13 +111,11 @@ def decoded(content: bytes) -> Released:
 
 
 def outline_in(content: bytes) -> Outline | None:
-    """The outline in what `encoded` wrote, without its values; None where there is none, as in older formats.
+    """The outline in what `encoded` wrote, without its values; None where there is none.
 
     Raises: LedgerInvalid for what is no answer.
     Cost: that of the keys.
     """
-    if content[: len(_MAGIC)] not in _OUTLINED:
-        return None
     try:
         unpacker = zlib.decompressobj()
         whole = unpacker.decompress(content[len(_MAGIC) :], _LENGTH.size)
@@ -145,19 +135,6 @@ def outline_in(content: bytes) -> Outline | None:
 
 def _outline(document: Mapping[str, Any]) -> Outline | None:
     return Outline.read(document["outline"]) if "outline" in document else None
-
-
-def _format_1(document: dict[str, Any]) -> Released:
-    if document["format"] != 1:
-        raise ValueError("it says that it is of another format")
-    domain = _domain(document)
-    return Released(
-        domain,
-        tuple(
-            _noisy(one, _checked({name: _unpacked(one[name]) for name in _ARRAYS}, len(domain)))
-            for one in document["releases"]
-        ),
-    )
 
 
 def _domain(document: dict[str, Any]) -> Domain:
@@ -235,12 +212,6 @@ def _unshuffled(content: bytes, n_groups: int) -> NDArray[np.int64]:
     return (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)
 
 
-def _checked(arrays: dict[str, Floats], n_groups: int) -> dict[str, Floats]:
-    if any(len(array) != n_groups for array in arrays.values()):
-        raise ValueError("a release has other groups than its answer")
-    return arrays
-
-
 def _noisy(release: Mapping[str, Any], arrays: Mapping[str, Floats]) -> NoisyAnswer:
     if release["covers"] not in get_args(Covers) or release["noise"] not in get_args(NoiseKind):
         raise ValueError("a release says what no release is")
@@ -260,10 +231,6 @@ def _noisy(release: Mapping[str, Any], arrays: Mapping[str, Floats]) -> NoisyAns
         noise=release["noise"],
         exceeding=Exceeding(**release["exceeding"]) if "exceeding" in release else None,
     )
-
-
-def _unpacked(text: str) -> NDArray[np.float64]:
-    return np.frombuffer(binascii.a2b_base64(text), "<f8").astype(np.float64)
 
 
 def _tagged(value: object) -> object:
