@@ -19,6 +19,7 @@ from server.answers.work import (
     Cached,
     Compose,
     Derived,
+    Estimated,
     Explain,
     ListGroups,
     Measure,
@@ -142,6 +143,8 @@ class Explaining:
                 return composed_explanation(composition, told, columns)
             case Within(choice, inner):
                 return self._within(choice, self._shown(inner, by_accuracy.without_accuracy(request)), request)
+            case Estimated():
+                raise AssertionError("a workload is explained as a whole")
             case Explain():
                 planning.question(request)  # raises what is wrong with it
                 raise AssertionError("EXPLAIN of EXPLAIN is no question")

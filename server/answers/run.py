@@ -29,6 +29,7 @@ from server.answers.work import (
     Cached,
     Compose,
     Derived,
+    Estimated,
     Explain,
     ListGroups,
     Measure,
@@ -38,6 +39,7 @@ from server.answers.work import (
     Work,
     measures,
 )
+from server.answers.workload.grid_answers import estimated_response
 from server.backends.columns import Domain
 from server.errors import (
     BackendConnectionLost,
@@ -160,6 +162,9 @@ class Running:
                 found = [self._of(part, served) for part in parts]
                 budget = found[-1].budget if found else planning.ledger.budget(analyst)
                 return summed_response(days, question, found, budget, request_id)
+            case Estimated(tables=tables):
+                releases = {mask: self._of(one, served).released for mask, one in tables.items()}
+                return estimated_response(work, releases, planning.ledger.budget(analyst), request_id)
             case ListGroups(question):
                 domain = planning.groups(question.query, analyst, cancelled)
                 return response(question.plan, domain, (), planning.ledger.budget(analyst), request_id)
@@ -174,10 +179,6 @@ class Running:
                 return self._computed(work, served, request, cancelled)
             case Within() | Explain():
                 raise AssertionError("it is no work by itself")
-
-    def released(self, one: Cached | Measure, served: Mapping[str, Served]) -> Released:
-        """What was released for a measurement, now or before."""
-        return self._of(one, served).released
 
     def _of(self, one: Cached | Measure, served: Mapping[str, Served]) -> Served:
         return self.deciding.kept.again(one.paid) if isinstance(one, Cached) else served[one.charge.answer_key]

@@ -6,7 +6,7 @@ It is decided from what is public and from what the analyst has paid for. EXPLAI
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from planner.public.relation import PublicStatement
@@ -14,6 +14,7 @@ from server.answers.derived import DerivedAnswer
 from server.answers.kept_answers import Paid
 from server.answers.periods.day_sums import DaySum
 from server.answers.proposals.by_accuracy import AtOnce, FirstPart
+from server.answers.workload.counted_grid import CountedGrid, Member
 from server.backends.public_rows import Computed
 from server.ledger.charge import Charge
 from server.planning import Explain as Explain
@@ -66,6 +67,21 @@ class Summed:
     passed_over: DerivedAnswer | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """A question of a workload that is estimated from several measured marginals of one grid.
+
+    Attributes:
+      member: the question.
+      counted: the grid.
+      tables: by mask: the marginals that are measured, or were; the same for all questions of the grid.
+    """
+
+    member: Member
+    counted: CountedGrid
+    tables: Mapping[int, Cached | Measure]
+
+
 @dataclass(frozen=True)
 class ListGroups:
     """A question that only names the groups that there may be; they are public, so it is free."""
@@ -112,7 +128,19 @@ class Within:
     work: Work
 
 
-Work = Cached | Derived | Measure | Summed | ListGroups | ShowNothing | PublicStatement | Explain | Compose | Within
+Work = (
+    Cached
+    | Derived
+    | Measure
+    | Summed
+    | Estimated
+    | ListGroups
+    | ShowNothing
+    | PublicStatement
+    | Explain
+    | Compose
+    | Within
+)
 
 
 def leaves(work: Work) -> Iterator[Cached | Measure]:
@@ -122,6 +150,8 @@ def leaves(work: Work) -> Iterator[Cached | Measure]:
             yield work
         case Summed(parts=parts):
             yield from parts
+        case Estimated(tables=tables):
+            yield from tables.values()
         case Compose(parts=several):
             for part in several:
                 yield from leaves(part)
@@ -144,8 +174,3 @@ def price(*works: Work) -> tuple[float, float]:
     """Epsilon and delta that are charged, but for a second release of a question by accuracy."""
     charges = [one.charge for one in measures(*works).values()]
     return sum(charge.epsilon for charge in charges), sum(charge.delta for charge in charges)
-
-
-def at_hand(work: Work) -> bool:
-    """Is it a small answer that is kept, to be shown in milliseconds without any wait?"""
-    return isinstance(work, Cached) and work.paid.small

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from privacy.noisy_answer import NoisyAnswer
 from server.answers.decide import Deciding
 from server.answers.explained import cannot_pay
 from server.answers.kept_answers import Served
-from server.answers.proposals.expectation import NOBODY
 from server.answers.run import Running
-from server.answers.work import Cached, Measure, key_of
+from server.answers.work import Cached, Estimated, Measure, key_of, leaves
 from server.answers.workload.by_accuracy import epsilon_for
 from server.answers.workload.counted_grid import alone_scale
-from server.answers.workload.grid_answers import GridReleases, half_width
-from server.answers.workload.plan_workload import PlannedGrid, PlannedItem, PlannedWorkload, numbered, plan_workload
+from server.answers.workload.grid_answers import half_width, keys_of
+from server.answers.workload.plan_workload import PlannedItem, PlannedWorkload, numbered, plan_workload
 from server.answers.workload.workload import (
     MeasuredPart,
     QueryPlanned,
@@ -31,7 +29,6 @@ from server.planning import Planning
 from server.postprocessing.computed_response import after_charges
 from server.query import QueryResponse
 from server.question import Question
-from server.results.response import response
 
 _TAIL = math.log(20)
 
@@ -47,9 +44,10 @@ def summary_of(planning: Planning, planned: PlannedWorkload, charged: Mapping[st
     measured = _measured(planned, charged)
     queries: dict[int, QueryPlanned] = {}
     for place, item in planned.items.items():
-        queries[place] = _by_itself(planning, planned, item)
-    for grid in planned.grids:
-        queries.update(_together(planned, grid))
+        if isinstance(item.work, Estimated):
+            queries[place] = _together(planned, item.work)
+        else:
+            queries[place] = _by_itself(planning, planned, item)
     return WorkloadSummary(
         math.fsum(one.epsilon for one in measured),
         math.fsum(one.delta for one in measured),
@@ -65,23 +63,14 @@ def _known(ratio: float) -> float | None:
     return ratio if math.isfinite(ratio) else None
 
 
-def keys_of(question: Question) -> tuple[str, ...]:
-    """SQL of the group keys of a question."""
-    return tuple(key.key.sql() for key in question.plan.group_keys)
-
-
 def _measured(planned: PlannedWorkload, charged: Mapping[str, float]) -> tuple[MeasuredPart, ...]:
     """Every part once, with the questions that follow from it."""
     users: dict[str, set[int]] = {}
     parts: dict[str, Question] = {}
-    pairs = [(one, [place]) for place, item in planned.items.items() for one in item.measured]
-    for grid in planned.grids:
-        places = [member.place for member in grid.counted.members]
-        pairs += [(one, places) for one in grid.tables.values()]
-    for one, places in pairs:
-        key = key_of(one)
-        parts.setdefault(key, one.question)
-        users.setdefault(key, set()).update(places)
+    for place, item in planned.items.items():
+        for one in item.measured:
+            parts.setdefault(key_of(one), one.question)
+            users.setdefault(key_of(one), set()).add(place)
     return tuple(
         MeasuredPart(
             keys_of(question),
@@ -115,28 +104,23 @@ def _announced(planning: Planning, question: Question, analyst: str) -> float | 
     return widths[0][1] * plan.releases[0].weight_bound if len(widths) == 1 else None
 
 
-def _together(planned: PlannedWorkload, grid: PlannedGrid) -> dict[int, QueryPlanned]:
-    counted = grid.counted
-    scales = {mask: counted.measurable[mask].scale / one.question.plan.epsilon for mask, one in grid.tables.items()}
-    found = {}
-    for member in counted.members:
-        mask = counted.mask(member.marginal.axes)
-        weight_bound = member.question.plan.releases[0].weight_bound
-        once = alone_scale(member) * _TAIL * weight_bound
-        half = half_width(counted, scales, mask) * weight_bound
-        alone = once * planned.n_charged / planned.epsilon if planned.epsilon else None
-        found[member.place] = QueryPlanned("together", once / half, half, alone)
-    return found
+def _together(planned: PlannedWorkload, work: Estimated) -> QueryPlanned:
+    counted, member = work.counted, work.member
+    scales = {mask: counted.measurable[mask].scale / one.question.plan.epsilon for mask, one in work.tables.items()}
+    weight_bound = member.question.plan.releases[0].weight_bound
+    once = alone_scale(member) * _TAIL * weight_bound
+    half = half_width(counted, scales, counted.mask(member.marginal.axes)) * weight_bound
+    alone = once * planned.n_charged / planned.epsilon if planned.epsilon else None
+    return QueryPlanned("together", once / half, half, alone)
 
 
 def _strategy(planned: PlannedWorkload, measured: tuple[MeasuredPart, ...]) -> str:
-    together = sum(len(grid.counted.members) for grid in planned.grids)
-    paid = sum(
-        item.charged and all(isinstance(one, Cached) for one in item.measured) for item in planned.items.values()
-    )
-    alone = sum(item.charged for item in planned.items.values()) - paid
-    free = len(planned.items) - alone - paid
-    parts = sum(len(grid.tables) for grid in planned.grids)
+    works = [item.work for item in planned.items.values() if isinstance(item.work, Estimated)]
+    together, parts = len(works), len({key_of(one) for work in works for one in leaves(work)})
+    apart = [item for item in planned.items.values() if not isinstance(item.work, Estimated)]
+    paid = sum(item.charged and all(isinstance(one, Cached) for one in item.measured) for item in apart)
+    alone = sum(item.charged for item in apart) - paid
+    free = len(apart) - alone - paid
     said = []
     if together:
         said.append(
@@ -152,13 +136,6 @@ def _strategy(planned: PlannedWorkload, measured: tuple[MeasuredPart, ...]) -> s
     mean = planned.allocation.mean
     gain = f"; errors are {mean:.2g} of what they would be if each were asked alone" if together else ""
     return f"{'; '.join(said)}{gain}." if measured or said else "Nothing is asked."
-
-
-_FROM = (
-    "Estimated by weighted least squares from {count} noisy answer{s} of the workload, by {what}: all of them count "
-    "the same rows. Answers of one workload agree with one another but for rounding; intervals are for the sum of "
-    "all noises in a value."
-)
 
 
 def answer_workload(
@@ -187,8 +164,6 @@ def answer_workload(
         for place, item in planned.items.items():
             with numbered(place):
                 answers[place] = running.show(item.work, served, item.request, cancelled)
-        for grid in planned.grids:
-            answers.update(_grid_answers(running, request, grid, served))
     budget = planning.ledger.budget(request.analyst)
     shares = _charges(planned, served)
     charges = [shares.get(place, (0.0, 0.0)) for place in range(len(request.items))]
@@ -246,33 +221,12 @@ def _planned(deciding: Deciding, request: WorkloadRequest, cancelled: threading.
     return plan_workload(deciding, request, epsilon, cancelled)
 
 
-def _grid_answers(
-    running: Running, request: WorkloadRequest, grid: PlannedGrid, served: Mapping[str, Served]
-) -> Iterator[tuple[int, QueryResponse]]:
-    """The answers to questions that count the same, by their places."""
-    releases = GridReleases(grid, {mask: running.released(one, served) for mask, one in grid.tables.items()})
-    by = [keys_of(one.question) for _, one in sorted(grid.tables.items())]
-    what = "; ".join(", ".join(keys) or "nothing" for keys in by)
-    note = _FROM.format(count=len(by), s="" if len(by) == 1 else "s", what=what)
-    cached = all(isinstance(one, Cached) for one in grid.tables.values())
-    known: dict[str, tuple[NoisyAnswer, ...]] = {}
-    for member in grid.counted.members:
-        question: Question = member.question
-        noisy = known.get(question.answer_key) or releases.noisy(member)
-        known[question.answer_key] = noisy
-        shown = response(question.plan, member.domain, noisy, NOBODY, request.request_id)
-        yield member.place, replace(shown, notes=(note, *shown.notes), cached=cached)
-
-
 def _charges(planned: PlannedWorkload, served: Mapping[str, Served]) -> dict[int, tuple[float, float]]:
     """The charge of each question: equal parts of what was measured for several."""
     users: dict[str, list[int]] = {}
     for place, item in planned.items.items():
         for one in item.measured:
             users.setdefault(key_of(one), []).append(place)
-    for grid in planned.grids:
-        for one in grid.tables.values():
-            users.setdefault(key_of(one), []).extend(member.place for member in grid.counted.members)
     charges: dict[int, tuple[float, float]] = {}
     for key, paid in served.items():
         places = sorted(set(users[key]))

@@ -19,11 +19,12 @@ from server.answers.proposals.propose import propose
 from server.answers.released import Released
 from server.answers.work import Cached
 from server.answers.workload.counted_grid import Allocation, CountedGrid, GridStrategy
-from server.answers.workload.grid_answers import GridReleases, half_width
+from server.answers.workload.grid_answers import estimated, half_width
 from server.answers.workload.plan_workload import (
     LookedUp,
-    PlannedGrid,
+    PlannedItem,
     PlannedWorkload,
+    estimates,
     look_up,
     numbered,
     shared_out,
@@ -55,11 +56,12 @@ def epsilon_for(deciding: Deciding, request: WorkloadRequest, cancelled: threadi
     for place in looked.alone(looked.grids):
         with numbered(place):
             spent[place] = propose(deciding.planning, request.of(place), Accuracy(max_relative_error=wished)).epsilon
-    used, of_grids, done = [], [], []
+    used, of_grids = [], []
+    done: dict[int, PlannedItem] = {}
     for counted, tables in zip(looked.grids, known, strict=True):
         limits = _limits(counted, tables, wished)
         if all(_reached(counted, tables, mask) <= limit for mask, limit in limits.items()):
-            done.append(PlannedGrid(counted, {mask: kept for mask, (kept, _) in tables.items()}))
+            done |= estimates(counted, {mask: kept for mask, (kept, _) in tables.items()})
             continue
         strategy = best_shares(counted.grid, counted.scales, {mask: limit**2 for mask, limit in limits.items()}, None)
         scales = {mask: counted.measurable[mask].scale / share for mask, share in strategy.shares.items()}
@@ -79,7 +81,7 @@ def _planned(
     spent: Mapping[int, float],
     used: list[GridStrategy],
     of_grids: list[float],
-    done: list[PlannedGrid],
+    done: Mapping[int, PlannedItem],
 ) -> PlannedWorkload:
     """With these epsilons; grids that are known well enough are answered from what is kept."""
     whole = math.fsum([*spent.values(), *of_grids])
@@ -96,10 +98,9 @@ def _planned(
         worst,
         count,
     )
-    answered = {member.place for one in done for member in one.counted.members}
     planned = shared_out(deciding, looked, used, shares, whole)
-    items = {place: item for place, item in planned.items.items() if place not in answered}
-    return replace(planned, items=items, grids=(*planned.grids, *done))
+    items = {place: item for place, item in planned.items.items() if place not in done}
+    return replace(planned, items={**items, **done})
 
 
 def _apart(one: GridStrategy, epsilon: float) -> float:
@@ -130,10 +131,7 @@ def _limits(counted: CountedGrid, tables: Known, wished: float) -> dict[int, flo
     limits: dict[int, float] = {}
     if not tables:
         raise NoProposal("a relative error depends on values that you have not been told", hint=_ASK_FIRST)
-    releases = GridReleases(
-        PlannedGrid(counted, {mask: kept for mask, (kept, _) in tables.items()}),
-        {mask: released for mask, (_, released) in tables.items()},
-    )
+    released = {mask: one for mask, (_, one) in tables.items()}
     scales = _scales(tables)
     for member in counted.members:
         mask = counted.mask(member.marginal.axes)
@@ -145,7 +143,7 @@ def _limits(counted: CountedGrid, tables: Known, wished: float) -> dict[int, flo
                 raise NoProposal("its columns are computed from what is released", hint=hint)
             if not math.isfinite(half_width(counted, scales, mask)):
                 raise NoProposal("its values do not follow from what you have been told", hint=_ASK_FIRST)
-            least = min(float(np.abs(one.values).min(initial=np.inf)) for one in releases.noisy(member))
+            least = min(float(np.abs(one.values).min(initial=np.inf)) for one in estimated(counted, released, member))
             if not least > 0 or math.isinf(least):
                 hint = "ask for fewer or larger groups, or give epsilon"
                 raise NoProposal("a value that you were told is 0, which no error is a share of", hint=hint)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,12 @@ from privacy.marginals import Reconstruction
 from privacy.mechanisms.noise_sums import step_at_most
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.released import Released
+from server.answers.work import Cached, Estimated
 from server.answers.workload.counted_grid import CountedGrid, Member
-from server.answers.workload.plan_workload import PlannedGrid
 from server.errors import QueryFailed
+from server.query import Budget, QueryResponse
+from server.question import Question
+from server.results.response import response
 
 MECHANISM = "least_squares"
 """What an answer is said to be released by that follows from several releases."""
@@ -25,68 +27,93 @@ _CHANGED = "the groups changed while the questions were measured; they were char
 _KEPT = "the answers are kept: ask the questions alone, which are finer or coarser by the keys that stayed"
 
 
-@dataclass(frozen=True, eq=False)
-class GridReleases:
-    """What was released of a grid.
+def estimated(counted: CountedGrid, released: Mapping[int, Released], member: Member) -> tuple[NoisyAnswer, ...]:
+    """What a question releases, estimated from all releases: values, and intervals for the sum of their noises.
 
-    Attributes:
-      planned: the grid.
+    Every release is the exact sums of a group plus independent noise of one scale, so that estimates are unbiased,
+    and each interval covers the exact value at its confidence: nothing was cut, if that is true by which it was
+    planned.
+
+    Args:
+      counted: the grid.
       released: by mask.
+      member: the question.
+    Raises: QueryFailed where the public groups are no longer those that were planned with.
     """
+    found = []
+    for place in range(len(member.question.plan.releases)):
+        tables = {}
+        for mask, one in released.items():
+            table = counted.table(counted.measurable[mask].axes, one.domain, one.noisy[place].values)
+            if table is None:
+                raise QueryFailed(_CHANGED, hint=_KEPT)
+            tables[mask] = table
+        found.append(_estimated(counted, {mask: one.noisy[place] for mask, one in released.items()}, tables, member))
+    return tuple(found)
 
-    planned: PlannedGrid
-    released: Mapping[int, Released]
 
-    def noisy(self, member: Member) -> tuple[NoisyAnswer, ...]:
-        """What a question releases, estimated from all releases: values, and intervals for the sum of their noises.
+def _estimated(
+    counted: CountedGrid,
+    by_mask: Mapping[int, NoisyAnswer],
+    tables: Mapping[int, NDArray[np.float64]],
+    member: Member,
+) -> NoisyAnswer:
+    """One release of it."""
+    mask = counted.mask(member.marginal.axes)
+    fit = Reconstruction(counted.grid, {other: _scale(one) for other, one in by_mask.items()})
+    values = counted.in_order_of(member, fit.table(mask, tables))
+    confidence = min(one.confidence for one in by_mask.values())
+    noise = fit.noise(mask)
+    taus = [float(one.tau.max(initial=0.0)) for one in by_mask.values()]
+    # Flooring moves a value by a step, and noise in whole steps is within one of noise that is not.
+    steps = 2 * float(step_at_most(np.array(taus)).max())
+    reach = noise.upper_quantile((1 - confidence) / 2) + fit.rounding(mask, steps)
+    ones = np.ones(len(values))
+    return NoisyAnswer(
+        values=values,
+        tau=ones * min(taus),
+        noise_scale=ones * np.sqrt(noise.variance / 2),
+        low=values - reach,
+        high=values + reach,
+        confidence=confidence,
+        covers="truncated_full",
+        mechanism=MECHANISM,
+        epsilon=sum(one.epsilon for one in by_mask.values()),
+        signal=ones * np.inf,
+    )
 
-        Every release is the exact sums of a group plus independent noise of one scale, so that estimates are
-        unbiased, and each interval covers the exact value at its confidence: nothing was cut, if that is true by
-        which it was planned.
-        Raises: QueryFailed where the public groups are no longer those that were planned with.
-        """
-        return tuple(self._noisy(member, place) for place in range(len(member.question.plan.releases)))
 
-    def _noisy(self, member: Member, place: int) -> NoisyAnswer:
-        counted = self.planned.counted
-        mask = counted.mask(member.marginal.axes)
-        by_mask = {other: one.noisy[place] for other, one in self.released.items()}
-        fit = Reconstruction(counted.grid, {other: _scale(one) for other, one in by_mask.items()})
-        values = counted.in_order_of(member, fit.table(mask, self._tables[place]))
-        confidence = min(one.confidence for one in by_mask.values())
-        noise = fit.noise(mask)
-        taus = [float(one.tau.max(initial=0.0)) for one in by_mask.values()]
-        # Flooring moves a value by a step, and noise in whole steps is within one of noise that is not.
-        reach = noise.upper_quantile((1 - confidence) / 2) + fit.rounding(
-            mask, 2 * float(step_at_most(np.array(taus)).max())
-        )
-        ones = np.ones(len(values))
-        return NoisyAnswer(
-            values=values,
-            tau=ones * min(taus),
-            noise_scale=ones * np.sqrt(noise.variance / 2),
-            low=values - reach,
-            high=values + reach,
-            confidence=confidence,
-            covers="truncated_full",
-            mechanism=MECHANISM,
-            epsilon=sum(one.epsilon for one in by_mask.values()),
-            signal=ones * np.inf,
-        )
+_FROM = (
+    "Estimated by weighted least squares from {count} noisy answer{s} of the workload, by {what}: all of them count "
+    "the same rows. Answers of one workload agree with one another but for rounding; intervals are for the sum of "
+    "all noises in a value."
+)
 
-    @cached_property
-    def _tables(self) -> list[dict[int, NDArray[np.float64]]]:
-        """By release, the measured tables."""
-        counted = self.planned.counted
-        n_releases = len(counted.members[0].question.plan.releases)
-        tables: list[dict[int, NDArray[np.float64]]] = [{} for _ in range(n_releases)]
-        for mask, one in self.released.items():
-            for place, noisy in enumerate(one.noisy):
-                table = counted.table(counted.measurable[mask].axes, one.domain, noisy.values)
-                if table is None:
-                    raise QueryFailed(_CHANGED, hint=_KEPT)
-                tables[place][mask] = table
-        return tables
+
+def estimated_response(
+    work: Estimated, released: Mapping[int, Released], budget: Budget, request_id: str
+) -> QueryResponse:
+    """The answer as the client is given it.
+
+    Args:
+      work: the question, and what it is estimated from.
+      released: by mask.
+      budget: the analyst's, after this.
+      request_id: as in the request.
+    """
+    question = work.member.question
+    noisy = estimated(work.counted, released, work.member)
+    by = [keys_of(one.question) for _, one in sorted(work.tables.items())]
+    what = "; ".join(", ".join(keys) or "nothing" for keys in by)
+    note = _FROM.format(count=len(by), s="" if len(by) == 1 else "s", what=what)
+    shown = response(question.plan, work.member.domain, noisy, budget, request_id)
+    cached = all(isinstance(one, Cached) for one in work.tables.values())
+    return replace(shown, notes=(note, *shown.notes), cached=cached)
+
+
+def keys_of(question: Question) -> tuple[str, ...]:
+    """SQL of the group keys of a question."""
+    return tuple(key.key.sql() for key in question.plan.group_keys)
 
 
 def half_width(counted: CountedGrid, scales: Mapping[int, float], mask: int, confidence: float = 0.95) -> float:

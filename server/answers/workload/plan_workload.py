@@ -18,7 +18,17 @@ from planner.public.relation import PublicStatement
 from server.answers.decide import Deciding
 from server.answers.kept_answers import Paid
 from server.answers.proposals.expectation import known_answers
-from server.answers.work import Cached, Compose, Explain, ListGroups, Measure, Work, leaves, measures
+from server.answers.work import (
+    Cached,
+    Compose,
+    Estimated,
+    Explain,
+    ListGroups,
+    Measure,
+    Work,
+    leaves,
+    measures,
+)
 from server.answers.workload.counted_grid import (
     Allocation,
     CountedGrid,
@@ -44,7 +54,7 @@ _COMPOSED = "it is computed from several answers"
 
 @dataclass(frozen=True, eq=False)
 class PlannedItem:
-    """A question that is answered by itself, free or measured.
+    """A question with what is done for it.
 
     Attributes:
       request: with its share of epsilon.
@@ -65,33 +75,18 @@ class PlannedItem:
 
 
 @dataclass(frozen=True, eq=False)
-class PlannedGrid:
-    """Questions that are answered together.
-
-    Attributes:
-      counted: the grid, with its questions.
-      tables: by mask: the marginals that are measured, or were.
-    """
-
-    counted: CountedGrid
-    tables: Mapping[int, Cached | Measure]
-
-
-@dataclass(frozen=True, eq=False)
 class PlannedWorkload:
     """A workload before anything is charged.
 
     Attributes:
       request: as it was asked.
-      items: by place, those that are answered by themselves.
-      grids: the others.
+      items: by place, those that are answered by themselves first.
       allocation: the shares.
       epsilon: of the whole.
     """
 
     request: WorkloadRequest
     items: Mapping[int, PlannedItem]
-    grids: tuple[PlannedGrid, ...]
     allocation: Allocation
     epsilon: float
 
@@ -103,8 +98,7 @@ class PlannedWorkload:
     @property
     def wanted(self) -> dict[str, Measure]:
         """What must be measured, each question once, by answer key."""
-        tables = (one for grid in self.grids for one in grid.tables.values())
-        return measures(*(item.work for item in self.items.values()), *tables)
+        return measures(*(item.work for item in self.items.values()))
 
 
 def plan_workload(
@@ -205,18 +199,24 @@ def shared_out(
             why = NO_GAIN if place in gridded else looked.why[place]
             items[place] = _item(deciding, looked, place, share, epsilon, why)
     first = len(request.items)
-    grids: list[PlannedGrid] = []
     for strategy, share in zip(used, shares.grids, strict=True):
-        grid = _tables(deciding, request, strategy, share * epsilon, first)
-        known = _all_known(deciding, looked, grid, epsilon)
-        items.update(known or {})
-        grids += [grid] if known is None else []
+        counted, tables = strategy.counted, _tables(deciding, request, strategy, share * epsilon, first)
+        known = _all_known(deciding, looked, counted, tables, epsilon)
+        items.update(estimates(counted, tables) if known is None else known)
         first += len(strategy.strategy.shares)
-    planned = PlannedWorkload(request, items, tuple(grids), shares, epsilon)
+    planned = PlannedWorkload(request, items, shares, epsilon)
     if len(planned.wanted) > MOST_PARTS:
         message = f"the workload would measure {len(planned.wanted)} questions at once, and {MOST_PARTS} are the most"
         raise StatementTooComplex(message, hint="ask it in several parts: what is measured is kept, and free")
     return planned
+
+
+def estimates(counted: CountedGrid, tables: Mapping[int, Cached | Measure]) -> dict[int, PlannedItem]:
+    """The questions of a grid, by place, that are estimated from some of its marginals, which stand by mask."""
+    return {
+        member.place: PlannedItem(member.request, Estimated(member, counted, tables), True, None)
+        for member in counted.members
+    }
 
 
 @contextmanager
@@ -322,18 +322,22 @@ def _item(
 
 
 def _all_known(
-    deciding: Deciding, looked: LookedUp, grid: PlannedGrid, epsilon: float
+    deciding: Deciding,
+    looked: LookedUp,
+    counted: CountedGrid,
+    tables: Mapping[int, Cached | Measure],
+    epsilon: float,
 ) -> dict[int, PlannedItem] | None:
     """Of a grid that would be charged for: its questions by themselves, if each is known as well as an equal share
     would buy; else None.
 
     A grid that is paid for is answered from its own tables, so that the same workload keeps its answers.
     """
-    if not any(isinstance(one, Measure) for one in grid.tables.values()):
+    if not any(isinstance(one, Measure) for one in tables.values()):
         return None
     share = floored(epsilon / len(looked.request.items))
     items: dict[int, PlannedItem] = {}
-    for member in grid.counted.members:
+    for member in counted.members:
         asked = looked.request.of(member.place, share, looked.delta)
         work: Work | None = _known_better(deciding, asked, member.question, share)
         if work is None:
@@ -346,7 +350,7 @@ def _all_known(
 
 def _tables(
     deciding: Deciding, request: WorkloadRequest, of: GridStrategy, epsilon: float, first: int
-) -> PlannedGrid:
+) -> dict[int, Cached | Measure]:
     """The marginals of a grid, each a question of its own; `first`: how many parts come before them."""
     tables: dict[int, Cached | Measure] = {}
     for number, (mask, share) in enumerate(sorted(of.strategy.shares.items()), first + 1):
@@ -361,7 +365,7 @@ def _tables(
         charge: Charge = question.charge(asked)
         paid: Paid | None = deciding.kept.find(charge)
         tables[mask] = Measure(question, charge) if paid is None else Cached(question, paid)
-    return PlannedGrid(of.counted, tables)
+    return tables
 
 
 def _known_better(
