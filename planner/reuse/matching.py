@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
 from functools import cached_property
 
 from sqlglot import exp
 
+from planner.group_domains.day_conditions import DayColumn, Run, common_runs, split_days
 from planner.plan import Plan, Release
 from planner.reuse.evaluate import Evaluator
 from planner.reuse.fact import NULL, Fact, Known, Other, Plain, Unknown, Within, after, floored, moment_of, plain
-from planner.reuse.normal_form import Ordered, TreeHashes, conjuncts, counted
+from planner.reuse.normal_form import Ordered, TreeHashes, conjuncts, counted, tree_hash
 from planner.reuse.outline import (
     FIELDS,
     KeyOutline,
@@ -23,7 +24,9 @@ from planner.reuse.outline import (
     conditions,
     key_outline,
     release_name,
+    renamed,
     rows,
+    rows_of_state,
     written,
 )
 from planner.sql.trees import nodes
@@ -111,10 +114,56 @@ class AskedQuestion:
         extra = left_over({*kept.conditions, *of.where}, [*self.conditions, *release.where])
         return None if extra is None else Match(self, kept, (*extra, *self.not_within(kept)))
 
+    def by_days(self, column: DayColumn) -> AskedByDays:
+        """The same question, its days apart.
+
+        Args:
+          column: the day column of an append-only table that it joins.
+        """
+        column = renamed(column, self.ordered)
+        found = split_days(conditions(self.ordered.plan), column)
+        days, others = ((), ()) if found is None else found
+        return AskedByDays(self, tree_hash(column.written), days, named(others))
+
     def not_within(self, kept: Outline) -> Iterator[exp.Expr]:
         """What a row must pass to be in a group of the question, and need not for one of the kept answer."""
         told = {name for key in kept.keys for name in key.within}
         return (condition for name, condition in self.within.items() if name not in told)
+
+
+@dataclass(frozen=True)
+class AskedByDays:
+    """A question, its days apart, as kept outlines of other days are compared with it.
+
+    Attributes:
+      asked: the question.
+      column: hash of the day column.
+      days: of its rows; none where some row may be of no day.
+      others: its conditions that are not of days alone.
+    """
+
+    asked: AskedQuestion
+    column: str
+    days: tuple[Run, ...]
+    others: tuple[tuple[str, exp.Expr], ...]
+    _rows: dict[str, str] = field(default_factory=dict)
+
+    def follows(self, kept: Outline, fingerprint: str) -> Match | None:
+        """How the question's rows, on some days, are those of groups of a kept answer; None where they are not.
+
+        Args:
+          kept: of whatever version of the data.
+          fingerprint: of the database's structure, or of the state of its files, at that version.
+        """
+        if fingerprint not in self._rows:
+            self._rows[fingerprint] = rows_of_state(self.asked.ordered.plan, fingerprint)
+        told = next((one for one in kept.days if one.column == self.column), None)
+        if told is None or not self.days or kept.rows != self._rows[fingerprint]:
+            return None
+        extra = left_over(set(told.conditions), self.others)
+        if extra is None:
+            return None
+        return Match(self.asked, kept, (*extra, *self.asked.not_within(kept)), self.column, told.runs)
 
 
 def named(parts: Iterable[exp.Expr]) -> tuple[tuple[str, exp.Expr], ...]:
@@ -141,18 +190,46 @@ class Match:
       asked: the question.
       kept: the outline of the kept answer.
       extra: the conditions that the kept question did not have.
+      column: hash of the day column, where the two are of other days; nothing where they are compared as a whole.
+      kept_days: of the kept answer's rows, then.
     """
 
     asked: AskedQuestion
     kept: Outline
     extra: tuple[exp.Expr, ...]
+    column: str = ""
+    kept_days: tuple[Run, ...] = ()
 
     @cached_property
     def relevant(self) -> tuple[int, ...]:
-        """The places of the kept keys that conditions or keys of the question read; the others are added up over."""
+        """The places of the kept keys that conditions or keys of the question read, or that say something of days.
+
+        The others are added up over.
+        """
         read = {self.asked.hashes.of(node) for tree in self._trees() for node in nodes(tree)}
-        read |= {key.outline.name for key in self.asked.keys}
+        read |= {self.column, *(key.outline.name for key in self.asked.keys)}
         return tuple(place for place, key in enumerate(self.kept.keys) if read & set(_names(key)))
+
+    @property
+    def by_days(self) -> bool:
+        """Has the kept answer groups of some of its days alone?"""
+        return any(self.column in moments(key) for key in self.kept.keys)
+
+    def days(self, values: Sequence[object]) -> tuple[Run, ...]:
+        """Of which days the rows of a kept group are: all rows of the kept question on these days that are in it.
+
+        Args:
+          values: of the `relevant` keys of the kept group.
+        Raises: Undecided where they are not all of whole days.
+        """
+        days = self.kept_days
+        for place, value in zip(self.relevant, values, strict=True):
+            if self.column in moments(self.kept.keys[place]):
+                inside = known_of_group(self.kept.keys[place], value).get(self.column)
+                if not isinstance(inside, Within):
+                    raise Undecided
+                days = common_runs(days, [_whole_days(inside)])
+        return days
 
     def group(self, values: Sequence[object]) -> NewGroup | None:
         """The group of the question that a kept group's rows are all in; None where none of them passes.
@@ -228,6 +305,13 @@ def key_value(key: KeyOutline, value: object) -> Plain | Unknown:
 def moments(key: KeyOutline) -> tuple[str, ...]:
     """Hashes of what holds the moment of a key that is the beginning of a unit of time; none of another key."""
     return () if key.period is None else (*key.period.of, *key.period.columns)
+
+
+def _whole_days(inside: Within) -> Run:
+    first, end = inside.first, inside.end
+    if any(one is not None and one.time() != time() for one in (first, end)):
+        raise Undecided
+    return None if first is None else first.date(), None if end is None else (end - timedelta(days=1)).date()
 
 
 def _names(key: KeyOutline) -> Iterable[str]:

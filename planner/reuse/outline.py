@@ -7,9 +7,9 @@ to see that an earlier one counted the same rows by the same weights: what is no
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import date, datetime
-from typing import Any, cast, get_args
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import get_args
 
 from sqlglot import exp
 
@@ -107,17 +107,12 @@ class DayOutline:
     Attributes:
       column: hash of the day column.
       conditions: hashes of the conditions that are not of days alone, sorted.
-      runs: the stretches of days, in ISO 8601; None: without an end.
+      runs: the stretches of days; None: without an end.
     """
 
     column: str
     conditions: tuple[str, ...]
-    runs: tuple[tuple[str | None, str | None], ...]
-
-    @property
-    def days(self) -> tuple[Run, ...]:
-        """The stretches of days."""
-        return tuple((_day(first), _day(last)) for first, last in self.runs)
+    runs: tuple[Run, ...]
 
 
 @dataclass(frozen=True)
@@ -139,23 +134,6 @@ class Outline:
     keys: tuple[KeyOutline, ...]
     releases: tuple[ReleaseOutline, ...]
     days: tuple[DayOutline, ...] = ()
-
-    @property
-    def document(self) -> dict[str, object]:
-        """As JSON has it."""
-        return asdict(self)
-
-    @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Outline:
-        """From `document`. Raises: KeyError, TypeError or ValueError for anything else."""
-        return cls(
-            rows=document["rows"],
-            data_version=document["data_version"],
-            conditions=tuple(document["conditions"]),
-            keys=tuple(_key(key) for key in document["keys"]),
-            releases=tuple(map(_release, document["releases"])),
-            days=tuple(map(_days, document["days"])),
-        )
 
 
 def outline(
@@ -231,8 +209,7 @@ def day_outline(plan: Plan, column: DayColumn) -> DayOutline | None:
     if found is None:
         return None
     days, others = found
-    runs = tuple((_iso(first), _iso(last)) for first, last in days)
-    return DayOutline(tree_hash(column.written), names_of(conjuncts(others)), runs)
+    return DayOutline(tree_hash(column.written), names_of(conjuncts(others)), tuple(days))
 
 
 def conditions(plan: Plan) -> list[exp.Expr]:
@@ -398,37 +375,3 @@ def _moored(case: exp.Case) -> tuple[exp.Expr, datetime, datetime] | None:
 def _literal(node: exp.Expr) -> datetime | None:
     inner = node.this if isinstance(node, exp.Cast) else None
     return moment_of(inner.name) if isinstance(inner, exp.Literal) and inner.is_string else None
-
-
-def _iso(day: date | None) -> str | None:
-    return None if day is None else day.isoformat()
-
-
-def _day(text: str | None) -> date | None:
-    return None if text is None else date.fromisoformat(text)
-
-
-def _days(document: Mapping[str, Any]) -> DayOutline:
-    runs = tuple((first, last) for first, last in document["runs"])
-    for ends in runs:
-        tuple(map(_day, ends))  # raises for what is no day
-    return DayOutline(document["column"], tuple(document["conditions"]), runs)
-
-
-def _release(document: Mapping[str, Any]) -> ReleaseOutline:
-    return ReleaseOutline(**{**document, "where": tuple(document["where"])})
-
-
-def _key(document: Mapping[str, Any]) -> KeyOutline:
-    periods = {name: _period_of(document[name]) for name in ("period", "read")}
-    return KeyOutline(**{**document, **periods, "within": tuple(document["within"])})
-
-
-def _period_of(document: Mapping[str, Any] | None) -> Period | None:
-    if document is None:
-        return None
-    unit = document["unit"]
-    if unit not in get_args(TimeUnit):
-        raise ValueError("no unit of time")
-    made = {**document, "unit": cast(TimeUnit, unit)}
-    return Period(**made | {name: tuple(document[name]) for name in ("of", "columns")})

@@ -21,6 +21,7 @@ from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from planner.reuse.outline import Outline
 from privacy.noisy_answer import Covers, Exceeding, NoiseKind, NoisyAnswer
@@ -34,6 +35,7 @@ FORMAT = 4
 """To be raised with every change of what is written; from the first release on, older formats stay readable."""
 
 _MAGIC = b"NG" + bytes([FORMAT])
+_OUTLINES = TypeAdapter(Outline)
 _LENGTH = struct.Struct("<Q")
 _LEVEL = 6
 _MOST_BYTES = 1 << 29
@@ -73,7 +75,7 @@ def encoded(released: Released) -> bytes:
         "selected": released.domain.selected,
         "withheld": released.domain.withheld,
         "releases": [_release(noisy, arrays) for noisy in released.noisy],
-        **({} if released.outline is None else {"outline": released.outline.document}),
+        **({} if released.outline is None else {"outline": _OUTLINES.dump_python(released.outline, mode="json")}),
     }
     head = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
     packer = zlib.compressobj(_LEVEL)
@@ -134,7 +136,7 @@ def outline_in(content: bytes) -> Outline | None:
 
 
 def _outline(document: Mapping[str, Any]) -> Outline | None:
-    return Outline.read(document["outline"]) if "outline" in document else None
+    return _OUTLINES.validate_python(document["outline"]) if "outline" in document else None
 
 
 def _domain(document: dict[str, Any]) -> Domain:

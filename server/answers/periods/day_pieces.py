@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from planner.group_domains.day_conditions import Run, without_runs
 from planner.plan import Plan
-from planner.reuse.day_match import DayMatch, GroupOfDays
-from planner.reuse.matching import AskedRelease, Lacking, Undecided
+from planner.reuse.matching import AskedRelease, Lacking, Match, NewGroup, Undecided
 from planner.reuse.period_scope import TimeValues
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.derived import holds, usable
@@ -49,7 +48,7 @@ class KeptSource:
 
     owned: Owned
     domain: Domain
-    match: DayMatch
+    match: Match
     noisy: tuple[NoisyAnswer, ...]
     cut: tuple[object, ...]
     version: int
@@ -92,7 +91,7 @@ class Piece:
 
 
 def kept_source(
-    plan: Plan, asked: Sequence[AskedRelease | None], owned: Owned, match: DayMatch, released: Released
+    plan: Plan, asked: Sequence[AskedRelease | None], owned: Owned, match: Match, released: Released
 ) -> KeptSource | None:
     """The kept answer with which of its releases are the question's; None where one is missing, or cannot be added.
 
@@ -158,31 +157,35 @@ def pieces(
       stands: are the rows of some days what they were at a version of the data?
     """
     domain, match = source.domain, source.match
-    lacking = match.match.lacking(domain.keys, own.values)
+    lacking = match.lacking(domain.keys, own.values)
     if lacking != Lacking():
         return
     combined = combinations(domain, match.relevant)
     if combined is None:
         return
     different, index = combined
-    by_days: dict[Days, list[tuple[int, GroupOfDays]]] = defaultdict(list)
+    by_days: dict[Days, dict[int, NewGroup]] = defaultdict(dict)
+    undecided: set[Days] = set()
     for number, values in enumerate(different):
         try:
-            found = match.group(values)
+            days = match.days(values)
         except Undecided:
             return
-        if found.days:
-            by_days[found.days].append((number, found))
+        try:
+            gone_to = match.group(values) if days else None
+        except Undecided:
+            undecided.add(days)
+            continue
+        if gone_to is not None:
+            by_days[days][number] = gone_to
     members: dict[TimeValues, set[int]] = defaultdict(set)
     for place, values_of_time in enumerate(class_of):
         members[values_of_time].add(place)
     for days, groups in by_days.items():
-        if not all(one.decided for _, one in groups):
-            continue
-        gone = {number: own.places.get(one.group, NOWHERE) for number, one in groups if one.group is not None}
+        gone = {number: own.places.get(group, NOWHERE) for number, group in groups.items()}
         reached = {place for place in gone.values() if place != NOWHERE}
         of_class = {class_of[place] for place in reached}
-        if len(of_class) != 1:
+        if len(of_class) != 1 or days in undecided:
             continue
         (values_of_time,) = of_class
         if reached != members[values_of_time] or without_runs(days, classes[values_of_time]):

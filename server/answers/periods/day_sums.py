@@ -29,7 +29,6 @@ from typing import cast
 from planner.group_domains.day_conditions import common_runs, without_runs
 from planner.plan import Plan
 from planner.policy.policy import Policy
-from planner.reuse.day_match import AskedByDays
 from planner.reuse.matching import AskedQuestion
 from planner.reuse.period_scope import PeriodScope, TimeValues, period_scope
 from planner.sql.result_types import KeyCell
@@ -284,7 +283,7 @@ class DaySums:
         asked = AskedQuestion(plan)
         if column is None or not all(asked.releases):
             return None
-        by_days = AskedByDays(asked, column)
+        by_days = asked.by_days(column)
 
         def stands(days: Days, version: int) -> bool:
             since = question.data_version if version == question.data_version else noted.since(scope, days)
@@ -418,7 +417,7 @@ class DaySums:
         return any(
             [key.name for key in source.owned.outline.keys] == keys
             and source.version < one.whole.question.data_version
-            and not source.match.match.extra
+            and not source.match.extra
             and source.match.kept_days[0][0] == one.days[0][0]
             for source in one.sources
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from planner.plan import Plan, UnitBounds
 from planner.policy.policy import ColumnPolicy, Policy
@@ -38,7 +39,8 @@ def known(sql: str) -> Outline:
 
 def test_it_is_read_as_it_was_written() -> None:
     one = known(f"SELECT date_trunc('month', l_shipdate), count(*) {_JOIN} WHERE o_orderstatus = 'F' GROUP BY 1")
-    assert Outline.read(json.loads(json.dumps(one.document))) == one
+    written = TypeAdapter(Outline)
+    assert written.validate_json(written.dump_json(one)) == one
     period = one.keys[0].period
     assert period is not None and (period.unit, period.whole_days) == ("month", True)
     assert (period.first, period.last) == ("1995-01-17 00:00:00", "1996-12-31 00:00:00")
@@ -49,7 +51,7 @@ def test_nothing_of_the_question_stands_in_it() -> None:
     one = known(
         f"SELECT l_shipdate > date '1995-01-01', sum(l_quantity) {_JOIN} WHERE o_clerk = 'Clerk#000000042' GROUP BY 1"
     )
-    text = json.dumps(one.document)
+    text = json.dumps(asdict(one), default=str)
     assert not any(word in text for word in ("status", "quantity", "Clerk", "lineitem", "orders", "shipdate"))
 
 

@@ -157,7 +157,7 @@ def test_nothing_is_charged_for_a_kept_answer_that_cannot_be_read(monkeypatch: p
     service = Service()
     service.ask("ada")
     service = Service(service.ledger)  # a new process has nothing in memory
-    damaged = KeptAnswer(1, b"{}", service.ledger.charged[0][0], paid=False)
+    damaged = KeptAnswer(1, b"NG\x04", service.ledger.charged[0][0], paid=False)
     monkeypatch.setattr(service.ledger, "kept_answer", lambda *_: damaged)
     with pytest.raises(Exception, match="cannot be read"):
         service.ask("grace")
