@@ -68,11 +68,13 @@ class NoisyColumns:
       all: those with intervals, whose ends are columns of the relation, too.
       sums: of these, those with one noise of its own.
       floored: of these, those that are shown as 0 at the least.
+      whole: of these, those of whole numbers.
     """
 
     all: Mapping[str, frozenset[str]]
     sums: Mapping[str, frozenset[str]]
     floored: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    whole: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
@@ -85,10 +87,9 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
     distinct = outer.args.get("distinct") is not None
     if not isinstance(outer, exp.Select) or distinct or any(item.is_star for item in outer.expressions):
         return ShownIntervals()
-    floored = _Lineage(outer, noisy.floored)
-    lineage = _Lineage(outer, noisy.all, _Lineage(outer, noisy.sums), floored)
+    lineage = _Lineage(outer, noisy)
     trees = list(enumerate(item.unalias() for item in outer.expressions))
-    positive = tuple(place for place, tree in trees if _is_floored(tree, outer, floored))
+    positive = tuple(place for place, tree in trees if _is_floored(tree, outer, lineage))
     keys = [(place, *named) for place, tree in trees if (named := lineage.key(tree, outer)) is not None]
     known = [(place, lineage.interval(tree, outer)) for place, tree in trees]
     found = [(place, one) for place, one in known if one is not None and one.noisy]
@@ -107,7 +108,7 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
 def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
     """Is it made of what is not negative by what keeps it so?"""
     if isinstance(tree, exp.Column):
-        return lineage.is_released(tree, select)
+        return lineage.is_among(lineage.floored, tree, select)
     if (number := written_number(tree)) is not None:
         return number >= 0
     if isinstance(tree, (exp.Paren, exp.Cast, exp.Nullif, exp.Window, exp.Sum, exp.Avg, *_RISING)):
@@ -117,23 +118,23 @@ def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
     return False
 
 
-def name_columns(outer: exp.Query, whole: Mapping[str, frozenset[str]]) -> None:
+def name_columns(outer: exp.Query, noisy: NoisyColumns) -> None:
     """Give a statement's columns the names that PostgreSQL gives them, and counts that it shows their type, in place.
 
     Args:
       outer: the SELECT around answers; it is changed.
-      whole: by relation, its columns of whole numbers.
+      noisy: the columns of the answers.
     """
     select: exp.Expr = outer
     while isinstance(select, (exp.SetOperation, exp.Subquery)):
         select = select.this
     if not isinstance(select, exp.Select):
         return
-    lineage = _Lineage(select, whole)
+    lineage = _Lineage(select, noisy)
     items = []
     for item in select.expressions:
         tree = item.unalias()
-        if isinstance(tree, exp.Column) and not item.is_star and lineage.is_released(tree, select):
+        if isinstance(tree, exp.Column) and not item.is_star and lineage.is_among(noisy.whole, tree, select):
             tree = exp.Cast(this=tree, to=exp.DataType.build("BIGINT"))
         items.append(item if item.is_star else named_sql(copied(tree), output_name(item)))
     select.set("expressions", items)
@@ -151,14 +152,8 @@ def _is_plain(select: exp.Select) -> bool:
 
 
 class _Lineage:
-    def __init__(
-        self,
-        outer: exp.Select,
-        noisy: Mapping[str, frozenset[str]],
-        sums: _Lineage | None = None,
-        floored: _Lineage | None = None,
-    ) -> None:
-        self._noisy, self._sums, self._floored = noisy, sums, floored
+    def __init__(self, outer: exp.Select, noisy: NoisyColumns) -> None:
+        self._noisy, self._sums, self.floored = noisy.all, noisy.sums, noisy.floored
         self._joint = 0
         everywhere = nodes(outer)
         stars = any(
@@ -189,18 +184,16 @@ class _Lineage:
 
     def _together(self, tree: exp.Expr, select: exp.Select) -> _Interval | None:
         """By independent noises; None where rows of the answer may be there several times."""
-        if self._sums is None or not self._is_single(select):
+        if not self._is_single(select):
             return None
-        sums, floored = self._sums, self._floored
 
         def reach(column: exp.Column) -> Reach | Literal["exact"] | None:
             found = self._column(column, select)
-            if found is None or (found.noisy and not sums.is_released(column, select)):
+            if found is None or (found.noisy and not self.is_among(self._sums, column, select)):
                 return None
             if not found.noisy:
                 return "exact"
-            upward = floored is not None and floored.is_released(column, select)
-            return _reach(column, found, upward=upward)
+            return _reach(column, found, upward=self.is_among(self.floored, column, select))
 
         ends = joint_ends(tree, reach, grouped=not _is_plain(select))
         if ends is None:
@@ -260,19 +253,19 @@ class _Lineage:
         low, high = build([copied(one.low) for one in known]), build([copied(one.high) for one in known])
         return _joined(low, high, known)
 
-    def is_released(self, column: exp.Column, select: exp.Select) -> bool:
-        """Does a column stand for one of a relation, unchanged?"""
+    def is_among(self, columns: Mapping[str, frozenset[str]], column: exp.Column, select: exp.Select) -> bool:
+        """Does a column stand for one of these columns of relations, unchanged?"""
         source = self._source(column, select)
         if source is None:
             return False
         _, item = source
         name = fold(column.this)
         if isinstance(item, exp.Table) and is_relation(item):
-            return name in self._noisy.get(item.name, frozenset())
+            return name in columns.get(item.name, frozenset())
         body = self._body(item)
         named = [one for one in body.expressions if output_name(one) == name] if body is not None else []
         tree = named[0].unalias() if len(named) == 1 else None
-        return body is not None and isinstance(tree, exp.Column) and self.is_released(tree, body)
+        return body is not None and isinstance(tree, exp.Column) and self.is_among(columns, tree, body)
 
     def _column(self, column: exp.Column, select: exp.Select) -> _Interval | None:
         """The ends of what a column of FROM means."""

@@ -81,25 +81,13 @@ class Composition:
       parts: the questions; none for a statement over public tables.
       statement: over their answers, which it has no rows of yet.
       shown: which of its columns have intervals, whose ends are its last columns.
+      parameters: the type of each `$n`, before the values of its placeholders are known.
     """
 
     parts: tuple[ComposedPart, ...]
     statement: OuterStatement
     shown: ShownIntervals
-
-
-@dataclass(frozen=True)
-class DescribedComposition:
-    """What is known of a composition before the values of its placeholders are.
-
-    Attributes:
-      parameters: the type of each `$n`.
-      statement, shown: as of a Composition.
-    """
-
-    parameters: tuple[str, ...]
-    statement: OuterStatement
-    shown: ShownIntervals
+    parameters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -189,22 +177,21 @@ class Composer:
     ) -> tuple[OuterStatement, ShownIntervals]:
         """What surrounds answers, for the database; their columns by relation, and the plans, where there are any."""
         noisy = {name: list(filter(is_noisy, outputs)) for name, outputs in answers.items()}
-        guard_divisions(outer)
-        name_columns(
-            outer, {name: _names(one for one in found if one.type == "int8") for name, found in noisy.items()}
-        )
         columns = NoisyColumns(
             {name: _names(found) for name, found in noisy.items()},
             {name: _names(_own_sums(outputs, plans.get(name))) for name, outputs in answers.items()},
             {name: _names(_floored(plan)) for name, plan in plans.items()},
+            {name: _names(one for one in found if one.type == "int8") for name, found in noisy.items()},
         )
+        guard_divisions(outer)
+        name_columns(outer, columns)
         shown = add_interval_ends(outer, columns)
         relations = [relation_of(name, outputs) for name, outputs in answers.items()]
         return write_outer(outer, relations, self.schema, self.policy, self.dialect, search_path), shown
 
     def described(
         self, statement: Statement, search_path: Sequence[str] | None, given: Sequence[str | None] = ()
-    ) -> DescribedComposition | None:
+    ) -> Composition | None:
         """A statement before the values of its placeholders are known: what it computes, over answers without rows.
 
         Args:
@@ -231,7 +218,7 @@ class Composer:
         outer = _without_placeholders(split.outer)
         check_allowed(outer, statement.tokens, self.dialect)
         check_syntax(statement.sql)
-        return DescribedComposition(tuple(parameters), *self._written(outer, answers, search_path))
+        return Composition((), *self._written(outer, answers, search_path), tuple(parameters))
 
     def _share(self, request: QueryRequest, count: int) -> tuple[float | None, float | None]:
         """The epsilon and delta of each of so many questions: equal shares, rounded down to what ledgers count."""

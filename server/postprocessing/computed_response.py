@@ -14,7 +14,7 @@ from planner.reuse.outline import REUSABLE
 from server.backends.public_rows import Computed
 from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
 from server.note import kind_of
-from server.postprocessing.composition import Composition, DescribedComposition, keys_of
+from server.postprocessing.composition import Composition, keys_of
 from server.query import Budget, Explanation, Interval, QueryResponse, ResultColumn, StatementShape, text_bytes
 from server.question import Question
 from server.results.notes import confidence_notes
@@ -222,7 +222,7 @@ def _cut(
     return everywhere if None in found else tuple(mark is True for mark in found)
 
 
-def computed_shape(described: DescribedComposition, computed: Computed) -> StatementShape:
+def computed_shape(described: Composition, computed: Computed) -> StatementShape:
     """What is known of the answer before anything is released.
 
     Args:

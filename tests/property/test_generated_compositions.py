@@ -17,7 +17,7 @@ from sqlglot import parse_one
 from planner.parsing.parse import read
 from planner.postprocessing.allowed_sql import check_allowed
 from planner.postprocessing.decompose import decompose
-from planner.postprocessing.interval_ends import name_columns
+from planner.postprocessing.interval_ends import NoisyColumns, name_columns
 from planner.postprocessing.write_outer import Relation, guard_divisions, write_outer
 from planner.schema import Dialect
 from planner.sql.sql_types import ResultType
@@ -130,7 +130,7 @@ def _composed(sql: str, run: Run, dialect: Dialect) -> str:
     assert split is not None and split.parts, sql
     check_allowed(split.outer, statement.tokens, dialect)
     guard_divisions(split.outer)
-    name_columns(split.outer, {})
+    name_columns(split.outer, NoisyColumns({}, {}))
     relations, answers = [], {}
     for part in split.parts:
         columns, rows = run(part.select.sql(dialect))
