@@ -19,7 +19,7 @@ from server.answers.derived import DerivedAnswer, Width, half_width, holds, one_
 from server.answers.kept_answers import KeptAnswers
 from server.answers.kept_outlines import KeptOutlines, Owned
 from server.answers.released import Released, alone_if_large
-from server.answers.sums import NOWHERE, added_up, same_everywhere, taken, variance, weighted
+from server.answers.sums import NOWHERE, Term, added_up, put_together, same_everywhere, variance, weighted
 from server.backends.columns import Domain
 from server.errors import NothingFollows
 from server.lru_cache import LruCache
@@ -289,7 +289,7 @@ def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_
     if isinstance(release.around, Centre):
         summed = same_everywhere(noisy[0], n_groups)
     elif not usable(noisy[0]):
-        summed = taken(noisy[0], best.regrouped.place, n_groups)
+        summed = put_together([Term(noisy[0], best.regrouped.place)], n_groups)
     else:
         summed = added_up(weighted(noisy, best.regrouped.place), n_groups)
     paid = max(source.owned.epsilon for source, _ in options if source.regrouped.lacking == best.regrouped.lacking)

@@ -20,22 +20,17 @@ _FIELDS = ("values", "tau", "noise_scale", "low", "high", "signal")
 
 @dataclass(frozen=True)
 class Term:
-    """One kept release, and what each of its groups is multiplied with.
+    """One kept release, where each of its groups goes, and what it is multiplied with there.
 
     Attributes:
       noisy: of G_kept groups.
-      weights: (G_kept,).
-      place: (G_kept,) the group that each kept group belongs to, or NOWHERE.
+      place: (G_kept,) the group of the question that each kept group is a part of, or NOWHERE.
+      weights: (G_kept,) or one for all.
     """
 
     noisy: NoisyAnswer
-    weights: NDArray[np.float64]
     place: NDArray[np.int64]
-
-    @property
-    def variance(self) -> NDArray[np.float64]:
-        """(G_kept,) of each group's noise."""
-        return variance(self.noisy)
+    weights: NDArray[np.float64] | float = 1.0
 
 
 def variance(noisy: NoisyAnswer) -> NDArray[np.float64]:
@@ -60,10 +55,10 @@ def weighted(releases: Sequence[NoisyAnswer], place: NDArray[np.int64]) -> tuple
       place: (G_kept,) as of a term.
     """
     if len(releases) == 1:
-        return (Term(releases[0], np.ones(len(releases[0].values)), place),)
+        return (Term(releases[0], place),)
     inverse = np.array([1.0 / variance(one) for one in releases])
     shares = inverse / inverse.sum(axis=0)
-    return tuple(Term(one, share, place) for one, share in zip(releases, shares, strict=True))
+    return tuple(Term(one, place, share) for one, share in zip(releases, shares, strict=True))
 
 
 def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
@@ -83,8 +78,8 @@ def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
     first = terms[0].noisy
     assert all(term.noisy.confidence == first.confidence for term in terms), "one confidence"
     joined = {name: np.concatenate([getattr(term.noisy, name) for term in terms]) for name in _FIELDS}
-    weights = np.concatenate([term.weights for term in terms])
-    spread = np.concatenate([term.variance for term in terms]) * weights**2
+    weights = np.concatenate([np.broadcast_to(term.weights, len(term.place)) for term in terms])
+    spread = np.concatenate([variance(term.noisy) for term in terms]) * weights**2
     gaussian = np.concatenate([np.full(len(term.noisy.values), term.noisy.noise == "gaussian") for term in terms])
     places = np.concatenate([term.place for term in terms])
     costs = np.concatenate([choice_costs(term.noisy) for term in terms])
@@ -129,69 +124,35 @@ def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
     )
 
 
-def taken(noisy: NoisyAnswer, place: NDArray[np.int64], n_groups: int) -> NoisyAnswer:
-    """The values of some groups of a release as they are, each with its own interval.
-
-    Args:
-      noisy: the release, of whatever mechanism.
-      place: (G_kept,) the group that each kept group is, or NOWHERE; each group is one.
-      n_groups: G.
-    """
-    of = np.full(n_groups, NOWHERE, np.int64)
-    own = np.flatnonzero(place != NOWHERE)
-    of[place[own]] = own
-    assert not np.any(of == NOWHERE), "each group is there"
-    return replace(_at(noisy, of), epsilon=0.0, delta=0.0)
-
-
 def same_everywhere(noisy: NoisyAnswer, n_groups: int) -> NoisyAnswer:
     """One number that every group of a release has, for other groups of its rows: the centre of an average."""
-    return replace(_at(noisy, np.zeros(n_groups, np.int64)), epsilon=0.0, delta=0.0)
+    first = np.zeros(n_groups, np.int64)
+    return _as_they_are(noisy, {name: getattr(noisy, name)[first] for name in _FIELDS})
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Some groups of a release, each as a part of one of a question's groups.
-
-    Attributes:
-      noisy: the release.
-      rows: (P,) places of its groups.
-      place: (P,) the group of the question that each is a part of.
-    """
-
-    noisy: NoisyAnswer
-    rows: NDArray[np.int64]
-    place: NDArray[np.int64]
-
-
-def put_together(parts: Sequence[Rows], n_groups: int) -> NoisyAnswer:
+def put_together(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
     """One release of a question from parts of which none counts a row that another one counts.
 
     Args:
-      parts: of one confidence where they are added up; each group has one at least.
+      terms: with weights of 1; of one confidence where they are added up; each group has one at least.
       n_groups: of the question.
-    Returns: the values as they are where each group has one part, whatever the mechanisms; else per group the sum of
-      all that its parts say. Where values stand side by side `noise` is said of the last part: no interval depends
-      on it.
+    Returns: the values as they are, each with its own interval, where each group has one part, whatever the
+      mechanisms; else per group the sum of all that its parts say. Where values stand side by side `noise` is said of
+      the last part: no interval depends on it.
     """
-    taken = [_at(part.noisy, part.rows) for part in parts]
-    places = np.concatenate([part.place for part in parts])
+    rows = [np.flatnonzero(term.place != NOWHERE) for term in terms]
+    places = np.concatenate([term.place[own] for term, own in zip(terms, rows, strict=True)])
     if len(np.unique(places)) < len(places):
-        terms = [Term(one, np.ones(len(part.place)), part.place) for one, part in zip(taken, parts, strict=True)]
         return added_up(terms, n_groups)
     assert len(places) == n_groups, "each group has a part"
-    order = np.argsort(places)
-    fields = {name: np.concatenate([getattr(one, name) for one in taken])[order] for name in _FIELDS}
-    confidence = min(one.confidence for one in taken)
-    return replace(_with(taken[-1], fields), confidence=confidence)
+    order, pairs = np.argsort(places), list(zip(terms, rows, strict=True))
+    fields = {name: np.concatenate([getattr(one.noisy, name)[own] for one, own in pairs])[order] for name in _FIELDS}
+    return replace(_as_they_are(terms[-1].noisy, fields), confidence=min(term.noisy.confidence for term in terms))
 
 
-def _at(noisy: NoisyAnswer, places: NDArray[np.int64]) -> NoisyAnswer:
-    return _with(noisy, {name: getattr(noisy, name)[places] for name in _FIELDS})
-
-
-def _with(noisy: NoisyAnswer, fields: Mapping[str, NDArray[np.float64]]) -> NoisyAnswer:
-    return replace(noisy, **cast("dict[str, Any]", fields))
+def _as_they_are(noisy: NoisyAnswer, fields: Mapping[str, NDArray[np.float64]]) -> NoisyAnswer:
+    """Values that were released before, for which nothing is spent now."""
+    return replace(noisy, epsilon=0.0, delta=0.0, **cast("dict[str, Any]", fields))
 
 
 COST_IN_SCALES = 32.0

@@ -144,7 +144,7 @@ class Covering:
 
     def _may_be_added(self, piece: Piece, days: Days) -> bool:
         """Numbers that are no sums stand alone: of all days, and of one kept group each."""
-        alone = not without_runs(days, piece.days) and int(np.bincount(piece.place).max()) == 1
+        alone = not without_runs(days, piece.days) and int(np.bincount(piece.place[piece.rows]).max()) == 1
         return alone or all(self.adds_up)
 
     def shares(self, pieces: Sequence[Piece]) -> list[float]:

@@ -11,6 +11,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +67,8 @@ class Piece:
       combined: of how many answers it is the mean.
       values: of the question's time keys: the class of groups that it says all of these days of.
       days: whose rows it counts.
-      rows: (P,) places of the kept groups.
-      place: (P,) the question's group that each is a part of; a group of the class without any is withheld.
+      place: (G_kept,) the question's group that each kept group is a part of, or NOWHERE; a group of the class
+        without any is withheld.
     """
 
     noisy: tuple[NoisyAnswer, ...]
@@ -76,13 +77,17 @@ class Piece:
     combined: int
     values: TimeValues
     days: Days
-    rows: NDArray[np.int64]
     place: NDArray[np.int64]
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """(P,) the kept groups that it is of."""
+        return np.flatnonzero(self.place != NOWHERE)
 
     def half_widths(self, release: int, n_groups: int) -> NDArray[np.float64]:
         """(G,) half the width of an interval for the noise of each group's part, as if their squares added up."""
         half = noise_widths(self.noisy[release])[self.rows]
-        added: NDArray[np.float64] = np.sqrt(np.bincount(self.place, weights=half**2, minlength=n_groups))
+        added: NDArray[np.float64] = np.sqrt(np.bincount(self.place[self.rows], weights=half**2, minlength=n_groups))
         return added
 
     def largest_tau(self, release: int) -> float:
@@ -195,10 +200,8 @@ def pieces(
         of_number = np.full(len(different), NOWHERE, np.int64)
         for number, place in gone.items():
             of_number[number] = place
-        group = of_number[index]
-        rows = np.flatnonzero(group != NOWHERE)
         told = source.noisy, source.version, source.owned.number, source.combined
-        yield Piece(*told, values_of_time, days, rows, group[rows])
+        yield Piece(*told, values_of_time, days, of_number[index])
 
 
 _MOST_LOADS = 366
@@ -262,13 +265,11 @@ def pieces_of_same(
             continue
         # that a whole answer withholds a group is an answer about it; a part may not have been asked of it
         all_asked = selected and whole and released.domain.asked == len(domain)
-        row_of = {group: row for row, group in enumerate(released.domain.groups)}
         for values in usable_here:
             places = members[values]
-            shown = [group for group in places if group in row_of]
-            if all_asked or (shown and selected) or len(shown) == len(places):
-                rows = np.array([row_of[group] for group in shown], np.int64)
-                place = np.array([places[group] for group in shown], np.int64)
-                found.append(Piece(released.noisy, version, version, 1, values, classes[values], rows, place))
+            place = np.array([places.get(group, NOWHERE) for group in released.domain.groups], np.int64)
+            piece = Piece(released.noisy, version, version, 1, values, classes[values], place)
+            if all_asked or (len(piece.rows) and selected) or len(piece.rows) == len(places):
+                found.append(piece)
                 del missing[values]
     return found

@@ -15,7 +15,7 @@ from server.answers.kept_answers import Served
 from server.answers.periods.day_pieces import Piece
 from server.answers.periods.day_sums import DaySum
 from server.answers.periods.noted_periods import NotedPeriods
-from server.answers.sums import Rows, put_together
+from server.answers.sums import NOWHERE, Term, put_together
 from server.query import Budget, KeptPeriods, QueryResponse
 from server.question import Question
 from server.results.notes import confidence_notes
@@ -73,20 +73,20 @@ def summed_response(
     """
     plan, domain = question.plan, summed.domain
     known = {group: place for place, group in enumerate(domain.groups)}
-    pairs = [(piece.noisy, piece.rows, piece.place) for piece in summed.pieces]
+    pairs = [(piece.noisy, piece.place) for piece in summed.pieces]
     for part, one in zip(summed.parts, served, strict=True):
-        rows = [row for row, group in enumerate(one.released.domain.groups) if group in part.groups]
-        place = np.array([known[one.released.domain.groups[row]] for row in rows], np.int64)
-        pairs.append((one.released.noisy, np.array(rows, np.int64), place))
-    places = np.concatenate([place for _, _, place in pairs])
-    most = int(np.bincount(places, minlength=1).max())
-    shown = np.arange(len(domain))
+        places = [known[group] if group in part.groups else NOWHERE for group in one.released.domain.groups]
+        pairs.append((one.released.noisy, np.array(places, np.int64)))
+    counts = np.bincount(np.concatenate([place[place != NOWHERE] for _, place in pairs]), minlength=len(domain))
+    most = max(1, int(counts.max(initial=0)))
     if plan.selection is not None:
-        shown = np.unique(places)
+        shown = np.flatnonzero(counts)
+        number = np.full(len(domain) + 1, NOWHERE, np.int64)  # NOWHERE is the last
+        number[shown] = np.arange(len(shown))
+        pairs = [(own, number[place]) for own, place in pairs]
         domain = domain.only(shown, len(domain) - len(shown))
-    pairs = [(own, rows, np.searchsorted(shown, place)) for own, rows, place in pairs]
     noisy = tuple(
-        put_together([Rows(own[release], rows, place) for own, rows, place in pairs], len(shown))
+        put_together([Term(own[release], place) for own, place in pairs], len(domain))
         for release in range(len(plan.releases))
     )
     if most > 1:

@@ -23,7 +23,7 @@ def _signal(values: list[float], signals: list[float], scales: list[float]) -> f
         _release([value], [signal], [scale]) for value, signal, scale in zip(values, signals, scales, strict=True)
     ]
     place = np.zeros(1, np.int64)
-    return float(added_up([Term(one, np.ones(1), place) for one in parts], 1).signal[0])
+    return float(added_up([Term(one, place) for one in parts], 1).signal[0])
 
 
 def test_a_small_part_leaves_a_sum_as_certain_as_the_others() -> None:
@@ -58,7 +58,7 @@ def test_what_a_total_over_many_groups_costs_is_not_cut_short() -> None:
     alone = np.zeros(300)
     alone[7] = 500.0
     release = _release(list(alone), [1.5] * 300, [1.0] * 300)
-    whole = added_up([Term(release, np.ones(300), np.zeros(300, np.int64))], 1)
+    whole = added_up([Term(release, np.zeros(300, np.int64))], 1)
     assert float(whole.signal[0]) < 3.0, "as in the answer that it follows from"
-    each = added_up([Term(release, np.ones(300), np.arange(300))], 300)
+    each = added_up([Term(release, np.arange(300))], 300)
     assert float(each.signal[7]) == pytest.approx(1.5, rel=0.01)
