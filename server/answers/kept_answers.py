@@ -53,7 +53,7 @@ def first_attempt(ledger: Ledger, charge: Charge) -> KeptAnswer | None:
     record = ledger.charge_of(charge.analyst, charge.idempotency_key)
     if record is None:
         return None
-    if not _same_request(record.charge, charge):
+    if record.charge.request_hash != charge.request_hash:
         raise KeyReused("The idempotency key belongs to another request.", hint=_ANEW)
     if _priced(record.charge) != _priced(charge):
         raise DuplicateRequest(
@@ -64,13 +64,6 @@ def first_attempt(ledger: Ledger, charge: Charge) -> KeptAnswer | None:
         what, hint = _AGAIN.get(record.state, ("was answered, but its answer was not kept", _ANEW))
         raise DuplicateRequest(f"The request with this idempotency key {what}.", hint=hint)
     return kept
-
-
-def _same_request(before: Charge, now: Charge) -> bool:
-    """Of charges from before requests were noted, the answer's own name says it."""
-    if not before.request_hash:
-        return before.answer_key == now.answer_key
-    return before.request_hash == now.request_hash
 
 
 def _priced(charge: Charge) -> tuple[object, ...]:
@@ -164,27 +157,6 @@ class Wanted:
     check: Callable[[], None]
     measure: Callable[[Reservation], tuple[Released, Budget]]
     columns: int
-
-
-class _GivenBack:
-    """A context in which a reservation is given back unless it was begun."""
-
-    def __init__(self, ledger: Ledger, reservation: Reservation) -> None:
-        self._ledger = ledger
-        self._reservation = reservation
-        self._begun = False
-
-    def begun(self) -> Reservation:
-        """The reservation, for whoever settles it from now on."""
-        self._begun = True
-        return self._reservation
-
-    def __enter__(self) -> _GivenBack:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if not self._begun:
-            self._ledger.release(self._reservation)
 
 
 @dataclass(frozen=True)
@@ -295,10 +267,13 @@ class KeptAnswers:
         if reservations is None:
             return None
         with ExitStack() as unsettled:
-            given_back = [unsettled.enter_context(_GivenBack(self.ledger, one)) for one in reservations]
-            for charge, reservation in zip(charges, given_back, strict=True):
+            given_back = [unsettled.enter_context(ExitStack()) for _ in reservations]
+            for undo, reservation in zip(given_back, reservations, strict=True):
+                undo.callback(self.ledger.release, reservation)
+            for charge, undo, reservation in zip(charges, given_back, reservations, strict=True):
                 key = charge.answer_key
-                served[key] = self._settled(questions[key], reservation.begun(), repeated.get(key))
+                undo.pop_all()  # whoever measures settles it, whatever happens
+                served[key] = self._settled(questions[key], reservation, repeated.get(key))
                 charged.append(key)
         return served
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from planner.reuse.outline import Outline
 from server.answers.encoding import outline_in
-from server.ledger.charge import ChargeRecord, KeptAnswer
+from server.ledger.charge import ChargeRecord
+from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
 
 _ANALYSTS = 256
@@ -18,22 +18,6 @@ _MOST = 512
 
 _ENTRY_BYTES = 1 << 10
 _BYTES = 64 << 20
-
-
-class KnownCharges(Protocol):
-    """What of a ledger is read here."""
-
-    def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer | None:
-        """The kept answer under a key, as `Charges` has it."""
-        ...
-
-    def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
-        """Charges in order, as `Records` has them."""
-        ...
-
-    def newest_charges(self, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
-        """The newest charges, as `Records` has them."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -79,7 +63,7 @@ class KeptOutlines:
       ledger: keeps charges and answers.
     """
 
-    def __init__(self, ledger: KnownCharges) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._lock = threading.Lock()
         self._analysts: LruCache[str, _Known] = LruCache(

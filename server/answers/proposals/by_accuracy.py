@@ -25,11 +25,11 @@ from server.answers.proposals.propose import (
     OF_QUESTION,
     OF_REST,
     Most,
-    Planning,
     Unknown,
     least,
 )
 from server.errors import CancelledByClient, CancelledEarly, QueryFailed, ServerError
+from server.planning import Planning
 from server.query import QueryRequest, QueryResponse
 
 FIRST_SHARE = 0.1

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from planner.plan import BackendQuery
 from planner.planning.answer_times import least_epsilon, rounded_up
-from planner.policy.policy import Policy
 from privacy.registry import MECHANISMS
 from server.answers.proposals.accuracy import Accuracy, Basis, Proposal, widest, worst_relative_error
 from server.answers.proposals.expectation import NOBODY, Known, expected_answer, known_answers, worst_answer
 from server.backends.columns import Domain, has_no_group
 from server.errors import NoProposal
-from server.ledger.ledger import Ledger
+from server.planning import Planning
 from server.query import QueryRequest, QueryResponse
 from server.question import Question
 from server.results.response import response
@@ -26,28 +23,6 @@ _ASK_FIRST = (
     "ask once with a small epsilon: a proposal then follows from that answer; a question with `max_relative_error` or"
     " `max_absolute_error` does both"
 )
-
-
-class Planning(Protocol):
-    """What a proposal needs of the way of a query: everything before a reservation."""
-
-    @property
-    def policy(self) -> Policy:
-        """The one in force."""
-        ...
-
-    @property
-    def ledger(self) -> Ledger:
-        """Knows the budget and the analyst's answers."""
-        ...
-
-    def groups(self, query: BackendQuery, analyst: str) -> Domain:
-        """The public groups of a query."""
-        ...
-
-    def question(self, request: QueryRequest) -> Question:
-        """Parse, bind and plan."""
-        ...
 
 
 def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Proposal:

@@ -188,14 +188,6 @@ def test_an_idempotency_key_names_one_question() -> None:
     assert service.ledger.budget("ada").epsilon_left == 1.0
 
 
-def test_a_key_older_than_requests_are_noted_names_its_answer() -> None:
-    service = Service()
-    first = service.ask(idempotency_key="order-7", request_hash="")
-    assert value(service.ask(idempotency_key="order-7")) == value(first)
-    with pytest.raises(KeyReused):
-        service.ask(answer_key="another", idempotency_key="order-7")
-
-
 def test_what_was_not_answered_is_not_asked_again() -> None:
     for state in ["reserved", "failed", "released", "crashed"]:
         service = Service()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from planner.reuse.outline import Outline, ReleaseOutline
 from server.answers.encoding import encoded
 from server.answers.kept_outlines import KeptOutlines
 from server.answers.released import Released
 from server.backends.columns import Domain
 from server.ledger.charge import Charge, Reservation
+from server.ledger.ledger import Ledger
 from tests.support.memory_ledger import MemoryLedger
 from tests.support.released_plan import noisy_answer
 
@@ -26,7 +29,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.ledger = MemoryLedger({"ada": 100.0, "grace": 100.0})
-        self.outlines = KeptOutlines(self.ledger)
+        self.outlines = KeptOutlines(cast(Ledger, self.ledger))
 
     def reserve(self, analyst: str, key: str, policy: str = "policy") -> Reservation:
         return self.ledger.reserve(charge(analyst, key, policy))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ from tests.unit.server.answers.proposals.test_propose import BOUNDED, COUNT, Off
 WITHIN_5 = QueryRequest("ada", COUNT, max_relative_error=0.05, idempotency_key="order-7")
 
 
-def at_once(office: Office, request: QueryRequest) -> AtOnce:
+def at_once(office: Any, request: QueryRequest) -> AtOnce:
     found = chosen(office, request)
     assert isinstance(found, AtOnce)
     return found
@@ -81,7 +82,7 @@ def test_where_nothing_is_known_a_public_first_part_is_said_before() -> None:
     assert (smaller.first_epsilon, smaller.most) == (0.05, Most(0.5, OF_QUESTION))
 
 
-def with_budget(epsilon: float) -> Office:
+def with_budget(epsilon: float) -> Any:
     return Office(ledger=MemoryLedger({"ada": epsilon}))
 
 
@@ -128,7 +129,7 @@ def test_what_is_no_accuracy_is_refused() -> None:
 class Answering:
     """Charges for answers whose half-width falls with epsilon."""
 
-    office: Office
+    office: Any
     value: float = 15_000.0
     fails: BaseException | None = None
     asked: list[QueryRequest] = field(default_factory=list)
@@ -142,11 +143,11 @@ class Answering:
         return shown(self.office, request.epsilon, self.value)
 
 
-def half(office: Office, epsilon: float) -> float:
+def half(office: Any, epsilon: float) -> float:
     return half_width(office, epsilon, 16.0)
 
 
-def shown(office: Office, epsilon: float, value: float) -> QueryResponse:
+def shown(office: Any, epsilon: float, value: float) -> QueryResponse:
     from server.query import Interval, ResultColumn
 
     around = Interval(value - half(office, epsilon), value + half(office, epsilon))
@@ -157,7 +158,7 @@ def shown(office: Office, epsilon: float, value: float) -> QueryResponse:
     )  # fmt: skip
 
 
-def first_part(office: Office, request: QueryRequest) -> FirstPart:
+def first_part(office: Any, request: QueryRequest) -> FirstPart:
     found = chosen(office, request)
     assert isinstance(found, FirstPart)
     return found

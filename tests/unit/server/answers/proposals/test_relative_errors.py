@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from server.answers.proposals.expectation import Expected, expected
@@ -13,11 +15,11 @@ BY_PRIORITY = "SELECT r_name, count(*) FROM orders JOIN customer ON o_custkey = 
  JOIN nation ON c_nationkey = n_nationkey JOIN region ON n_regionkey = r_regionkey GROUP BY r_name"
 
 
-def told(office: Office, sql: str = COUNT, epsilon: float = 1.0, analyst: str = "ada") -> Expected:
+def told(office: Any, sql: str = COUNT, epsilon: float = 1.0, analyst: str = "ada") -> Expected:
     return expected(office.ledger, office.question(QueryRequest(analyst, sql, epsilon=epsilon)), analyst)
 
 
-def found(office: Office, sql: str = COUNT, epsilon: float = 1.0, analyst: str = "ada") -> tuple[RelativeError, ...]:
+def found(office: Any, sql: str = COUNT, epsilon: float = 1.0, analyst: str = "ada") -> tuple[RelativeError, ...]:
     return told(office, sql, epsilon, analyst).relative_errors
 
 
