@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from sqlglot import exp
 
@@ -40,7 +40,7 @@ _NUMBERS = frozenset({_Type.BIGINT, _Type.INT, _Type.SMALLINT, _Type.DECIMAL, _T
 _MOMENTS = frozenset({_Type.TIMESTAMP, _Type.TIMESTAMPTZ})
 _EXACT = 2**53
 
-_FIELDS: Mapping[str, tuple[TimeUnit, Callable[[datetime], int]]] = {
+FIELDS: Mapping[str, tuple[TimeUnit, Callable[[Any], int]]] = {
     "YEAR": ("year", lambda moment: moment.year),
     "DECADE": ("year", lambda moment: moment.year // 10),
     "CENTURY": ("year", lambda moment: (moment.year + 99) // 100),
@@ -55,7 +55,7 @@ _FIELDS: Mapping[str, tuple[TimeUnit, Callable[[datetime], int]]] = {
     "HOUR": ("hour", lambda moment: moment.hour),
     "MINUTE": ("minute", lambda moment: moment.minute),
 }
-"""Fields of a moment, each with a unit of time throughout which it stays the same."""
+"""Fields of a moment as PostgreSQL numbers them, each with a unit of time throughout which it stays the same."""
 
 _WRITTEN = {"YYYY": "YEAR", "MM": "MONTH", "DD": "DAY", "Q": "QUARTER"}
 """Patterns of to_char that write a field with leading zeros."""
@@ -216,7 +216,7 @@ class Evaluator:
         return _begun(self.value(node.this), cast(TimeUnit, unit))
 
     def _field(self, node: exp.Extract) -> Fact:
-        known = _FIELDS.get(node.this.name.upper())
+        known = FIELDS.get(node.this.name.upper())
         return UNKNOWN if known is None else self._field_of(self.value(node.expression), *known)
 
     def _formatted(self, node: exp.ToChar) -> Fact:
@@ -229,7 +229,7 @@ class Evaluator:
             field = _WRITTEN.get(pattern.written)
             if field is None and (pattern.finest is not None or "\\" in pattern.written):
                 return UNKNOWN
-            number = Known(pattern.written.strip('"')) if field is None else self._field_of(value, *_FIELDS[field])
+            number = Known(pattern.written.strip('"')) if field is None else self._field_of(value, *FIELDS[field])
             if not isinstance(number, Known):
                 return UNKNOWN
             texts.append(str(number.value).zfill(pattern.width if field else 0))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Literal
 
-from planner.sql.datetimes import read_moment
+from planner.sql.datetimes import floor, read_moment
 
 Plain = str | bool | int | Decimal | datetime | None
 """A value that is compared exactly: dates as their midnight, times with time zone at UTC; None is NULL."""
@@ -94,13 +94,7 @@ def floored(moment: datetime, unit: TimeUnit) -> datetime:
     if unit in _TIMES:
         within = {"hour": (0, 0), "minute": (moment.minute, 0), "second": (moment.minute, moment.second)}[unit]
         return moment.replace(minute=within[0], second=within[1], microsecond=0)
-    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    if unit == "day":
-        return day
-    if unit == "week":
-        return day - timedelta(days=day.weekday())
-    months = _MONTHS[unit]
-    return day.replace(month=(day.month - 1) // months * months + 1, day=1)
+    return datetime.combine(floor(moment.date(), unit), time())
 
 
 def after(start: datetime, unit: TimeUnit) -> datetime | None:

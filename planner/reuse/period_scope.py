@@ -32,6 +32,7 @@ from planner.expressions.scalar import Scalar, Span
 from planner.group_domains.day_conditions import Run, days_left
 from planner.policy.ownership import ownership
 from planner.policy.policy import Policy
+from planner.reuse.evaluate import FIELDS
 from planner.schema import ForeignKey, Schema, Table
 from planner.sensitivity.column_equalities import equal_columns
 from planner.sensitivity.provenance import Provenance, provenance
@@ -43,20 +44,7 @@ from planner.sql.trees import ColumnRef, bound_column, field_of
 
 _Day = Callable[[date], date]
 
-_FIELDS: Mapping[str, Callable[[date], int]] = {
-    "YEAR": lambda day: day.year,
-    "QUARTER": lambda day: (day.month + 2) // 3,
-    "MONTH": lambda day: day.month,
-    "WEEK": lambda day: day.isocalendar().week,
-    "DAY": lambda day: day.day,
-    "DOW": lambda day: day.isoweekday() % 7,
-    "ISODOW": lambda day: day.isoweekday(),
-    "DOY": lambda day: day.timetuple().tm_yday,
-    "ISOYEAR": lambda day: day.isocalendar().year,
-}
-"""As PostgreSQL numbers them: weeks are those of ISO 8601, Sunday is 0 or 7."""
-
-_UNITS = frozenset({"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"})
+_UNITS = frozenset({"day", "week", "month", "quarter", "year"})
 
 
 @dataclass(frozen=True)
@@ -85,11 +73,11 @@ def time_key(place: int, key: BoundKey, column: ColumnRef, kind: SqlType, declar
     moment, _ = moored(Scalar(name, kind, name, declared=declared))
     node, family, told = _plain(key.value), key.type.family, field_of(key.value)
     if told is not None:
-        field, read = _FIELDS.get(told.this.name.upper()), _day_of(told.expression, (name, moment))
-        if field is None or read is None or family is not Family.INTEGER:
+        known, read = FIELDS.get(told.this.name.upper()), _day_of(told.expression, (name, moment))
+        if known is None or known[0] not in _UNITS or read is None or family is not Family.INTEGER:
             return None
-        return TimeKey(place, lambda one: field(read(one)))
-    whole_days = kind.family is Family.DATE or not _is(node, (name, moment))
+        return TimeKey(place, lambda one: known[1](read(one)))
+    whole_days = kind.family is Family.DATE or node not in (name, moment)
     day = _day_of(node, (name, moment))
     if day is None or not whole_days or family not in (Family.DATE, Family.TIMESTAMP):
         return None
@@ -99,18 +87,14 @@ def time_key(place: int, key: BoundKey, column: ColumnRef, kind: SqlType, declar
 def _day_of(node: exp.Expr, itself: tuple[exp.Expr, exp.Expr]) -> _Day | None:
     """The day of an expression's value, by the day of the column; None where other things decide it."""
     node = _plain(node)
-    if _is(node, itself):
+    if node in itself:
         return lambda one: one
     if isinstance(node, exp.TimestampTrunc):
-        unit, day = node.args["unit"].name.upper(), _day_of(node.this, itself)
-        return None if unit not in _UNITS or day is None else lambda one: floor(day(one), unit.lower())
+        unit, day = node.args["unit"].name.lower(), _day_of(node.this, itself)
+        return None if unit not in _UNITS or day is None else lambda one: floor(day(one), unit)
     if isinstance(node, exp.Cast) and node.to.this is exp.DataType.Type.DATE:
         return _day_of(node.this, itself)
     return None
-
-
-def _is(node: exp.Expr, itself: tuple[exp.Expr, exp.Expr]) -> bool:
-    return node in itself
 
 
 def _plain(node: exp.Expr) -> exp.Expr:
