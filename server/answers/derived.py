@@ -52,6 +52,21 @@ def one_factor(noisy: Sequence[NoisyAnswer]) -> bool:
     return any(one.mechanism == "joint_scale" for one in noisy)
 
 
+def plan_of_parts(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Plan:
+    """A question's plan as its answer is shown that is put together from parts: they say how it was cut.
+
+    Args:
+      plan: of the question.
+      noisy: its releases, whose mechanisms are those of all parts.
+    """
+    factor = any("joint_scale" in one.mechanism for one in noisy)
+    return replace(
+        plan,
+        mechanism=cut_as_vectors(noisy) or plan.mechanism,
+        bounds=replace(plan.bounds, rule=None, tuples=None if factor else plan.bounds.tuples),
+    )
+
+
 _FREE = "Nothing was measured or charged: this follows from {which}."
 _FRESH = "With reuse = never it is measured anew, for epsilon {epsilon:g}"
 _CUT_APART = (
@@ -112,7 +127,6 @@ class DerivedAnswer:
       most_groups: the most kept groups that one value is the sum of.
       combined: the most releases of one number that were combined.
       lacking: which rows it lacks.
-      one_factor: was a part cut by one factor for all sums of its own question?
       paid: an epsilon that was spent on each part of it, on that part or on a worse one, with all rows.
     """
 
@@ -123,7 +137,6 @@ class DerivedAnswer:
     most_groups: int
     combined: int
     lacking: Lacking
-    one_factor: bool
     paid: float
 
     def serves(self, epsilon: float, *, as_accurate: bool) -> bool:
@@ -160,14 +173,9 @@ class DerivedAnswer:
           budget: the analyst's, which does not change.
           request_id: as in the request.
         """
-        plan, bounds = question.plan, question.plan.bounds
+        plan = question.plan
         made = response(
-            replace(
-                plan,
-                mechanism=cut_as_vectors(self.noisy) or plan.mechanism,
-                bounds=replace(bounds, rule=None, tuples=None if self.one_factor else bounds.tuples),
-                notes=(*self.notes(), self._offered(plan.epsilon), *plan.notes),
-            ),
+            replace(plan_of_parts(plan, self.noisy), notes=(*self.notes(), self._offered(plan.epsilon), *plan.notes)),
             self.domain,
             self.noisy,
             budget,

@@ -158,7 +158,6 @@ class _Part:
 
     noisy: NoisyAnswer
     sources: tuple[_Source, ...]
-    one_factor: bool
     paid: float
 
     @property
@@ -293,7 +292,7 @@ def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_
     else:
         summed = added_up(weighted(noisy, best.regrouped.place), n_groups)
     paid = max(source.owned.epsilon for source, _ in options if source.regrouped.lacking == best.regrouped.lacking)
-    return _Part(summed, tuple(source for source, _ in alike), one_factor(noisy), paid)
+    return _Part(summed, tuple(source for source, _ in alike), paid)
 
 
 def _alike(one: tuple[_Source, int], other: tuple[_Source, int]) -> bool:
@@ -308,14 +307,11 @@ def _alike(one: tuple[_Source, int], other: tuple[_Source, int]) -> bool:
     if not (usable(a) and usable(b)):
         return False
     same_groups = left.released.domain == right.released.domain
-    if one_factor([a, b]) and not _same_thresholds(left.released.noisy, right.released.noisy):
-        return False  # the factor of one sum hangs on the thresholds of all
+    if one_factor([a, b]):  # the factor of one sum hangs on the thresholds of all
+        taus = [[other.tau.tolist() for other in source.released.noisy] for source in (left, right)]
+        if taus[0] != taus[1]:
+            return False
     return same_groups and a.confidence == b.confidence and bool(np.array_equal(a.tau, b.tau))
-
-
-def _same_thresholds(left: Sequence[NoisyAnswer], right: Sequence[NoisyAnswer]) -> bool:
-    pairs = zip(left, right, strict=True) if len(left) == len(right) else ()
-    return len(left) == len(right) and all(bool(np.array_equal(a.tau, b.tau)) for a, b in pairs)
 
 
 def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> DerivedAnswer:
@@ -343,7 +339,6 @@ def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> Deri
         most_groups=max(part.most_groups for part in parts),
         combined=max(len(part.sources) for part in parts),
         lacking=lacking,
-        one_factor=any(part.one_factor for part in parts),
         paid=min(part.paid for part in parts),
     )
 

@@ -2,6 +2,14 @@
 
 The pieces with the least noise for their days come first, none of them of days that another one has. What they leave
 is to be measured. Pieces that would make an answer wider than `WIDER` times a fresh one are not used.
+
+In the whole question a person's rows are spread over all groups that the person may reach, and noise in each group is
+for all of them. The open part has fewer groups. So the same noise takes less epsilon, and no more than that is asked:
+whoever wants more accuracy asks the whole question with another epsilon, and nothing of it is kept. Mechanisms that
+bound the length of a person's vector over all groups add the same noise at the same threshold, but a threshold for
+fewer groups is lower: by the root of their share, if people are spread evenly. Those that bound what a person adds to
+all groups together have one that is lower by their share. No privacy hangs on that, as on no choice of an epsilon by
+what is public.
 """
 
 from __future__ import annotations
@@ -9,14 +17,24 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
 
+from planner.errors import PlannerError
 from planner.group_domains.day_conditions import common_runs, joined_runs, without_runs
+from planner.plan import Plan
+from planner.planning.answer_times import rounded_up
+from planner.planning.contribution_bounds import CLIPPING
 from planner.reuse.period_scope import TimeValues
+from privacy.exact import groups_reached
+from privacy.registry import MECHANISMS
 from server.answers.periods.day_pieces import Days, KeptSource, Piece
+from server.backends.columns import Domain
+from server.question import Question
+from server.workers.group_limits import is_in_range
+from server.workers.measure import groups_of_kinds
 
 WIDER = 1.4
 """How much wider than a fresh answer one may be of which parts are kept: the price of measuring them once."""
@@ -34,6 +52,11 @@ _EVENLY = 0.75
 
 _ROOM = 0.75
 """The most that kept parts may take of the square of that, where another part is to be measured beside them."""
+
+_STEPS = 20  # of bisection
+_TOLERANCE = 1 + 1e-6
+_NEAR = 1.001
+"""As near as an epsilon is looked for."""
 
 Fresh = Callable[[int, float], float]
 """Half the width that a fresh interval of a release is expected to have, at a threshold or the next."""
@@ -180,3 +203,92 @@ def foreseen_tau(sources: Sequence[KeptSource], release: int, days: Days, horizo
             yield abs(math.log(ratio)), tau * (ratio**_EVENLY if ratio < 1 else ratio)
 
     return min(told(), key=lambda one: one[0], default=(0.0, None))[1]
+
+
+def releases_alike(whole: Plan, part: Plan) -> bool:
+    """Does the part release the same of its days as the whole of all?"""
+
+    def told(plan: Plan) -> tuple[object, ...]:
+        releases = tuple(replace(release, epsilon=1.0) for release in plan.releases)
+        kinds = tuple((one.relation, one.determines) for one in plan.bounds.kinds)
+        # rows without a date, or beyond the declared range, are in no group of either
+        keys = tuple(replace(key, omitted=None, within=()) for key in plan.group_keys)
+        return releases, plan.owners, keys, plan.mechanism, plan.selection is None, kinds
+
+    return told(whole) == told(part) and part.sampling is None
+
+
+def lower_thresholds(whole: Plan, domain: Domain, part: Plan, groups: Domain) -> float:
+    """How much lower a threshold for some groups is than for all, where it bounds what a person adds to all of them.
+
+    Args:
+      whole, domain: the question of all groups, and these.
+      part, groups: the same question of some.
+    """
+    mechanism = whole.mechanism
+    if mechanism not in CLIPPING and not MECHANISMS[mechanism].bounds_vector:
+        return 1.0
+    reached = groups_reached(whole.bounds.groups, len(domain)) / groups_reached(part.bounds.groups, len(groups))
+    return max(1.0, reached if mechanism in CLIPPING else math.sqrt(reached))
+
+
+Noises = Sequence[Mapping[float, float]]
+"""Per release, half the width of an interval at each threshold."""
+
+
+def wider_than(part: Noises, whole: Noises, lower: float) -> float:
+    """How many times wider a part's releases are, at any threshold, than the whole's at one so much larger."""
+    if any(one.keys() != other.keys() for one, other in zip(part, whole, strict=True)):
+        return math.inf
+    pairs = [(one[tau], other[tau] * lower) for one, other in zip(part, whole, strict=True) for tau in one]
+    noisy = [(own, most) for own, most in pairs if own > 0]  # a centre has no noise of its own
+    return max((own / most if most > 0 else math.inf for own, most in noisy), default=math.inf)
+
+
+def least_that_does(
+    at: Callable[[float], Question], least: float, most: float, n_groups: int, excess: Callable[[Question], float]
+) -> float | None:
+    """The least epsilon at which a question is accurate enough; by public numbers alone.
+
+    Args:
+      at: the question at an epsilon. Raises: PlannerError for one that it cannot be asked at.
+      least, most: between which it is looked for.
+      n_groups: of the question.
+      excess: how many times too wide it is; about in proportion to 1 / epsilon.
+    Returns: rounded up; None where the most does not do.
+    Cost: some five plans; some twenty where noise is not in proportion.
+    """
+    least = min(most, least)
+
+    def too_wide(epsilon: float) -> float:
+        try:
+            asked = at(epsilon)
+        except PlannerError:  # too small for the mechanism
+            return math.inf
+        return excess(asked) if is_in_range(asked.plan, asked.query, asked.measuring, n_groups) else math.inf
+
+    wide = too_wide(most)
+    if wide > _TOLERANCE:
+        return None
+    low, high, guess = least, most, max(least, most * wide)
+    for _ in range(_STEPS):
+        if high <= low * _NEAR:
+            break
+        wide = too_wide(guess)
+        if wide <= _TOLERANCE:
+            high = guess
+            if wide > 1 / _NEAR or guess <= least:
+                break
+        else:
+            low = guess
+        guess *= wide * (1 if wide <= _TOLERANCE else _TOLERANCE)
+        if not low < guess < high:  # it is not in proportion, or ends somewhere
+            guess = math.sqrt(low * high)
+    nearly = float(f"{high:.3g}")  # 1 rather than 1.01, where 1.0000001 was found to be enough
+    return min(most, nearly if nearly < high and too_wide(nearly) <= _TOLERANCE else rounded_up(high))
+
+
+def expected_noise(question: Question, domain: Domain) -> list[dict[float, float]]:
+    """Per release, how wide half an interval is at each threshold: public."""
+    measuring = question.measuring.of_kinds(groups_of_kinds(question.plan.bounds.kinds, domain))
+    return [dict(one.expected_noise(len(domain))) for one in measuring.releases]

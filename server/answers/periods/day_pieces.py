@@ -22,13 +22,11 @@ from planner.reuse.matching import AskedRelease, Lacking, Match, NewGroup, Undec
 from planner.reuse.period_scope import TimeValues
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.derived import holds, usable
-from server.answers.kept_answers import KeptAnswers
 from server.answers.kept_outlines import Owned
 from server.answers.released import Released
 from server.answers.reusing import OwnGroups, combinations
 from server.answers.sums import NOWHERE, added_up, noise_widths, weighted
 from server.backends.columns import Domain
-from server.question import Question, answer_key
 
 Days = tuple[Run, ...]
 
@@ -204,10 +202,6 @@ def pieces(
         yield Piece(*told, values_of_time, days, of_number[index])
 
 
-_MOST_LOADS = 366
-"""How many versions back an answer is looked for."""
-
-
 def open_part_key(whole_key: str, analyst: str) -> str:
     """The answer key of what an analyst was given of a question's open part.
 
@@ -215,61 +209,3 @@ def open_part_key(whole_key: str, analyst: str) -> str:
     in the whole question's key.
     """
     return hashlib.sha256(f"open part of {whole_key} for {analyst}".encode()).hexdigest()
-
-
-def pieces_of_same(
-    question: Question,
-    since: Mapping[TimeValues, int],
-    loads: Mapping[int, str],
-    domain: Domain,
-    class_of: Sequence[TimeValues],
-    classes: Mapping[TimeValues, Days],
-    time_grain: str,
-    analyst: str,
-    kept: KeptAnswers,
-) -> list[Piece]:
-    """The pieces of earlier answers to this very question, at the same epsilon: whole groups, as they were released.
-
-    They are found by their names in the ledger: a whole answer by the answer key of the question at that version, one
-    about what was open by `open_part_key`. So this works for whatever is released, ranks and withheld groups as well.
-
-    Args:
-      question: at the version of the data as it is.
-      since: of the closed ones of the classes, since which version their rows are what they are.
-      loads: by version of the data, the database's fingerprint then.
-      domain: the question's public groups.
-      class_of, classes: as of `pieces`.
-      time_grain: the policy's.
-      analyst: who asks, whose answers alone count.
-      kept: reads them.
-    Returns: the newest answers' first, one per class.
-    Cost: a hash of the question per earlier version, one read of the ledger, and one per answer that is used.
-    """
-    members: dict[TimeValues, dict[tuple[object, ...], int]] = defaultdict(dict)
-    for number, (group, values) in enumerate(zip(domain.groups, class_of, strict=True)):
-        members[values][group] = number
-    missing = {values: oldest for values, oldest in since.items() if values in members}
-    versions = sorted((one for one in loads if one < question.data_version), reverse=True)[:_MOST_LOADS]
-    keys: list[tuple[int, str, bool]] = []
-    for version in versions if missing else ():
-        query = replace(question.query, fingerprint=loads[version])
-        key = answer_key(question.plan, query, time_grain, version)
-        keys += [(version, key, True), (version, open_part_key(key, analyst), False)]
-    there = kept.ledger.paid_among([key for _, key, _ in keys], analyst)
-    selected = question.plan.selection is not None
-    found: list[Piece] = []
-    for version, key, whole in keys:
-        usable_here = [values for values, oldest in missing.items() if oldest <= version]
-        released = kept.released_to(key, analyst) if usable_here and key in there else None
-        if released is None:
-            continue
-        # that a whole answer withholds a group is an answer about it; a part may not have been asked of it
-        all_asked = selected and whole and released.domain.asked == len(domain)
-        for values in usable_here:
-            places = members[values]
-            place = np.array([places.get(group, NOWHERE) for group in released.domain.groups], np.int64)
-            piece = Piece(released.noisy, version, version, 1, values, classes[values], place)
-            if all_asked or (len(piece.rows) and selected) or len(piece.rows) == len(places):
-                found.append(piece)
-                del missing[values]
-    return found

@@ -20,21 +20,38 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
 from typing import cast
 
+import numpy as np
+
+from planner.errors import PlannerError
 from planner.group_domains.day_conditions import common_runs, without_runs
-from planner.plan import Plan
+from planner.plan import BackendQuery, Plan
+from planner.planning.answer_times import least_epsilon
 from planner.policy.policy import Policy
 from planner.reuse.matching import AskedQuestion
-from planner.reuse.period_scope import PeriodScope, TimeValues, period_scope
+from planner.reuse.period_scope import MOST_RUNS, PeriodScope, TimeValues, period_scope
 from planner.sql.result_types import KeyCell
+from privacy.registry import MECHANISMS
 from server.answers.kept_answers import KeptAnswers
 from server.answers.kept_outlines import KeptOutlines, Owned
-from server.answers.periods.day_cover import NARROW, WIDER, Cover, Covering, Horizon, foreseen_tau
+from server.answers.periods.day_cover import (
+    NARROW,
+    Cover,
+    Covering,
+    Horizon,
+    expected_noise,
+    foreseen_tau,
+    least_that_does,
+    lower_thresholds,
+    releases_alike,
+    wider_than,
+)
 from server.answers.periods.day_pieces import (
     Days,
     KeptSource,
@@ -42,29 +59,24 @@ from server.answers.periods.day_pieces import (
     kept_source,
     open_part_key,
     pieces,
-    pieces_of_same,
     with_means,
 )
 from server.answers.periods.noted_periods import NotedPeriods
-from server.answers.periods.open_part import (
-    At,
-    expected_noise,
-    least_that_does,
-    lower_thresholds,
-    question_of_days,
-    wider_than,
-)
 from server.answers.reusing import own_groups
+from server.answers.sums import NOWHERE
 from server.backends.columns import Domain, has_no_group
 from server.lru_cache import LruCache
 from server.planning import Planning
 from server.query import QueryRequest
-from server.question import Question
+from server.question import Question, answer_key
 
 _MOST_GROUPS = 20_000
 _NEWEST, _LONGEST, _OTHERS = 16, 16, 8
 """Kept answers that are looked at: of those of which something may stand the newest, and of the rest those of the
 most days, as each load leaves one of few days; and those that only say what was asked before, at which thresholds."""
+
+_MOST_LOADS = 366
+"""How many versions back an answer is looked for."""
 
 _RECENT, _RECENT_BYTES = 64, 64 << 20
 _YEARS = timedelta(days=3653)
@@ -174,13 +186,6 @@ class _Adding:
 
 
 @dataclass(frozen=True)
-class _Looked:
-    """What was found out of a question."""
-
-    adding: _Adding | None
-
-
-@dataclass(frozen=True)
 class DaySums:
     """Finds out how a question is a sum over days.
 
@@ -193,7 +198,7 @@ class DaySums:
     planning: Planning
     outlines: KeptOutlines
     kept: KeptAnswers
-    recent: LruCache[tuple[int, str, int, int, int], _Looked] = field(
+    recent: LruCache[tuple[int, str, int, int, int], tuple[_Adding | None]] = field(
         default_factory=lambda: LruCache(_RECENT, _RECENT_BYTES, lambda _: 1 << 16)
     )
 
@@ -247,19 +252,48 @@ class DaySums:
         return None if scope is None else _Whole(self.planning, question, analyst, scope, NotedPeriods.of(entry))
 
     def _same(self, whole: _Whole) -> Cover | None:
-        """What earlier answers to the same question say of whole groups; None where they say nothing."""
-        question, classes = whole.question, whole.scope.classes()
+        """What earlier answers to this very question, at the same epsilon, say of whole groups.
+
+        They are found by their names in the ledger: a whole answer by the answer key of the question at that version,
+        one about what was open by `open_part_key`. So this works for whatever is released, ranks and withheld groups
+        as well, which stay as they were.
+
+        Returns: one per value of the time keys, by the newest answers; None where they say nothing.
+        Cost: a hash of the question per earlier version, one read of the ledger, and one per answer that is used.
+        """
+        question, classes, noted = whole.question, whole.scope.classes(), whole.noted
         if has_no_group(question.query, whole.domain) or not set(whole.class_of) <= classes.keys():
             return None  # a group of rows without a date, say, is of no period
-        wanted = dict.fromkeys(whole.class_of)
-        since = {values: whole.noted.since(whole.scope, classes[values]) for values in wanted}
-        closed = {values: version for values, version in since.items() if version is not None}
-        grain = self.planning.policy.time_grain
-        told = whole.noted.loads, whole.domain, whole.class_of, classes, grain, whole.analyst, self.kept
-        found = pieces_of_same(question, closed, *told)
+        members: dict[TimeValues, dict[tuple[object, ...], int]] = defaultdict(dict)
+        for number, (group, values) in enumerate(zip(whole.domain.groups, whole.class_of, strict=True)):
+            members[values][group] = number
+        since = {values: noted.since(whole.scope, classes[values]) for values in members}
+        missing = {values: version for values, version in since.items() if version is not None}
+        versions = sorted((one for one in noted.loads if one < question.data_version), reverse=True)[:_MOST_LOADS]
+        keys: list[tuple[int, str, bool]] = []
+        for version in versions if missing else ():
+            query = replace(question.query, fingerprint=noted.loads[version])
+            key = answer_key(question.plan, query, self.planning.policy.time_grain, version)
+            keys += [(version, key, True), (version, open_part_key(key, whole.analyst), False)]
+        there = self.kept.ledger.paid_among([key for _, key, _ in keys], whole.analyst)
+        selected = question.plan.selection is not None
+        found: list[Piece] = []
+        for version, key, is_whole in keys:
+            usable = [values for values, oldest in missing.items() if oldest <= version]
+            released = self.kept.released_to(key, whole.analyst) if usable and key in there else None
+            if released is None:
+                continue
+            # that a whole answer withholds a group is an answer about it; a part may not have been asked of it
+            all_asked = selected and is_whole and released.domain.asked == len(whole.domain)
+            for values in usable:
+                places = members[values]
+                place = np.array([places.get(group, NOWHERE) for group in released.domain.groups], np.int64)
+                piece = Piece(released.noisy, version, version, 1, values, classes[values], place)
+                if all_asked or (len(piece.rows) and selected) or len(piece.rows) == len(places):
+                    found.append(piece)
+                    del missing[values]
         kept = {piece.values for piece in found}
-        fresh = {values: classes[values] for values in wanted if values not in kept}
-        return Cover(tuple(found), fresh) if found else None
+        return Cover(tuple(found), {one: classes[one] for one in members if one not in kept}) if found else None
 
     def _known_adding(self, whole: _Whole) -> _Adding | None:
         """The same as `_adding`, once for a question as long as its analyst has no new answers."""
@@ -269,8 +303,8 @@ class DaySums:
         key = whole.question.serial, whole.analyst, owned[0].number, len(owned), whole.noted.version
         known = self.recent.get(key)
         if known is None:
-            known = self.recent.put(key, _Looked(self._adding(whole, owned)))
-        return known.adding
+            known = self.recent.put(key, (self._adding(whole, owned),))
+        return known[0]
 
     def _adding(self, whole: _Whole, every: Sequence[Owned]) -> _Adding | None:
         """What is known of a question; None where it is none that may be a sum over days."""
@@ -334,7 +368,11 @@ class DaySums:
         """Pieces, and the days that they leave as one question; None where that takes too much epsilon."""
         if not cover.is_partial:
             return self._beside(one.whole, cover, request, one.covering.classes)
-        room = self._room(one, cover, wider)
+        beside = [
+            (max(piece.largest_tau(release) for piece in cover.pieces), share)
+            for release, share in enumerate(one.covering.shares(cover.pieces))
+        ]
+        room = self._room(one, cover.days, beside, wider)
         if room is None:
             return None
         whole, epsilon = one.whole, one.whole.question.plan.epsilon
@@ -374,16 +412,22 @@ class DaySums:
             return known.domain.asked == len(part.groups)
         return set(part.groups) <= set(known.domain.groups)
 
-    def _room(self, one: _Adding, cover: Cover, wider: float) -> Room | None:
-        """At the threshold that a sum over the open days is foreseen to choose: how wide it may be."""
+    @staticmethod
+    def _room(one: _Adding, days: Days, beside: Sequence[tuple[float, float]], wider: float) -> Room | None:
+        """At the threshold that a sum over some days is foreseen to choose: how wide it may be.
+
+        Args:
+          one, days: what is asked, and of which days.
+          beside: of the other days, per release: the largest threshold, and the square of the half width as a part of
+            that of a fresh answer.
+          wider: how much wider than a fresh answer both may be.
+        """
         found = []
-        for release, share in enumerate(one.covering.shares(cover.pieces)):
-            largest = max(piece.largest_tau(release) for piece in cover.pieces)
-            tau, left = one.foreseen(release, cover.days), wider**2 - share
+        for release, (largest, share) in enumerate(beside):
+            tau, left = one.foreseen(release, days), wider**2 - share
             if tau is None or left <= 0:
                 return None
-            fresh = one.covering.fresh(release, largest)
-            found.append((min(tau, largest), fresh * min(math.sqrt(left), NARROW)))
+            found.append((min(tau, largest), one.covering.fresh(release, largest) * min(math.sqrt(left), NARROW)))
         return found
 
     def _in_two(self, one: _Adding, request: QueryRequest, wider: float) -> DaySum | None:
@@ -401,7 +445,7 @@ class DaySums:
         epsilon, groups = whole.question.plan.epsilon, whole.domain.groups
         for share in _CLOSED_SHARES:
             first = self._part(whole, request, closed, groups, None, share * epsilon, _CLOSED)
-            room = None if first is None else self._room_beside(one, first, opened, wider)
+            room = None if first is None else self._room(one, opened, self._measured(one, first), wider)
             if first is None or room is None:
                 continue
             left = epsilon - first.question.plan.epsilon
@@ -423,20 +467,14 @@ class DaySums:
         )
 
     @staticmethod
-    def _room_beside(one: _Adding, first: Part, days: Days, wider: float) -> Room | None:
-        """As `_room`, beside closed days that are measured now: at the thresholds that the whole question had."""
+    def _measured(one: _Adding, part: Part) -> list[tuple[float, float]]:
+        """As `beside` of `_room`, of days that are measured now: at the thresholds that the whole question had."""
         found = []
-        noise = expected_noise(first.question, one.whole.domain)
-        for release, table in enumerate(noise):
-            whole = foreseen_tau(one.sources, release, one.days, one.covering.horizon)
-            tau = one.foreseen(release, days)
-            if whole is None or tau is None:
-                return None
-            fresh, own = one.covering.fresh(release, whole), _at(sorted(table.items()), whole)
-            left = (wider * fresh) ** 2 - own**2
-            if left <= 0:
-                return None
-            found.append((min(tau, whole), min(math.sqrt(left), NARROW * fresh)))
+        for release, table in enumerate(expected_noise(part.question, one.whole.domain)):
+            tau = foreseen_tau(one.sources, release, one.days, one.covering.horizon)
+            assert tau is not None, "it was asked before"
+            fresh, own = one.covering.fresh(release, tau), _at(sorted(table.items()), tau)
+            found.append((tau, (own / fresh) ** 2 if fresh > 0 else math.inf))
         return found
 
     def _part(
@@ -456,31 +494,50 @@ class DaySums:
           days, wanted: which, and the groups on them.
           room: how wide it may be; None: as the whole would be at each threshold.
           most: of epsilon.
-          name: of the part.
+          name: of the part, for who sends the request again under its key.
+        Returns: None where it is not certain to be the same question of other days, or no epsilon does.
+        Cost: some twenty plans, and a read of public tables.
         """
-        question = whole.question
-        capped = replace(question, plan=replace(question.plan, epsilon=most))
+        question, policy = whole.question, self.planning.policy
+        if len(days) > MOST_RUNS or any(run == (None, None) for run in days):
+            return None
+        narrowed = whole.scope.narrowed(question.whole_bound, days)
+        key = f"{request.idempotency_key}#{name}" if request.idempotency_key else ""
+        chosen = question.plan.mechanism
+        mechanism = chosen if MECHANISMS[chosen].offered else request.mechanism  # the planner's own it makes again
+        asked = replace(request, mechanism=mechanism, idempotency_key=key)
 
-        def excess(part: Question, found: Domain) -> float:
-            tables = expected_noise(part, found)
+        def at(epsilon: float, query: BackendQuery | None = None) -> Question:
+            wished, version = replace(asked, epsilon=epsilon), question.data_version
+            return self.planning.of_bound(narrowed, wished, data_version=version, query=query)
+
+        def excess(part: Question) -> float:
+            tables = expected_noise(part, groups)
             if room is not None:
                 pairs = zip(tables, room, strict=True)
                 return max(_at(sorted(table.items()), tau) / width for table, (tau, width) in pairs)
-            return wider_than(tables, whole.noise, lower_thresholds(question.plan, whole.domain, part.plan, found))
+            return wider_than(tables, whole.noise, lower_thresholds(question.plan, whole.domain, part.plan, groups))
 
-        def epsilon_of(at: At, found: Domain) -> float | None:
-            if name == _CLOSED or any(release.ranked is not None for release in question.plan.releases):
-                return most  # what noise means for a rank depends on the data
-            policy = self.planning.policy
-            least = least_that_does(capped.plan, at, found, policy, lambda part: excess(part, found))
-            return least if least is not None or room is not None else most
-
-        asked = replace(request, epsilon=most)
-        found = question_of_days(self.planning, capped, asked, whole.scope, days, wanted, epsilon_of, name)
-        if found is None:
+        try:
+            part = at(most)
+            groups = self.planning.groups_of(part, request.analyst)
+            if not releases_alike(question.plan, part.plan) or set(groups.groups) != set(wanted):
+                return None
+            epsilon: float | None = most
+            if name != _CLOSED and all(release.ranked is None for release in question.plan.releases):
+                # what noise means for a rank depends on the data
+                query = part.query
+                least = least_epsilon(question.plan.size, policy.side_channels, policy.max_epsilon)
+                epsilon = least_that_does(lambda tried: at(tried, query), least, most, len(groups), excess)
+                if epsilon is None and room is None:
+                    epsilon = most
+            if epsilon is None:
+                return None
+            part = part if epsilon == most else at(epsilon)
+        except PlannerError:
             return None
-        key = _part_key(question.answer_key, whole.analyst, name, days)
-        return Part(*found, key, days, frozenset(wanted))
+        own_key = _part_key(question.answer_key, whole.analyst, name, days)
+        return Part(part, replace(asked, epsilon=epsilon), own_key, days, frozenset(wanted))
 
 
 def _is_plain(plan: Plan) -> bool:
@@ -509,8 +566,3 @@ def _horizon(scope: PeriodScope, noted: NotedPeriods, policy: Policy) -> Horizon
 def _at(table: Sequence[tuple[float, float]], tau: float) -> float:
     """What a table, in order of thresholds, says at the first that is no smaller, or at its last."""
     return next((width for own, width in table if own >= tau), table[-1][1])
-
-
-def most_width(request: QueryRequest) -> float:
-    """How many times as wide as a fresh answer one may be that is put together from parts."""
-    return 1.0 if request.as_accurate else WIDER

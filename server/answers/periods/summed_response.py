@@ -10,7 +10,7 @@ import numpy as np
 from planner.group_domains.day_conditions import Run, joined_runs
 from planner.reuse.period_scope import PeriodScope
 from privacy.registry import MECHANISMS, JointMechanism
-from server.answers.derived import MEANS, cut_as_vectors, one_factor
+from server.answers.derived import MEANS, plan_of_parts
 from server.answers.kept_answers import Served
 from server.answers.periods.day_pieces import Piece
 from server.answers.periods.day_sums import DaySum
@@ -21,21 +21,16 @@ from server.question import Question
 from server.results.notes import confidence_notes
 from server.results.response import response
 
-SOME_KEPT = (
+_SOME_KEPT = (
     "{kept} of {groups} groups are kept from earlier loads of the data ({which}): rows of {table} that are closed by "
-    "{column} have not changed since, as the custodian has checked. {rest}"
+    "{column} have not changed since, as the custodian has checked. {others} were measured over the data of version "
+    "{version}, and the charge is for them alone."
 )
-ALL_KEPT = (
+_ALL_KEPT = (
     "This answer is kept from an earlier load of the data ({which}): rows of {table} that are closed by {column} "
     "have not changed since, as the custodian has checked. It is free."
 )
-REST = "The others were measured over the data of version {version}, and the charge is for them alone."
-PARTLY_KEPT = (
-    "Parts of {kept} of {groups} groups are kept from earlier loads of the data ({which}): rows of {table} that are "
-    "closed by {column} have not changed since, as the custodian has checked. The other days were measured over the "
-    "data of version {version}, and the charge is for them alone."
-)
-CUT_TOGETHER = (
+_CUT_TOGETHER = (
     "What people add to the kept groups was cut together with rows of groups that were open then: the values are "
     "answers about the same rows, cut as they were at that load."
 )
@@ -90,10 +85,7 @@ def summed_response(
         for release in range(len(plan.releases))
     )
     if most > 1:
-        joint = any("joint_scale" in one.mechanism for one in noisy)
-        tuples = None if joint or one_factor(noisy) else plan.bounds.tuples
-        bounds = replace(plan.bounds, tuples=tuples, rule=None)
-        plan = replace(plan, mechanism=cut_as_vectors(noisy) or plan.mechanism, bounds=bounds)
+        plan = plan_of_parts(plan, noisy)
     answer = response(plan, domain, noisy, budget, request_id)
     notes = (*answer.notes, *_notes(summed, question, most))
     return replace(
@@ -154,13 +146,11 @@ def _notes(summed: DaySum, question: Question, most: int) -> Iterator[str]:
     which = "; ".join(f"version {one.version}: {one.first or 'the first day'} to {one.last}" for one in earlier)
     told = {"which": which, "table": scope.table, "column": scope.column}
     if earlier and summed.parts:
-        count = _kept_groups(summed, summed.pieces)
-        if most > 1:
-            yield PARTLY_KEPT.format(kept=count, groups=groups, version=version, **told)
-        else:
-            yield SOME_KEPT.format(kept=count, groups=groups, rest=REST.format(version=version), **told)
+        count, parts = _kept_groups(summed, summed.pieces), most > 1
+        kept_of, others = (f"Parts of {count}", "The other days") if parts else (str(count), "The others")
+        yield _SOME_KEPT.format(kept=kept_of, groups=groups, version=version, others=others, **told)
     elif earlier:
-        yield ALL_KEPT.format(**told)
+        yield _ALL_KEPT.format(**told)
     if most > 1:
         yield _ADDED_UP.format(most=most)
     combined = max((piece.combined for piece in summed.pieces), default=1)
@@ -172,6 +162,6 @@ def _notes(summed: DaySum, question: Question, most: int) -> Iterator[str]:
         isinstance(MECHANISMS[question.plan.mechanism], JointMechanism) or question.plan.bounds.rule is not None
     )
     if earlier and question.plan.group_keys and together:
-        yield CUT_TOGETHER
+        yield _CUT_TOGETHER
     days = joined_runs([run for part in summed.parts for run in part.days])
     yield from reopened_notes(summed.noted, scope, days)
