@@ -20,6 +20,7 @@ from planner.public.relation import PublicStatement
 from privacy.noisy_answer import NoisyAnswer
 from server.answers.decide import Deciding
 from server.answers.encoding import encoded
+from server.answers.grid_answers import estimated_response
 from server.answers.kept_answers import Served, Wanted
 from server.answers.periods.summed_response import summed_response
 from server.answers.proposals import by_accuracy
@@ -39,7 +40,6 @@ from server.answers.work import (
     Work,
     measures,
 )
-from server.answers.workload.grid_answers import estimated_response
 from server.backends.columns import Domain
 from server.errors import (
     BackendConnectionLost,

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from planner.public.relation import PublicStatement
+from server.answers.counted_grid import CountedGrid, Member
 from server.answers.derived import DerivedAnswer
 from server.answers.kept_answers import Paid
 from server.answers.periods.day_sums import DaySum
 from server.answers.proposals.by_accuracy import AtOnce, FirstPart
-from server.answers.workload.counted_grid import CountedGrid, Member
 from server.backends.public_rows import Computed
 from server.ledger.charge import Charge
 from server.planning import Explain as Explain

@@ -94,14 +94,14 @@ def computed_response(
       request_id: as in the request.
     """
     shown = composition.shown
-    width = len(computed.columns) - 2 * len(shown.places)
+    columns = _columns(composition, computed)
+    width = len(columns)
     released = tuple(row[:width] for row in computed.rows)
     ends = tuple(_intervals(row, width, shown.places) for row in computed.rows)
     if not all(_independent(answer) for answer in answers):
         ends = tuple(_without(row, shown.joint) for row in ends)
     rows, intervals = _all_floored(released, ends, shown) if shown.floored else (released, ends)
     is_moved = rows != released
-    columns = tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
     confidence = _confidence(answers, composition.shown.values)
     covers = list(dict.fromkeys(answer.covers for answer in answers if answer.covers != "exact"))
     return QueryResponse(
@@ -229,11 +229,15 @@ def computed_shape(described: Composition, computed: Computed) -> StatementShape
       described: what is computed.
       computed: its columns.
     """
-    width = len(computed.columns) - 2 * len(described.shown.places)
-    columns = tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
-    return StatementShape(
-        described.parameters, columns, tuple(place in described.shown.places for place in range(width))
-    )
+    columns = _columns(described, computed)
+    noisy = tuple(place in described.shown.places for place in range(len(columns)))
+    return StatementShape(described.parameters, columns, noisy)
+
+
+def _columns(composition: Composition, computed: Computed) -> tuple[ResultColumn, ...]:
+    """The columns that are shown, without the ends of intervals behind them."""
+    width = len(computed.columns) - 2 * len(composition.shown.places)
+    return tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
 
 
 def _confidence(answers: Sequence[QueryResponse], values: int) -> float:
@@ -273,8 +277,6 @@ def composed_explanation(
       explanations: of its parts.
       computed: the columns of the result.
     """
-    width = len(computed.columns) - 2 * len(composition.shown.places)
-    columns = tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
     names = [part.relation for part in composition.parts]
     relations = ", ".join(names) or "public tables"
     names, explanations = _each(composition, names), _each(composition, explanations)
@@ -294,7 +296,7 @@ def composed_explanation(
         epsilon=sum(one.epsilon for one in explanations),
         delta=sum(one.delta for one in explanations),
         expected_noise=tuple(noise for one in explanations for noise in one.expected_noise),
-        columns=columns,
+        columns=_columns(composition, computed),
         tables=tuple(table for one in explanations for table in one.tables),
         conditions=tuple(condition for one in explanations for condition in one.conditions),
         ownership=(),

@@ -7,14 +7,14 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 
+from server.answers.counted_grid import alone_scale
 from server.answers.decide import Deciding
 from server.answers.explained import cannot_pay
+from server.answers.grid_answers import half_width, keys_of
 from server.answers.kept_answers import Served
 from server.answers.run import Running
 from server.answers.work import Cached, Estimated, Measure, key_of, leaves
 from server.answers.workload.by_accuracy import epsilon_for
-from server.answers.workload.counted_grid import alone_scale
-from server.answers.workload.grid_answers import half_width, keys_of
 from server.answers.workload.plan_workload import PlannedItem, PlannedWorkload, numbered, plan_workload
 from server.answers.workload.workload import (
     MeasuredPart,
@@ -85,7 +85,7 @@ def _measured(planned: PlannedWorkload, charged: Mapping[str, float]) -> tuple[M
 
 def _by_itself(planning: Planning, planned: PlannedWorkload, item: PlannedItem) -> QueryPlanned:
     epsilon = math.fsum(one.question.plan.epsilon for one in item.measured)
-    if not item.charged:
+    if not item.measured:
         return QueryPlanned("free", 0.0)
     half = None
     if isinstance(item.work, Cached | Measure):
@@ -118,8 +118,8 @@ def _strategy(planned: PlannedWorkload, measured: tuple[MeasuredPart, ...]) -> s
     works = [item.work for item in planned.items.values() if isinstance(item.work, Estimated)]
     together, parts = len(works), len({key_of(one) for work in works for one in leaves(work)})
     apart = [item for item in planned.items.values() if not isinstance(item.work, Estimated)]
-    paid = sum(item.charged and all(isinstance(one, Cached) for one in item.measured) for item in apart)
-    alone = sum(item.charged for item in apart) - paid
+    paid = sum(bool(item.measured) and all(isinstance(one, Cached) for one in item.measured) for item in apart)
+    alone = sum(bool(item.measured) for item in apart) - paid
     free = len(apart) - alone - paid
     said = []
     if together:

@@ -12,14 +12,14 @@ import numpy as np
 from planner.planning.answer_times import rounded_up
 from planner.released_expression import KeyValue, ReleasedValue
 from privacy.marginals import best_shares
+from server.answers.counted_grid import Allocation, CountedGrid, GridStrategy
 from server.answers.decide import Deciding
+from server.answers.grid_answers import estimated, half_width
 from server.answers.proposals.accuracy import Accuracy
 from server.answers.proposals.expectation import known_answer
 from server.answers.proposals.propose import propose
 from server.answers.released import Released
 from server.answers.work import Cached
-from server.answers.workload.counted_grid import Allocation, CountedGrid, GridStrategy
-from server.answers.workload.grid_answers import estimated, half_width
 from server.answers.workload.plan_workload import (
     LookedUp,
     PlannedItem,
@@ -60,7 +60,8 @@ def epsilon_for(deciding: Deciding, request: WorkloadRequest, cancelled: threadi
     done: dict[int, PlannedItem] = {}
     for counted, tables in zip(looked.grids, known, strict=True):
         limits = _limits(counted, tables, wished)
-        if all(_reached(counted, tables, mask) <= limit for mask, limit in limits.items()):
+        reached = _scales(tables)
+        if all(half_width(counted, reached, mask) <= limit for mask, limit in limits.items()):
             done |= estimates(counted, {mask: kept for mask, (kept, _) in tables.items()})
             continue
         strategy = best_shares(counted.grid, counted.scales, {mask: limit**2 for mask, limit in limits.items()}, None)
@@ -153,7 +154,3 @@ def _limits(counted: CountedGrid, tables: Known, wished: float) -> dict[int, flo
 
 def _scales(tables: Known) -> dict[int, float]:
     return {mask: float(released.noisy[0].noise_scale[0]) for mask, (_, released) in tables.items()}
-
-
-def _reached(counted: CountedGrid, tables: Known, mask: int) -> float:
-    return half_width(counted, _scales(tables), mask)

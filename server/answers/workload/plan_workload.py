@@ -10,11 +10,24 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
 from planner.limits import check_cells
 from planner.policy.policy import Policy
 from planner.public.relation import PublicStatement
+from server.answers.counted_grid import (
+    Allocation,
+    CountedGrid,
+    GridStrategy,
+    Member,
+    allocate,
+    floored,
+    grids_of,
+    member_of,
+    strategy_of,
+    why_not_in_a_grid,
+)
 from server.answers.decide import Deciding
 from server.answers.kept_answers import Paid
 from server.answers.proposals.expectation import known_answers
@@ -28,18 +41,6 @@ from server.answers.work import (
     Work,
     leaves,
     measures,
-)
-from server.answers.workload.counted_grid import (
-    Allocation,
-    CountedGrid,
-    GridStrategy,
-    Member,
-    allocate,
-    floored,
-    grids_of,
-    member_of,
-    strategy_of,
-    why_not_in_a_grid,
 )
 from server.answers.workload.workload import MOST_PARTS, WorkloadRequest
 from server.errors import ServerError
@@ -59,18 +60,16 @@ class PlannedItem:
     Attributes:
       request: with its share of epsilon.
       work: what is done for it.
-      charged: does it cost anything, now or before?
       why: it is not answered together with others; None where it is free.
     """
 
     request: QueryRequest
     work: Work
-    charged: bool
-    why: str | None
+    why: str | None = None
 
-    @property
+    @cached_property
     def measured(self) -> list[Cached | Measure]:
-        """The questions that it is answered from."""
+        """The questions that it is answered from; none of what costs nothing, now or before."""
         return list(leaves(self.work))
 
 
@@ -214,8 +213,7 @@ def shared_out(
 def estimates(counted: CountedGrid, tables: Mapping[int, Cached | Measure]) -> dict[int, PlannedItem]:
     """The questions of a grid, by place, that are estimated from some of its marginals, which stand by mask."""
     return {
-        member.place: PlannedItem(member.request, Estimated(member, counted, tables), True, None)
-        for member in counted.members
+        member.place: PlannedItem(member.request, Estimated(member, counted, tables)) for member in counted.members
     }
 
 
@@ -308,17 +306,16 @@ def _item(
     """A question by itself, with its share; one that is free as it was found."""
     request, found = looked.request, looked.found[place]
     if share is None:
-        return PlannedItem(request.of(place), found, False, None)
+        return PlannedItem(request.of(place), found)
     spent = min(floored(share * epsilon), deciding.planning.policy.max_epsilon)
     asked = request.keyed(request.of(place, spent, looked.delta), place + 1)
     with numbered(place):
         if isinstance(found, Cached | Measure):
             better = _known_better(deciding, asked, found.question, spent)
             if better is not None:
-                return PlannedItem(asked, better, True, why)
+                return PlannedItem(asked, better, why)
         work = deciding.decide(deciding.find(asked), asked, together=True)
-    charged = any(leaves(work))
-    return PlannedItem(asked, work, charged, why if charged else None)
+    return PlannedItem(asked, work, why if any(leaves(work)) else None)
 
 
 def _all_known(
@@ -344,7 +341,7 @@ def _all_known(
             work = deciding.decide(deciding.find(asked), asked)
         if measures(work):
             return None
-        items[member.place] = PlannedItem(asked, work, isinstance(work, Cached), ALONE)
+        items[member.place] = PlannedItem(asked, work, ALONE)
     return items
 
 

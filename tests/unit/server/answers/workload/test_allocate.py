@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.marginals import Grid, Strategy
-from server.answers.workload.counted_grid import (
+from server.answers.counted_grid import (
     COARSER,
     ENOUGH,
     WORTH,

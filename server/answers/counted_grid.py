@@ -130,43 +130,45 @@ class CountedGrid:
 
     def table(self, axes: Sequence[Axis], domain: Domain, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Values of a domain as an array with one axis per axis of the grid, rising; None for other domains."""
-        sizes, order, places = [], [], []
-        for axis, block in zip(axes, domain.by_block, strict=True):
-            at = self.axes.index(axis)
-            known = {value: place for place, value in enumerate(self.values[at])}
-            own = _block_values(domain, block)
-            if len(own) != len(known) or set(own) != known.keys():
-                return None
-            sizes.append(len(own))
-            order.append(at)
-            places.append(np.argsort([known[value] for value in own]))
-        table = values.reshape(sizes)
-        for axis_place, place in enumerate(places):
-            table = np.take(table, place, axis=axis_place)
-        return np.transpose(table, np.argsort(order))
+        places = self.places(axes, domain.by_block, domain)
+        if places is None:
+            return None
+        found = np.full([len(self.values[axis]) for axis in sorted(places)], np.nan)
+        if len(values) != found.size:
+            return None
+        found[tuple(places[axis] for axis in sorted(places))] = values if places else values[0]
+        return None if np.isnan(found).any() else found
 
     def in_order_of(self, member: Member, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """A marginal as the values of the groups that a member shows."""
-        rising = sorted(map(self.axes.index, member.marginal.axes))
         places = self.places_of(member)
-        if not rising:
-            return np.full(len(member.domain), table)
         assert places is not None, "every group that is shown is one of the grid's"
-        return np.asarray(table[tuple(places[axis] for axis in rising)])
+        if not places:
+            return np.full(len(member.domain), table)
+        return np.asarray(table[tuple(places[axis] for axis in sorted(places))])
 
     def places_of(self, member: Member) -> dict[int, NDArray[np.intp]] | None:
         """By axis, the value that each group of a member's domain has; None where one of them has none."""
+        return self.places(member.marginal.axes, _blocks(member.whole), member.domain)
+
+    def places(
+        self, axes: Sequence[Axis], blocks: Sequence[Sequence[int]], domain: Domain
+    ) -> dict[int, NDArray[np.intp]] | None:
+        """By axis, the value that each group of a domain has; None where one of them has none.
+
+        Args:
+          axes, blocks: the axes, and the keys of the domain that each is.
+        """
         found = {}
-        for axis, block in zip(member.marginal.axes, _blocks(member.whole), strict=True):
-            at = self.axes.index(axis)
-            own = next((keys for keys in member.domain.by_block if set(block) <= set(keys)), None)
-            if own is None:
+        for axis, block in zip(axes, blocks, strict=True):
+            if not any(set(block) <= set(keys) for keys in domain.by_block):
                 return None
+            at = self.axes.index(axis)
             known = {value: place for place, value in enumerate(self.values[at])}
-            places = [known.get(value, -1) for value in _block_values(member.domain, block)]
+            places = [known.get(value, -1) for value in _block_values(domain, block)]
             if -1 in places:
                 return None
-            found[at] = np.array(places, np.intp)[member.domain.places(block[0])]
+            found[at] = np.array(places, np.intp)[domain.places(block[0])]
         return found
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from privacy.marginals import Reconstruction
 from privacy.mechanisms.noise_sums import step_at_most
 from privacy.noisy_answer import NoisyAnswer
+from server.answers.counted_grid import CountedGrid, Member
 from server.answers.released import Released
 from server.answers.work import Cached, Estimated
-from server.answers.workload.counted_grid import CountedGrid, Member
 from server.errors import QueryFailed
 from server.query import Budget, QueryResponse
 from server.question import Question
