@@ -283,7 +283,13 @@ def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_
         return None
     # Rows that are lacking are worse than any noise.
     best, place = min(options, key=lambda one: (one[0].regrouped.lacking != Lacking(), one[0].spread(one[1])))
-    alike = [(best, place), *(other for other in options if other[0] is not best and _alike((best, place), other))]
+    wanted = best.owned.outline.conditions, estimand(best.owned, best.released, place)
+    alike = [(best, place)]
+    for source, other in options:
+        same = (source.owned.outline.conditions, estimand(source.owned, source.released, other)) == wanted
+        both = usable(best.released.noisy[place]) and usable(source.released.noisy[other])
+        if source is not best and same and both:
+            alike.append((source, other))
     noisy = [source.released.noisy[own] for source, own in alike]
     if isinstance(release.around, Centre):
         summed = same_everywhere(noisy[0], n_groups)
@@ -295,23 +301,17 @@ def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_
     return _Part(summed, tuple(source for source, _ in alike), paid)
 
 
-def _alike(one: tuple[_Source, int], other: tuple[_Source, int]) -> bool:
-    """Do two kept releases estimate the same truncated number in every group? Same rows, keys, cut and thresholds."""
-    (left, left_place), (right, right_place) = one, other
-    first, second = left.owned.outline, right.owned.outline
-    if (first.conditions, first.keys) != (second.conditions, second.keys):
-        return False
-    if first.releases[left_place] != second.releases[right_place]:
-        return False
-    a, b = left.released.noisy[left_place], right.released.noisy[right_place]
-    if not (usable(a) and usable(b)):
-        return False
-    same_groups = left.released.domain == right.released.domain
-    if one_factor([a, b]):  # the factor of one sum hangs on the thresholds of all
-        taus = [[other.tau.tolist() for other in source.released.noisy] for source in (left, right)]
-        if taus[0] != taus[1]:
-            return False
-    return same_groups and a.confidence == b.confidence and bool(np.array_equal(a.tau, b.tau))
+def estimand(owned: Owned, released: Released, place: int) -> tuple[object, ...]:
+    """What a kept release estimates in every group, conditions apart: equal where keys, cut and thresholds are.
+
+    Args:
+      owned, released: the kept answer.
+      place: of the release.
+    """
+    outline, noisy = owned.outline, released.noisy[place]
+    cut_by = released.noisy if one_factor([noisy]) else (noisy,)  # the factor of one sum hangs on all thresholds
+    taus = [one.tau.tobytes() for one in cut_by]
+    return outline.keys, outline.releases[place], released.domain, noisy.confidence, *taus
 
 
 def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> DerivedAnswer:

@@ -24,7 +24,7 @@ from privacy.noisy_answer import NoisyAnswer
 from server.answers.derived import holds, usable
 from server.answers.kept_outlines import Owned
 from server.answers.released import Released
-from server.answers.reusing import OwnGroups, combinations
+from server.answers.reusing import OwnGroups, combinations, estimand
 from server.answers.sums import NOWHERE, added_up, noise_widths, weighted
 from server.backends.columns import Domain
 
@@ -40,7 +40,7 @@ class KeptSource:
       domain: its groups.
       match: how its rows are the question's.
       noisy: per release of the question, the kept one that it is.
-      cut: how each of them was cut.
+      estimates: what each of them estimates, of which rows: equal for sources that estimate the same.
       version: of the data that it was measured over; the oldest of those that were combined.
       combined: of how many answers it is the mean.
     """
@@ -49,7 +49,7 @@ class KeptSource:
     domain: Domain
     match: Match
     noisy: tuple[NoisyAnswer, ...]
-    cut: tuple[object, ...]
+    estimates: tuple[object, ...]
     version: int
     combined: int = 1
 
@@ -116,8 +116,9 @@ def kept_source(
             return None
         places.append(found[0])
     noisy = tuple(released.noisy[place] for place in places)
-    cut = tuple(owned.outline.releases[place].cut for place in places)
-    return KeptSource(owned, released.domain, match, noisy, cut, owned.outline.data_version)
+    told = next((one for one in owned.outline.days if one.column == match.column), None)
+    estimates = told, *(estimand(owned, released, place) for place in places)
+    return KeptSource(owned, released.domain, match, noisy, estimates, owned.outline.data_version)
 
 
 def with_means(sources: Sequence[KeptSource]) -> list[KeptSource]:
@@ -127,11 +128,7 @@ def with_means(sources: Sequence[KeptSource]) -> list[KeptSource]:
     """
     alike: dict[object, list[KeptSource]] = defaultdict(list)
     for source in sources:
-        outline = source.owned.outline
-        taus = tuple((one.tau.tobytes(), one.confidence) for one in source.noisy)
-        keys = tuple(key.name for key in outline.keys)
-        told = next((one for one in outline.days if one.column == source.match.column), None)
-        alike[(told, keys, source.cut, taus, source.domain)].append(source)
+        alike[source.estimates].append(source)
     return [*sources, *(_mean(same) for same in alike.values() if len(same) > 1)]
 
 

@@ -13,7 +13,7 @@ question's epsilon it begins anew. In two parts the first time already was tried
 cost more than it saved, as most of what is looked at through a filter is looked at a few times.
 
 What does not add up, ranks and groups that may be withheld among it, is kept group by group: as the very same
-question has released it of an earlier load, at the same epsilon (`pieces_of_same`).
+question has released it of an earlier load, at the same epsilon (`DaySums._same`).
 """
 
 from __future__ import annotations

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from server.answers.counted_grid import alone_scale
 from server.answers.decide import Deciding
 from server.answers.explained import cannot_pay
 from server.answers.grid_answers import half_width, keys_of
-from server.answers.kept_answers import Served
 from server.answers.run import Running
 from server.answers.work import Cached, Estimated, Measure, key_of, leaves
 from server.answers.workload.by_accuracy import epsilon_for
@@ -165,16 +164,15 @@ def answer_workload(
             with numbered(place):
                 answers[place] = running.show(item.work, served, item.request, cancelled)
     budget = planning.ledger.budget(request.analyst)
-    shares = _charges(planned, served)
-    charges = [shares.get(place, (0.0, 0.0)) for place in range(len(request.items))]
+    summary = summary_of(planning, planned, {key: one.epsilon for key, one in served.items()})
     epsilon = sum(one.epsilon for one in served.values())
     delta = sum(one.delta for one in served.values())
     return WorkloadResponse(
         tuple(
             replace(answers[place], epsilon=charge[0], delta=charge[1], budget=budget, request_id=request.request_id)
-            for place, charge in enumerate(charges)
+            for place, charge in enumerate(_charges(summary.measured, len(request.items)))
         ),
-        summary_of(planning, planned, {key: one.epsilon for key, one in served.items()}),
+        summary,
         epsilon,
         delta,
         budget,
@@ -221,16 +219,11 @@ def _planned(deciding: Deciding, request: WorkloadRequest, cancelled: threading.
     return plan_workload(deciding, request, epsilon, cancelled)
 
 
-def _charges(planned: PlannedWorkload, served: Mapping[str, Served]) -> dict[int, tuple[float, float]]:
-    """The charge of each question: equal parts of what was measured for several."""
-    users: dict[str, list[int]] = {}
-    for place, item in planned.items.items():
-        for one in item.measured:
-            users.setdefault(key_of(one), []).append(place)
-    charges: dict[int, tuple[float, float]] = {}
-    for key, paid in served.items():
-        places = sorted(set(users[key]))
-        for place in places:
-            epsilon, delta = charges.get(place, (0.0, 0.0))
-            charges[place] = epsilon + paid.epsilon / len(places), delta + paid.delta / len(places)
+def _charges(measured: Sequence[MeasuredPart], count: int) -> list[tuple[float, float]]:
+    """The epsilon and delta of each of so many questions: equal parts of what was measured for several."""
+    charges = [(0.0, 0.0)] * count
+    for part in measured:
+        for number in part.queries if part.charged else ():
+            (epsilon, delta), n_shares = charges[number - 1], len(part.queries)
+            charges[number - 1] = epsilon + part.charged / n_shares, delta + part.delta / n_shares
     return charges
