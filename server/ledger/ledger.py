@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from server.errors import (
@@ -22,13 +23,12 @@ from server.ledger import tuning
 from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
 from server.ledger.balance import OUTLOOK_CHARGES, Balance, Outlook, outlook
-from server.ledger.charge import Charge, ChargeRecord, KeptAnswer, Reservation
+from server.ledger.charge import Charge, Reservation
 from server.ledger.entry import (
     Committed,
     DataBumped,
     Disabled,
     Enabled,
-    Entry,
     Failed,
     GroupChanged,
     KeysChecked,
@@ -41,12 +41,12 @@ from server.ledger.entry import (
 )
 from server.ledger.store import Reading, Store, Writing
 from server.ledger.terms import Terms
-from server.ledger.tuning import Histogram, TuningRecord, reserve_tuning, settle_tuning
+from server.ledger.tuning import Histogram, reserve_tuning, settle_tuning
 from server.ledger.verify import verify
 from server.ledger.writes import account_rows, administer, charge_rows
 from server.ledger.writes.administer import C, data_version, newest_act, signed
 from server.ledger.writes.clock import ClockBehind, RenewalDue, check_clock, note_clock, note_renewals
-from server.ledger.writes.journal import Journal, Vitals, ledger_time, read_entries, vitals
+from server.ledger.writes.journal import Journal, ledger_time, read_entries, vitals
 from server.ledger.writes.refusal import exhausted
 from server.ledger.writes.reserve import (
     NotAllClaimed,
@@ -67,6 +67,16 @@ _NOTED_FIRST = 2
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _read(work: Callable[Concatenate[Reading, P], T]) -> Callable[Concatenate[Ledger, P], T]:
+    """A method of the ledger that is one read, by the function that says what it reads."""
+
+    @wraps(work)
+    def method(self: Ledger, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._store.read(lambda reading: work(reading, *args, **kwargs))
+
+    return method
 
 
 class Ledger:
@@ -188,10 +198,6 @@ class Ledger:
         """
         self._act(settle_tuning, number, histograms, act)
 
-    def tunings(self) -> tuple[TuningRecord, ...]:
-        """All of them, in order. One indexed read."""
-        return self._store.read(tuning.tunings)
-
     def recover(self) -> tuple[Reservation, ...]:
         """Mark as crashed what dead processes left reserved, and return it; all of it stays charged.
 
@@ -299,25 +305,21 @@ class Ledger:
         """Say that the data is a new load, and which copy was made of it; returns its version. Resets no spending."""
         return self._write(administer.bump_data, act, mirror)
 
-    def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer | None:
-        """The kept answer for which the analyst was charged, else the first one that was kept under the key.
-
-        One indexed read, never behind a writer.
-        """
-        return self._store.read(lambda reading: charge_rows.kept(reading, answer_key, analyst))
-
-    def paid_among(self, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
-        """The keys under which the analyst was charged for answers. Cost: one read of all charges of the analyst."""
-        return self._store.read(lambda reading: charge_rows.paid_among(reading, answer_keys, analyst))
-
-    def charge_of(self, analyst: str, idempotency_key: str) -> ChargeRecord | None:
-        """The analyst's charge that was made under an idempotency key. One indexed read."""
-        return self._store.read(lambda reading: charge_rows.by_idempotency_key(reading, analyst, idempotency_key))
-
-    def answers_to(self, analyst: str, plan_hash: str, *, limit: int = 1) -> tuple[ChargeRecord, ...]:
-        """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first; one
-        indexed read."""
-        return self._store.read(lambda reading: charge_rows.answered(reading, analyst, plan_hash, limit=limit))
+    kept_answer = _read(charge_rows.kept)
+    paid_among = _read(charge_rows.paid_among)
+    charge_of = _read(charge_rows.by_idempotency_key)
+    answers_to = _read(charge_rows.answered)
+    charges = _read(charge_rows.records)
+    newest_charges = _read(charge_rows.newest)
+    entries = _read(read_entries)
+    tunings = _read(tuning.tunings)
+    analyst = _read(account_rows.analyst)
+    analysts = _read(account_rows.analysts)
+    analyst_by_key = _read(account_rows.by_key)
+    is_disabled = _read(account_rows.is_disabled)
+    scram_verifier = _read(account_rows.scram_verifier)
+    data_version = _read(data_version)
+    vitals = _read(vitals)
 
     def budget(self, analyst: str) -> Budget:
         """What the analyst's own account was granted and has left, rounded down. Raises UnknownAnalyst."""
@@ -338,41 +340,9 @@ class Ledger:
 
         return self._store.read(found)
 
-    def analyst_by_key(self, key_hash: str) -> str | None:
-        """The name of the enabled analyst who holds the key, or None. One indexed look-up."""
-        return self._store.read(lambda reading: account_rows.by_key(reading, key_hash))
-
-    def is_disabled(self, key_hash: str) -> bool:
-        """Whether the key is that of a disabled analyst, who may be told so. One indexed look-up."""
-        return self._store.read(lambda reading: account_rows.is_disabled(reading, key_hash))
-
-    def scram_verifier(self, analyst: str, *, enabled: bool = True) -> str | None:
-        """The verifier for the wire protocol of an analyst who is enabled, or who is not; or None."""
-        return self._store.read(lambda reading: account_rows.scram_verifier(reading, analyst, enabled))
-
-    def analyst(self, name: str) -> Analyst:
-        """An analyst by name: role, group, enabled or not. Raises UnknownAnalyst."""
-        return self._store.read(lambda reading: account_rows.analyst(reading, name))
-
-    def analysts(self) -> tuple[Analyst, ...]:
-        """All, by name, the disabled included."""
-        return self._store.read(account_rows.analysts)
-
     def accounts(self, analyst: str | None = None) -> tuple[AccountBalance, ...]:
         """The accounts that pay for an analyst's queries (all accounts for None), by name. Raises UnknownAnalyst."""
         return self._store.read(lambda reading: _shown(_balances(analyst, reading), reading))
-
-    def charges(self, analyst: str | None = None, *, after: int = 0, limit: int = 1000) -> tuple[ChargeRecord, ...]:
-        """Up to `limit` charges with numbers above `after`, in order; of one analyst, or of all."""
-        return self._store.read(lambda reading: charge_rows.records(reading, analyst, after, limit))
-
-    def newest_charges(self, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
-        """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
-        return self._store.read(lambda reading: charge_rows.newest(reading, analyst, before, limit))
-
-    def entries(self, *, after: int = 0, limit: int = 1000, acts_only: bool = False) -> tuple[Entry, ...]:
-        """Up to `limit` entries with numbers above `after`, in order; `acts_only` leaves the charges out."""
-        return self._store.read(lambda reading: read_entries(reading, after, limit, acts_only))
 
     def accepted_policy(self) -> str | None:
         """The hash of the policy that was last accepted, or None."""
@@ -383,10 +353,6 @@ class Ledger:
         """What made rows people's own then; None where that was not noted."""
         accepted = self._newest(PolicyAccepted)
         return None if accepted is None or accepted.ownership is None else tuple(accepted.ownership)
-
-    def data_version(self) -> int:
-        """The version of the data, from 1."""
-        return self._store.read(data_version)
 
     def mirrored_load(self) -> tuple[int, str | None]:
         """The version of the data, and the name of the copy that was made of it; None where none was. Two indexed
@@ -412,10 +378,6 @@ class Ledger:
             return frozenset(checked.keys) if checked and now and checked.fingerprint == fingerprint else frozenset()
 
         return self._store.read(keys)
-
-    def vitals(self) -> Vitals:
-        """Counts for whoever watches the proxy."""
-        return self._store.read(vitals)
 
     def check_writable(self) -> None:
         """Whether a charge could be written now; writes none.

@@ -113,7 +113,7 @@ def analyst(reading: Reading, name: str) -> Analyst:
 
 
 def analysts(reading: Reading) -> tuple[Analyst, ...]:
-    """All of them, by name."""
+    """All analysts by name, the disabled included."""
     rows = reading.rows(f"SELECT {_ANALYST_COLUMNS} FROM analysts ORDER BY name")
     return tuple(map(_analyst, rows))
 
@@ -124,18 +124,18 @@ def _analyst(row: tuple[Any, ...]) -> Analyst:
 
 
 def by_key(reading: Reading, key_hash: str) -> str | None:
-    """The enabled analyst who holds a key, or None."""
+    """The name of the enabled analyst who holds a key, or None. One indexed look-up."""
     row = reading.row("SELECT name FROM analysts WHERE key_hash = ? AND enabled = 1", key_hash)
     return None if row is None else str(row[0])
 
 
 def is_disabled(reading: Reading, key_hash: str) -> bool:
-    """Whether the key is that of a disabled analyst."""
+    """Whether the key is that of a disabled analyst, who may be told so. One indexed look-up."""
     return reading.row("SELECT 1 FROM analysts WHERE key_hash = ? AND enabled = 0", key_hash) is not None
 
 
-def scram_verifier(reading: Reading, name: str, enabled: bool = True) -> str | None:
-    """The verifier of an analyst who is enabled, or who is not, and may ask; no other role includes that."""
+def scram_verifier(reading: Reading, name: str, *, enabled: bool = True) -> str | None:
+    """The wire protocol's verifier of an analyst who is enabled, or who is not; None for any other role."""
     row = reading.row(
         "SELECT scram_verifier FROM analysts WHERE name = ? AND enabled = ? AND role = 'analyst'", name, int(enabled)
     )

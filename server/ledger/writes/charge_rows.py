@@ -143,7 +143,9 @@ def asked_last_number(reading: Reading) -> Callable[[], int]:
     return lambda: int(rows()[0][0])
 
 
-def records(reading: Reading, analyst: str | None, after: int, limit: int) -> tuple[ChargeRecord, ...]:
+def records(
+    reading: Reading, analyst: str | None = None, *, after: int = 0, limit: int = 1000
+) -> tuple[ChargeRecord, ...]:
     """Up to `limit` charges with numbers above `after`, in order; everybody's where no analyst is named."""
     whose = " AND c.analyst = ?" if analyst is not None else ""
     values = (after, *((analyst,) if analyst is not None else ()), limit)
@@ -151,7 +153,7 @@ def records(reading: Reading, analyst: str | None, after: int, limit: int) -> tu
     return tuple(map(_record, rows))
 
 
-def newest(reading: Reading, analyst: str, before: int | None, limit: int) -> tuple[ChargeRecord, ...]:
+def newest(reading: Reading, analyst: str, *, before: int | None = None, limit: int = 50) -> tuple[ChargeRecord, ...]:
     """Up to `limit` charges of an analyst with numbers below `before`, the newest first."""
     older = " AND c.number < ?" if before is not None else ""
     values = (analyst, *((before,) if before is not None else ()), limit)
@@ -170,7 +172,10 @@ def newest_spent(reading: Reading, analyst: str, limit: int) -> tuple[Charge, ..
 
 
 def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
-    """The keys under which the analyst was charged for an answer, or for one that was kept already."""
+    """The keys under which the analyst was charged for an answer, or for one that was kept already.
+
+    Cost: one read of all charges of the analyst.
+    """
     rows = reading.rows(
         "SELECT DISTINCT answer_key FROM charges WHERE analyst = ? AND state = 'committed' AND answer_key <> ''",
         analyst,
@@ -179,7 +184,7 @@ def paid_among(reading: Reading, answer_keys: Sequence[str], analyst: str) -> fr
 
 
 def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord | None:
-    """The analyst's charge that was made under a key."""
+    """The analyst's charge that was made under an idempotency key. One indexed read."""
     # The second condition repeats the partial index's own.
     row = reading.row(
         f"{_RECORD} WHERE c.analyst = ? AND c.idempotency_key = ? AND c.idempotency_key <> ''", analyst, key
@@ -187,8 +192,8 @@ def by_idempotency_key(reading: Reading, analyst: str, key: str) -> ChargeRecord
     return None if row is None else _record(row)
 
 
-def answered(reading: Reading, analyst: str, plan_hash: str, *, limit: int) -> tuple[ChargeRecord, ...]:
-    """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first."""
+def answered(reading: Reading, analyst: str, plan_hash: str, *, limit: int = 1) -> tuple[ChargeRecord, ...]:
+    """Up to `limit` of the analyst's committed charges with an answer key for a plan, the newest first; indexed."""
     rows = reading.rows(
         f"{_RECORD} WHERE c.plan_hash = ? AND c.analyst = ? AND c.state = 'committed' AND c.answer_key <> ''"
         " ORDER BY c.number DESC LIMIT ?",
@@ -215,7 +220,7 @@ _KEPT = (
 
 
 def kept(reading: Reading, answer_key: str, analyst: str) -> KeptAnswer | None:
-    """The answer the analyst was charged for, else the first one that was kept under the key."""
+    """The kept answer for which the analyst was charged, else the first one kept under the key; indexed."""
     row = reading.row(_KEPT, analyst, answer_key)
     if row is None:
         return None

@@ -96,8 +96,13 @@ def stored_entries(reading: Reading, after: int = 0) -> Iterator[StoredEntry]:
         after = rows[-1][0]
 
 
-def read_entries(reading: Reading, after: int, limit: int, acts_only: bool) -> tuple[Entry, ...]:
-    """Up to `limit` entries with numbers above `after`, in order. Raises: LedgerInvalid for one of a foreign kind."""
+def read_entries(
+    reading: Reading, *, after: int = 0, limit: int = 1000, acts_only: bool = False
+) -> tuple[Entry, ...]:
+    """Up to `limit` entries with numbers above `after`, in order; `acts_only` leaves those of charges out.
+
+    Raises: LedgerInvalid for one of a foreign kind.
+    """
     acts = f" AND kind NOT IN {CHARGE_KINDS}" if acts_only else ""
     rows = reading.rows(
         f"SELECT number, at_ms, kind, content, hash FROM entries WHERE number > ?{acts} ORDER BY number LIMIT ?",
