@@ -46,7 +46,7 @@ from server.ledger.verify import verify
 from server.ledger.writes import account_rows, administer, charge_rows
 from server.ledger.writes.administer import C, data_version, newest_act, signed
 from server.ledger.writes.clock import ClockBehind, RenewalDue, check_clock, note_clock, note_renewals
-from server.ledger.writes.journal import Journal, ledger_time, read_entries, vitals
+from server.ledger.writes.journal import Journal, read_entries, vitals
 from server.ledger.writes.refusal import exhausted
 from server.ledger.writes.reserve import (
     NotAllClaimed,
@@ -73,7 +73,7 @@ def _read(work: Callable[Concatenate[Reading, P], T]) -> Callable[Concatenate[Le
     """A method of the ledger that is one read, by the function that says what it reads."""
 
     @wraps(work)
-    def method(self: Ledger, *args: P.args, **kwargs: P.kwargs) -> T:
+    def method(self: Ledger, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._store.read(lambda reading: work(reading, *args, **kwargs))
 
     return method
@@ -149,7 +149,7 @@ class Ledger:
         One read, never behind a writer; nothing is promised: another question may be charged in between.
         Raises: UnknownAnalyst.
         """
-        found = self._store.read(lambda reading: foreseen(charges, _now(reading), reading))
+        found = self._store.read(lambda reading: foreseen(charges, reading))
         if isinstance(found, QueryTooExpensive) or found is None:
             return found
         charge, short = found
@@ -326,7 +326,7 @@ class Ledger:
 
         def own(reading: Reading) -> Balance:
             account_rows.analyst(reading, analyst)  # an unknown one is refused by that name
-            return account_rows.balance(reading, analyst_account(analyst)).as_of(*_now(reading))
+            return account_rows.balance(reading, analyst_account(analyst)).as_of(reading.at_ms, reading.utc_ms)
 
         return _budget(self._store.read(own))
 
@@ -450,14 +450,7 @@ def _balances(analyst: str | None, reading: Reading) -> tuple[Balance, ...]:
         found = account_rows.all_balances(reading)
     else:
         found = account_rows.balances(reading, paying_accounts(account_rows.analyst(reading, analyst)))
-    now = _now(reading)
-    return tuple(one.as_of(*now) for one in found)
-
-
-def _now(reading: Reading) -> tuple[int, int]:
-    """The ledger's time and the clock's, in milliseconds since the epoch."""
-    at_ms = ledger_time(reading)
-    return at_ms, at_ms - reading.offset_ms
+    return tuple(one.as_of(reading.at_ms, reading.utc_ms) for one in found)
 
 
 def _shown(balances: Sequence[Balance], reading: Reading) -> tuple[AccountBalance, ...]:

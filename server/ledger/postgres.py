@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -33,13 +32,15 @@ from server.ledger.store import (
     POSTGRES_TABLES,
     SCHEMA_VERSION,
     TABLES,
+    Clock,
     Head,
     Reading,
     T,
     Writing,
+    offset_in,
 )
 from server.ledger.verify import absent, check_entries, check_marker, gone, other_version
-from server.ledger.writes.clock import Steady, offset_in
+from server.ledger.writes.clock import Steady
 from server.ledger.writes.journal import Journal, hash_of
 
 SCHEMA = "noisegate_ledger"
@@ -138,17 +139,14 @@ _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # No other write begins before this one has ended, and every statement after the lock sees all that came before.
 _LOCK = f"LOCK TABLE {SCHEMA}.identity IN EXCLUSIVE MODE"
 
+_TIME = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
 _TIME_AND_HEAD = f"""
-SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, ({CLOCK}), number, at_ms, hash
+SELECT {_TIME}, ({CLOCK}), number, at_ms, hash
 FROM (SELECT 1) AS one LEFT JOIN (
     SELECT number, at_ms, hash FROM {SCHEMA}.entries ORDER BY number DESC LIMIT 1
 ) AS last ON true
 """
-
-NO_HEAD = Head()
-
-Clock = Callable[[], float]
-"""Seconds since the epoch."""
 
 
 class ConnectionLost(Exception):
@@ -165,11 +163,10 @@ class Conflict(Exception):
     """PostgreSQL undid the transaction because of another; nothing was done."""
 
 
-@dataclass
-class PostgresView:
+class PostgresView(Writing):
     """What runs in one transaction.
 
-    Attributes:
+    Args:
       clock: for tests; otherwise the server's.
       retried: whether a commit of the same work may have been done before.
       beginning: what a write asked for at its beginning: the server's clock, by how much the ledger is ahead of it,
@@ -177,62 +174,44 @@ class PostgresView:
       steady: keeps the server's clock from running ahead.
     """
 
-    connection: psycopg.Connection[tuple[Any, ...]]
-    clock: Clock | None = None
-    retried: bool = False
-    beginning: Callable[[], tuple[Any, ...]] | None = None
-    steady: Callable[[int], int] = int
-    _now_ms: int | None = field(default=None, init=False)
-    _offset_ms: int | None = field(default=None, init=False)
-
-    # What is read once is kept in a field. In Python 3.11 functools.cached_property holds one lock for all instances
-    # while it computes: a view that waits for another proxy's write would keep every other view waiting.
-
-    @property
-    def now_ms(self) -> int:
-        """The clock; the server's is read once."""
-        if self._now_ms is None:
-            self._now_ms = self._read_clock()
-        return self._now_ms
-
-    @property
-    def offset_ms(self) -> int:
-        """What is added to the clock."""
-        if self._offset_ms is None:
-            row = self.row(CLOCK) if self.beginning is None else (self.beginning()[1],)
-            self._offset_ms = offset_in(None if row is None else row[0])
-        return self._offset_ms
-
-    @property
-    def head(self) -> Head:
-        """The last entry when a write began; views that only read do not know it."""
-        if self.beginning is None or self.beginning()[2] is None:
-            return NO_HEAD
-        _, _, number, at_ms, link = self.beginning()
-        return Head(number, at_ms, bytes(link))
-
-    def _read_clock(self) -> int:
-        if self.clock is not None:
-            return round(self.clock() * 1000)
-        if self.beginning is not None:
-            return self.steady(int(self.beginning()[0]))
-        return self.steady(int(self.rows("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")[0][0]))
-
-    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
-        return self.connection.execute(_placed(statement), values).fetchall()
+    def __init__(
+        self,
+        connection: psycopg.Connection[tuple[Any, ...]],
+        clock: Clock | None = None,
+        steady: Callable[[int], int] = int,
+        *,
+        retried: bool = False,
+        beginning: Callable[[], tuple[Any, ...]] | None = None,
+    ) -> None:
+        super().__init__()
+        self.retried = retried
+        self._connection = connection
+        self._clock = clock
+        self._steady = steady
+        self._beginning = beginning
 
     def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
         """The rows of a query that goes out with the next ones, when they are wanted."""
-        return self.connection.execute(_placed(statement), values).fetchall
-
-    def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        """The first row of a query, or None."""
-        return self.connection.execute(_placed(statement), values).fetchone()
+        return self._connection.execute(_placed(statement), values).fetchall
 
     def run(self, statement: str, *values: object) -> None:
         """Execute a statement that changes rows, within the write under way; `?` stand for the values."""
-        self.connection.execute(_placed(statement), values)
+        self._connection.execute(_placed(statement), values)
+
+    def _read_clock(self) -> int:
+        if self._clock is not None:
+            return round(self._clock() * 1000)
+        began = self.rows(f"SELECT {_TIME}")[0] if self._beginning is None else self._beginning()
+        return self._steady(int(began[0]))
+
+    def _read_offset(self) -> int:
+        return super()._read_offset() if self._beginning is None else offset_in(self._beginning()[1])
+
+    def _read_head(self) -> Head:
+        if self._beginning is None:
+            return super()._read_head()
+        _, _, number, at_ms, link = self._beginning()
+        return Head() if number is None else Head(number, at_ms, bytes(link))
 
 
 def connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
@@ -260,7 +239,8 @@ def write_transaction(
                 connection.execute(_BEGIN_WRITE)
                 connection.execute(_LOCK)
                 began = connection.execute(_TIME_AND_HEAD)
-                yield PostgresView(connection, clock, retried, cache(lambda: began.fetchall()[0]), steady)
+                beginning = cache(lambda: began.fetchall()[0])
+                yield PostgresView(connection, clock, steady, retried=retried, beginning=beginning)
                 # Sent with the last statements: after an error the server skips what follows in the pipeline, so a
                 # COMMIT that is done says that all of it was.
                 done = connection.execute("COMMIT")
@@ -281,7 +261,7 @@ def read_transaction(
         try:
             with connection.pipeline():
                 connection.execute(_BEGIN_READ)
-                yield PostgresView(connection, clock, steady=steady)
+                yield PostgresView(connection, clock, steady)
                 connection.execute("ROLLBACK")
         except BaseException:
             with suppress(psycopg.Error):

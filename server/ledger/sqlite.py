@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +28,17 @@ from server.ledger.high_water_mark import (
 from server.ledger.ledger import Ledger
 from server.ledger.store import (
     CHARGE_KEEPS,
-    CLOCK,
     SCHEMA_VERSION,
     SQLITE_TABLES,
     TABLES,
-    Head,
+    Clock,
     Reading,
     T,
     Writing,
 )
 from server.ledger.verify import absent, check_entries, check_marker, gone, other_version
-from server.ledger.writes.clock import Steady, offset_in
-from server.ledger.writes.journal import Journal, head
+from server.ledger.writes.clock import Steady
+from server.ledger.writes.journal import Journal
 
 BUSY_TIMEOUT_S = 10.0
 """How long a writer waits for another process's writer; one write takes milliseconds."""
@@ -301,56 +299,36 @@ SQLITE_RULES = (
 """Triggers; to be run after the tables were made."""
 
 
-Clock = Callable[[], float]
-"""Seconds since the epoch."""
-
-
-@dataclass
-class SqliteView:
+class SqliteView(Writing):
     """What runs in one transaction of a connection.
 
-    Attributes:
-      clock: read once, at the beginning.
+    Args:
+      clock: read once.
       steady: keeps it from running ahead.
-      head: the last entry then.
-      retried: never; a commit of SQLite has an answer.
     """
 
-    connection: sqlite3.Connection
-    clock: Clock
-    retried: bool = False
-    steady: Callable[[int], int] = int
+    retried = False
+    """A commit of SQLite has an answer."""
 
-    def __post_init__(self) -> None:
-        self.now_ms = self.steady(round(self.clock() * 1000))
-        self.head: Head = head(self)
-        self._offset_ms: int | None = None
-
-    @property
-    def offset_ms(self) -> int:
-        """What is added to the clock; read once."""
-        if self._offset_ms is None:
-            row = self.row(CLOCK)
-            self._offset_ms = offset_in(None if row is None else row[0])
-        return self._offset_ms
-
-    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
-        return self.connection.execute(statement, values).fetchall()
+    def __init__(
+        self, connection: sqlite3.Connection, clock: Clock = time.time, steady: Callable[[int], int] = int
+    ) -> None:
+        super().__init__()
+        self._connection = connection
+        self._clock = clock
+        self._steady = steady
 
     def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
         """The rows of a query, as they are now."""
-        rows = self.rows(statement, *values)
+        rows = self._connection.execute(statement, values).fetchall()
         return lambda: rows
-
-    def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        """The first row of a query, or None."""
-        found: tuple[Any, ...] | None = self.connection.execute(statement, values).fetchone()
-        return found
 
     def run(self, statement: str, *values: object) -> None:
         """Execute a statement that changes rows, within the write under way; `?` stand for the values."""
-        self.connection.execute(statement, values)
+        self._connection.execute(statement, values)
+
+    def _read_clock(self) -> int:
+        return self._steady(round(self._clock() * 1000))
 
 
 class SqliteStore:
@@ -391,12 +369,12 @@ class SqliteStore:
     def read(self, work: Callable[[Reading], T]) -> T:
         """Do short work in one view."""
         with self._reader() as reader, read_transaction(reader):
-            return work(SqliteView(reader, self._clock, steady=self._steady))
+            return work(SqliteView(reader, self._clock, self._steady))
 
     def walk(self, work: Callable[[Reading], T]) -> T:
         """Do long work in a view of its own."""
         with closing(connect(self._path)) as connection, read_transaction(connection):
-            return work(SqliteView(connection, self._clock, steady=self._steady))
+            return work(SqliteView(connection, self._clock, self._steady))
 
     def check_writable(self) -> None:
         """Whether the files can be written, and the disk has room."""
@@ -447,7 +425,7 @@ class SqliteStore:
 
     def _begun(self) -> SqliteView:
         """The view of a write that has begun. Everything before it is durable, and that is noted in the marker."""
-        view = SqliteView(self._writer, self._clock, steady=self._steady)
+        view = SqliteView(self._writer, self._clock, self._steady)
         write_marker(self._marker, HighWaterMark(self.id, view.head.number, view.head.hash.hex()))
         return view
 

@@ -92,7 +92,7 @@ def undone_by(copied_entries: int, ledger: Path) -> Undone:
     if not ledger.exists():
         return Undone()
     with closing(connect(ledger)) as connection, read_transaction(connection):
-        view = SqliteView(connection, time.time)
+        view = SqliteView(connection)
         charged = view.rows(
             "SELECT e.content FROM charges c JOIN entries e ON e.number = c.entry"
             " WHERE e.number > ? AND c.state <> 'released'",
@@ -285,7 +285,7 @@ def _copied(source: Path, beside: Path) -> Iterator[Path]:
 def _checked(path: Path) -> tuple[Head, str]:
     """The last entry and the id of a copy. Raises LedgerInvalid for one that does not hold."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection, read_transaction(connection):
-        view = SqliteView(connection, time.time)
+        view = SqliteView(connection)
         if (fault := verify(view).fault) is not None:
             raise LedgerInvalid(f"The copy does not hold. {fault}", hint="Take another copy: noisegate ledger backup")
         return view.head, str(view.rows("SELECT id FROM identity")[0][0])
@@ -296,13 +296,13 @@ def _missing(copied: Path, identity: str, target: Place) -> int | None:
     known = [read_marker(target.marker)]
     if target.ledger.exists():
         with closing(connect(target.ledger)) as connection, read_transaction(connection):
-            view = SqliteView(connection, time.time)
+            view = SqliteView(connection)
             (there,) = view.rows("SELECT id FROM identity")[0]
             known.append(HighWaterMark(there, view.head.number, view.head.hash.hex()))
     if not any(known):
         return None
     with closing(sqlite3.connect(copied, isolation_level=None)) as connection, read_transaction(connection):
-        view = SqliteView(connection, time.time)
+        view = SqliteView(connection)
         lacking = [one for one in known if one is not None and (one.ledger != identity or not holds(view, one))]
         if any(one.ledger != identity for one in lacking):
             raise LedgerInvalid("The copy is of another ledger.", hint="Restore a copy of this policy's ledger.")

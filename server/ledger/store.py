@@ -13,10 +13,12 @@ store, not only of the code above it (see the triggers of each store):
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from string import Template
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from server.ledger.entry import EntryKind
 
@@ -35,48 +37,91 @@ class Head:
     hash: bytes = ORIGIN
 
 
-class Reading(Protocol):
-    """One consistent view of the tables. Statements hold `?` for each value and neither `?` nor `%` otherwise."""
+Clock = Callable[[], float]
+"""Seconds since the epoch."""
+
+
+class Reading(ABC):
+    """One consistent view of the tables. Statements hold `?` for each value and neither `?` nor `%` otherwise.
+
+    What is read once is kept. In Python 3.11 functools.cached_property holds one lock for all instances while it
+    computes: a view that waits for another proxy's write would keep every other view waiting.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Any] = {}
 
     @property
     def now_ms(self) -> int:
         """The clock of the store, in milliseconds since the epoch; it may go backwards."""
-        ...
+        return self._once("clock", self._read_clock)
 
     @property
     def offset_ms(self) -> int:
         """By how much the ledger's time is ahead of it."""
-        ...
-
-    def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
-        """What returns all rows of a query, as they are now; those asked at once wait for a server once."""
-        ...
-
-    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
-        ...
-
-    def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        """The first row of a query, or None."""
-        ...
-
-
-class Writing(Reading, Protocol):
-    """One atomic write. No other write of any process runs beside it."""
+        return self._once("offset", self._read_offset)
 
     @property
     def head(self) -> Head:
-        """The last entry when the write began."""
-        ...
+        """The last entry when it was first asked for, which is before a write adds one; zeros in an empty ledger."""
+        return self._once("head", self._read_head)
 
     @property
-    def retried(self) -> bool:
-        """Whether an earlier attempt may have been committed although its answer was lost."""
-        ...
+    def at_ms(self) -> int:
+        """The ledger's time (`writes/clock.py`): never before the last entry; a clock set back renews no window."""
+        return max(self.now_ms + self.offset_ms, self.head.at_ms)
 
+    @property
+    def utc_ms(self) -> int:
+        """The clock's time that belongs to the ledger's: it says which day it is, and it may go back."""
+        return self.at_ms - self.offset_ms
+
+    @abstractmethod
+    def asked(self, statement: str, *values: object) -> Callable[[], list[tuple[Any, ...]]]:
+        """What returns all rows of a query, as they are now; those asked at once wait for a server once."""
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        return self.asked(statement, *values)()
+
+    def row(self, statement: str, *values: object) -> tuple[Any, ...] | None:
+        """The first row of a query, or None."""
+        return next(iter(self.rows(statement, *values)), None)
+
+    def _once(self, what: str, read: Callable[[], T]) -> T:
+        if what not in self._kept:
+            self._kept[what] = read()
+        return cast(T, self._kept[what])
+
+    @abstractmethod
+    def _read_clock(self) -> int: ...
+
+    def _read_offset(self) -> int:
+        row = self.row(CLOCK)
+        return offset_in(None if row is None else row[0])
+
+    def _read_head(self) -> Head:
+        row = self.row("SELECT number, at_ms, hash FROM entries ORDER BY number DESC LIMIT 1")
+        return Head() if row is None else Head(int(row[0]), int(row[1]), bytes(row[2]))
+
+
+class Writing(Reading):
+    """One atomic write. No other write of any process runs beside it.
+
+    Attributes:
+      retried: may an earlier attempt have been committed although its answer was lost?
+    """
+
+    retried: bool
+
+    @abstractmethod
     def run(self, statement: str, *values: object) -> None:
         """Change rows; what is wrong with it may be raised by a later statement, or by the commit."""
-        ...
+
+
+def offset_in(content: str | None) -> int:
+    """By how much the ledger's time is ahead of the clock, from the newest `clock` entry's content."""
+    return 0 if content is None else int(json.loads(content)["offset_ms"])
 
 
 class Store(Protocol):

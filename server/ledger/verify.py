@@ -47,7 +47,7 @@ from server.ledger.high_water_mark import HighWaterMark, read_marker, write_mark
 from server.ledger.store import SCHEMA_VERSION, Head, Reading
 from server.ledger.writes import account_rows
 from server.ledger.writes.charge_rows import basic_in, digest, payments_in
-from server.ledger.writes.journal import StoredEntry, hash_of, head, stored_entries
+from server.ledger.writes.journal import StoredEntry, hash_of, stored_entries
 
 DIGEST_BYTES = 16
 
@@ -297,7 +297,7 @@ def check_marker(reading: Reading, identity: str, path: Path, name: str) -> None
     Raises: LedgerInvalid, with the ledger's name.
     """
     known = read_marker(path)
-    last = head(reading)
+    last = reading.head
     if known is not None and known.ledger != identity:
         raise LedgerInvalid(
             f"{name} is not the ledger that the marker {path.name} knows.",
@@ -315,7 +315,7 @@ def check_marker(reading: Reading, identity: str, path: Path, name: str) -> None
 
 def check_entries(reading: Reading) -> None:
     """Verify a ledger that is not long. Raises LedgerInvalid."""
-    if head(reading).number > VERIFIED_AT_OPEN:
+    if reading.head.number > VERIFIED_AT_OPEN:
         return
     if (fault := verify(reading).fault) is not None:
         raise LedgerInvalid(f"The ledger was edited. {fault}", hint=_RESTORE)

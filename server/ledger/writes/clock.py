@@ -23,7 +23,6 @@ present one, which begins without a budget of its own.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 
@@ -82,11 +81,6 @@ def note_clock(journal: Journal) -> None:
         delayed = account.at(journal.at_ms).delayed(behind_ms, writing.now_ms)
         if delayed != account:
             account_rows.update_spent(writing, delayed)
-
-
-def offset_in(content: str | None) -> int:
-    """By how much the ledger's time is ahead of the clock, from the newest `clock` entry's content."""
-    return 0 if content is None else int(json.loads(content)["offset_ms"])
 
 
 def _behind_ms(writing: Writing) -> int:

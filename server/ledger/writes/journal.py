@@ -34,7 +34,6 @@ def chained(
     return hashlib.sha256(b"%b%b\n%b" % (previous, heading.encode(), content.encode())).digest()
 
 
-_HEAD = "SELECT number, at_ms, hash FROM entries ORDER BY number DESC LIMIT 1"
 _PAGE = 500
 _COLUMNS = "number, at_ms, kind, instance, operation, content, hash"
 
@@ -69,21 +68,10 @@ class StoredEntry:
         return Head(self.number, self.at_ms, self.hash)
 
 
-def head(reading: Reading) -> Head:
-    """The last entry's number, time and hash, onto which the next is chained; zeros in an empty ledger."""
-    row = reading.row(_HEAD)
-    return Head() if row is None else Head(int(row[0]), int(row[1]), bytes(row[2]))
-
-
 def hash_of(reading: Reading, number: int) -> bytes | None:
     """The hash of an entry, or None when there is none of that number."""
     row = reading.row("SELECT hash FROM entries WHERE number = ?", number)
     return None if row is None else bytes(row[0])
-
-
-def ledger_time(reading: Reading) -> int:
-    """As `Journal.at_ms`, for who only reads."""
-    return max(reading.now_ms + reading.offset_ms, head(reading).at_ms)
 
 
 def stored_entries(reading: Reading, after: int = 0) -> Iterator[StoredEntry]:
@@ -141,14 +129,13 @@ class Journal:
 
     @property
     def at_ms(self) -> int:
-        """The ledger's time (`clock.py`): never before the last entry; a clock set back cannot renew a
-        window."""
-        return max(self.writing.now_ms + self.writing.offset_ms, self.writing.head.at_ms)
+        """The ledger's time, as of what it writes."""
+        return self.writing.at_ms
 
     @property
     def utc_ms(self) -> int:
-        """The clock's time that belongs to the ledger's: it says which day it is, and it may go back."""
-        return self.at_ms - self.writing.offset_ms
+        """The clock's time that belongs to the ledger's."""
+        return self.writing.utc_ms
 
     def append(self, content: EntryContent) -> int:
         """Write the next entry; returns its number."""
@@ -193,8 +180,7 @@ class Vitals:
 
 def vitals(reading: Reading) -> Vitals:
     """As the ledger is now. Cost: one scan of the failures by their index."""
-    last = head(reading)
     by_kind = dict(reading.rows(f"SELECT kind, count(*) FROM entries WHERE {FAILURES} GROUP BY kind"))
-    age_ms = shown_ms(ledger_time(reading)) - shown_ms(last.at_ms)
+    age_ms = shown_ms(reading.at_ms) - shown_ms(reading.head.at_ms)
     crashed, failed = (int(by_kind.get(kind.value, 0)) for kind in (EntryKind.CRASHED, EntryKind.FAILED))
-    return Vitals(last.number, crashed, failed, age_ms // SHOWN_MS)
+    return Vitals(reading.head.number, crashed, failed, age_ms // SHOWN_MS)

@@ -417,9 +417,7 @@ def _is_under_way(journal: Journal, store: Store, charge: Charge) -> bool:
     return any(not store.is_dead(journal.writing, instance) for (instance,) in rows)
 
 
-def foreseen(
-    charges: Sequence[Charge], now: tuple[int, int], reading: Reading
-) -> tuple[Charge, Short] | QueryTooExpensive | None:
+def foreseen(charges: Sequence[Charge], reading: Reading) -> tuple[Charge, Short] | QueryTooExpensive | None:
     """The first of several charges that would not fit, taken one after the other, and by what; None: all would.
 
     The dataset pays in it for every charge, also for what is kept of another analyst's: whether it is, EXPLAIN would
@@ -427,7 +425,6 @@ def foreseen(
 
     Args:
       charges: of one analyst, as they would be reserved together.
-      now: the ledger's time and the clock's, in milliseconds since the epoch.
     Returns: an error of a cap on single queries as it would be raised.
     """
     known: dict[str, Balance] = {}
@@ -435,7 +432,9 @@ def foreseen(
         payer = account_rows.analyst(reading, charge.analyst)
         names = paying_accounts(payer)
         if missing := tuple(name for name in names if name not in known):
-            known |= {one.name: one.as_of(*now) for one in account_rows.balances(reading, missing)}
+            known |= {
+                one.name: one.as_of(reading.at_ms, reading.utc_ms) for one in account_rows.balances(reading, missing)
+            }
         paying = tuple(known[name] for name in names if name in known)
         try:
             check_caps(charge, paying)

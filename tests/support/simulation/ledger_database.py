@@ -172,8 +172,8 @@ class SimulatedDatabase:
 
     def view(self, retried: bool = False) -> SimulatedView:
         """A view of the tables as they are."""
-        view = SimulatedView(self.connection, self.clock, retried)
-        view.database = self
+        view = SimulatedView(self.connection, self.clock)
+        view.database, view.retried = self, retried
         return view
 
     @contextmanager
