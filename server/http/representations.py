@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from planner.sql.sql_types import ResultType
@@ -25,7 +25,7 @@ from server.results.flat_table import csv_pieces, flat
 from server.results.result_types import RESULT_TYPES
 
 
-class AnswerStream(Response):
+class AnswerStream(StreamingResponse):
     """Sends pieces one after the other, each when the client has taken most of what came before.
 
     Between two of them everybody else has a turn. A client that takes nothing is cut off by its connection
@@ -38,36 +38,21 @@ class AnswerStream(Response):
     def __init__(
         self, pieces: Iterator[bytes], leave: Callable[[], None], media_type: str, headers: Mapping[str, str]
     ) -> None:
-        super().__init__(None, headers=headers, media_type=media_type)
-        del self.headers["content-length"]
-        self._pieces = pieces
+        super().__init__(_in_turn(pieces), headers=headers, media_type=media_type)
         self._leave = leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it, until it is sent or its client is gone."""
-        sending = asyncio.ensure_future(self._send(send))
-        gone = asyncio.ensure_future(_disconnected(receive))
         try:
-            await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
-            if sending.done():
-                await sending
+            await super().__call__(scope, receive, send)
         finally:
-            for task in (sending, gone):
-                task.cancel()
-            await asyncio.gather(sending, gone, return_exceptions=True)
             self._leave()
 
-    async def _send(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        for piece in self._pieces:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await asyncio.sleep(0)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+async def _in_turn(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
+        await asyncio.sleep(0)
 
 
 SHORT_CELLS = 400
