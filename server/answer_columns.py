@@ -6,6 +6,7 @@ gigabyte; as arrays they take some forty bytes each, and whoever reads them make
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -48,8 +49,27 @@ NOTHING: CellColumn[Any] = CellColumn((), None)
 """A column of None."""
 
 
-class LazyRows(Sequence[tuple[T, ...]]):
-    """Rows, each a tuple that is made anew whenever it is asked for. To be read in slices, or by iteration.
+class MadeRows(Sequence[tuple[T, ...]]):
+    """Rows, each a tuple that is made anew whenever it is asked for. To be read in slices, or by iteration."""
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[T, ...]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[tuple[T, ...], ...]: ...
+
+    def __getitem__(self, place: int | slice) -> tuple[T, ...] | tuple[tuple[T, ...], ...]:
+        if isinstance(place, slice):
+            return self._made(place)
+        at = range(len(self))[place]  # negative ones count from the end, those outside are refused
+        return self._made(slice(at, at + 1))[0]
+
+    @abstractmethod
+    def _made(self, places: slice) -> tuple[tuple[T, ...], ...]: ...
+
+
+class LazyRows(MadeRows[T]):
+    """Rows of columns.
 
     Args:
       columns: of `n_rows` cells each.
@@ -61,18 +81,6 @@ class LazyRows(Sequence[tuple[T, ...]]):
 
     def __len__(self) -> int:
         return self._n_rows
-
-    @overload
-    def __getitem__(self, place: int) -> tuple[T, ...]: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> tuple[tuple[T, ...], ...]: ...
-
-    def __getitem__(self, place: int | slice) -> tuple[T, ...] | tuple[tuple[T, ...], ...]:
-        if isinstance(place, slice):
-            return self._made(place)
-        at = range(self._n_rows)[place]  # negative ones count from the end, those outside are refused
-        return self._made(slice(at, at + 1))[0]
 
     def __iter__(self) -> Iterator[tuple[T, ...]]:
         starts = range(0, self._n_rows, _AT_ONCE)

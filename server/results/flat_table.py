@@ -6,11 +6,10 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
 
 from planner.sql.sql_types import ResultType
-from server.answer_columns import blocks
-from server.query import MARKS, Cell, QueryResponse
+from server.answer_columns import MadeRows, blocks
+from server.query import MARKS, Cell, Interval, QueryResponse
 from server.results.result_types import RESULT_TYPES, harmless
 
 Columns = tuple[tuple[str, ResultType], ...]
@@ -58,8 +57,8 @@ def flat(response: QueryResponse, noisy: Sequence[bool] | None = None) -> FlatTa
     return FlatTable(flat_columns(columns, noisy), _FlatRows(response, tuple(noisy)))
 
 
-class _FlatRows(Sequence[tuple[Cell, ...]]):
-    """Rows of the flat table, made when they are read."""
+class _FlatRows(MadeRows[Cell]):
+    """Rows of the flat table."""
 
     def __init__(self, response: QueryResponse, noisy: tuple[bool, ...]) -> None:
         self._response = response
@@ -68,32 +67,23 @@ class _FlatRows(Sequence[tuple[Cell, ...]]):
     def __len__(self) -> int:
         return len(self._response.rows)
 
-    @overload
-    def __getitem__(self, place: int) -> tuple[Cell, ...]: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> tuple[tuple[Cell, ...], ...]: ...
-
-    def __getitem__(self, place: int | slice) -> tuple[Cell, ...] | tuple[tuple[Cell, ...], ...]:
-        if isinstance(place, slice):
-            return tuple(self._made(place))
-        at = range(len(self))[place]
-        return next(self._made(slice(at, at + 1)))
-
-    def _made(self, place: slice) -> Iterator[tuple[Cell, ...]]:
+    def _made(self, places: slice) -> tuple[tuple[Cell, ...], ...]:
         response = self._response
-        rows, intervals = response.rows[place], response.intervals[place]
+        rows, intervals = response.rows[places], response.intervals[places]
         if not any(self._noisy):
-            yield from map(tuple, rows)
-            return
-        marked = [marks[place] or (False,) * len(rows) for marks in response.marks.values()]
-        for cells, around, *marks in zip(rows, intervals, *marked, strict=True):
-            row: list[Cell] = []
-            for cell, interval, wide in zip(cells, around, self._noisy, strict=True):
-                row.append(cell)
-                if wide:
-                    row += [None, None] if interval is None else [interval.low, interval.high]
-            yield (*row, *marks)
+            return tuple(map(tuple, rows))
+        marked = [marks[places] or (False,) * len(rows) for marks in response.marks.values()]
+        return tuple(
+            (*self._wide(cells, around), *marks)
+            for cells, around, *marks in zip(rows, intervals, *marked, strict=True)
+        )
+
+    def _wide(self, cells: Sequence[Cell], around: Sequence[Interval | None]) -> Iterator[Cell]:
+        """Each cell, with the ends of its interval behind it where its column is noisy."""
+        for cell, interval, noisy in zip(cells, around, self._noisy, strict=True):
+            yield cell
+            if noisy:
+                yield from (None, None) if interval is None else (interval.low, interval.high)
 
 
 def csv_text(response: QueryResponse, end: str = "\r\n") -> str:
