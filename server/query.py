@@ -385,80 +385,125 @@ class CannotPay:
         return f"{self.message} {self.hint}".rstrip()
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """What a query would do and cost, from public facts only.
+@dataclass(frozen=True, kw_only=True)
+class ReadRows:
+    """Which rows a query reads, and whose they are.
 
     Attributes:
       rewritten_sql: the statements over private rows that the database would get, or the one over public tables.
       privacy_units: the relations whose people the answer protects; none for a query over public tables only.
       owners: SQL of each owner of a row of the join.
-      weight_bounds: per release, its label and the public bound W of one row's weight.
-      groups_per_unit: L0, how many groups one person can reach; None: not bounded.
-      mechanism, reason: which, and why this mechanism and these numbers.
-      epsilon, delta: the charge.
-      charge_epsilon, charge_delta: what is charged now, the sum over what would be measured: 0 where all is free, and
-        less than `epsilon` where a part is paid for. None: nothing of it was looked for.
-      most_epsilon, most_delta: the most that is charged in the end, where an accuracy was asked for and nothing tells
-        beforehand what it needs; `epsilon` and `delta` are then the first release's. None: these are all.
-      expected_noise: (tau, half-width at 95%) pairs per release: noise as a function of tau.
-      columns: names and types of the answer.
+      ownership: per owner, the foreign keys that lead to it.
+      tables, conditions: the join graph.
       tuples_per_unit: Delta, the most join tuples of one unit by the declared fan-outs; None when none follows.
+    """
+
+    rewritten_sql: str
+    privacy_units: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+    ownership: tuple[str, ...] = ()
+    tables: tuple[JoinedTable, ...] = ()
+    conditions: tuple[JoinCondition, ...] = ()
+    tuples_per_unit: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownGroups:
+    """Which groups an answer has, and how many of them one person can reach.
+
+    Attributes:
+      n_groups: how many groups the answer has, before HAVING and LIMIT; None where they are found among private rows.
+      group_sources: per group key, its SQL and where its values come from.
+      groups_per_unit: L0, how many groups one person can reach; None: not bounded.
+      groups_reason: why one unit reaches `groups_per_unit` groups.
+      selection: which of the groups are shown, and why not all; None where they all are.
+    """
+
+    n_groups: int | None = 1
+    group_sources: tuple[tuple[str, str], ...] = ()
+    groups_per_unit: int | None = None
+    groups_reason: str = ""
+    selection: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Releases:
+    """What releases the numbers of an answer, from which rows, and with how much noise.
+
+    Attributes:
+      mechanism, reason: which, and why this mechanism and these numbers.
+      mechanisms: one per release.
+      weight_bounds: per release, its label and the public bound W of one row's weight.
+      expected_noise: (tau, half-width at 95%) pairs per release: noise as a function of tau.
       sampling: how the join is sampled and why, or None.
       sampling_rate: the exact rate, or None.
       sampling_advice: per release, its label and whether the sample makes it more accurate or only faster; empty
         where nothing is claimed for the sample.
       epsilon_if_fanouts_fail: what a unit may lose that has more join tuples than the declared fan-outs allow;
         None where nothing rests on them.
-      tables, conditions: the join graph.
-      ownership: per owner, the foreign keys that lead to it.
-      reuse: what follows for free from answers that the analyst has paid for, beside what a new one would be; None
-        where nothing follows.
-      follows: what follows is what would be served, free; `epsilon` and `delta` are those of a new answer.
-      n_groups: how many groups the answer has, before HAVING and LIMIT; None where they are found among private rows.
-      group_sources: per group key, its SQL and where its values come from.
-      groups_reason: why one unit reaches `groups_per_unit` groups.
-      mechanisms: one per release.
-      selection: which of the groups are shown, and why not all; None where they all are.
-      paid: has the analyst paid for this very answer, so that it is free?
-      cannot_pay: how it would be refused now, whichever account is short: the analyst's, the group's, the dataset's;
-        None where all can pay, or nothing is charged.
-      likely_cut: the share of rows that would be marked cut, in [0, 1], by the analyst's earlier answers or by the
-        policy's rule of groups per unit; None where nothing tells.
-      relative_errors: per column, where the analyst was told the values by an earlier answer; empty otherwise.
     """
 
-    rewritten_sql: str
-    privacy_units: tuple[str, ...]
-    owners: tuple[str, ...]
-    weight_bounds: tuple[tuple[str, float], ...]
-    groups_per_unit: int | None
-    mechanism: str
+    mechanism: str = "none"
     reason: str
-    epsilon: float
-    delta: float
-    expected_noise: tuple[tuple[str, tuple[tuple[float, float], ...]], ...]
-    columns: tuple[ResultColumn, ...]
-    tuples_per_unit: int | None = None
+    mechanisms: tuple[ReleaseMechanism, ...] = ()
+    weight_bounds: tuple[tuple[str, float], ...] = ()
+    expected_noise: tuple[tuple[str, tuple[tuple[float, float], ...]], ...] = ()
     sampling: str | None = None
     sampling_rate: float | None = None
     sampling_advice: tuple[tuple[str, str], ...] = ()
     epsilon_if_fanouts_fail: float | None = None
-    tables: tuple[JoinedTable, ...] = ()
-    conditions: tuple[JoinCondition, ...] = ()
-    ownership: tuple[str, ...] = ()
-    n_groups: int | None = 1
-    group_sources: tuple[tuple[str, str], ...] = ()
-    groups_reason: str = ""
-    mechanisms: tuple[ReleaseMechanism, ...] = ()
-    selection: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """What an answer costs, and whether it can be paid for.
+
+    Attributes:
+      epsilon, delta: the charge.
+      charge_epsilon, charge_delta: what is charged now, the sum over what would be measured: 0 where all is free, and
+        less than `epsilon` where a part is paid for. None: nothing of it was looked for.
+      most_epsilon, most_delta: the most that is charged in the end, where an accuracy was asked for and nothing tells
+        beforehand what it needs; `epsilon` and `delta` are then the first release's. None: these are all.
+      cannot_pay: how it would be refused now, whichever account is short: the analyst's, the group's, the dataset's;
+        None where all can pay, or nothing is charged.
+    """
+
+    epsilon: float = 0.0
+    delta: float = 0.0
+    charge_epsilon: float | None = None
+    charge_delta: float | None = None
+    most_epsilon: float | None = None
+    most_delta: float | None = None
+    cannot_pay: CannotPay | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToldBefore:
+    """What the analyst's earlier answers say of a question.
+
+    Attributes:
+      reuse: what follows for free from answers that the analyst has paid for, beside what a new one would be; None
+        where nothing follows.
+      follows: what follows is what would be served, free; `epsilon` and `delta` are those of a new answer.
+      paid: has the analyst paid for this very answer, so that it is free?
+      relative_errors: per column, where the analyst was told the values by an earlier answer; empty otherwise.
+      likely_cut: the share of rows that would be marked cut, in [0, 1], by the analyst's earlier answers or by the
+        policy's rule of groups per unit; None where nothing tells.
+    """
+
     reuse: str | None = None
     follows: bool = False
     paid: bool = False
     relative_errors: tuple[RelativeError, ...] = ()
     likely_cut: float | None = None
-    cannot_pay: CannotPay | None = None
-    charge_epsilon: float | None = None
-    charge_delta: float | None = None
-    most_epsilon: float | None = None
-    most_delta: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation(ToldBefore, Price, Releases, ShownGroups, ReadRows):
+    """What a query would do and cost, from public facts only.
+
+    Attributes:
+      columns: names and types of the answer.
+    """
+
+    columns: tuple[ResultColumn, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -105,31 +106,24 @@ def explanation(
     bound_of_unit = plan.bounds.groups if found_groups else _at_most(plan.bounds.groups, n_groups)
     if not found_groups and kinds and max(own for _, own in kinds) < n_groups:
         bound_of_unit = min(max(own for _, own in kinds), bound_of_unit or n_groups)
-    return Explanation(
+    return replace(
+        _asked(bound, found, plan, None if found_groups else n_groups),
         rewritten_sql=";\n\n".join(_statements(query)),
-        privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
-        owners=tuple(f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners),
-        weight_bounds=tuple((release.label, release.most) for release in plan.releases if release.ranked is None),
+        tuples_per_unit=plan.bounds.tuples,
         groups_per_unit=bound_of_unit,
+        groups_reason=groups_reason(plan, reached, kinds),
+        selection=selection_rule(plan, measuring, reached),
         mechanism=plan.mechanism if plan.releases else "none",
         reason=" ".join([plan.reason, *_of_quotients(plan, measuring, reached), *plan.notes]),
-        epsilon=plan.epsilon,
-        delta=plan.delta,
+        mechanisms=release_mechanisms(plan, measuring, reached),
+        weight_bounds=tuple((release.label, release.most) for release in plan.releases if release.ranked is None),
         expected_noise=tuple(_noise(plan, measuring, reached)),
-        columns=tuple(ResultColumn(output.name, output.type) for output in plan.display.outputs),
-        tuples_per_unit=plan.bounds.tuples,
         sampling=plan.sampling.reason if plan.sampling else None,
         sampling_rate=plan.sampling.rate if plan.sampling else None,
         sampling_advice=tuple(sampling_advice(plan, measuring.releases, whole.releases if whole else (), reached)),
         epsilon_if_fanouts_fail=_epsilon_if_fanouts_fail(plan, measuring, reached),
-        tables=joined_tables(bound, found),
-        conditions=join_conditions(bound, found),
-        ownership=ownership_paths(found),
-        n_groups=None if found_groups else n_groups,
-        group_sources=tuple(_group_source(plan, bound, index) for index in range(len(plan.group_keys))),
-        groups_reason=groups_reason(plan, reached, kinds),
-        mechanisms=release_mechanisms(plan, measuring, reached),
-        selection=selection_rule(plan, measuring, reached),
+        epsilon=plan.epsilon,
+        delta=plan.delta,
     )
 
 
@@ -143,23 +137,24 @@ def nothing_measured(
       no_group: because a public list of its groups is empty, not because no row is asked for.
     """
     why = "no group is there to release anything of" if no_group else "no row of the answer is shown"
+    known = None if any(domain.is_discovered for domain in plan.domains) else n_groups
+    reason = f"Nothing is released: {why}, and no private row is read."
+    return replace(_asked(bound, found, plan, known), reason=reason)
+
+
+def _asked(bound: BoundQuery, found: Provenance, plan: Plan, n_groups: int | None) -> Explanation:
+    """What is asked, whether anything is released or not."""
     return Explanation(
         rewritten_sql="",
         privacy_units=tuple(dict.fromkeys(owner.relation for owner in plan.owners)),
         owners=tuple(f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners),
-        weight_bounds=(),
-        groups_per_unit=None,
-        mechanism="none",
-        reason=f"Nothing is released: {why}, and no private row is read.",
-        epsilon=0.0,
-        delta=0.0,
-        expected_noise=(),
-        columns=tuple(ResultColumn(output.name, output.type) for output in plan.display.outputs),
+        ownership=ownership_paths(found),
         tables=joined_tables(bound, found),
         conditions=join_conditions(bound, found),
-        ownership=ownership_paths(found),
-        n_groups=None if any(domain.is_discovered for domain in plan.domains) else n_groups,
+        n_groups=n_groups,
         group_sources=tuple(_group_source(plan, bound, index) for index in range(len(plan.group_keys))),
+        reason="",
+        columns=tuple(ResultColumn(output.name, output.type) for output in plan.display.outputs),
     )
 
 

@@ -98,13 +98,14 @@ _ATTRIBUTE = re.compile(r"^  (\w[\w, ]*): (.+(?:\n    .+)*)", re.MULTILINE)
 
 
 def _describe(record: type, schema: dict[str, Any]) -> None:
-    """Take the descriptions of a record and its fields from its docstring."""
-    about, _, attributes = inspect.cleandoc(record.__doc__ or "").partition("\n\nAttributes:\n")
-    schema["description"] = " ".join(about.split())
-    for names, said in _ATTRIBUTE.findall(attributes):
-        for name in names.split(", "):
-            if name in schema["properties"]:
-                schema["properties"][name]["description"] = " ".join(said.replace("None", "null").split())
+    """Take the descriptions of a record and its fields from its docstring and those of its bases."""
+    for kind in reversed(record.__mro__[:-1]):  # the record's own docstring comes last
+        about, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition("\n\nAttributes:\n")
+        schema["description"] = " ".join(about.split())
+        for names, said in _ATTRIBUTE.findall(attributes):
+            for name in names.split(", "):
+                if name in schema["properties"]:
+                    schema["properties"][name]["description"] = " ".join(said.replace("None", "null").split())
     if record.__name__ in _EXAMPLES:
         schema["examples"] = [_EXAMPLES[record.__name__]]
 

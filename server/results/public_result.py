@@ -38,14 +38,6 @@ def public_explanation(statement: PublicStatement) -> Explanation:
     tables = f"reads public tables only ({', '.join(statement.reads)})" if statement.reads else "reads no table"
     return Explanation(
         rewritten_sql=statement.sql,
-        privacy_units=(),
-        owners=(),
-        weight_bounds=(),
-        groups_per_unit=None,
-        mechanism="none",
         reason=f"none: it {tables}, so the answer is exact and free",
-        epsilon=0.0,
-        delta=0.0,
-        expected_noise=(),
         columns=tuple(ResultColumn(name, kind) for name, kind in statement.columns),
     )
