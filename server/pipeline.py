@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from planner.plan import BackendQuery
 from planner.policy.policy import Policy
 from planner.schema import Schema
 from server.answers.decide import Deciding
@@ -34,7 +33,6 @@ from server.answers.work import Cached, Explain, Within, Work
 from server.answers.workload.answer_workload import answer_workload, explain_workload
 from server.answers.workload.workload import WorkloadExplanation, WorkloadRequest, WorkloadResponse
 from server.backends.backend import Backend
-from server.backends.columns import Domain
 from server.errors import LedgerInvalid
 from server.explain.catalog import Catalog
 from server.ledger.charge import ChargeRecord
@@ -168,14 +166,6 @@ class Pipeline:
         """What a workload would measure and cost. Reads public tables at most, charges nothing."""
         return explain_workload(self.deciding, request)
 
-    def question(self, request: QueryRequest) -> Question:
-        """Parse, bind and plan a query over private tables."""
-        return self.planning.question(request)
-
-    def groups(self, query: BackendQuery, analyst: str, cancelled: threading.Event | None = None) -> Domain:
-        """The public groups of a query, found on an analyst's behalf. Free."""
-        return self.planning.groups(query, analyst, cancelled)
-
     def describe(
         self,
         sql: str,
@@ -185,21 +175,6 @@ class Pipeline:
     ) -> StatementShape:
         """Parameters and columns of a question, before its values are known. Free."""
         return self.planning.describe(sql, search_path, analyst, given)
-
-    @property
-    def policy_hash(self) -> str:
-        """The hash of the policy in force, as charges and entries carry it."""
-        return self.policy.hash
-
-    @property
-    def keeps_questions(self) -> bool:
-        """Does the ledger keep the words of questions, sealed?"""
-        return self.question_keys is not None
-
-    @property
-    def delta_of_analyst(self) -> float:
-        """What the policy gives a new analyst where no delta is named."""
-        return self.policy.delta_of_analyst
 
     def words(self, record: ChargeRecord) -> AskedText | None:
         """What was asked under a charge; None where it was not kept, or was sealed with a key that is not here."""

@@ -44,7 +44,7 @@ from server.lru_cache import LruCache
 from server.postprocessing.composition import Composer, Composition
 from server.postprocessing.computed_response import computed_shape
 from server.query import QueryRequest, StatementShape
-from server.question import Asked, Question
+from server.question import Asked, Question, answer_key, words_of
 from server.workers.measure import plan_measurements
 from server.workers.public_reads import PublicReads
 
@@ -136,15 +136,17 @@ class Planning:
             sampling_rate=request.sampling_rate,
             nobody_adds_more_than=request.nobody_adds_more_than,
         )
-        return Question.of(
+        read = query or rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
+        version = self.ledger.data_version() if data_version is None else data_version
+        return Question(
             plan,
-            query or rewrite(plan, dialect=self.backend.dialect, schema=self.schema),
+            read,
             plan_measurements(plan, self.policy),
-            time_grain=self.policy.time_grain,
-            data_version=self.ledger.data_version() if data_version is None else data_version,
-            mirrored=None if self.mirror is None or query is not None else self.mirror.query(plan),
-            day_columns=day_columns(bound, self.policy),
-            bound=bound,
+            answer_key(plan, read, self.policy.time_grain, version),
+            version,
+            None if self.mirror is None or query is not None else self.mirror.query(plan),
+            day_columns(bound, self.policy),
+            bound,
         )
 
     def groups(self, query: BackendQuery, analyst: str, cancelled: threading.Event | None = None) -> Domain:
@@ -201,7 +203,7 @@ class Planning:
 
     def _asked(self, request: QueryRequest) -> Asked:
         now = snapped(self.clock(), self.policy.time_grain, request.zone)
-        return Asked.of(request, now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
+        return Asked(words_of(request), now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
 
     def _read(self, request: QueryRequest) -> Statement:
         """The request's statement, in which every view is the subquery that it stands for."""

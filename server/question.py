@@ -16,12 +16,11 @@ from planner.binding.bound_query import BoundQuery
 from planner.group_domains.day_conditions import DayColumn
 from planner.plan import BackendQuery, GroupSelection, Plan, Release
 from planner.released_expression import RowCount, is_never_true
-from planner.sql.zones import UTC
 from privacy.accounting.event import Composed, PrivacyEvent
 from server.ledger.charge import Charge
 from server.ledger.currency import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.lru_cache import LruCache
-from server.query import QueryRequest, QueryResponse
+from server.query import SETTINGS, QueryRequest, QueryResponse
 from server.workers.measure import Measuring
 
 _SHOWN = 1024
@@ -51,40 +50,15 @@ class Asked:
     policy_hash: str
     fingerprint: str
 
-    @classmethod
-    def of(cls, request: QueryRequest, now: datetime, data_version: int, policy_hash: str, fingerprint: str) -> Asked:
-        """What a request asks, whoever sends it.
 
-        Args:
-          request: what was sent.
-          now: the time that the statement's clock shows.
-          data_version: how often the data was loaded.
-          policy_hash: of the policy in force.
-          fingerprint: of the catalog.
-        """
-        return cls(_words(request), now, data_version, policy_hash, fingerprint)
-
-
-def _words(request: QueryRequest) -> tuple[object, ...]:
-    """Statement, parameters and settings.
+def words_of(request: QueryRequest) -> tuple[object, ...]:
+    """Statement, parameters, settings and session of a request, whoever sends it.
 
     Parameters by type and by spelling: 1, 1.0 and true are equal in Python, and so are the decimals 2 and 2.0.
     """
     typed = tuple((type(value).__qualname__, repr(value)) for value in request.parameters)
-    words: tuple[object, ...] = (
-        request.sql,
-        typed,
-        request.epsilon,
-        request.delta,
-        request.mechanism,
-        request.sampling_rate,
-    )
-    more = (request.search_path, request.nobody_adds_more_than)
-    said: tuple[object, ...] = words if more == (None, None) else (*words, *more)
-    said = said if request.reuse == "auto" else (*said, request.reuse)
-    said = said if request.zone == UTC else (*said, "zone", request.zone)
-    accuracy = request.max_relative_error, request.max_absolute_error
-    return (*said, "accuracy", *accuracy) if request.by_accuracy else said
+    settings = (getattr(request, name) for name in SETTINGS)
+    return (request.sql, typed, *settings, request.search_path, request.zone)
 
 
 def request_hash(request: QueryRequest) -> str:
@@ -95,7 +69,7 @@ def request_hash(request: QueryRequest) -> str:
     """
     if not request.idempotency_key:
         return ""
-    return hashlib.sha256(repr(_words(request)).encode()).hexdigest()
+    return hashlib.sha256(repr(words_of(request)).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -123,34 +97,6 @@ class Question:
     day_columns: tuple[DayColumn, ...] = ()
     bound: BoundQuery | None = field(default=None, compare=False, repr=False)
     serial: int = field(default_factory=lambda: next(_serials), compare=False, repr=False)
-
-    @classmethod
-    def of(
-        cls,
-        plan: Plan,
-        query: BackendQuery,
-        measuring: Measuring,
-        *,
-        time_grain: str,
-        data_version: int,
-        mirrored: BackendQuery | None = None,
-        day_columns: tuple[DayColumn, ...] = (),
-        bound: BoundQuery | None = None,
-    ) -> Question:
-        """The question that a plan answers at one version of the data.
-
-        Args:
-          plan: what was asked, in normal form.
-          query: what the database is asked.
-          measuring: how it is measured.
-          time_grain: the policy's: how coarse the statement's clock is.
-          data_version: how often the data was loaded.
-          mirrored: what a mirror is asked instead, which names nothing: the answer is the same.
-          day_columns: of the append-only tables that it joins.
-          bound: what the plan was made from.
-        """
-        key = answer_key(plan, query, time_grain, data_version)
-        return cls(plan, query, measuring, key, data_version, mirrored, day_columns=day_columns, bound=bound)
 
     @property
     def whole_bound(self) -> BoundQuery:

@@ -25,7 +25,7 @@ from planner.rewriting.rewrite import rewrite
 from planner.schema import Dialect, Schema
 from server.postprocessing.composition import Composer, Composition
 from server.query import QueryRequest
-from server.question import Question
+from server.question import Question, answer_key
 from server.workers.measure import plan_measurements
 
 NOW = datetime(2003, 1, 8, tzinfo=UTC)
@@ -162,7 +162,7 @@ def _composed(
         bound = bind(select, schema, policy, NOW)
         plan = _plan(bound, schema, policy, request)
         query = rewrite(plan, dialect=dialect, schema=schema)
-        return Question.of(plan, query, plan_measurements(plan, policy), time_grain=policy.time_grain, data_version=1)
+        return Question(plan, query, plan_measurements(plan, policy), answer_key(plan, query, policy.time_grain, 1))
 
     composer = Composer(policy, schema, dialect, question)
     try:

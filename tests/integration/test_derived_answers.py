@@ -196,8 +196,8 @@ def test_releases_at_one_threshold_are_combined(asked: Ask, pipeline: Pipeline) 
         asked(COUNTS, epsilon, "never", nobody_adds_more_than=64.0)
     request = QueryRequest("ada", COUNTS, epsilon=1.0, request_id="r", reuse="only")
     assert ask(pipeline, request).derived_from == (1, 2)
-    question = pipeline.question(request)
-    found = pipeline.deciding.reusing.find(question, "ada", lambda: pipeline.groups(question.query, "ada"))
+    question = pipeline.planning.question(request)
+    found = pipeline.deciding.reusing.find(question, "ada", lambda: pipeline.planning.groups(question.query, "ada"))
     assert found is not None and found.combined == 2
     kept = [pipeline.kept.released_to(one.charge.answer_key, "ada") for one in pipeline.ledger.charges("ada")]
     parts = [one.noisy[0] for one in kept if one is not None]

@@ -197,7 +197,7 @@ def test_a_copy_that_is_replaced_before_it_is_read_is_left_for_the_database(
     mirror: CurrentMirror, url: str, ledger: Ledger, workers: WorkerPool
 ) -> None:
     _refreshed(mirror, url, ledger)
-    question = _pipeline(mirror, url, ledger, workers).question(QUESTION)
+    question = _pipeline(mirror, url, ledger, workers).planning.question(QUESTION)
     assert question.mirrored is not None
     source = mirror.source(question.mirrored, question.data_version, PostgresBackend(url))
     assert isinstance(source, MirrorFirst) and source.copy.read(source.query)

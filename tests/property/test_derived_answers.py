@@ -97,9 +97,11 @@ def test_what_follows_is_the_sum_of_what_is_kept(
         assert answer.derived_from == (1,)
         assert isinstance(looked_up, Measure)
         question = looked_up.question
-        domain = pipeline.groups(question.query, "ada") if pair.keys else Domain(())
+        domain = pipeline.planning.groups(question.query, "ada") if pair.keys else Domain(())
         derived = pipeline.deciding.reusing.find(
-            question, "ada", partial(pipeline.groups, question.query, "ada") if pair.keys else lambda: Domain(())
+            question,
+            "ada",
+            partial(pipeline.planning.groups, question.query, "ada") if pair.keys else lambda: Domain(()),
         )
         assert derived is not None
         wanted = totals(released, pair.group)

@@ -27,7 +27,7 @@ from server.backends.query_tuples import QueryTuples
 from server.ledger.account import Accounting
 from server.ledger.currency import amount_of
 from server.query import QueryRequest
-from server.question import Question
+from server.question import Question, answer_key
 from server.workers.group_limits import check_groups
 from server.workers.measure import measure, plan_measurements
 
@@ -130,7 +130,7 @@ def prepared(sql: str, groups: int, budget: Budget) -> Asked:
         sampling_rate=budget.rate,
     )
     measuring = plan_measurements(plan, rules)
-    question = Question.of(plan, rewrite(plan), measuring, time_grain="day", data_version=1)
+    question = Question(plan, rewrite(plan), measuring, answer_key(plan, rewrite(plan), "day", 1))
     check_groups(plan, question.query, measuring, _Rows(groups).domain)
     charge = question.charge(QueryRequest("ada", sql))
     amounts = {accounting: amount_of(accounting, charge) for accounting in ACCOUNTINGS}

@@ -117,7 +117,7 @@ async def accounts(
 @router.put("/accounts/{account}", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
 async def grant(services: Held, admin: Admin, account: AccountName, body: GrantBody) -> AccountBody:
     """Set what an account may spend; a group's and the dataset's account are made by it."""
-    usual = services.pipeline.current.delta_of_analyst
+    usual = services.pipeline.current.policy.delta_of_analyst
     act = body.act(admin)
     return AccountBody.of(await services.lookups.call(_granted, services.ledger, account, body, usual, act))
 
@@ -214,7 +214,7 @@ async def analyst(services: Held, name: AnalystName) -> Analyst:
 @router.post("/analysts", status_code=201, responses=problems(400, 401, 403, 404, 409, 413, 422, 429, 500, 503))
 async def add(services: Held, admin: Admin, body: NewAnalystBody) -> KeyBody:
     """Add an analyst; the key is in this answer and nowhere else."""
-    usual = services.pipeline.current.delta_of_analyst if body.role == "analyst" else 0.0
+    usual = services.pipeline.current.policy.delta_of_analyst if body.role == "analyst" else 0.0
     delta = usual if body.delta is None else body.delta
     key = await services.lookups.call(_added, services.ledger, body, delta, body.act(admin))
     return KeyBody(name=body.name, key=key)

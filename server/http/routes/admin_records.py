@@ -48,10 +48,10 @@ class DatasetBody(BaseModel):
         version = await services.lookups.call(services.ledger.data_version)
         pipeline = services.pipeline.current
         return cls(
-            policy_hash=pipeline.policy_hash,
+            policy_hash=pipeline.policy.hash,
             accepted_policy_hash=accepted,
             data_version=version,
-            keeps_questions=pipeline.keeps_questions,
+            keeps_questions=pipeline.question_keys is not None,
         )
 
 

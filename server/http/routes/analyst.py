@@ -46,7 +46,7 @@ async def me(services: Held, holder: Annotated[Holder, Depends(authenticated)]) 
         role=holder.role,
         group=holder.group,
         dataset=dataset,
-        policy_hash=pipeline.policy_hash,
+        policy_hash=pipeline.policy.hash,
         data_version=version,
     )
 

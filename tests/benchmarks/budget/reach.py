@@ -28,13 +28,13 @@ def out_of_reach(pipeline: Pipeline, request: QueryRequest, rows: float) -> bool
     Returns: False also where nothing is known beforehand: of statements around answers, and of groups that are found.
     """
     try:
-        question = pipeline.question(replace(request, epsilon=pipeline.policy.max_epsilon))
+        question = pipeline.planning.question(replace(request, epsilon=pipeline.policy.max_epsilon))
     except PlannerError:
         return False
     plan = question.plan
     if question.query.discovered or not plan.releases:
         return False
-    domain = pipeline.groups(question.query, request.analyst) if plan.group_keys else Domain(())
+    domain = pipeline.planning.groups(question.query, request.analyst) if plan.group_keys else Domain(())
     groups = max(1, len(domain))
     halves = [_least_half(one.expected_noise(groups)) for one in question.measuring.of_groups(domain).releases]
     return min(halves) > TARGET * rows / groups

@@ -73,7 +73,7 @@ class Asking:
         if not self.levers.closed_periods or self.levers.reuse:
             return asked
         try:
-            return replace(asked, mechanism=self.pipeline.question(asked).plan.mechanism)
+            return replace(asked, mechanism=self.pipeline.planning.question(asked).plan.mechanism)
         except (PlannerError, ServerError):
             return replace(asked, reuse="never")  # a statement around answers
 

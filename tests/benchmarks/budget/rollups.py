@@ -110,7 +110,9 @@ def _of_one_kept(pipeline: Pipeline, rows: duckdb.DuckDBPyConnection, seed: int,
         found.silent += not says_what_it_lacks(pair, answer, rows)
         if not isinstance(looked_up, Measure):
             continue  # it is that very question
-        groups = partial(pipeline.groups, looked_up.question.query, "ada") if pair.keys else lambda: Domain(())
+        groups = (
+            partial(pipeline.planning.groups, looked_up.question.query, "ada") if pair.keys else lambda: Domain(())
+        )
         derived = pipeline.deciding.reusing.find(looked_up.question, "ada", groups)
         assert derived is not None, "it was answered"
         found.wrong += not _adds_up(pair, released, derived.domain, derived.noisy)

@@ -107,7 +107,7 @@ class Asking:
     def released(self, aggregate: str, key: str, groups: Sequence[str], epsilon: float, releases: int) -> Released:
         """Plan and read once, then release so often. Raises: PlannerError for what is refused."""
         request = QueryRequest("ada", self._sql(aggregate, key), epsilon=epsilon, request_id="benchmark")
-        question = self._pipeline.question(request)
+        question = self._pipeline.planning.question(request)
         backend = cast("Backend", _ReadOnce(self._backend.read(question.query)))
         budget = MemoryLedger({"ada": 1e6}).budget("ada")
         values, taus = np.full((releases, len(groups)), np.nan), []
@@ -125,7 +125,7 @@ class Asking:
     ) -> Values:
         """(5, N) of all rows of so many answers: value, lower and upper end, what is true, and is it marked?"""
         request = QueryRequest("ada", self._sql(aggregate, key), epsilon=epsilon, request_id="benchmark")
-        question = self._pipeline.question(request)
+        question = self._pipeline.planning.question(request)
         backend = cast("Backend", _ReadOnce(self._backend.read(question.query)))
         budget = MemoryLedger({"ada": 1e6}).budget("ada")
         found = []
@@ -145,7 +145,7 @@ class Asking:
     def answered(self, aggregate: str, key: str, epsilon: float) -> tuple[Question, Kept]:
         """A question, and one answer to it."""
         request = QueryRequest("ada", self._sql(aggregate, key), epsilon=epsilon, request_id="benchmark")
-        question = self._pipeline.question(request)
+        question = self._pipeline.planning.question(request)
         return question, Kept(*measure(self._backend, question.query, question.measuring))
 
     @staticmethod

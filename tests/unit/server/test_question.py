@@ -9,7 +9,7 @@ from decimal import Decimal
 from planner.binding.placeholders import Value
 from planner.rewriting.rewrite import rewrite
 from server.query import QueryRequest
-from server.question import Asked, answer_key, request_hash
+from server.question import Asked, answer_key, request_hash, words_of
 from tests.support.planning import demo_policy, planned
 
 COUNT = "SELECT count(*) FROM orders WHERE o_orderdate >= DATE '1995-01-01' AND o_totalprice > 10"
@@ -64,7 +64,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 def asked(value: Value) -> Asked:
     request = QueryRequest("ada", "SELECT count(*) FROM t WHERE x = $1", parameters=(value,))
-    return Asked.of(request, NOW, 1, "policy", "fingerprint")
+    return Asked(words_of(request), NOW, 1, "policy", "fingerprint")
 
 
 def test_values_that_python_takes_for_equal_are_other_questions() -> None:

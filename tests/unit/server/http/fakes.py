@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, cast
 
 import httpx
@@ -94,6 +95,9 @@ class FakePipeline(ReloadablePipeline):
     workloads: list[WorkloadRequest] = field(default_factory=list)
     reloads: list[tuple[Act, str | None]] = field(default_factory=list)
 
+    policy = SimpleNamespace(hash="0" * 64, delta_of_analyst=1e-7)
+    question_keys = None
+
     @property
     def current(self) -> Pipeline:
         return cast("Pipeline", self)
@@ -107,18 +111,6 @@ class FakePipeline(ReloadablePipeline):
     def finish(self, found: Work, request: QueryRequest, cancelled: threading.Event | None = None) -> QueryResponse:
         self.asked.append(request)
         return self.answering(request)
-
-    @property
-    def delta_of_analyst(self) -> float:
-        return 1e-7
-
-    @property
-    def keeps_questions(self) -> bool:
-        return False
-
-    @property
-    def policy_hash(self) -> str:
-        return "0" * 64
 
     def check_ready(self) -> None:
         pass

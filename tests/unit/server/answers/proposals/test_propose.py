@@ -22,7 +22,7 @@ from server.answers.released import Released
 from server.backends.columns import Domain
 from server.errors import NoProposal
 from server.query import QueryRequest
-from server.question import Question
+from server.question import Question, answer_key
 from server.workers.measure import plan_measurements
 from tests.support.backends import people
 from tests.support.memory_ledger import MemoryLedger
@@ -64,7 +64,8 @@ class _Office:
         }
         plan = planned(request.sql, policy=self.policy, **settings)  # type: ignore[arg-type]
         measurements = plan_measurements(plan, self.policy)
-        return Question.of(plan, rewrite(plan), measurements, time_grain="day", data_version=self.ledger.version)
+        version: int = self.ledger.version
+        return Question(plan, rewrite(plan), measurements, answer_key(plan, rewrite(plan), "day", version), version)
 
     def tell(
         self,

@@ -81,7 +81,7 @@ def test_a_delta_alone_can_be_added(ask: Send) -> None:
 
 
 def test_a_new_groups_delta_is_the_policys_and_the_datasets_is_named_or_none(ask: Send) -> None:
-    delta = FakePipeline().delta_of_analyst
+    delta = FakePipeline().policy.delta_of_analyst
     assert delta > 0
     made = ask("PUT", "/accounts/group:lab", json={"epsilon": 2.0, **WHY}).json()
     assert (made["delta"], made["delta_left"]) == (delta, delta)
