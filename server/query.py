@@ -182,6 +182,15 @@ class Budget:
     delta_left: float
 
 
+def privacy_text(epsilon: float, delta: float) -> str:
+    """An epsilon, and a delta above 0, for people, to six digits.
+
+    >>> privacy_text(0.5, 0.0), privacy_text(1.0, 1e-7)
+    ('epsilon 0.5', 'epsilon 1, delta 1e-07')
+    """
+    return f"epsilon {epsilon:g}" + (f", delta {delta:g}" if delta else "")
+
+
 @dataclass(frozen=True)
 class KeptPeriods:
     """Groups of an answer that were measured over an earlier load of the data, and hold for this one.

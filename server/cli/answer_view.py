@@ -15,7 +15,7 @@ from planner.sql.sql_types import NUMBERS
 from server.cli.terminal import printable
 from server.explain.explanation_text import by_doubling, explanation_facts, noise_ratio, would_charge
 from server.note import one_note
-from server.query import Budget, Cell, Explanation, Interval, QueryResponse
+from server.query import Budget, Cell, Explanation, Interval, QueryResponse, privacy_text
 
 _MAX_DECIMALS = 9
 
@@ -59,11 +59,6 @@ def interval_text(interval: Interval | None, *, whole: bool) -> str:
     if low is None:
         return f"at most {high}"
     return f"at least {low}" if high is None else f"{low} to {high}"
-
-
-def epsilon_text(value: float) -> str:
-    """A privacy parameter, shortest form that a person needs: 0.1, not 0.1000."""
-    return f"{value:.6g}"
 
 
 def _end(value: float | None, digits: int, rounding: str) -> str | None:
@@ -171,12 +166,6 @@ def left(budget: Budget) -> str:
     """What is left of a budget, as a sentence."""
     granted = privacy_text(budget.epsilon, budget.delta)
     return f"Left: {privacy_text(budget.epsilon_left, budget.delta_left)} of {granted}."
-
-
-def privacy_text(epsilon: float, delta: float) -> str:
-    """`epsilon 1` or `epsilon 1, delta 1e-07`."""
-    text = f"epsilon {epsilon_text(epsilon)}"
-    return f"{text}, delta {epsilon_text(delta)}" if delta else text
 
 
 def _percent(response: QueryResponse) -> str:

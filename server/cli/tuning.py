@@ -23,7 +23,6 @@ from planner.policy.policy import Policy, parse_policy
 from planner.policy.toml_section import section_of, toml_key
 from planner.schema import name_parts, table_name
 from privacy.mechanisms.contributions import Bounds, ContributionHistogram
-from server.cli.answer_view import epsilon_text
 from server.cli.failure import CommandFailed
 from server.cli.terminal import printable
 from server.tuning import BOUNDS, ROWS, Tuned
@@ -61,7 +60,7 @@ def histogram_view(tuned: Tuned, buckets: int) -> RenderableType:
     note = (
         f"Each number has noise; an empty bucket shows {most:,} at most (99% sure). Shares leave out `none`.{hidden}"
     )
-    title = f"{tuned.label}: {_title(tuned)}, at epsilon {epsilon_text(found.epsilon)}"
+    title = f"{tuned.label}: {_title(tuned)}, at epsilon {found.epsilon:g}"
     return Group(Text(printable(title), style="bold"), table, Text(note, style="dim"))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Literal
 
-from server.query import Budget, Explanation, QueryResponse, ResultColumn, text_bytes
+from server.query import Budget, Explanation, QueryResponse, ResultColumn, privacy_text, text_bytes
 
 EXPLANATION = (ResultColumn("QUERY PLAN", "text"),)
 """The columns of an explanation, named as PostgreSQL's."""
@@ -61,7 +61,7 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     if explanation.reuse is not None:
         yield "reuse", explanation.reuse
     for release in explanation.mechanisms:
-        spent = f"epsilon {release.epsilon:g}" + (f", delta {release.delta:g}" if release.delta else "")
+        spent = privacy_text(release.epsilon, release.delta)
         yield "release", f"{release.release} by {release.mechanism}, {spent}: {release.reason}"
 
 
@@ -144,23 +144,18 @@ def by_doubling(noise: Sequence[tuple[float, float]]) -> Iterator[tuple[float, f
 
 def would_charge(explanation: Explanation) -> str:
     """What the question costs, as it is asked."""
-    charge = _amounts(explanation.epsilon, explanation.delta)
+    charge = privacy_text(explanation.epsilon, explanation.delta)
     if explanation.paid:
         return f"nothing: this very answer was paid for, {charge}"
     if explanation.most_epsilon is not None:
-        most = f", delta {explanation.most_delta:g}" if explanation.most_delta else ""
-        first = f"of which epsilon {explanation.epsilon:g} tells what it needs"
-        return f"up to epsilon {explanation.most_epsilon:g}{most}, {first}"
+        most = privacy_text(explanation.most_epsilon, explanation.most_delta or 0.0)
+        return f"up to {most}, of which epsilon {explanation.epsilon:g} tells what it needs"
     if explanation.follows:
         return f"nothing (with reuse = never: {charge})"
     if not explanation.charge_epsilon:
         return charge
-    charged = _amounts(explanation.charge_epsilon, explanation.charge_delta or 0.0)
+    charged = privacy_text(explanation.charge_epsilon, explanation.charge_delta or 0.0)
     return charge if charged == charge else f"{charged} (with reuse = never: {charge})"
-
-
-def _amounts(epsilon: float, delta: float) -> str:
-    return f"epsilon {epsilon:g}" + (f", delta {delta:g}" if delta else "")
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:

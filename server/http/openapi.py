@@ -9,6 +9,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -19,6 +20,7 @@ from server import query
 from server import reloadable_pipeline as reloadable
 from server.answers.proposals import accuracy
 from server.answers.workload import workload
+from server.error_table import TABLE
 from server.explain import catalog
 from server.http.exchange import MEDIA_TYPE, ProblemBody
 from server.ledger import analyst, entry
@@ -28,37 +30,24 @@ MAX_NUMBER = (1 << 53) - 1
 """The largest number of a charge or an entry that may be named: exact in every client's JSON, and within the ledger's
 64-bit columns."""
 
-_CODES = {
-    400: "the statement: 42601 syntax, 42P01 no such table, 42703 no such column, 42702 ambiguous column,"
-    " 42725 ambiguous function;"
-    " 42883 no such operator, 22P02 and 22007 a value that cannot be read;"
-    " 08P01 a body that is not JSON",
-    401: "28P01: no key, or not a valid one; 28000: the key's holder is disabled",
-    403: "PD001: the budget is exhausted; 25006: the statement would write; 42501: the key does not open this",
-    404: "08P01: no such route; 42704: no such analyst or job",
-    406: "08P01: no such form of an answer",
-    409: "23505: the idempotency key was used for a request without an answer; 42710: the name is"
-    " taken; PD004: the policy protects less, which must be confirmed; PD005: it is not valid;"
-    " 55000: the job is not done",
-    413: "54000: the body or the statement is too long",
-    422: "08P01: the body; 22023: epsilon, delta or mechanism; 0A000: SQL without a sound rewriting; 22000: a value"
-    " that is none; 54001: too complex, or an answer that is too large; PD002: the policy does not bound the"
-    " sensitivity; PD003: no epsilon can be proposed; PD006: nothing follows from paid answers; 23505: the"
-    " idempotency key belongs to another request",
-    500: "XX000: the proxy failed, and its log knows more under the request id; F0000, 42501: it is not set up",
-    429: "53400: the key asks too often (Retry-After says how long to wait), too many of the analyst's queries are"
-    " under way or wait to be fetched, or too many failed within a day",
-    503: "53300: too many queries; 53200: too many large answers are being read, and asking again is free;"
-    " 08006: no database; 55000: its tables changed; 58030: no ledger;"
-    " 53100: its disk is full; 25006: it is read-only",
-    504: "57014: over the time or memory limit",
-}
+_OF_HTTP = {400: "A body that is not JSON.", 404: "No such route."}
+"""What the framework refuses, all of it with 08P01."""
+
+
+@cache
+def _codes(status: int) -> str:
+    """Every SQLSTATE of an HTTP status, and what clients read of its errors, or what the first of them is."""
+    said = {"08P01": _OF_HTTP[status]} if status in _OF_HTTP else {}
+    for kind, row in TABLE.items():
+        if row.status == status:
+            said.setdefault(row.code, row.sentence or inspect.cleandoc(kind.__doc__ or "").partition("\n")[0])
+    return " ".join(f"{code}: {sentence}" for code, sentence in said.items())
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The `responses` of a route that can answer with these problems."""
     return {
-        status: {"model": ProblemBody, "description": f"{HTTPStatus(status).phrase}. {_CODES[status]}"}
+        status: {"model": ProblemBody, "description": f"{HTTPStatus(status).phrase}. {_codes(status)}"}
         for status in statuses
     }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from server.errors import UnknownAccount
+from server.query import privacy_text
 
 Accounting = Literal["basic", "zcdp", "renyi"]
 """In which currency an account counts; fixed when the account is made."""
@@ -194,33 +195,25 @@ def guarantee(account: AccountBalance) -> str:
       in total`. What `noisegate tune` has told everybody stands behind it, as it adds to all of that.
     """
     answers, tuning = _of_answers(account), account.tuning_epsilon
-    return f"{answers}; and {_amount(tuning, 0.0)} of tuning, once, in addition" if tuning else answers
+    return f"{answers}; and {privacy_text(tuning, 0.0)} of tuning, once, in addition" if tuning else answers
 
 
 def _of_answers(account: AccountBalance) -> str:
     grant, periods = account.grant, account.periods
-    whole = _amount(grant.epsilon, grant.delta)
+    whole = privacy_text(grant.epsilon, grant.delta)
     if grant.window_s is not None:
         every = f"{grant.window_s / _DAY_S:.6g} days" if grant.window_s >= _DAY_S else f"{grant.window_s} seconds"
         return f"{whole} in every {every}; in total nothing bounds it: k windows are k budgets"
     if periods is None:
         return f"{whole} in total"
     if grant.renew is None:
-        return f"{whole} from now on, and {_amount(periods.past_epsilon, periods.past_delta)} before it"
-    total = _amount(periods.total_epsilon, periods.total_delta)
+        return f"{whole} from now on, and {privacy_text(periods.past_epsilon, periods.past_delta)} before it"
+    total = privacy_text(periods.total_epsilon, periods.total_delta)
     so_far = f"by the end of {periods.name} at most {total} over all periods"
     if math.isinf(periods.most_in_total):
         return f"{whole} per {grant.renew}; {so_far}; in total nothing bounds it: k periods are k budgets"
-    most = _amount(periods.most_in_total, periods.most_delta_in_total)
+    most = privacy_text(periods.most_in_total, periods.most_delta_in_total)
     return f"{whole} per {grant.renew}; {so_far}; at most {most} in total, where renewal stops"
-
-
-def _amount(epsilon: float, delta: float) -> str:
-    return f"epsilon {_text(epsilon)}" + (f", delta {_text(delta)}" if delta else "")
-
-
-def _text(value: float) -> str:
-    return f"{value:.6g}"
 
 
 LOW = 0.1

@@ -36,6 +36,7 @@ from server.ledger.sqlite import (
 )
 from server.ledger.store import CHARGE_KINDS, Head
 from server.ledger.verify import holds, verify
+from server.query import privacy_text
 
 _NAMED = 10
 """Names of one kind in a message."""
@@ -79,7 +80,7 @@ class Undone:
         parts = []
         if self.charges:
             amounts = [
-                f"{account} epsilon {epsilon_of(nano):g}" + (f", delta {delta_of(atto):g}" if atto else "")
+                f"{account} {privacy_text(epsilon_of(nano), delta_of(atto))}"
                 for account, (nano, atto) in sorted(self.given_back.items())
             ]
             parts.append(f"{self.charges} charge{'s' * (self.charges > 1)} ({_listed(amounts)})")

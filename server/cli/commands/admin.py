@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from planner.policy.sections import UNLIMITED
-from server.cli.answer_view import privacy_text
 from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, paged
 from server.cli.terminal import Format, Output, printable, show_rows, tell, write
 from server.ledger.account import Accounting
+from server.query import privacy_text
 
 if TYPE_CHECKING:
     from server.ledger.ledger import Ledger

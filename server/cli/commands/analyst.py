@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.cli.answer_view import privacy_text
 from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
 from server.cli.failure import CommandFailed
 from server.cli.terminal import Format, Output, show_rows, tell, write
 from server.ledger.account import Accounting
 from server.ledger.analyst import Role
+from server.query import privacy_text
 
 if TYPE_CHECKING:
     from planner.policy.policy import Policy

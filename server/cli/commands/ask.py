@@ -14,13 +14,13 @@ import typer
 
 from privacy.registry import why_not_served
 from server.answers.proposals.accuracy import Proposal
-from server.cli.answer_view import answer_table, explanation_view, privacy_text, summary
+from server.cli.answer_view import answer_table, explanation_view, summary
 from server.cli.client import answered, ask, fetch, read_body, read_key
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, Output, printable, show, show_rows, tell, write
 from server.http.answer_body import AnswerBody
 from server.http.budget_body import OutlookBody
-from server.query import SETTINGS, Explanation, Setting
+from server.query import SETTINGS, Explanation, Setting, privacy_text
 
 
 def proposed_epsilon(url: str, key: str, body: Mapping[str, object], sql: str, *, yes: bool) -> float:

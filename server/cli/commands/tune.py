@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from server.cli.answer_view import epsilon_text
 from server.cli.commands.open_ledger import PolicyFile, act, opened
 from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, Output, printable, show, show_rows, tell, write
@@ -87,14 +86,14 @@ def _tuned(
         chosen = measures(contract, schema, backend.dialect, table, measure)
         check_keys(prepared, ledger, by)
         labels = [printable(f"{one.table}.{one.name}") for each in chosen for one in each.measures]
-        tell(f"Counting people by {', '.join(labels)}: epsilon {epsilon_text(epsilon)} for all together.")
+        tell(f"Counting people by {', '.join(labels)}: epsilon {epsilon:g} for all together.")
         record = count(chosen, contract, schema, backend, ledger, epsilon, by, OpendpEntropy())
     except (InvalidSetting, SensitivityUnbounded, UnsupportedSQL) as error:
         raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.REFUSED) from error
     except BudgetExhausted as error:
         raise CommandFailed(error.message, hint=error.hint, exit_code=ExitCode.BUDGET_EXHAUSTED) from error
     total = sum(one.epsilon for one in ledger.tunings() if one.state != "released")
-    tell(f"Spent. Every analyst's guarantee states epsilon {epsilon_text(total)} of tuning from now on.")
+    tell(f"Spent. Every analyst's guarantee states epsilon {total:g} of tuning from now on.")
     return record
 
 

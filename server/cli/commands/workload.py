@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from server.answers.workload.workload import WorkloadSummary
-from server.cli.answer_view import answer_table, epsilon_text
+from server.cli.answer_view import answer_table
 from server.cli.client import ask, read_body, read_key
 from server.cli.commands.ask import DEFAULT_URL, URL, AddsAtMost, Epsilon, KeyFile, option
 from server.cli.failure import CommandFailed
@@ -77,7 +77,7 @@ def _show_summary(summary: WorkloadSummary) -> None:
     for part in summary.measured:
         keys = ", ".join(part.keys) or "no key"
         queries = ", ".join(map(str, part.queries))
-        words = f"epsilon {epsilon_text(part.epsilon)} by {keys}, for question {queries}"
+        words = f"epsilon {part.epsilon:g} by {keys}, for question {queries}"
         show(Text(printable(words if part.charged else f"{words}: kept or not yet charged")))
 
 

@@ -1,6 +1,6 @@
 """Numbers as people read them."""
 
-from server.cli.answer_view import cell_text, epsilon_text, interval_text
+from server.cli.answer_view import cell_text, interval_text
 from server.query import Cell, Interval
 
 
@@ -38,7 +38,3 @@ def test_unbounded_ends_are_said_in_words() -> None:
     assert interval_text(Interval(None, 3.0), whole=True) == "at most 3"
     assert interval_text(Interval(None, None), whole=True) == "unbounded"
     assert interval_text(None, whole=True) == ""
-
-
-def test_epsilon_has_no_padding() -> None:
-    assert [epsilon_text(value) for value in (1.0, 0.1, 1e-7)] == ["1", "0.1", "1e-07"]
