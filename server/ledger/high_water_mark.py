@@ -17,6 +17,9 @@ import os
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from server.errors import LedgerFull, LedgerInvalid, LedgerReadOnly, LedgerUnavailable
 
@@ -63,30 +66,24 @@ class HighWaterMark:
     """
 
     ledger: str
-    entries: int
+    entries: Annotated[int, Field(ge=0)]
     hash: str
 
-    @property
-    def sound(self) -> bool:
-        """Whether the fields are what they have to be."""
-        texts = isinstance(self.ledger, str) and isinstance(self.hash, str)
-        return texts and type(self.entries) is int and self.entries >= 0
+
+_MARKER = TypeAdapter(HighWaterMark)
 
 
 def read_marker(path: Path) -> HighWaterMark | None:
     """The marker, or None when there is none. Raises LedgerInvalid when it is not readable as one."""
     try:
-        fields = json.loads(path.read_bytes())
-        marker = HighWaterMark(fields["ledger"], fields["entries"], fields["hash"])
+        return _MARKER.validate_json(path.read_bytes(), strict=True)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise LedgerUnavailable("The ledger's marker could not be read.") from error
-    except (ValueError, LookupError, TypeError) as error:
-        raise _unreadable(path) from error
-    if not marker.sound:
-        raise _unreadable(path)
-    return marker
+    except ValidationError as error:
+        hint = "Restore it from a backup."
+        raise LedgerInvalid(f"The ledger's marker {path.name} is unreadable.", hint=hint) from error
 
 
 def write_marker(path: Path, marker: HighWaterMark) -> None:
@@ -147,7 +144,3 @@ def _sync(path: Path, flags: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _unreadable(path: Path) -> LedgerInvalid:
-    return LedgerInvalid(f"The ledger's marker {path.name} is unreadable.", hint="Restore it from a backup.")

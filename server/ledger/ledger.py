@@ -283,12 +283,12 @@ class Ledger:
             acknowledged=list(acknowledged) or None,
             **signed(act),
         )
-        self._act(administer.note, said)
+        self._act(Journal.append, said)
 
     def note_checked(self, version: int, fingerprint: str, keys: Sequence[str], act: Act) -> None:
         """Say that no row of a version of the data, in a database of this structure, shares one of these keys."""
         said = KeysChecked(version=version, fingerprint=fingerprint, keys=list(keys), **signed(act))
-        self._act(administer.note, said)
+        self._act(Journal.append, said)
 
     def note_periods(self, noted: PeriodsNoted) -> bool:
         """Say which periods of append-only tables are closed in a version of the data, and since when they are so.
@@ -299,7 +299,7 @@ class Ledger:
 
     def note_restored(self, missing: int | None, act: Act) -> None:
         """Say that the ledger was restored from a copy, which lacks so many entries that were known."""
-        self._act(administer.note, Restored(missing=missing, **signed(act)))
+        self._act(Journal.append, Restored(missing=missing, **signed(act)))
 
     def bump_data(self, act: Act, mirror: str | None = None) -> int:
         """Say that the data is a new load, and which copy was made of it; returns its version. Resets no spending."""
@@ -411,7 +411,7 @@ class Ledger:
                 raise  # it may have been given back; in every other state it stands, written or not
             raise ChargeUnsettled("The charge could not be settled; it stands.") from error
 
-    def _act(self, work: Callable[Concatenate[Journal, P], None], *args: P.args, **kwargs: P.kwargs) -> None:
+    def _act(self, work: Callable[Concatenate[Journal, P], object], *args: P.args, **kwargs: P.kwargs) -> None:
         """One write, unless an attempt whose answer was lost has done it."""
 
         def once(journal: Journal) -> None:

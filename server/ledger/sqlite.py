@@ -198,16 +198,9 @@ class ProcessLock:
     def is_dead(self, instance: str) -> bool:
         """Whether an instance that made a reservation has ended. Raises: LedgerUnavailable."""
         path = self._file_of(instance)
-        try:
-            with path.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink(missing_ok=True)
-        except BlockingIOError:
+        if _is_held(path):
             return False
-        except FileNotFoundError:
-            return True
-        except OSError as error:
-            raise LedgerUnavailable("The ledger's folder could not be read.") from error
+        path.unlink(missing_ok=True)  # no other instance ever has this name
         return True
 
     def _file_of(self, instance: str) -> Path:
@@ -222,16 +215,20 @@ class ProcessLock:
 
 def is_open(ledger: Path) -> bool:
     """Whether some living process has the ledger open. Raises: LedgerUnavailable."""
-    for path in ledger.parent.glob(f"{ledger.name}-open-*"):
-        try:
-            with path.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise LedgerUnavailable("The ledger's folder could not be read.") from error
+    return any(map(_is_held, ledger.parent.glob(f"{ledger.name}-open-*")))
+
+
+def _is_held(path: Path) -> bool:
+    """Has a living process locked a file? Not one that is gone."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise LedgerUnavailable("The ledger's folder could not be read.") from error
     return False
 
 

@@ -14,7 +14,6 @@ from server.ledger.entry import (
     DataBumped,
     Disabled,
     Enabled,
-    EntryContent,
     EntryKind,
     Granted,
     GroupChanged,
@@ -46,11 +45,6 @@ _FIELDS = {
     EntryKind.GROUP: ("group", "belongs_to"),
 }
 """By kind: the field of the entry, and the analyst's column that it changes."""
-
-
-def note(journal: Journal, said: EntryContent) -> None:
-    """Write an entry from which no row follows."""
-    journal.append(said)
 
 
 def add_analyst(journal: Journal, new: Analyst, credentials: Credentials, grant: Grant, act: Act) -> None:
