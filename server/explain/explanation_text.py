@@ -20,8 +20,28 @@ _BREAKS = re.compile(r"""(?<!\w)'(?:[^']|'')*'|"(?:[^"]|"")*"|(?P<space> +)""")
 _SAME_RATIO = 1.001  # a difference that nobody would read
 
 
+REFUSED = "would be refused"
+
+
 def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
-    """Name and value of each public fact; a name may come several times."""
+    """Name and value of all that an explanation says but the statements; a name may come several times."""
+    yield from _plan_facts(explanation)
+    yield "would charge", would_charge(explanation)
+    if explanation.likely_cut:
+        lost = f"about {explanation.likely_cut:.0%} of the rows, whose intervals do not cover what was cut"
+        yield "likely cut", lost
+    if explanation.cannot_pay is not None:
+        yield REFUSED, str(explanation.cannot_pay)
+    for label, noise in explanation.expected_noise:
+        ratio = noise_ratio(noise)
+        if ratio is not None:
+            yield f"noise of {label}", f"95% within {ratio:,.4g} times the contribution bound that will be chosen"
+            continue
+        for tau, half_width in by_doubling(noise):
+            yield f"noise of {label}", f"95% within {half_width:,.6g} if the contribution bound is {tau:,.6g}"
+
+
+def _plan_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     yield "answer", ", ".join(f"{column.name} ({column.type})" for column in explanation.columns)
     if not explanation.privacy_units:
         yield "mechanism", explanation.reason
@@ -159,19 +179,6 @@ def would_charge(explanation: Explanation) -> str:
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:
-    for name, value in explanation_facts(explanation):
-        yield f"{name}: {value}"
-    yield f"would charge: {would_charge(explanation)}"
-    if explanation.likely_cut:
-        yield f"likely cut: about {explanation.likely_cut:.0%} of the rows, whose intervals do not cover what was cut"
-    if explanation.cannot_pay is not None:
-        yield f"would be refused: {explanation.cannot_pay}"
-    for label, noise in explanation.expected_noise:
-        ratio = noise_ratio(noise)
-        if ratio is not None:
-            yield f"noise of {label}: 95% within {ratio:,.4g} times the contribution bound that will be chosen"
-            continue
-        for tau, half_width in by_doubling(noise):
-            yield f"noise of {label}: 95% within {half_width:,.6g} if the contribution bound is {tau:,.6g}"
+    yield from (f"{name}: {value}" for name, value in explanation_facts(explanation))
     yield "statements:"
     yield explanation.rewritten_sql

@@ -49,15 +49,13 @@ from server.ledger.writes.clock import ClockBehind, RenewalDue, check_clock, not
 from server.ledger.writes.journal import Journal, read_entries, vitals
 from server.ledger.writes.refusal import exhausted
 from server.ledger.writes.reserve import (
-    NotAllClaimed,
+    AnsweredElsewhere,
     Settled,
     Short,
-    claim,
     claim_all,
     foreseen,
     paying_accounts,
     recover,
-    reserve,
     settle,
 )
 from server.query import Budget
@@ -88,7 +86,7 @@ class Ledger:
 
     Every method raises LedgerUnavailable when the store fails and TooManyQueries when it stays busy; the ones that
     settle raise ChargeUnsettled for both, since the charge stands then. Where it is not known whether a charge was
-    reserved or given back, `reserve`, `claim` and `release` raise LedgerUncertain. Reads are never behind a writer.
+    reserved or given back, `claim_all` and `release` raise LedgerUncertain. Reads are never behind a writer.
 
     Each act of a custodian is one entry with who did it and why, and raises UnknownAnalyst where it names one.
 
@@ -106,42 +104,23 @@ class Ledger:
         self.local = store.local
         self._operations = itertools.count(1)  # next() of it is atomic
 
-    def reserve(self, charge: Charge) -> Reservation:
-        """Take the charge from the analyst's account, the group's and the dataset's, or from none; durable on return.
+    def claim_all(self, charges: Sequence[Charge]) -> tuple[Reservation, ...] | None:
+        """Take each charge from the analyst's account, the group's and the dataset's, or none from any; durable on
+        return.
 
+        Returns: None where one of the answers is kept, or another proxy that lives is measuring it; for a charge that
+          `repeats`, where the analyst has paid for it, or is about to. Nothing is written then; look for the kept
+          answer a little later.
         Raises: BudgetExhausted (which account is short, what is left, and the largest epsilon that fits all of
           them), QueryTooExpensive (a cap on single queries), UnknownAnalyst (also when disabled), InvalidSetting,
           DuplicateRequest (the idempotency key was used), LedgerInvalid (`repeats` names no kept answer of that key
-          and price).
-        """
-        reserved = self._write(reserve, charge)
-        if isinstance(reserved, Short):
-            raise exhausted(charge, reserved.accounts, reserved.paying)
-        return reserved
-
-    def claim(self, charge: Charge) -> Reservation | None:
-        """As `reserve`, but None where the answer is kept, or another proxy that lives is measuring it.
-
-        Raises: also TooManyFailures, TooManyOwnQueries and TooManyQueries where one failure more would be too many
+          and price); TooManyFailures, TooManyOwnQueries and TooManyQueries where one failure more would be too many
           (of the analyst, or of all), and RateLimited after too many charges that were given back.
-
-        For a charge that `repeats`: where the analyst has paid for it, or is about to. Nothing is written then; look
-        for the kept answer a little later.
         """
-        claimed = self._write(claim, self._store, charge)
-        if isinstance(claimed, Short):
-            raise exhausted(charge, claimed.accounts, claimed.paying)
-        return claimed
-
-    def claim_all(self, charges: Sequence[Charge]) -> tuple[Reservation, ...] | None:
-        """As `claim` for several charges in one write: where one cannot be taken, none is. Raises: as `claim`."""
         try:
-            return self._write(claim_all, self._store, charges)
-        except NotAllClaimed as refused:
-            if refused.short is None:
-                return None
-            charge, short = refused.short
-            raise exhausted(charge, short.accounts, short.paying) from None
+            return self._reserved(claim_all, self._store, charges)
+        except AnsweredElsewhere:
+            return None
 
     def foreseen(self, charges: Sequence[Charge]) -> BudgetExhausted | QueryTooExpensive | None:
         """How the charges would be refused if they were reserved together now; None where they all fit.
@@ -150,10 +129,7 @@ class Ledger:
         Raises: UnknownAnalyst.
         """
         found = self._store.read(lambda reading: foreseen(charges, reading))
-        if isinstance(found, QueryTooExpensive) or found is None:
-            return found
-        charge, short = found
-        return exhausted(charge, short.accounts, short.paying)
+        return exhausted(found.charge, found.accounts, found.paying) if isinstance(found, Short) else found
 
     def commit(self, reservation: Reservation, answer: bytes | None = None) -> Budget:
         """The query was answered; the answer is kept, in the same write, under the charge's answer key.
@@ -186,10 +162,7 @@ class Ledger:
         Raises: BudgetExhausted for more than the dataset's account has left; InvalidSetting.
         """
         charge = Charge("", epsilon, 0.0, "", policy_hash, "", "tune")
-        reserved = self._write(reserve_tuning, charge, measures, act)
-        if isinstance(reserved, Short):
-            raise exhausted(charge, reserved.accounts, reserved.paying)
-        return reserved
+        return self._reserved(reserve_tuning, charge, measures, act)
 
     def settle_tuning(self, number: int, histograms: Sequence[Histogram] | None, act: Act) -> None:
         """Keep what a tuning released, by measure; None gives its epsilon back, as no private row was read.
@@ -410,6 +383,13 @@ class Ledger:
             if settled is Released and isinstance(error, LedgerUncertain):
                 raise  # it may have been given back; in every other state it stands, written or not
             raise ChargeUnsettled("The charge could not be settled; it stands.") from error
+
+    def _reserved(self, work: Callable[Concatenate[Journal, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """One write; what does not fit is told once it is over, since to find what does takes a while."""
+        try:
+            return self._write(work, *args, **kwargs)
+        except Short as short:
+            raise exhausted(short.charge, short.accounts, short.paying) from None
 
     def _act(self, work: Callable[Concatenate[Journal, P], object], *args: P.args, **kwargs: P.kwargs) -> None:
         """One write, unless an attempt whose answer was lost has done it."""

@@ -96,8 +96,8 @@ def _record(said: Tuning, at_ms: int, settled: dict[int, Tuned]) -> TuningRecord
     )
 
 
-def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[str, str]], act: Act) -> int | Short:
-    """Write the reservation of a charge that is nobody's; returns its number, or what it does not fit."""
+def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[str, str]], act: Act) -> int:
+    """Write the reservation of a charge that is nobody's; returns its number. Raises: Short."""
     if (done := journal.done_before()) is not None:
         assert isinstance(done, Tuning), "what reserving has written"
         return done.tuning
@@ -105,7 +105,7 @@ def reserve_tuning(journal: Journal, charge: Charge, measures: Sequence[tuple[st
     check_renewed(journal, paying)
     amounts, short = priced(charge, paying)
     if short:
-        return Short(short, paying)
+        raise Short(charge, short, paying)
     number = len(tunings(journal.writing)) + 1
     journal.append(
         Tuning(

@@ -25,6 +25,7 @@ from server.ledger.postgres import SCHEMA, create_postgres_ledger, open_postgres
 from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.store import TABLES
 from tests.benchmarks.rows import Row
+from tests.support.charging import reserve
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.ledger_race import prepare_race, race
 from tests.support.long_ledger import charge_of, long_ledger, name_of
@@ -89,7 +90,7 @@ def _distribution(case: str, metric: str, samples: list[float]) -> list[Row]:
 
 def _spend(ledger: Ledger, number: int) -> float:
     charge = replace(charge_of(number), answer_key=uuid.uuid4().hex, plan_hash=uuid.uuid4().hex)
-    return _timed(lambda: ledger.commit(ledger.reserve(charge), b"x" * 200))[0]
+    return _timed(lambda: ledger.commit(reserve(ledger, charge), b"x" * 200))[0]
 
 
 def _kept(ledger: Ledger, number: int) -> float:

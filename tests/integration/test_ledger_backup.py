@@ -17,6 +17,7 @@ from server.ledger.charge import Charge
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.sqlite_backup import Place, back_up, restore, undone_by
+from tests.support.charging import reserve
 from tests.unit.server.cli.commands.test_open_ledger import POLICY
 
 WHY = Act("a test", "the disk was lost")
@@ -33,7 +34,7 @@ def place(tmp_path: Path) -> Place:
 def _spend(ledger: Ledger, times: int = 1) -> None:
     for number in range(times):
         charge = Charge("ada", 0.5, 0.0, "r", "p", f"q{number}", "gem", answer_key="k")
-        ledger.commit(ledger.reserve(charge), b"noisy")
+        ledger.commit(reserve(ledger, charge), b"noisy")
 
 
 def _spent(place: Place) -> float:

@@ -22,6 +22,7 @@ from server.ledger.entry import EntryKind
 from server.ledger.ledger import Ledger
 from server.ledger.postgres import create_postgres_ledger, open_postgres_ledger
 from server.ledger.sqlite import create_ledger, open_ledger
+from tests.support.charging import reserve
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.ledger_victim import EPSILON
 from tests.support.seeds import examples
@@ -136,7 +137,8 @@ from server.ledger.charge import Charge
 from server.ledger.sqlite import open_ledger
 
 ledger = open_ledger(Path(sys.argv[1]), Path(sys.argv[2]))
-print(ledger.reserve(Charge("ada", 0.1, 0.0, "request", "policy", "plan", "gem")).id, flush=True)
+charge = Charge("ada", 0.1, 0.0, "request", "policy", "plan", "gem", answer_key="question")
+print(ledger.claim_all((charge,))[0].id, flush=True)
 time.sleep(600)
 """
 
@@ -173,7 +175,7 @@ def test_who_dies_while_a_budget_is_renewed_gives_it_once(
                 left = ledger.budget("ada").epsilon_left
                 if left:
                     charge = Charge("ada", left, 0.0, "request", "policy", "plan", "gem")
-                    ledger.commit(ledger.reserve(charge))
+                    ledger.commit(reserve(ledger, charge))
                 before = len(ledger.charges(limit=10_000))
                 began = [entry.kind for entry in ledger.entries(limit=10_000)].count(EntryKind.RENEWED)
             outcome = kill(point)

@@ -18,6 +18,7 @@ from server.error_table import problem
 from server.errors import ChargeUnsettled, LedgerFull, LedgerReadOnly
 from server.ledger.analyst import key_hash
 from server.ledger.sqlite import create_ledger, open_ledger
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import charge
 
 NOBODY = 65534
@@ -39,7 +40,7 @@ try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + room, resource.RLIM_INFINITY))
     try:
         for number in range(400):
-            reservation = ledger.reserve(Charge("ada", 0.001, 0.0, "r", "p", "q", "gem", answer_key=str(number)))
+            reservation = reserve(ledger, Charge("ada", 0.001, 0.0, "r", "p", "q", "gem", answer_key=str(number)))
             told["promised"] += 1
             ledger.commit(reservation, b"x" * 500)
     finally:
@@ -60,7 +61,7 @@ def paths() -> Iterator[tuple[Path, Path]]:
         path, marker = Path(folder) / "ledger.sqlite", Path(folder) / "marker.json"
         with closing(create_ledger(path, marker)) as ledger:
             ledger.add_analyst("ada", key_hash("ng_ada"), 1.0, 0.0)
-            ledger.commit(ledger.reserve(charge(0.001, answer_key="0")), b"noisy")
+            ledger.commit(reserve(ledger, charge(0.001, answer_key="0")), b"noisy")
         path.chmod(0o644)
         marker.chmod(0o644)
         yield path, marker
@@ -90,7 +91,7 @@ def test_a_full_disk_refuses_and_loses_nothing(paths: tuple[Path, Path], room: i
         assert charges >= 1 + int(str(told["promised"]))
         assert ledger.budget("ada").epsilon_left == pytest.approx(1 - 0.001 * charges)
         ledger.recover()
-        ledger.commit(ledger.reserve(charge(0.001)))  # there is room again
+        ledger.commit(reserve(ledger, charge(0.001)))  # there is room again
 
 
 def test_a_read_only_ledger_refuses(paths: tuple[Path, Path]) -> None:
@@ -110,7 +111,7 @@ def test_a_ledger_that_becomes_read_only_refuses(paths: tuple[Path, Path], monke
     ledger = open_ledger(*paths)
     with closing(ledger):
         ledger._store._writer.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
-        for write in (lambda: ledger.reserve(charge(0.001)), ledger.check_writable):
+        for write in (lambda: reserve(ledger, charge(0.001)), ledger.check_writable):
             with pytest.raises(LedgerReadOnly):
                 write()
         assert ledger.budget("ada").epsilon_left == 0.999
@@ -122,7 +123,7 @@ def test_without_room_it_is_not_ready_and_says_what_was_charged(
 ) -> None:
     with closing(open_ledger(*paths)) as ledger:
         ledger.check_writable()
-        reservation = ledger.reserve(charge(0.001, answer_key="1"))
+        reservation = reserve(ledger, charge(0.001, answer_key="1"))
         before = sorted(paths[0].parent.iterdir())
         writer = ledger._store._writer  # type: ignore[attr-defined]
         writer.execute(f"PRAGMA max_page_count = {writer.execute('PRAGMA page_count').fetchone()[0]}")
@@ -131,7 +132,7 @@ def test_without_room_it_is_not_ready_and_says_what_was_charged(
         assert "it was charged" in problem(lost.value).message
         with pytest.raises(LedgerFull) as full:
             for number in range(100):
-                ledger.reserve(charge(0.001, answer_key=f"more {number}"))
+                reserve(ledger, charge(0.001, answer_key=f"more {number}"))
         assert "nothing was charged" in problem(full.value).message
         monkeypatch.setattr(os, "posix_fallocate", _no_room)
         with pytest.raises(LedgerFull) as unready:

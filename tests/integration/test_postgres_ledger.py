@@ -25,6 +25,7 @@ from server.ledger.ledger import Ledger
 from server.ledger.postgres import SCHEMA, create_postgres_ledger, open_postgres_ledger
 from server.ledger.store import Writing
 from server.policy.open_ledger_of_policy import open_or_create
+from tests.support.charging import reserve
 from tests.support.ledger_database import empty_ledger_database
 from tests.support.planning import DEMO_POLICY
 from tests.unit.server.ledger.charges import ACT, charge
@@ -99,7 +100,7 @@ def cut(ledger_url: str) -> Cut:
 
 
 def test_lost_connections_are_made_anew(ledger: Ledger, cut: Cut) -> None:
-    reservation = ledger.reserve(charge(0.25))
+    reservation = reserve(ledger, charge(0.25))
     cut()
     assert ledger.budget("ada").epsilon_left == 0.75
     cut()
@@ -125,7 +126,7 @@ def test_a_lost_connection_charges_once(ledger: Ledger, cut: Cut, monkeypatch: p
         committed = number == 2
         left = 1 - 0.25 * number
         cuts.clear()
-        reservation = ledger.reserve(charge(0.25, answer_key=f"question {number}"))
+        reservation = reserve(ledger, charge(0.25, answer_key=f"question {number}"))
         assert cuts and reservation.id == number
         assert ledger.budget("ada").epsilon_left == left
         cuts.clear()
@@ -159,9 +160,9 @@ def test_a_clock_that_is_set_back_after_a_lost_commit_charges_once(
     """Found by a simulated history: that the clock is behind is noted first, and what was done was done again."""
     before = clock.seconds
     _lost_after_its_commit(monkeypatch, cut, lambda _: setattr(clock, "seconds", before - 7200.0))
-    assert ledger.reserve(charge(0.25)).id == 1
+    assert reserve(ledger, charge(0.25)).id == 1
     assert ledger.budget("ada").epsilon_left == 0.75
-    assert ledger.reserve(charge(0.25)).id == 2, "and by then the clock is noted"
+    assert reserve(ledger, charge(0.25)).id == 2, "and by then the clock is noted"
     assert [entry.kind for entry in ledger.entries()][-3:] == ["reserved", "clock", "reserved"]
     assert ledger.verify().fault is None
 
@@ -178,9 +179,9 @@ def test_a_disk_that_fills_up_after_a_lost_commit_does_not_say_that_nothing_was_
     with monkeypatch.context() as during:
         _lost_after_its_commit(during, cut, _full)
         with pytest.raises(LedgerUncertain):
-            ledger.reserve(charge(0.25))
+            reserve(ledger, charge(0.25))
         with pytest.raises(LedgerFull):
-            ledger.reserve(charge(0.25))
+            reserve(ledger, charge(0.25))
     assert ledger.budget("ada").epsilon_left == 0.75
 
 
@@ -188,7 +189,7 @@ def test_what_may_have_been_given_back_is_not_said_to_stand(
     ledger: Ledger, cut: Cut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Found by two simulated histories: what cannot be settled stands, but here nobody knows, and it does not."""
-    given_back, answered = ledger.reserve(charge(0.25)), ledger.reserve(charge(0.5))
+    given_back, answered = reserve(ledger, charge(0.25)), reserve(ledger, charge(0.5))
     with monkeypatch.context() as during:
         _lost_after_its_commit(during, cut, _full)
         with pytest.raises(LedgerUncertain):
@@ -204,7 +205,7 @@ def test_what_may_have_been_given_back_is_not_said_to_stand(
 def test_a_writer_that_is_cut_off_while_it_waits_charges_once(ledger: Ledger, ledger_url: str) -> None:
     with psycopg.connect(ledger_url) as holder, ThreadPoolExecutor(1) as proxy:
         holder.execute(f"LOCK TABLE {SCHEMA}.identity IN EXCLUSIVE MODE".encode())
-        reserving = proxy.submit(ledger.reserve, charge(0.25))
+        reserving = proxy.submit(reserve, ledger, charge(0.25))
         waiting = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
         while not holder.execute(waiting).fetchall():
             time.sleep(0.01)
@@ -241,7 +242,7 @@ def _holds_the_lock(url: str) -> bool:
 
 
 def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: Ledger, reopen: Reopen, cut: Cut) -> None:
-    reservation = ledger.reserve(charge(0.25, answer_key="question"))
+    reservation = reserve(ledger, charge(0.25, answer_key="question"))
     second = reopen()
     assert second.recover() == ()
     cut()  # the first proxy works on and does not know
@@ -252,11 +253,11 @@ def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: Ledger, reopen: Re
         ledger.release(reservation)
     assert ledger.kept_answer("question", "ada") is None
     assert ledger.budget("ada").epsilon_left == 0.75
-    assert ledger.commit(ledger.reserve(charge(0.25))).epsilon_left == 0.5  # it goes on with a new lease
+    assert ledger.commit(reserve(ledger, charge(0.25))).epsilon_left == 0.5  # it goes on with a new lease
 
 
 def test_one_that_was_cut_off_and_came_back_is_alive(ledger: Ledger, reopen: Reopen, cut: Cut) -> None:
-    reservation = ledger.reserve(charge(0.25))
+    reservation = reserve(ledger, charge(0.25))
     cut()
     ledger.budget("ada")
     assert reopen().recover() == ()
@@ -287,8 +288,8 @@ def test_a_dropped_ledger_is_missed(ledger: Ledger, ledger_url: str, marker: Pat
 
 def test_a_server_that_forgot_is_refused(ledger: Ledger, ledger_url: str, marker: Path, cut: Cut) -> None:
     """A standby that had not received the last charge takes over."""
-    ledger.reserve(charge(0.25))
-    ledger.reserve(charge(0.25))
+    reserve(ledger, charge(0.25))
+    reserve(ledger, charge(0.25))
     with psycopg.connect(ledger_url, autocommit=True) as connection:
         connection.execute(f"SET search_path = {SCHEMA}".encode())
         connection.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
@@ -296,7 +297,7 @@ def test_a_server_that_forgot_is_refused(ledger: Ledger, ledger_url: str, marker
         connection.execute("DELETE FROM entries WHERE number > 3")
     cut()
     with pytest.raises(LedgerInvalid, match="promised to keep"):
-        ledger.reserve(charge(0.25))
+        reserve(ledger, charge(0.25))
     with pytest.raises(LedgerInvalid, match="older copy"):
         open_postgres_ledger(ledger_url, marker)
 

@@ -24,6 +24,7 @@ from server.ledger.analyst import Act, key_hash
 from server.ledger.charge import Charge, Reservation
 from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.writes.clock import TOLERANCE_MS
+from tests.support.charging import reserve
 from tests.support.seeds import examples
 
 WINDOW_S = 100
@@ -164,7 +165,7 @@ class LedgerModel(RuleBasedStateMachine):
         payers += ["dataset"] if charge.repeats is None else []
         fits = self.reference.reserve(payers, amount)
         try:
-            reservation = self.ledger.reserve(charge)
+            reservation = reserve(self.ledger, charge)
         except BudgetExhausted:
             assert not fits
         else:

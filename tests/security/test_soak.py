@@ -18,6 +18,7 @@ from tests.security.soak.__main__ import soak
 from tests.security.soak.clients import Analyst
 from tests.security.soak.faults import FAULTS, schedule
 from tests.security.soak.reconcile import mismatches
+from tests.support.charging import reserve
 from tests.support.seeds import examples
 
 SECONDS = 30.0
@@ -49,9 +50,9 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     made = create_ledger(tmp_path / "ledger.sqlite", tmp_path / "marker.json")
     made.add_analyst("ada", "0" * 64, GRANTED, 0.0)
     for key in ("key-0", "key-1"):
-        made.commit(made.reserve(_charge(key)))
-    made.fail(made.reserve(_charge("key-2")))
-    made.release(made.reserve(_charge("key-3")))
+        made.commit(reserve(made, _charge(key)))
+    made.fail(reserve(made, _charge("key-2")))
+    made.release(reserve(made, _charge("key-3")))
     yield made
     made.close()
 
@@ -111,6 +112,6 @@ def test_what_was_not_heard_may_have_been_charged(ledger: Ledger, log: Path) -> 
 
 def test_a_charge_that_was_never_settled_is_a_mismatch(ledger: Ledger, log: Path) -> None:
     analyst = _agreed()
-    ledger.reserve(_charge("key-4"))
+    reserve(ledger, _charge("key-4"))
     analyst.told.unknown = {"key-4"}
     assert list(mismatches(ledger, [analyst], log)) == ["1 charges were never settled"]

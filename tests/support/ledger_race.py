@@ -15,6 +15,7 @@ from server.ledger.account import Grant
 from server.ledger.analyst import Act, key_hash
 from server.ledger.charge import Charge
 from server.ledger.ledger import Ledger
+from tests.support.charging import reserve
 
 N_ANALYSTS = 8
 
@@ -79,7 +80,7 @@ def _client(ledger: Ledger, number: int, queries: int) -> list[int]:
     for query in range(queries):
         charge = Charge(analyst, 0.001, 0.0, f"{number}-{query}", "policy", "plan", "gem")
         try:
-            reservation = ledger.reserve(charge)
+            reservation = reserve(ledger, charge)
         except BudgetExhausted:
             continue
         ledger.commit(reservation, b"noisy")

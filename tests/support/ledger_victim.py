@@ -25,6 +25,7 @@ from server.ledger.charge import Charge
 from server.ledger.ledger import Ledger
 from server.ledger.postgres import open_postgres_ledger
 from server.ledger.sqlite import open_ledger
+from tests.support.charging import reserve
 
 QUERIES = 4
 """How many a child would answer; a number beyond their fault points kills it between them and its end."""
@@ -96,7 +97,7 @@ def _die(how: str, where: str, marker: str, points: FaultPoints, out: Any) -> No
 def _answer(ledger: Ledger, key: str, points: FaultPoints, tell: Callable[..., None]) -> None:
     """The way of a query: reserve, read, commit, answer."""
     charge = Charge("ada", EPSILON, 0.0, "request", "policy", "plan", "gem", answer_key=key)
-    reservation = ledger.reserve(charge)
+    reservation = reserve(ledger, charge)
     tell("reserved", reservation.id)
     points.reach()  # private rows are read here
     ledger.commit(reservation, key.encode())

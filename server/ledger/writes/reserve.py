@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from privacy.accounting.amounts import Charge as Amount
@@ -219,32 +218,27 @@ def give_back(journal: Journal, reserved: Reserved | Tuning, basic: Amount) -> N
         account_rows.update_spent(journal.writing, one.at(journal.at_ms).refunded(amount, basic, started_ms))
 
 
-@dataclass(frozen=True)
-class Short:
-    """A charge that does not fit.
+class Short(Exception):
+    """A charge does not fit: raised within the write, which is taken back.
 
     Attributes:
       accounts: those it does not fit, at least one.
       paying: all that would have paid.
     """
 
-    accounts: tuple[Balance, ...]
-    paying: tuple[Balance, ...]
+    def __init__(self, charge: Charge, accounts: tuple[Balance, ...], paying: tuple[Balance, ...]) -> None:
+        super().__init__()
+        self.charge = charge
+        self.accounts = accounts
+        self.paying = paying
 
 
-def reserve(journal: Journal, charge: Charge) -> Reservation | Short:
-    """Write the reservation; nothing is written for a charge that does not fit. Raises: as `Ledger.reserve`."""
-    if (done := journal.done_before()) is not None:
-        return _reservation(done, charge)
-    return _reserved(journal, charge)
+class AnsweredElsewhere(Exception):
+    """One of several questions is answered, or being answered: raised to take back what was written of the others."""
 
 
-def _reservation(done: EntryContent, charge: Charge) -> Reservation:
-    assert isinstance(done, Reserved), "what reserving has written"
-    return Reservation(done.charge, charge)
-
-
-def _reserved(journal: Journal, charge: Charge) -> Reservation | Short:
+def reserved(journal: Journal, charge: Charge) -> Reservation:
+    """Write the reservation of one charge. Raises: Short; and as `Ledger.claim_all`."""
     last_number = charge_rows.asked_last_number(journal.writing)
     payer = _payer(journal.writing, charge.analyst)
     _check_unused(journal.writing, charge)
@@ -255,7 +249,7 @@ def _reserved(journal: Journal, charge: Charge) -> Reservation | Short:
     check_caps(charge, paying)
     amounts, short = priced(charge, paying)
     if short:
-        return shortage(charge, account_rows.balances(journal.writing, paying_accounts(payer)), journal.at_ms)
+        raise shortage(charge, account_rows.balances(journal.writing, paying_accounts(payer)), journal.at_ms)
     number = last_number() + 1
     entry = journal.append(charge_rows.reserved_content(number, charge, paying, amounts))
     charge_rows.insert(journal.writing, number, entry, charge, journal.instance)
@@ -287,7 +281,7 @@ def shortage(charge: Charge, accounts: Iterable[Balance], at_ms: int) -> Short:
     another analyst has asked the question.
     """
     every = tuple(one.at(at_ms) for one in accounts)
-    return Short(priced(charge, every)[1], every)
+    return Short(charge, priced(charge, every)[1], every)
 
 
 def paying_accounts(payer: Analyst, *, releases: bool = True) -> tuple[str, ...]:
@@ -345,58 +339,36 @@ _OPEN = (
 )
 
 
-def claim(journal: Journal, store: Store, charge: Charge) -> Reservation | Short | None:
-    """As `reserve`; None, and nothing is written, where the answer is kept or another proxy is about to keep it.
+def claim_all(journal: Journal, store: Store, charges: Sequence[Charge]) -> tuple[Reservation, ...]:
+    """Reserve several charges, all of them or none, where nobody has measured or measures one of the questions.
 
     All writes of a ledger come one after another, so that of two proxies one is told of the other. A proxy that has
     died holds nobody up. One that only lost its sessions for a moment may be taken for dead: then the question is
     measured twice, and both charges stand.
 
-    Raises: as `reserve`; and for a release as `asked_failures` and `asked_given_back`.
-    """
-    if (done := journal.done_before()) is not None:
-        return _reservation(done, charge)
-    return _claimed(journal, store, charge)
-
-
-class NotAllClaimed(Exception):
-    """Not all of several charges could be claimed, so that none is: raised to take back what was written.
-
-    Attributes:
-      short: the charge that does not fit, and by what; None where a question is answered or being answered.
-    """
-
-    def __init__(self, short: tuple[Charge, Short] | None) -> None:
-        super().__init__()
-        self.short = short
-
-
-def claim_all(journal: Journal, store: Store, charges: Sequence[Charge]) -> tuple[Reservation, ...]:
-    """As `claim` for several questions in one write: all of them, or none.
-
-    Raises: as `claim`; NotAllClaimed.
+    Raises: AnsweredElsewhere; as `reserved`; and for a release as `asked_failures` and `asked_given_back`.
     """
     if done := journal.all_done_before():
-        return tuple(map(_reservation, done, charges))
-    reservations = []
-    for charge in charges:
-        claimed = _claimed(journal, store, charge)
-        if not isinstance(claimed, Reservation):
-            raise NotAllClaimed(None if claimed is None else (charge, claimed))
-        reservations.append(claimed)
-    return tuple(reservations)
+        return tuple(map(reservation_of, done, charges))
+    return tuple(_claimed(journal, store, charge) for charge in charges)
 
 
-def _claimed(journal: Journal, store: Store, charge: Charge) -> Reservation | Short | None:
+def reservation_of(done: EntryContent, charge: Charge) -> Reservation:
+    """What an attempt whose answer was lost has reserved."""
+    assert isinstance(done, Reserved), "what reserving has written"
+    return Reservation(done.charge, charge)
+
+
+def _claimed(journal: Journal, store: Store, charge: Charge) -> Reservation:
     assert charge.answer_key, "what is not kept cannot be claimed"
     if _is_done(journal, charge):
-        return None
+        raise AnsweredElsewhere
     checks = [limit(journal, charge) for limit in (asked_failures, asked_given_back) if charge.repeats is None]
     if _is_under_way(journal, store, charge):
-        return None
+        raise AnsweredElsewhere
     for check in checks:
         check()
-    return _reserved(journal, charge)
+    return reserved(journal, charge)
 
 
 def _is_done(journal: Journal, charge: Charge) -> bool:
@@ -417,7 +389,7 @@ def _is_under_way(journal: Journal, store: Store, charge: Charge) -> bool:
     return any(not store.is_dead(journal.writing, instance) for (instance,) in rows)
 
 
-def foreseen(charges: Sequence[Charge], reading: Reading) -> tuple[Charge, Short] | QueryTooExpensive | None:
+def foreseen(charges: Sequence[Charge], reading: Reading) -> Short | QueryTooExpensive | None:
     """The first of several charges that would not fit, taken one after the other, and by what; None: all would.
 
     The dataset pays in it for every charge, also for what is kept of another analyst's: whether it is, EXPLAIN would
@@ -442,6 +414,6 @@ def foreseen(charges: Sequence[Charge], reading: Reading) -> tuple[Charge, Short
             return refusal
         amounts, short = priced(charge, paying)
         if short:
-            return charge, Short(short, paying)
+            return Short(charge, short, paying)
         known |= {one.name: one for one in charged(charge, paying, amounts)}
     return None

@@ -20,6 +20,7 @@ from tests.benchmarks.budget.growing_data import Appended, GrowingData, rows_of
 from tests.benchmarks.budget.ledger_sums import charged, spent
 from tests.benchmarks.budget.truth import true_errors
 from tests.benchmarks.budget.viewer import Answered
+from tests.support.charging import reserve
 from tests.unit.benchmarks.test_budget import answer
 
 _FIRST = date(2024, 1, 30)
@@ -80,10 +81,10 @@ def test_sums_of_charges_are_what_accounts_have_spent(tmp_path: Path) -> None:
     for name in ("ada", "grace"):
         ledger.add_analyst(name, key_hash(name), 1.0, 0.0, act=Act("test"))
     first = Charge("ada", 0.1, 0.0, "1", "policy", "plan", "gem", answer_key="key")
-    reserved = ledger.reserve(first)
+    reserved = reserve(ledger, first)
     ledger.commit(reserved, b"noisy")
-    ledger.commit(ledger.reserve(Charge("grace", 0.1, 0.0, "2", "policy", "plan", "gem", None, "key", reserved.id)))
-    ledger.release(ledger.reserve(Charge("grace", 0.3, 0.0, "3", "policy", "plan", "gem")))
+    ledger.commit(reserve(ledger, Charge("grace", 0.1, 0.0, "2", "policy", "plan", "gem", None, "key", reserved.id)))
+    ledger.release(reserve(ledger, Charge("grace", 0.3, 0.0, "3", "policy", "plan", "gem")))
     said = charged(ledger)
     assert said.of_releases == spent(ledger, DATASET) == 100_000_000
     assert said.of_analysts == {"ada": 100_000_000, "grace": 100_000_000}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from server.ledger.account import Grant
 from server.ledger.analyst import key_hash
 from server.ledger.ledger import Ledger
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import ACT, charge
 
 SPENT_NOTHING = '{"version":1,"atto_delta":0,"currency":"basic","nano_epsilon":0}'
@@ -67,8 +68,8 @@ def fill(ledger: Ledger) -> None:
     """Some of everything: entries 4 to 12."""
     ledger.add_analyst("eve", key_hash("ng_other"), 1.0, 0.0)
     ledger.grant("dataset", Grant(5.0), ACT)
-    ledger.commit(ledger.reserve(charge(0.25, answer_key="question")), b"noisy")
-    ledger.fail(ledger.reserve(charge(0.25)))
-    ledger.release(ledger.reserve(charge(0.125)))
-    ledger.reserve(charge(0.125))
+    ledger.commit(reserve(ledger, charge(0.25, answer_key="question")), b"noisy")
+    ledger.fail(reserve(ledger, charge(0.25)))
+    ledger.release(reserve(ledger, charge(0.125)))
+    reserve(ledger, charge(0.125))
     ledger.grant("group:monthly", Grant(1.0, renew="month", most_in_total=9.0), ACT)

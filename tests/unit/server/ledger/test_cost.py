@@ -16,6 +16,7 @@ from server.ledger import sqlite
 from server.ledger.analyst import key_hash
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import connect, open_ledger
+from tests.support.charging import reserve
 from tests.support.long_ledger import charge_of, long_ledger, name_of
 from tests.unit.server.ledger.charges import ACT, charge
 
@@ -32,7 +33,7 @@ READS: dict[str, Callable[[Ledger], object]] = {
     "idempotency key": lambda ledger: ledger.charge_of(name_of(1), "once"),
     "answers to a plan": lambda ledger: ledger.answers_to(name_of(1), charge_of(1).plan_hash),
     "history": lambda ledger: ledger.newest_charges(name_of(1), limit=1),
-    "charge": lambda ledger: ledger.commit(ledger.reserve(charge(0.1, analyst=name_of(1))), b"x"),
+    "charge": lambda ledger: ledger.commit(reserve(ledger, charge(0.1, analyst=name_of(1))), b"x"),
 }
 
 

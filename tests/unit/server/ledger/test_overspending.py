@@ -14,6 +14,7 @@ from server.ledger.analyst import key_hash
 from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
+from tests.support.charging import reserve
 from tests.support.seeds import examples
 from tests.unit.server.ledger.charges import charge
 
@@ -45,7 +46,7 @@ def _spend(
         wanted_epsilon, wanted_delta = Fraction(repr(epsilon)), Fraction(repr(delta))
         rounding = standing + 2
         try:
-            reservation = ledger.reserve(charge(epsilon, delta))
+            reservation = reserve(ledger, charge(epsilon, delta))
         except BudgetExhausted:
             short_epsilon = spent_epsilon + wanted_epsilon + Fraction(rounding, 10**9) > budget_epsilon
             short_delta = spent_delta + wanted_delta + Fraction(rounding, 10**18) > budget_delta

@@ -25,6 +25,7 @@ from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText, QuestionKeys
 from server.ledger.sqlite import open_ledger
 from server.policy.accepted_policy import PolicyFile
+from tests.support.charging import reserve
 
 Capture = pytest.CaptureFixture[str]
 
@@ -76,7 +77,7 @@ def shell(tmp_path: Path, run: Callable[..., int], capsys: Capture) -> Shell:
 def spend(shell: Shell, times: int = 1) -> None:
     with closing(shell.ledger()) as ledger:
         for _ in range(times):
-            ledger.commit(ledger.reserve(Charge("ada", 0.5, 0.0, "request-1", "policy", "plan", "gem")))
+            ledger.commit(reserve(ledger, Charge("ada", 0.5, 0.0, "request-1", "policy", "plan", "gem")))
 
 
 def test_analysts_are_listed_disabled_and_moved(shell: Shell) -> None:
@@ -210,7 +211,7 @@ def test_who_asked_what_is_listed_for_who_holds_the_key(
     with closing(shell.ledger()) as ledger:
         for text in (AskedText("SELECT 1"), AskedText("SELECT count(*) FROM t WHERE x = $1", ("A",))):
             sealing = keys.sealing(ledger.id, text)
-            ledger.commit(ledger.reserve(Charge("ada", 0.5, 0.0, "r", "p", "q", "gem", sealing=sealing)))
+            ledger.commit(reserve(ledger, Charge("ada", 0.5, 0.0, "r", "p", "q", "gem", sealing=sealing)))
     listed = ("ledger", "questions", "--key", str(path))
     rows = shell.rows(*listed)
     assert [(row["charge"], row["analyst"], row["question"]) for row in rows] == [
@@ -233,7 +234,9 @@ def test_an_analyst_may_count_in_zcdp_and_sees_what_basic_composition_would_leav
     shell("analyst", "add", "eve", "--epsilon", "2", "--delta", "1e-6", "--accounting", "zcdp")
     with closing(shell.ledger()) as ledger:
         for _ in range(8):
-            ledger.commit(ledger.reserve(Charge("eve", 0.2, 0.0, "request-1", "policy", "plan", "gem", ZCDP(0.0005))))
+            ledger.commit(
+                reserve(ledger, Charge("eve", 0.2, 0.0, "request-1", "policy", "plan", "gem", ZCDP(0.0005)))
+            )
     (eve,) = shell.rows("admin", "accounts", "--analyst", "eve")
     assert (eve["accounting"], eve["epsilon_left_basic"]) == ("zcdp", 0.4)
     assert eve["epsilon_left"] > eve["epsilon_left_basic"]

@@ -18,6 +18,7 @@ from server.ledger.analyst import PREFIX, Act, key_hash
 from server.ledger.charge import Charge
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger
+from tests.support.charging import reserve
 from tests.unit.server.http.fakes import FakePipeline, assert_problem, send
 
 Send = Callable[..., httpx.Response]
@@ -91,7 +92,7 @@ def test_a_new_groups_delta_is_the_policys_and_the_datasets_is_named_or_none(ask
 
 
 def spend(ledger: Ledger, analyst: str = "ada", epsilon: float = 0.5) -> None:
-    ledger.commit(ledger.reserve(Charge(analyst, epsilon, 0.0, "request-1", "policy", "plan", "gem")))
+    ledger.commit(reserve(ledger, Charge(analyst, epsilon, 0.0, "request-1", "policy", "plan", "gem")))
 
 
 def test_only_admins_change_anything(ask: Send, ledger: Ledger) -> None:
@@ -316,8 +317,8 @@ def test_a_name_is_a_plain_segment_of_a_path(ask: Send, ledger: Ledger) -> None:
 def test_when_questions_are_put_and_settled_is_shown_to_the_hour(ledger: Ledger, ask: Send) -> None:
     """An auditor who subtracts the two would read how long each took, which depends on the data."""
     charge = Charge("ada", epsilon=0.1, delta=0.0, request_id="1", policy_hash="p", plan_hash="q", mechanism="gem")
-    ledger.commit(ledger.reserve(charge))
-    ledger.fail(ledger.reserve(charge))
+    ledger.commit(reserve(ledger, charge))
+    ledger.fail(reserve(ledger, charge))
     hour = 3_600_000
     exact = [moment for one in ledger.charges() for moment in (one.reserved_at_ms, one.settled_at_ms)]
     assert any(moment is not None and moment % hour for moment in exact)

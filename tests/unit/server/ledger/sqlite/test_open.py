@@ -13,6 +13,7 @@ from server.ledger.analyst import key_hash
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import create_ledger, open_ledger
 from server.ledger.store import SCHEMA_VERSION
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import charge
 
 
@@ -24,7 +25,7 @@ def edit(path: Path, *statements: str) -> None:
 
 
 def test_spending_and_the_ledgers_id_survive_reopening(ledger: Ledger, path: Path, marker: Path) -> None:
-    ledger.commit(ledger.reserve(charge(0.25)))
+    ledger.commit(reserve(ledger, charge(0.25)))
     ledger.close()
     reopened = open_ledger(path, marker)
     assert reopened.budget("ada").epsilon_left == 0.75
@@ -64,7 +65,7 @@ def test_an_older_copy_is_refused(ledger: Ledger, path: Path, marker: Path, tmp_
     ledger.close()
     shutil.copy(path, tmp_path / "old.sqlite")
     spending = open_ledger(path, marker)
-    spending.reserve(charge(0.25))
+    reserve(spending, charge(0.25))
     spending.close()
     shutil.copy(tmp_path / "old.sqlite", path)
     with pytest.raises(LedgerInvalid, match="older"):
@@ -73,7 +74,7 @@ def test_an_older_copy_is_refused(ledger: Ledger, path: Path, marker: Path, tmp_
 
 def test_the_marker_lags_by_the_last_change_at_most(ledger: Ledger, marker: Path) -> None:
     for _ in range(3):
-        ledger.reserve(charge(1e-6))
+        reserve(ledger, charge(1e-6))
         known = json.loads(marker.read_text())
         entries = ledger.entries()
         assert known["entries"] == len(entries) - 1
@@ -88,7 +89,7 @@ def test_a_copy_that_went_on_in_another_way_is_refused(
     shutil.copy(path, other)
     for file, file_marker in ((path, marker), (other, other_marker)):
         spending = open_ledger(file, file_marker)
-        spending.commit(spending.reserve(charge(0.25)), b"noisy")
+        spending.commit(reserve(spending, charge(0.25)), b"noisy")
         spending.close()
     shutil.copy(other, path)
     with pytest.raises(LedgerInvalid, match="went on"):
@@ -96,7 +97,7 @@ def test_a_copy_that_went_on_in_another_way_is_refused(
 
 
 def test_a_lost_marker_is_written_again_and_spending_stays(ledger: Ledger, path: Path, marker: Path) -> None:
-    ledger.reserve(charge(0.25))
+    reserve(ledger, charge(0.25))
     ledger.close()
     marker.unlink()
     adopted = open_ledger(path, marker)
@@ -154,7 +155,7 @@ def test_another_version_is_refused(version: int, ledger: Ledger, path: Path, ma
 
 
 def test_an_edited_ledger_is_refused(ledger: Ledger, path: Path, marker: Path) -> None:
-    ledger.reserve(charge(0.25))
+    reserve(ledger, charge(0.25))
     ledger.close()
     edit(path, """UPDATE accounts SET spent = '{"version":1,"atto_delta":0,"currency":"basic","nano_epsilon":0}'""")
     with pytest.raises(LedgerInvalid, match="analyst:ada"):
@@ -162,7 +163,7 @@ def test_an_edited_ledger_is_refused(ledger: Ledger, path: Path, marker: Path) -
 
 
 def test_entries_deleted_behind_the_triggers_are_missed(ledger: Ledger, path: Path, marker: Path) -> None:
-    ledger.reserve(charge(0.25))
+    reserve(ledger, charge(0.25))
     ledger.close()
     edit(path, "DROP TRIGGER charges_are_kept", "DELETE FROM charges", "DROP TRIGGER entries_are_kept")
     edit(path, "DELETE FROM entries WHERE number = 4")

@@ -14,6 +14,7 @@ from server.ledger.analyst import key_hash
 from server.ledger.ledger import Ledger
 from server.ledger.sqlite import BUSY_TIMEOUT_S, LOG_BYTES, SqliteStore, create_ledger, open_ledger
 from server.ledger.store import Reading
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import charge
 from tests.unit.server.ledger.ledger_suite import LedgerSuite
 from tests.unit.server.ledger.suite.ledger_case import Clock, Reopen
@@ -45,7 +46,7 @@ class TestSqliteLedger(LedgerSuite):
 
     def test_a_large_commit_leaves_no_large_log(self, ledger: Ledger, path: Path) -> None:
         log = path.with_name(f"{path.name}-wal")
-        paid = ledger.reserve(charge(0.1, answer_key="large"))
+        paid = reserve(ledger, charge(0.1, answer_key="large"))
         ledger.commit(paid, bytes(3 * LOG_BYTES))
         assert log.stat().st_size <= LOG_BYTES
         assert ledger.verify().fault is None
@@ -63,11 +64,11 @@ class TestSqliteLedger(LedgerSuite):
             waiting = threads.submit(ledger._store.read, long)
             assert reading.wait(60)
             began = time.monotonic()
-            ledger.commit(ledger.reserve(charge(0.1, answer_key="large")), bytes(3 * LOG_BYTES))
+            ledger.commit(reserve(ledger, charge(0.1, answer_key="large")), bytes(3 * LOG_BYTES))
             assert time.monotonic() - began < 0.9 * BUSY_TIMEOUT_S  # which it would wait; a busy disk takes less
             go_on.set()
             assert waiting.result(60)
-        ledger.reserve(charge(0.1))
+        reserve(ledger, charge(0.1))
         assert log.stat().st_size <= LOG_BYTES
 
     def test_a_short_read_does_not_wait_for_a_longer_one(self, ledger: Ledger, path: Path, marker: Path) -> None:

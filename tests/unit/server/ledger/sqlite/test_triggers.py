@@ -12,6 +12,7 @@ import pytest
 from server.ledger.analyst import key_hash
 from server.ledger.sqlite import create_ledger
 from server.ledger.store import TABLES
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import charge
 
 
@@ -22,8 +23,8 @@ def spent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connecti
     with closing(create_ledger(folder / "ledger.sqlite", folder / "marker.json")) as ledger:
         ledger.add_analyst("ada", key_hash("ng_ada"), 1.0, 1e-6)
         ledger.add_analyst("eve", "1" * 64, 1.0, 1e-6)
-        ledger.commit(ledger.reserve(charge(0.1, answer_key="question")), b"noisy")
-        ledger.reserve(charge(0.1, idempotency_key="once"))
+        ledger.commit(reserve(ledger, charge(0.1, answer_key="question")), b"noisy")
+        reserve(ledger, charge(0.1, idempotency_key="once"))
         with closing(sqlite3.connect(folder / "ledger.sqlite")) as connection:
             yield connection
 

@@ -10,6 +10,7 @@ from planner.errors import InvalidSetting
 from server.errors import AnalystExists, InvalidRequest, UnknownAnalyst
 from server.ledger.analyst import Analyst, Credentials, key_hash
 from server.ledger.ledger import Ledger
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase
 
@@ -50,14 +51,14 @@ class Analysts(LedgerCase):
         assert ledger.analyst_by_key(key_hash("ng_eve")) == "eve"
 
     def test_the_disabled_open_and_spend_nothing(self, ledger: Ledger) -> None:
-        ledger.reserve(charge(0.25))
+        reserve(ledger, charge(0.25))
         ledger.set_enabled("ada", False, ACT)
         assert ledger.analyst_by_key(key_hash("ng_ada")) is None
         assert ledger.scram_verifier("ada") is None
         assert [ledger.is_disabled(key_hash(key)) for key in ("ng_ada", "ng_eve")] == [True, False]
         assert ledger.entries()[-1].kind == "disabled"
         with pytest.raises(UnknownAnalyst):
-            ledger.reserve(charge(0.25))
+            reserve(ledger, charge(0.25))
         ledger.set_enabled("ada", True, ACT)
         assert ledger.budget("ada").epsilon_left == 0.75
 

@@ -17,6 +17,7 @@ from server.ledger.analyst import key_hash
 from server.ledger.charge import Reservation
 from server.ledger.ledger import Ledger
 from server.query import Budget
+from tests.support.charging import claim, reserve
 from tests.support.released_plan import noisy_answer
 from tests.unit.server.ledger.charges import charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen, left, soon
@@ -26,27 +27,27 @@ class Claims(LedgerCase):
     def test_of_two_proxies_one_gets_a_question(self, ledger: Ledger, reopen: Reopen) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         other = reopen()
-        first = ledger.claim(charge(0.25, answer_key="question"))
+        first = claim(ledger, charge(0.25, answer_key="question"))
         assert first is not None
         for analyst in ("ada", "eve"):
-            assert other.claim(charge(0.25, analyst=analyst, answer_key="question")) is None
-        assert other.claim(charge(0.25, answer_key="another question")) is not None
+            assert claim(other, charge(0.25, analyst=analyst, answer_key="question")) is None
+        assert claim(other, charge(0.25, answer_key="another question")) is not None
         ledger.commit(first, b"noisy")
-        assert other.claim(charge(0.25, answer_key="question")) is None
+        assert claim(other, charge(0.25, answer_key="question")) is None
         assert left(other) == {"analyst:ada": 0.5, "analyst:eve": 1.0}
 
     @pytest.mark.parametrize("end", ["fail", "release"])
     def test_who_gave_a_question_up_leaves_it_to_others(self, ledger: Ledger, reopen: Reopen, end: str) -> None:
-        other, first = reopen(), ledger.claim(charge(0.25, answer_key="question"))
+        other, first = reopen(), claim(ledger, charge(0.25, answer_key="question"))
         assert first is not None
         getattr(ledger, end)(first)
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)  # ada is not asked again what has failed
-        assert other.claim(charge(0.25, analyst="eve", answer_key="question")) is not None
+        assert claim(other, charge(0.25, analyst="eve", answer_key="question")) is not None
 
     def test_several_questions_are_claimed_together_or_not_at_all(self, ledger: Ledger, reopen: Reopen) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         other, keys = reopen(), ("one", "two", "three")
-        assert other.claim(charge(0.25, analyst="eve", answer_key="three")) is not None
+        assert claim(other, charge(0.25, analyst="eve", answer_key="three")) is not None
         before = len(ledger.charges("ada"))
         assert ledger.claim_all([charge(0.25, answer_key=key) for key in keys]) is None
         with pytest.raises(BudgetExhausted):
@@ -56,35 +57,35 @@ class Claims(LedgerCase):
         both = ledger.claim_all([charge(0.25, answer_key=key) for key in keys[:2]])
         assert both is not None and [one.charge.answer_key for one in both] == ["one", "two"]
         assert left(ledger)["analyst:ada"] == 0.5
-        assert other.claim(charge(0.25, answer_key="two")) is None
+        assert claim(other, charge(0.25, answer_key="two")) is None
         for one in both:
             ledger.commit(one, b"noisy")
         assert ledger.verify().entries >= 4
 
     def test_the_dead_and_the_late_hold_no_question(self, ledger: Ledger, reopen: Reopen, clock: Clock) -> None:
         other = reopen()
-        assert ledger.claim(charge(0.1, answer_key="one")) is not None
-        assert ledger.claim(charge(0.1, answer_key="two")) is not None
-        assert other.claim(charge(0.1, answer_key="one")) is None
+        assert claim(ledger, charge(0.1, answer_key="one")) is not None
+        assert claim(ledger, charge(0.1, answer_key="two")) is not None
+        assert claim(other, charge(0.1, answer_key="one")) is None
         clock.seconds += 601.0
-        assert other.claim(charge(0.1, answer_key="one")) is not None
+        assert claim(other, charge(0.1, answer_key="one")) is not None
         clock.seconds -= 1.0
-        assert ledger.claim(charge(0.1, answer_key="three")) is not None
+        assert claim(ledger, charge(0.1, answer_key="three")) is not None
         ledger.close()
-        assert soon(lambda: other.claim(charge(0.1, answer_key="three"))) is not None
+        assert soon(lambda: claim(other, charge(0.1, answer_key="three"))) is not None
         assert other.budget("ada").epsilon_left == 0.5
 
     def test_an_answer_is_sold_again_once_to_each(self, ledger: Ledger, reopen: Reopen) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         other = reopen()
-        ledger.commit(ledger.reserve(charge(0.25, answer_key="question")), b"noisy")
+        ledger.commit(reserve(ledger, charge(0.25, answer_key="question")), b"noisy")
         again = charge(0.25, analyst="eve", answer_key="question", repeats=1)
-        sold = ledger.claim(again)
+        sold = claim(ledger, again)
         assert sold is not None
-        assert other.claim(again) is None
-        assert other.claim(charge(0.25, answer_key="question", repeats=1)) is None  # ada's own
+        assert claim(other, again) is None
+        assert claim(other, charge(0.25, answer_key="question", repeats=1)) is None  # ada's own
         ledger.commit(sold)
-        assert other.claim(again) is None
+        assert claim(other, again) is None
         assert other.budget("eve").epsilon_left == 0.75
 
     def test_two_proxies_that_are_asked_at_once_measure_once(self, ledger: Ledger, reopen: Reopen) -> None:

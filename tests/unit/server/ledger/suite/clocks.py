@@ -9,6 +9,7 @@ from server.ledger.account import Grant
 from server.ledger.entry import EntryKind
 from server.ledger.ledger import Ledger
 from server.ledger.writes.clock import TOLERANCE_MS
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen
 
@@ -16,13 +17,13 @@ DAY = 86_400.0
 
 
 def _spend_all(book: Ledger) -> None:
-    book.commit(book.reserve(charge(1.0)))
+    book.commit(reserve(book, charge(1.0)))
     _is_spent(book)
 
 
 def _is_spent(book: Ledger) -> None:
     with pytest.raises(BudgetExhausted):
-        book.reserve(charge(0.5))
+        reserve(book, charge(0.5))
 
 
 class Clocks(LedgerCase):
@@ -56,16 +57,16 @@ class Clocks(LedgerCase):
         _spend_all(ledger)
 
     def test_small_differences_are_waited_for(self, ledger: Ledger, clock: Clock) -> None:
-        ledger.reserve(charge(0.25))
+        reserve(ledger, charge(0.25))
         clock.seconds -= TOLERANCE_MS / 1000
-        ledger.reserve(charge(0.25))
+        reserve(ledger, charge(0.25))
         assert EntryKind.CLOCK not in [entry.kind for entry in ledger.entries()]
         times = [entry.at_ms for entry in ledger.entries()]
         assert times == sorted(times)
 
     def test_what_was_reserved_before_is_settled_after(self, ledger: Ledger, clock: Clock) -> None:
         ledger.grant("analyst:ada", Grant(1.0, window_s=int(DAY)), ACT)
-        first, second = ledger.reserve(charge(0.25)), ledger.reserve(charge(0.25))
+        first, second = reserve(ledger, charge(0.25)), reserve(ledger, charge(0.25))
         clock.seconds -= 2 * DAY
         ledger.release(first)
         ledger.commit(second, b"noisy")

@@ -12,6 +12,7 @@ from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge, Reservation
 from server.ledger.ledger import Ledger
 from server.ledger.writes.reserve import MAX_DATASET_FAILURES, MAX_FAILURES, MAX_GIVEN_BACK, PAUSE_MS, WINDOW_MS
+from tests.support.charging import claim
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen, soon
 
 
@@ -20,7 +21,7 @@ def _question(number: int, analyst: str = "ada") -> Charge:
 
 
 def _claimed(book: Ledger, number: int, analyst: str = "ada") -> Reservation:
-    claimed = book.claim(_question(number, analyst))
+    claimed = claim(book, _question(number, analyst))
     assert claimed is not None
     return claimed
 
@@ -37,11 +38,11 @@ class Failures(LedgerCase):
             _fail(proxies[number % 2], number)
         for book in (*proxies, reopen()):
             with pytest.raises(TooManyFailures, match=str(MAX_FAILURES)):
-                book.claim(_question(MAX_FAILURES))
+                claim(book, _question(MAX_FAILURES))
         _fail(ledger, MAX_FAILURES, "eve")
         clock.seconds += WINDOW_MS / 1000 - 1
         with pytest.raises(TooManyFailures):
-            ledger.claim(_question(MAX_FAILURES))
+            claim(ledger, _question(MAX_FAILURES))
         clock.seconds += 1
         _fail(ledger, 0)
 
@@ -50,7 +51,7 @@ class Failures(LedgerCase):
         _fail(ledger, 1)
         _fail(ledger, 1, "eve")
         with pytest.raises(TooManyFailures, match="failed already"):
-            reopen().claim(_question(1))
+            claim(reopen(), _question(1))
         _fail(reopen(), 2)
         clock.seconds += WINDOW_MS / 1000
         _fail(ledger, 1)
@@ -62,7 +63,7 @@ class Failures(LedgerCase):
             for number in range(MAX_FAILURES):
                 _fail(ledger, number, analyst)
         with pytest.raises(TooManyFailures, match=str(MAX_DATASET_FAILURES)):
-            ledger.claim(_question(0))
+            claim(ledger, _question(0))
 
     def test_what_is_cancelled_is_no_failure(self, ledger: Ledger) -> None:
         for number in range(MAX_FAILURES + 1):
@@ -78,10 +79,10 @@ class Failures(LedgerCase):
         _claimed(crashing, 0)
         crashing.close()
         with pytest.raises(TooManyOwnQueries):
-            ledger.claim(_question(MAX_FAILURES))
+            claim(ledger, _question(MAX_FAILURES))
         assert len(soon(ledger.recover)) == 1
         with pytest.raises(TooManyFailures, match=str(MAX_FAILURES)):
-            ledger.claim(_question(0))
+            claim(ledger, _question(0))
 
     def test_the_places_of_those_under_way_are_taken(self, ledger: Ledger, reopen: Reopen) -> None:
         proxies, together = (ledger, reopen()), Barrier(30)
@@ -102,7 +103,7 @@ class Failures(LedgerCase):
     def test_more_than_may_fail_are_never_under_way(self, ledger: Ledger, reopen: Reopen, clock: Clock) -> None:
         held = [_claimed(ledger, number) for number in range(MAX_FAILURES)]
         with pytest.raises(TooManyOwnQueries):
-            reopen().claim(_question(MAX_FAILURES))
+            claim(reopen(), _question(MAX_FAILURES))
         ledger.commit(held[0], b"noisy")
         _fail(reopen(), MAX_FAILURES)
         clock.seconds += 601.0  # whoever had reserved so long ago has forgotten it
@@ -116,7 +117,7 @@ class Failures(LedgerCase):
         entries = len(ledger.entries())
         for book in (ledger, reopen()):
             with pytest.raises(RateLimited) as refused:
-                book.claim(_question(1))
+                claim(book, _question(1))
             assert refused.value.retry_after_s == PAUSE_MS / 1000
         assert len(ledger.entries()) == entries
         clock.seconds += PAUSE_MS / 1000

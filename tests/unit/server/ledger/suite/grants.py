@@ -11,13 +11,14 @@ from server.errors import BudgetExhausted
 from server.ledger.account import Grant
 from server.ledger.ledger import Ledger
 from server.query import Budget
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase
 
 
 class Grants(LedgerCase):
     def test_a_top_up_adds(self, ledger: Ledger) -> None:
-        ledger.reserve(charge(1.0))
+        reserve(ledger, charge(1.0))
         ledger.top_up("analyst:ada", 0.5, 1e-6, ACT)
         assert ledger.budget("ada") == Budget(1.5, 2e-6, 0.5, 2e-6)
         for epsilon, delta in ((-1.0, 0.0), (0.0, 0.0), (math.nan, 0.0), (0.1, 1.0)):
@@ -25,22 +26,22 @@ class Grants(LedgerCase):
                 ledger.top_up("analyst:ada", epsilon, delta, ACT)
 
     def test_a_grant_below_what_is_spent_leaves_nothing(self, ledger: Ledger) -> None:
-        reservation = ledger.reserve(charge(0.5))
+        reservation = reserve(ledger, charge(0.5))
         ledger.grant("analyst:ada", Grant(0.25), ACT)
         assert ledger.budget("ada").epsilon_left == 0.0
         with pytest.raises(BudgetExhausted):
-            ledger.reserve(charge(1e-9))
+            reserve(ledger, charge(1e-9))
         ledger.release(reservation)
         assert ledger.budget("ada").epsilon_left == 0.25
 
     def test_a_window_starts_again(self, ledger: Ledger, clock: Clock) -> None:
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, window_s=86_400), ACT)
-        ledger.reserve(charge(1.0))
+        reserve(ledger, charge(1.0))
         clock.seconds += 86_399
         assert ledger.budget("ada").epsilon_left == 0.0
         clock.seconds += 1
         assert ledger.budget("ada").epsilon_left == 1.0
-        ledger.reserve(charge(0.75))
+        reserve(ledger, charge(0.75))
         clock.seconds += 86_399  # windows are counted from the first, not from the last charge
         assert ledger.budget("ada").epsilon_left == 0.25
         clock.seconds += 1 + 5 * 86_400
@@ -49,26 +50,26 @@ class Grants(LedgerCase):
     def test_a_clock_that_goes_back_renews_nothing(self, ledger: Ledger, clock: Clock) -> None:
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, window_s=60), ACT)
         clock.seconds += 90
-        ledger.reserve(charge(1.0))
+        reserve(ledger, charge(1.0))
         clock.seconds -= 10**6
         assert ledger.budget("ada").epsilon_left == 0.0
         with pytest.raises(BudgetExhausted):
-            ledger.reserve(charge(0.1))
+            reserve(ledger, charge(0.1))
         ledger.top_up("analyst:ada", 0.5, 0.0, ACT)
-        ledger.reserve(charge(0.5))
+        reserve(ledger, charge(0.5))
         times = [entry.at_ms for entry in ledger.entries()]
         assert times == sorted(times)
 
     def test_a_later_window_gives_nothing_back_for_an_earlier_one(self, ledger: Ledger, clock: Clock) -> None:
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, window_s=60), ACT)
-        early = ledger.reserve(charge(0.5))
+        early = reserve(ledger, charge(0.5))
         clock.seconds += 60
-        ledger.reserve(charge(0.75))
+        reserve(ledger, charge(0.75))
         ledger.release(early)
         assert ledger.budget("ada").epsilon_left == 0.25
 
     def test_a_window_given_later_forgives_nothing_at_once(self, ledger: Ledger, clock: Clock) -> None:
-        ledger.reserve(charge(1.0))
+        reserve(ledger, charge(1.0))
         clock.seconds += 10**6
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, window_s=60), ACT)
         assert ledger.budget("ada").epsilon_left == 0.0

@@ -10,6 +10,7 @@ from server.ledger.account import Grant
 from server.ledger.analyst import key_hash
 from server.ledger.charge import Charge
 from server.ledger.ledger import Ledger
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, left
 
@@ -17,7 +18,7 @@ from tests.unit.server.ledger.suite.ledger_case import LedgerCase, left
 class KeptAnswers(LedgerCase):
     def test_an_answer_is_kept_with_its_charge(self, ledger: Ledger) -> None:
         assert ledger.kept_answer("question", "ada") is None
-        reservation = ledger.reserve(charge(0.25, answer_key="question", event=ZCDP(0.03)))
+        reservation = reserve(ledger, charge(0.25, answer_key="question", event=ZCDP(0.03)))
         assert ledger.kept_answer("question", "ada") is None
         ledger.commit(reservation, b"\x00 noisy")
         kept = ledger.kept_answer("question", "ada")
@@ -27,8 +28,8 @@ class KeptAnswers(LedgerCase):
         assert "noisy" not in repr(kept)
 
     def test_what_failed_keeps_no_answer(self, ledger: Ledger) -> None:
-        ledger.fail(ledger.reserve(charge(0.25, answer_key="question")))
-        ledger.commit(ledger.reserve(charge(0.25)), b"without a key")
+        ledger.fail(reserve(ledger, charge(0.25, answer_key="question")))
+        ledger.commit(reserve(ledger, charge(0.25)), b"without a key")
         assert ledger.kept_answer("question", "ada") is None
         assert ledger.kept_answer("", "ada") is None
 
@@ -36,11 +37,11 @@ class KeptAnswers(LedgerCase):
         ledger.grant("group:team", Grant(2.0), ACT)
         ledger.grant("dataset", Grant(3.0), ACT)
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, group="team")
-        ledger.commit(ledger.reserve(charge(0.25, answer_key="question")), b"noisy")
+        ledger.commit(reserve(ledger, charge(0.25, answer_key="question")), b"noisy")
         kept = ledger.kept_answer("question", "eve")
         assert kept is not None
         assert not kept.paid
-        again = ledger.reserve(charge(0.25, analyst="eve", answer_key="question", repeats=kept.number))
+        again = reserve(ledger, charge(0.25, analyst="eve", answer_key="question", repeats=kept.number))
         unsettled = ledger.kept_answer("question", "eve")
         assert unsettled is not None
         assert not unsettled.paid
@@ -52,8 +53,8 @@ class KeptAnswers(LedgerCase):
 
     def test_two_who_raced_have_paid_for_their_own_answers_only(self, ledger: Ledger) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
-        first = ledger.reserve(charge(0.25, answer_key="question"))
-        second = ledger.reserve(charge(0.25, analyst="eve", answer_key="question"))
+        first = reserve(ledger, charge(0.25, answer_key="question"))
+        second = reserve(ledger, charge(0.25, analyst="eve", answer_key="question"))
         ledger.commit(second, b"to eve")
         ledger.commit(first, b"to ada")
         for analyst, answer in (("ada", b"to ada"), ("eve", b"to eve")):
@@ -71,18 +72,18 @@ class KeptAnswers(LedgerCase):
             charge(0.25, answer_key="question", repeats=9),
             charge(0.25, repeats=1),
         ]
-        ledger.commit(ledger.reserve(charge(0.25, answer_key="question")), b"noisy")
-        ledger.reserve(charge(0.25, answer_key="question"))
+        ledger.commit(reserve(ledger, charge(0.25, answer_key="question")), b"noisy")
+        reserve(ledger, charge(0.25, answer_key="question"))
         for asked in cases:
             with pytest.raises(LedgerInvalid):
-                ledger.reserve(asked)
+                reserve(ledger, asked)
             assert ledger.budget("ada").epsilon_left == 0.5, asked
 
     def test_the_newest_answer_to_a_plan_is_found(self, ledger: Ledger) -> None:
         for epsilon in (0.1, 0.2):
-            ledger.commit(ledger.reserve(charge(epsilon, answer_key=f"at {epsilon}")), b"noisy")
-        ledger.reserve(charge(0.3, answer_key="unanswered"))
-        ledger.commit(ledger.reserve(charge(0.3)), b"not kept")
+            ledger.commit(reserve(ledger, charge(epsilon, answer_key=f"at {epsilon}")), b"noisy")
+        reserve(ledger, charge(0.3, answer_key="unanswered"))
+        ledger.commit(reserve(ledger, charge(0.3)), b"not kept")
         newest = ledger.answers_to("ada", "plan", limit=5)
         assert [one.charge.answer_key for one in newest] == ["at 0.2", "at 0.1"]
         assert ledger.answers_to("ada", "plan") == newest[:1]
@@ -93,7 +94,7 @@ class KeptAnswers(LedgerCase):
         """Thresholds could be taken from earlier answers once, and the key said from which."""
         base = 64 * "a"
         old = f"{base}+12:4,"
-        ledger.commit(ledger.reserve(charge(0.1, answer_key=old)), b"noisy")
+        ledger.commit(reserve(ledger, charge(0.1, answer_key=old)), b"noisy")
         assert [one.charge.answer_key for one in ledger.answers_to("ada", "plan")] == [old]
         assert ledger.kept_answer(base, "ada") is None
         assert ledger.paid_among([base], "ada") == frozenset()
@@ -102,10 +103,10 @@ class KeptAnswers(LedgerCase):
     def test_an_analysts_answers_to_a_plan_the_newest_first(self, ledger: Ledger) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         for key in ("one", "two", "three"):
-            ledger.commit(ledger.reserve(charge(0.1, answer_key=key)), b"noisy")
-        ledger.commit(ledger.reserve(charge(0.1, analyst="eve", answer_key="two")), b"noisy")
-        ledger.commit(ledger.reserve(charge(0.1)))
-        ledger.fail(ledger.reserve(charge(0.1, answer_key="one")))
+            ledger.commit(reserve(ledger, charge(0.1, answer_key=key)), b"noisy")
+        ledger.commit(reserve(ledger, charge(0.1, analyst="eve", answer_key="two")), b"noisy")
+        ledger.commit(reserve(ledger, charge(0.1)))
+        ledger.fail(reserve(ledger, charge(0.1, answer_key="one")))
 
         def keys(limit: int = 9) -> list[str]:
             return [one.charge.answer_key for one in ledger.answers_to("ada", "plan", limit=limit)]

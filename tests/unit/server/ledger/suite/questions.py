@@ -8,6 +8,7 @@ import pytest
 
 from server.ledger.ledger import Ledger
 from server.ledger.question_texts import AskedText, QuestionKeys, add_key
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, Reopen
 
@@ -20,9 +21,9 @@ class Questions(LedgerCase):
 
     def test_what_was_asked_is_kept_with_its_charge(self, ledger: Ledger, keys: QuestionKeys, reopen: Reopen) -> None:
         texts = [AskedText(f"SELECT {number}", (number,)) for number in range(3)]
-        ledger.reserve(charge(0.1))
+        reserve(ledger, charge(0.1))
         for text in texts:
-            ledger.commit(ledger.reserve(charge(0.1, sealing=keys.sealing(ledger.id, text))))
+            ledger.commit(reserve(ledger, charge(0.1, sealing=keys.sealing(ledger.id, text))))
         again = reopen()
         records = again.charges()
         assert records[0].sealed_question is None

@@ -11,6 +11,7 @@ from server.ledger.account import Grant
 from server.ledger.analyst import key_hash
 from server.ledger.entry import PeriodsNoted
 from server.ledger.ledger import Ledger
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase
 
@@ -34,7 +35,7 @@ class Records(LedgerCase):
     def test_every_act_says_who_and_why(self, ledger: Ledger) -> None:
         ledger.grant("dataset", Grant(3.0), ACT)
         ledger.accept_policy("hash", ["visit: owned"], ["epsilon was raised"], ACT)
-        ledger.reserve(charge(0.1))
+        reserve(ledger, charge(0.1))
         acts = ledger.entries(acts_only=True)
         assert [entry.kind for entry in acts] == ["opened", "analyst", "grant", "grant", "policy"]
         assert all((entry.content["by"], entry.content["reason"]) == ("grace", "a test") for entry in acts[3:])
@@ -44,7 +45,7 @@ class Records(LedgerCase):
             ledger.set_role("ada", "admin", type(ACT)("grace", "x" * 1001))
 
     def test_the_data_version_is_the_custodians_and_resets_nothing(self, ledger: Ledger) -> None:
-        ledger.reserve(charge(0.75))
+        reserve(ledger, charge(0.75))
         assert ledger.data_version() == 1
         assert ledger.bump_data(ACT) == 2
         assert ledger.data_version() == 2
@@ -99,10 +100,10 @@ class Records(LedgerCase):
 
     def test_answers_that_are_paid_are_found_among_many_keys(self, ledger: Ledger) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
-        ledger.commit(ledger.reserve(charge(0.1, answer_key="one")), b"noisy")
-        ledger.commit(ledger.reserve(charge(0.1, analyst="eve", answer_key="two")), b"noisy")
-        ledger.fail(ledger.reserve(charge(0.1, answer_key="three")))
-        ledger.reserve(charge(0.1, answer_key="four"))
+        ledger.commit(reserve(ledger, charge(0.1, answer_key="one")), b"noisy")
+        ledger.commit(reserve(ledger, charge(0.1, analyst="eve", answer_key="two")), b"noisy")
+        ledger.fail(reserve(ledger, charge(0.1, answer_key="three")))
+        reserve(ledger, charge(0.1, answer_key="four"))
         many = ["one", "two", "three", "four", *(f"none {number}" for number in range(1200))]
         assert ledger.paid_among(many, "ada") == {"one"}
         assert ledger.paid_among(list(reversed(many)), "eve") == {"two"}
@@ -111,7 +112,7 @@ class Records(LedgerCase):
     def test_charges_are_listed_in_pages(self, ledger: Ledger, clock: Clock) -> None:
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0)
         for analyst in ("ada", "eve", "ada"):
-            ledger.commit(ledger.reserve(charge(0.1, analyst=analyst)))
+            ledger.commit(reserve(ledger, charge(0.1, analyst=analyst)))
         assert [record.number for record in ledger.charges("ada")] == [1, 3]
         assert [record.number for record in ledger.charges(after=1, limit=1)] == [2]
         record = ledger.charges("eve")[0]
@@ -122,7 +123,7 @@ class Records(LedgerCase):
     def test_the_head_proves_the_ledger(self, ledger: Ledger) -> None:
         before = ledger.verify()
         assert (before.entries, before.fault) == (3, None)
-        ledger.reserve(charge(0.1))
+        reserve(ledger, charge(0.1))
         after = ledger.verify()
         assert after.entries == 4
         assert after.head == ledger.entries(after=3)[0].hash.hex() != before.head
@@ -131,6 +132,6 @@ class Records(LedgerCase):
         ledger.close()
         ledger.close()
         with pytest.raises(LedgerUnavailable):
-            ledger.reserve(charge(0.1))
+            reserve(ledger, charge(0.1))
         with pytest.raises(LedgerUnavailable):
             ledger.analyst_by_key(key_hash("ng_ada"))

@@ -13,6 +13,7 @@ from server.ledger.account import UNLIMITED, AccountBalance, Grant, guarantee
 from server.ledger.analyst import key_hash
 from server.ledger.entry import EntryKind
 from server.ledger.ledger import Ledger
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import Clock, LedgerCase, Reopen
 
@@ -28,12 +29,12 @@ def own(ledger: Ledger) -> AccountBalance:
 
 
 def spend(ledger: Ledger, epsilon: float = 1.0) -> None:
-    ledger.commit(ledger.reserve(charge(epsilon)))
+    ledger.commit(reserve(ledger, charge(epsilon)))
 
 
 def is_spent(ledger: Ledger) -> None:
     with pytest.raises(BudgetExhausted):
-        ledger.reserve(charge(0.5))
+        reserve(ledger, charge(0.5))
 
 
 def renewals(ledger: Ledger) -> int:
@@ -81,13 +82,13 @@ class Renewals(LedgerCase):
         at(clock, 2024, 4, 5)
         assert own(ledger).epsilon_left == 0.5, "half of a month is left of 3.5"
         with pytest.raises(BudgetExhausted, match=r"only epsilon 0\.5 is left"):
-            ledger.reserve(charge(0.6))
+            reserve(ledger, charge(0.6))
         spend(ledger, 0.5)
         assert own(ledger).renews_at_ms is None
         at(clock, 2024, 5, 5)
         assert own(ledger).epsilon_left == 0.0
         with pytest.raises(BudgetExhausted) as refused:
-            ledger.reserve(charge(1e-9))
+            reserve(ledger, charge(1e-9))
         assert refused.value.hint is not None and "--most-in-total" in refused.value.hint
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, renew="month", most_in_total=4.0), ACT)
         spend(ledger, 0.5)
@@ -98,10 +99,10 @@ class Renewals(LedgerCase):
         ledger.grant("analyst:ada", Grant(1.0, 1e-6, renew="day", most_in_total=2.0), ACT)
         for day in (5, 6):
             at(clock, 2024, 1, day)
-            ledger.commit(ledger.reserve(charge(0.001, 1e-6)))
+            ledger.commit(reserve(ledger, charge(0.001, 1e-6)))
         at(clock, 2024, 1, 7)
         with pytest.raises(BudgetExhausted, match="delta"):
-            ledger.reserve(charge(0.001, 1e-6))
+            reserve(ledger, charge(0.001, 1e-6))
         spend(ledger, 0.001)
 
     def test_nothing_bounds_what_is_said_to_be_unlimited(self, ledger: Ledger, clock: Clock) -> None:
@@ -165,12 +166,12 @@ class Renewals(LedgerCase):
     def test_what_is_given_back_later_is_not_of_the_new_period(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 31)
         ledger.grant("analyst:ada", MONTHLY, ACT)
-        early = ledger.reserve(charge(0.5))
+        early = reserve(ledger, charge(0.5))
         at(clock, 2024, 2, 1)
-        ledger.reserve(charge(0.75))
+        reserve(ledger, charge(0.75))
         ledger.release(early)
         assert ledger.budget("ada").epsilon_left == 0.25
-        same = ledger.reserve(charge(0.25))
+        same = reserve(ledger, charge(0.25))
         ledger.release(same)
         assert ledger.budget("ada").epsilon_left == 0.25
 
@@ -195,20 +196,20 @@ class Renewals(LedgerCase):
         noise = charge(0.25, analyst="eve", event=ZCDP(0.001))
         for month in (2, 4, 6):
             at(clock, 2024, month, 1)
-            ledger.commit(ledger.reserve(noise))
+            ledger.commit(reserve(ledger, noise))
         (eve,) = ledger.accounts("eve")
         assert eve.periods is not None and eve.basic is not None
         assert (eve.periods.past_epsilon, eve.periods.epsilon) == (2.0, 0.5)
         assert eve.basic.epsilon_left == 0.25
         at(clock, 2024, 7, 1)
         with pytest.raises(BudgetExhausted):
-            ledger.reserve(noise)
+            reserve(ledger, noise)
 
     def test_a_lowered_grant_does_not_lower_what_a_period_came_to(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 31)
         monthly = Grant(1.0, 1e-6, "zcdp", renew="month", most_in_total=9.0)
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, grant=monthly)
-        ledger.commit(ledger.reserve(charge(0.125, analyst="eve")))
+        ledger.commit(reserve(ledger, charge(0.125, analyst="eve")))
         ledger.grant("analyst:eve", Grant(0.5, 1e-7, "zcdp", renew="month", most_in_total=9.0), ACT)
         at(clock, 2024, 2, 1)
         (eve,) = ledger.accounts("eve")
@@ -218,7 +219,7 @@ class Renewals(LedgerCase):
     def test_what_was_spent_before_there_were_periods_counts_in_the_first(self, ledger: Ledger, clock: Clock) -> None:
         at(clock, 2024, 1, 30)
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, grant=Grant(3.0, 1e-6, "zcdp"))
-        ledger.commit(ledger.reserve(charge(0.25, analyst="eve")))
+        ledger.commit(reserve(ledger, charge(0.25, analyst="eve")))
         ledger.grant("analyst:eve", Grant(0.5, 1e-7, "zcdp", renew="month", most_in_total=9.0), ACT)
         at(clock, 2024, 2, 1)
         (eve,) = ledger.accounts("eve")
@@ -258,7 +259,7 @@ class Renewals(LedgerCase):
         spend(ledger, 4.0)  # no longer among the last ten
         for _ in range(10):
             spend(ledger, 0.25)
-        ledger.release(ledger.reserve(charge(3.0)))  # costs nothing
+        ledger.release(reserve(ledger, charge(3.0)))  # costs nothing
         found = ledger.outlook("ada")
         assert (found.questions_left, found.like, found.limited_by) == (14, 10, "analyst:ada")
         ledger.grant("dataset", Grant(1.0), ACT)
@@ -274,10 +275,10 @@ class Renewals(LedgerCase):
         grant = Grant(1.0, 1e-6, accounting)  # type: ignore[arg-type]
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, grant=grant)
         noise = charge(0.25, analyst="eve", event=ZCDP(0.0005))
-        ledger.commit(ledger.reserve(noise))
+        ledger.commit(reserve(ledger, noise))
         left = ledger.outlook("eve").questions_left
         assert left is not None and left > 4, "basic composition would have three"
         for _ in range(left):
-            ledger.commit(ledger.reserve(noise))
+            ledger.commit(reserve(ledger, noise))
         with pytest.raises(BudgetExhausted):
-            ledger.reserve(noise)
+            reserve(ledger, noise)

@@ -14,6 +14,7 @@ from server.ledger.analyst import key_hash
 from server.ledger.charge import shown_ms
 from server.ledger.export import charges_csv
 from server.ledger.ledger import Ledger
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, Reopen, left
 
@@ -43,7 +44,7 @@ class Tunings(LedgerCase):
         assert ledger.tunings()[0].histograms == tuple(FOUND)
 
     def test_what_an_analyst_was_told_is_the_own_spending_and_tuning(self, ledger: Ledger) -> None:
-        ledger.reserve(charge(0.25))
+        reserve(ledger, charge(0.25))
         ledger.reserve_tuning(0.5, "policy", ROWS, ACT)
         (ada,) = ledger.accounts("ada")
         assert (ada.spent_epsilon, ada.tuning_epsilon) == (0.25, 0.5)
@@ -89,7 +90,7 @@ class Tunings(LedgerCase):
         assert (record.state, record.histograms, record.paid) == ("reserved", (), True)
 
     def test_it_is_in_every_export(self, ledger: Ledger) -> None:
-        ledger.reserve(charge(0.25))
+        reserve(ledger, charge(0.25))
         ledger.settle_tuning(ledger.reserve_tuning(0.5, "policy", ROWS, ACT), FOUND, ACT)
         rows = list(csv.DictReader(io.StringIO("".join(charges_csv(ledger)))))
         assert [(one["analyst"], one["epsilon"], one["state"], one["mechanism"]) for one in rows] == [

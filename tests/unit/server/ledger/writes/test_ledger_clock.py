@@ -10,6 +10,7 @@ import pytest
 from server.ledger.account import Grant
 from server.ledger.ledger import Ledger
 from server.ledger.writes.clock import Steady
+from tests.support.charging import reserve
 from tests.unit.server.ledger.charges import ACT, charge
 
 
@@ -30,7 +31,7 @@ def test_a_window_is_not_renewed_by_a_clock_that_is_put_forward(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     ledger.grant("analyst:ada", Grant(1.0, window_s=3600), ACT)
-    ledger.commit(ledger.reserve(charge(1.0)))
+    ledger.commit(reserve(ledger, charge(1.0)))
     now = time.time
     monkeypatch.setattr(ledger._store, "_clock", lambda: now() + 7200.0)
     assert ledger.budget("ada").epsilon_left == 0
