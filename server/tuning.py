@@ -53,9 +53,6 @@ from server.ledger.tuning import Histogram, TuningRecord
 ROWS = "rows"
 """The measure that is no column: how many rows of the table a person owns."""
 
-BOUNDS = ("clip", "at_most")
-"""The settings of a table that a tuning proposes."""
-
 _THRESHOLDS = tuple(int(units) for units in CONTRIBUTION_LADDER.units)
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,9 @@ from planner.schema import name_parts, table_name
 from privacy.mechanisms.contributions import Bounds, ContributionHistogram
 from server.cli.failure import CommandFailed
 from server.cli.terminal import printable
-from server.tuning import BOUNDS, ROWS, Tuned
+from server.tuning import ROWS, Tuned
+
+_AT_MOST = "at_most"
 
 _BAR = 32
 """Characters of the longest bar."""
@@ -124,47 +125,24 @@ def _title(tuned: Tuned) -> str:
     return f"people by the sum of their {tuned.measure}, signs aside"
 
 
-@dataclass(frozen=True)
-class Proposal:
-    """The bounds of one measure.
+def with_bounds(text: str, policy: Policy, proposals: Mapping[str, Mapping[str, float]]) -> str:
+    """The text of a policy with `at_most` of some measures; all else stays.
 
-    Attributes:
-      measure: `rows` or a column.
-      clip, at_most: in the measure's own unit; None: what the file says of it stays.
-    """
-
-    table: str
-    measure: str
-    clip: float | None
-    at_most: float | None
-
-
-def with_bounds(text: str, policy: Policy, proposals: Iterable[Proposal]) -> str:
-    """The text of a policy with the bounds; those of other measures stay.
-
+    Args:
+      proposals: by table and measure (`rows` or a column), in the measure's own unit.
     Raises: CommandFailed, with the lines to write by hand, where the file spells a table otherwise than by a section.
     """
-    wanted: dict[str, dict[str, dict[str, float]]] = {}
-    for one in proposals:
-        bounds = wanted.setdefault(one.table, {})
-        for name, value in zip(BOUNDS, (one.clip, one.at_most), strict=True):
-            if value is not None:
-                bounds.setdefault(name, {})[one.measure] = value
     document = tomllib.loads(text)
     meant, lines = deepcopy(document), text.splitlines()
     settings = []
-    for table, bounds in wanted.items():
+    for table, most in proposals.items():
         written = next((key for key in document["tables"] if _canonical(key, policy) == table), table)
-        there = document["tables"].get(written, {})
-        named = [name for name in BOUNDS if name in bounds or name in there]
-        merged = {name: {**there.get(name, {}), **bounds.get(name, {})} for name in named}
-        meant["tables"].setdefault(written, {}).update(merged)
-        new = [
-            f"{name} = {{ {', '.join(f'{toml_key(of)} = {number(float(value))}' for of, value in values.items())} }}"
-            for name, values in merged.items()
-        ]
-        settings += [section_of(table, policy.schemas), *new]
-        lines = _placed(lines, table, policy, new)
+        merged = {**document["tables"].get(written, {}).get(_AT_MOST, {}), **most}
+        meant["tables"].setdefault(written, {})[_AT_MOST] = merged
+        values = ", ".join(f"{toml_key(of)} = {number(float(value))}" for of, value in merged.items())
+        setting = f"{_AT_MOST} = {{ {values} }}"
+        settings += [section_of(table, policy.schemas), setting]
+        lines = _placed(lines, table, policy, setting)
     changed = "\n".join(lines) + "\n"
     if not _says(changed, meant):
         raise CommandFailed(
@@ -200,8 +178,8 @@ def write_policy(path: Path, before: str, after: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _placed(lines: Sequence[str], table: str, policy: Policy, new: Sequence[str]) -> list[str]:
-    """The lines with the settings in the section of a table, which is made before its first subsection if need be."""
+def _placed(lines: Sequence[str], table: str, policy: Policy, new: str) -> list[str]:
+    """The lines with a setting in the section of a table, which is made before its first subsection if need be."""
     headers = [(at, _path(line)) for at, line in enumerate(lines) if line.lstrip().startswith("[")]
     of_table = [
         (at, len(path))
@@ -212,12 +190,12 @@ def _placed(lines: Sequence[str], table: str, policy: Policy, new: Sequence[str]
     if own is None:
         header = section_of(table, policy.schemas)
         if not of_table:
-            return [*lines, "", header, *new]
+            return [*lines, "", header, new]
         first = of_table[0][0]
-        return [*lines[:first], header, *new, "", *lines[first:]]
+        return [*lines[:first], header, new, "", *lines[first:]]
     end = next((at for at, _ in headers if at > own), len(lines))
-    body = [line for line in lines[own + 1 : end] if line.partition("=")[0].strip() not in BOUNDS]
-    return [*lines[: own + 1], *new, *body, *lines[end:]]
+    body = [line for line in lines[own + 1 : end] if line.partition("=")[0].strip() != _AT_MOST]
+    return [*lines[: own + 1], new, *body, *lines[end:]]
 
 
 def _path(line: str) -> list[str]:

@@ -14,22 +14,24 @@ from numpy.typing import NDArray
 from server.errors import ConfigurationInvalid
 
 DEGREE = 10
+"""Of each node; even."""
+
 REWIRED = 0.1264
 """Share of rewired edges. A ring lattice of n nodes and degree 10 has 10 n triangles, of which (1 - p)^3 stay."""
 
 SEED = 20_260_101
 
 
-def small_world(nodes: int, degree: int = DEGREE, rewired: float = REWIRED, seed: int = SEED) -> NDArray[np.int64]:
-    """A Watts-Strogatz graph: an edge's far end is drawn anew with the probability `rewired`; `degree` is even.
+def small_world(nodes: int) -> NDArray[np.int64]:
+    """A Watts-Strogatz graph: an edge's far end is drawn anew with the probability REWIRED.
 
     Returns: (edges, 2) int64, src < dst, sorted, without loops or duplicates; a few edges fewer than
-      nodes * degree / 2, where rewiring met an edge that was there.
+      nodes * DEGREE / 2, where rewiring met an edge that was there.
     """
-    rng = np.random.default_rng(seed)
-    near = np.repeat(np.arange(nodes), degree // 2)
-    far = (near + np.tile(np.arange(1, degree // 2 + 1), nodes)) % nodes
-    moved = rng.random(len(far)) < rewired
+    rng = np.random.default_rng(SEED)
+    near = np.repeat(np.arange(nodes), DEGREE // 2)
+    far = (near + np.tile(np.arange(1, DEGREE // 2 + 1), nodes)) % nodes
+    moved = rng.random(len(far)) < REWIRED
     far[moved] = rng.integers(0, nodes, int(moved.sum()))
     edges = np.sort(np.stack([near, far], axis=1), axis=1)
     edges = np.unique(edges[edges[:, 0] != edges[:, 1]], axis=0)

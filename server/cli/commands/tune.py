@@ -134,11 +134,11 @@ def _show_rows(found: tuple[Tuned, ...], output: Format) -> None:
 
 def _propose(prepared: Prepared, record: TuningRecord, found: tuple[Tuned, ...], *, yes: bool, shown: bool) -> None:
     """Show the histograms and what follows from them; write it into the policy with a yes."""
-    from server.cli.tuning import Proposal, bounds_words, difference, histogram_view, with_bounds, write_policy
+    from server.cli.tuning import bounds_words, difference, histogram_view, with_bounds, write_policy
     from server.tuning import histograms
 
     buckets = sum(len(one.histogram.people) for one in histograms(record))
-    proposals: list[Proposal] = []
+    proposals: dict[str, dict[str, float]] = {}
     for one in found:
         bounds = one.histogram.bounds(buckets, prepared.file.policy.epsilon)
         if shown:
@@ -146,7 +146,7 @@ def _propose(prepared: Prepared, record: TuningRecord, found: tuple[Tuned, ...],
             show(bounds_words(one, bounds, buckets))
         if bounds is not None:
             # With both, an interval allows for as many people above `clip` as noise could hide.
-            proposals.append(Proposal(one.table, one.measure, None, bounds.at_most))
+            proposals.setdefault(one.table, {})[one.measure] = bounds.at_most
     if not proposals:
         return
     file = prepared.file

@@ -74,8 +74,9 @@ def hash_of(reading: Reading, number: int) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
-def stored_entries(reading: Reading, after: int = 0) -> Iterator[StoredEntry]:
-    """All rows after a number, in order, read a page at a time."""
+def stored_entries(reading: Reading) -> Iterator[StoredEntry]:
+    """All rows in order, read a page at a time."""
+    after = 0
     while rows := reading.rows(
         f"SELECT {_COLUMNS} FROM entries WHERE number > ? ORDER BY number LIMIT {_PAGE}", after
     ):
