@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -130,6 +130,23 @@ class AccountBalance:
     periods: PeriodsSoFar | None = None
     spent_epsilon: float = 0.0
     tuning_epsilon: float = 0.0
+
+
+GRANT_WORDS: Mapping[str, str] = {
+    "delta": "What may be spent of delta. Of a new group it is what the policy gives an analyst, the dataset's is 0.",
+    "accounting": "How charges add up. Fixed when the account is made, basic for a new one.",
+    "event_delta": "With zcdp or renyi: the part of delta for events that have one themselves.",
+    "window": "Start again from nothing after so long. Nothing bounds what is learned over all time then: k windows"
+    " are k budgets.",
+    "per_query_epsilon": "The most that one query may spend, or `unlimited`.",
+    "renew": "Start again with each such period of the calendar, in the place of a window; `never` ends either.",
+    "most_in_total": "Where it renews, and there it must be said: the epsilon that all periods may come to, where"
+    " renewal stops, or `unlimited`.",
+}
+"""What the parts of a grant are for, in HTTP bodies and on the command line."""
+
+UNSAID = " Left out, it stays as it is."
+"""Behind the words of a part, where a grant is changed."""
 
 
 @dataclass(frozen=True)

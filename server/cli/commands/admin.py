@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from planner.policy.sections import UNLIMITED
 from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, paged
 from server.cli.terminal import Format, Output, printable, show_rows, tell, write
-from server.ledger.account import Accounting
+from server.ledger.account import GRANT_WORDS, UNSAID, Accounting
 from server.query import privacy_text
 
 if TYPE_CHECKING:
@@ -33,6 +33,13 @@ Account = Annotated[
         metavar="ACCOUNT",
     ),
 ]
+
+
+def _part(name: str, **more: Any) -> Any:
+    """The option of a part of a grant that may be left as it is."""
+    return typer.Option(help=GRANT_WORDS[name] + UNSAID, **more)
+
+
 Epsilon = Annotated[float, typer.Option(help="The epsilon.")]
 Delta = Annotated[float, typer.Option(help="The delta.")]
 
@@ -91,43 +98,13 @@ def grant(
     policy: PolicyFile,
     epsilon: Epsilon,
     reason: Reason,
-    delta: Annotated[
-        float | None,
-        typer.Option(help="The delta. Left out, it stays as it is; a new group has what an analyst has."),
-    ] = None,
-    accounting: Annotated[
-        Accounting | None,
-        typer.Option(help="Fixed when the account is made. Left out: as it is, basic for a new one."),
-    ] = None,
-    event_delta: Annotated[
-        float | None,
-        typer.Option(help="zcdp, renyi: what of delta is for events that have one. Left out: as it is."),
-    ] = None,
-    window_days: Annotated[
-        float | None,
-        typer.Option(
-            help="Start again from nothing after so many days. Left out: as it is.",
-            min=0.001,
-        ),
-    ] = None,
-    per_query_epsilon: Annotated[
-        str | None,
-        typer.Option(help="The most that one query may spend, or unlimited. Left out: as it is.", metavar="EPSILON"),
-    ] = None,
-    renew: Annotated[
-        Literal["day", "week", "month", "quarter", "year", "never"] | None,
-        typer.Option(
-            help="Start again with each such period of the calendar; never ends a renewal, or windows. Left out: as"
-            " it is."
-        ),
-    ] = None,
-    most_in_total: Annotated[
-        str | None,
-        typer.Option(
-            help="Of an account that renews: the epsilon all periods may come to, or unlimited. Left out: as it is.",
-            metavar="EPSILON",
-        ),
-    ] = None,
+    delta: Annotated[float | None, _part("delta")] = None,
+    accounting: Annotated[Accounting | None, _part("accounting")] = None,
+    event_delta: Annotated[float | None, _part("event_delta")] = None,
+    window_days: Annotated[float | None, _part("window", min=0.001)] = None,
+    per_query_epsilon: Annotated[str | None, _part("per_query_epsilon", metavar="EPSILON")] = None,
+    renew: Annotated[Literal["day", "week", "month", "quarter", "year", "never"] | None, _part("renew")] = None,
+    most_in_total: Annotated[str | None, _part("most_in_total", metavar="EPSILON")] = None,
 ) -> None:
     """Set what an account may spend, all of it; what was spent stays spent, and what is left out stays as it is.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import Query
 from pydantic import BaseModel, Field, model_validator
@@ -25,6 +25,8 @@ from server.http.authentication import (
 from server.http.budget_body import Protection, protection
 from server.http.openapi import problems
 from server.ledger.account import (
+    GRANT_WORDS,
+    UNSAID,
     AccountBalance,
     Accounting,
     Grant,
@@ -39,25 +41,10 @@ from server.ledger.ledger import Ledger
 
 router = admin_router()
 
-_ACCOUNTING = "Fixed when the account is made; left out, it is basic for a new one."
-_DELTA = "Left out, it stays as it is; a new group's is the policy's for an analyst, and the dataset's 0."
-_EVENT_DELTA = "The part of delta for events that have one themselves. Left out, it stays as it is."
-_WINDOW = (
-    "Seconds after which the account starts again from nothing. Left out, it stays as it is. With windows nothing "
-    "bounds what is learned over all time: k windows are k budgets."
-)
 
-_CAP = "The most that one query may spend, or `unlimited`. Left out, it stays as it is."
-
-_RENEW = (
-    "Start again with each such period of the calendar, in the place of a window; `never` ends either. Left out, it "
-    "stays as it is."
-)
-
-_TOTAL = (
-    "Where it renews, and there it must be said: the epsilon that all periods may come to, where renewal stops, "
-    "or `unlimited`. Left out, it stays as it is."
-)
+def _part(name: str, **bounds: Any) -> Any:
+    """The field of a part of a grant that may be left as it is."""
+    return Field(description=GRANT_WORDS[name] + UNSAID, **bounds)
 
 
 class AccountBody(Protection):
@@ -83,13 +70,13 @@ class GrantBody(ActBody):
     """What an account may spend, all of it; what was spent stays spent, and what is left out stays as it is."""
 
     epsilon: Epsilon
-    delta: Annotated[Delta | None, Field(description=_DELTA)] = None
-    accounting: Annotated[Accounting | None, Field(description=_ACCOUNTING)] = None
-    event_delta: Annotated[Delta | None, Field(description=_EVENT_DELTA)] = None
-    window_s: Annotated[int | None, Field(ge=60, description=_WINDOW)] = None
-    per_query_epsilon: Annotated[Most | None, Field(description=_CAP)] = None
-    renew: Annotated[Renewal | Literal["never"] | None, Field(description=_RENEW)] = None
-    most_in_total: Annotated[Most | None, Field(description=_TOTAL)] = None
+    delta: Annotated[Delta | None, _part("delta")] = None
+    accounting: Annotated[Accounting | None, _part("accounting")] = None
+    event_delta: Annotated[Delta | None, _part("event_delta")] = None
+    window_s: Annotated[int | None, _part("window", ge=60)] = None
+    per_query_epsilon: Annotated[Most | None, _part("per_query_epsilon")] = None
+    renew: Annotated[Renewal | Literal["never"] | None, _part("renew")] = None
+    most_in_total: Annotated[Most | None, _part("most_in_total")] = None
 
     @property
     def change(self) -> GrantChange:
@@ -152,16 +139,10 @@ class NewAnalystBody(ActBody):
     delta: Delta | None = Field(None, description="Left out, it is the policy's for an analyst, and 0 for others.")
     role: Role = "analyst"
     group: Name | None = None
-    accounting: Annotated[Accounting, Field(description="How charges add up; fixed now.")] = "basic"
-    event_delta: Annotated[Delta, Field(description="The part of delta for events that have one themselves.")] = 0.0
+    accounting: Annotated[Accounting, Field(description=GRANT_WORDS["accounting"])] = "basic"
+    event_delta: Annotated[Delta, Field(description=GRANT_WORDS["event_delta"])] = 0.0
     renew: Annotated[Renewal | None, Field(description="Start again with each such period of the calendar.")] = None
-    most_in_total: Annotated[
-        Most | None,
-        Field(
-            description="Where it renews, and there it must be said: the epsilon that all periods may come to, where "
-            "renewal stops, or `unlimited`."
-        ),
-    ] = None
+    most_in_total: Annotated[Most | None, Field(description=GRANT_WORDS["most_in_total"])] = None
 
 
 class ChangedAnalystBody(ActBody):
