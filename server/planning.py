@@ -21,6 +21,7 @@ from sqlglot import exp
 from planner.binding.bind import bind
 from planner.binding.bound_query import BoundQuery
 from planner.binding.placeholders import snapped, substitute
+from planner.describe import describe
 from planner.errors import InvalidSyntax, PlannerError, UnknownColumn, UnknownTable, UnsupportedSQL
 from planner.expand_views import expanded
 from planner.group_domains.day_conditions import day_columns
@@ -32,18 +33,18 @@ from planner.policy.policy import Policy
 from planner.public.bind import bind_public
 from planner.public.relation import PublicStatement
 from planner.public.route import check_public, names_private_table
+from planner.released_expression import is_noisy
 from planner.rewriting.rewrite import rewrite, write_public
 from planner.schema import Schema
 from server.backends.backend import Backend, MirrorFirst
 from server.backends.columns import Domain
 from server.explain.catalog import Catalog, catalog
-from server.explain.describe_statement import statement_shape
 from server.explain.explanation_text import EXPLANATION
 from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
 from server.postprocessing.composition import Composer, Composition
 from server.postprocessing.computed_response import computed_shape
-from server.query import QueryRequest, StatementShape
+from server.query import QueryRequest, ResultColumn, StatementShape
 from server.question import Asked, Question, answer_key, words_of
 from server.workers.measure import plan_measurements
 from server.workers.public_reads import PublicReads
@@ -92,7 +93,7 @@ class Planning:
             return known
         if explained(request.sql) is not None:
             return Explain()
-        statement = self._read(request)
+        statement = self._read(request.sql, request.search_path)
         try:
             if not names_private_table(statement.tree, self.schema, self.policy, request.search_path):
                 return self._public(statement, request)
@@ -107,7 +108,7 @@ class Planning:
 
     def question(self, request: QueryRequest) -> Question:
         """Parse, bind and plan a query that is one question over private tables. Raises: PlannerError."""
-        return self._of_select(private_select(self._read(request)), request)
+        return self._of_select(private_select(self._read(request.sql, request.search_path)), request)
 
     def of_bound(
         self,
@@ -173,20 +174,36 @@ class Planning:
         """Parameters and columns of a question, before its values are known. Free.
 
         Of what surrounds answers the database knows the columns: it is asked, on the analyst's behalf, over no rows.
+
+        Args:
+          search_path: where tables without a schema are looked for; None: as the policy says.
+          given: the types that the client says its parameters have; None for what it leaves open.
+        Raises: PlannerError.
         """
+        asked = explained(sql)
+        found = self._shape(sql if asked is None else asked.sql, search_path, analyst, given)
+        return found if asked is None else StatementShape(found.parameters, EXPLANATION, (False,))
+
+    def _shape(
+        self, sql: str, search_path: tuple[str, ...] | None, analyst: str, given: tuple[str | None, ...]
+    ) -> StatementShape:
+        statement = self._read(sql, search_path)
         try:
-            return statement_shape(sql, self.schema, self.policy, search_path, given)
+            tree: exp.Query = statement.tree
+            if names_private_table(tree, self.schema, self.policy, search_path):
+                tree = private_select(statement)
+            else:
+                check_public(statement)
+            found = describe(tree, self.schema, self.policy, search_path, given)
         except (UnsupportedSQL, InvalidSyntax):
-            asked = explained(sql)
-            statement = read_of(sql if asked is None else asked.sql, self.policy.name)
-            statement = expanded(statement, self.schema, self.policy, search_path)
-            found = self._composer.described(statement, search_path, given)
-            if found is None:
+            composed = self._composer.described(statement, search_path, given)
+            if composed is None:
                 raise
-            if asked is not None:
-                return StatementShape(found.parameters, EXPLANATION, (False,))
-            computed = self.reads.computed(self.backend, found.statement, analyst, rows=False)
-            return computed_shape(found, computed)
+            return computed_shape(
+                composed, self.reads.computed(self.backend, composed.statement, analyst, rows=False)
+            )
+        columns = tuple(ResultColumn(one.name, one.type) for one in found.outputs)
+        return StatementShape(found.parameters, columns, tuple(map(is_noisy, found.outputs)))
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -205,10 +222,9 @@ class Planning:
         now = snapped(self.clock(), self.policy.time_grain, request.zone)
         return Asked(words_of(request), now, self.ledger.data_version(), self.policy.hash, self.schema.fingerprint)
 
-    def _read(self, request: QueryRequest) -> Statement:
-        """The request's statement, in which every view is the subquery that it stands for."""
-        statement = read_of(request.sql, self.policy.name)
-        return expanded(statement, self.schema, self.policy, request.search_path)
+    def _read(self, sql: str, search_path: tuple[str, ...] | None) -> Statement:
+        """A statement, in which every view is the subquery that it stands for."""
+        return expanded(read_of(sql, self.policy.name), self.schema, self.policy, search_path)
 
     def _of_select(self, select: exp.Select, request: QueryRequest, data_version: int | None = None) -> Question:
         """One question; its placeholders are written as the values that came with it."""

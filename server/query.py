@@ -6,7 +6,7 @@ import math
 import operator
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
@@ -274,7 +274,9 @@ class QueryResponse:
         named = tuple(ResultColumn(*column) for column in columns)
         nothing = ((None,) * len(named),) * len(rows)
         exact, weak = (1.0, "exact", "none", 0.0, 0.0), (False,) * len(rows)
-        return cls(named, rows, nothing, *exact, budget, request_id, weak=weak, taus=nothing, notes=tuple(notes))
+        said = tuple(notes)
+        answer = cls(named, rows, nothing, *exact, budget, request_id, weak=weak, taus=nothing, notes=said)
+        return replace(answer, text_bytes=text_bytes(rows))
 
     @property
     def marks(self) -> dict[str, tuple[bool, ...]]:

@@ -6,10 +6,10 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Literal
 
-from server.query import Budget, Explanation, QueryResponse, ResultColumn, privacy_text, text_bytes
+from server.query import Budget, Explanation, QueryResponse, ResultColumn, privacy_text
 
 EXPLANATION = (ResultColumn("QUERY PLAN", "text"),)
 """The columns of an explanation, named as PostgreSQL's."""
@@ -95,7 +95,7 @@ def explanation_answer(
         lines = [part for line in "\n".join(_lines(explanation)).splitlines() for part in broken(line)]
     rows = tuple((line,) for line in lines)
     columns = [(column.name, column.type) for column in EXPLANATION]
-    return replace(QueryResponse.exact(columns, rows, budget, request_id, ()), text_bytes=text_bytes(rows))
+    return QueryResponse.exact(columns, rows, budget, request_id, ())
 
 
 def _document(explanation: Explanation) -> str:

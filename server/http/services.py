@@ -40,17 +40,14 @@ class Readiness:
         """Raises what stands in the way of answers; any thread may call it."""
         with self._lock:
             if self._looked_up is None or self._clock() - self._looked_up >= _REMEMBERED_S:
-                self._found = self._look()
+                try:
+                    self._check()
+                    self._found = None
+                except ServerError as error:
+                    self._found = error
                 self._looked_up = self._clock()
         if self._found is not None:
             raise self._found.with_traceback(None)  # else each raise would lengthen it
-
-    def _look(self) -> ServerError | None:
-        try:
-            self._check()
-        except ServerError as error:
-            return error
-        return None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from server.errors import (
     TooManyQueries,
 )
 from server.ledger import tuning
-from server.ledger.account import AccountBalance, Grant, analyst_account
+from server.ledger.account import AccountBalance, Grant, GrantChange, analyst_account, grant_before, named_account
 from server.ledger.analyst import CUSTODIAN, Act, Analyst, Credentials, Role
 from server.ledger.balance import OUTLOOK_CHARGES, Balance, Outlook, outlook
 from server.ledger.charge import Charge, Reservation
@@ -230,9 +230,29 @@ class Ledger:
         """
         self._act(administer.set_grant, account, Terms.of(grant), act)
 
-    def top_up(self, account: str, epsilon: float, delta: float, act: Act) -> None:
-        """Add to what an account may spend; rounded down, both >= 0. Raises: InvalidSetting, UnknownAccount."""
+    def change_grant(self, name: str, change: GrantChange, usual_delta: float, act: Act) -> AccountBalance:
+        """As `grant`, of an account by any name (`named_account`), whose grant is changed; returns it as it is then.
+
+        Args:
+          usual_delta: of a new account, as of `grant_before`.
+        Raises: as `grant`; UnknownAccount.
+        """
+        accounts = self.accounts()
+        account = named_account(accounts, name)
+        self.grant(account, change.of(grant_before(accounts, account, usual_delta)), act)
+        return self._account(account)
+
+    def top_up(self, name: str, epsilon: float, delta: float, act: Act) -> AccountBalance:
+        """Add to what an account by any name may spend, rounded down, both >= 0; returns it as it is then.
+
+        Raises: InvalidSetting, UnknownAccount.
+        """
+        account = named_account(self.accounts(), name)
         self._act(administer.top_up, account, epsilon, delta, act)
+        return self._account(account)
+
+    def _account(self, name: str) -> AccountBalance:
+        return next(one for one in self.accounts() if one.name == name)
 
     def accept_policy(
         self,

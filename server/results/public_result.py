@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from planner.public.relation import PublicStatement
 from planner.rewriting.read_nan_as_null import nan_note
 from planner.sql.sql_types import ResultType
 from server.backends.public_rows import Rows
-from server.query import Budget, Explanation, QueryResponse, ResultColumn, text_bytes
+from server.query import Budget, Explanation, QueryResponse, ResultColumn
 from server.results.result_types import RESULT_TYPES, as_it_is, cells_of
 
 NOTE = "Only public tables were read: the answer is exact and free."
@@ -21,8 +20,7 @@ def public_response(statement: PublicStatement, rows: Rows, budget: Budget, requ
     """The answer: no interval, no charge."""
     cells = _cells(rows, [kind for _, kind in statement.columns])
     notes = [NOTE if statement.reads else _CONSTANT, *([nan_note(statement.nan)] if statement.nan else [])]
-    answer = QueryResponse.exact(statement.columns, cells, budget, request_id, notes)
-    return replace(answer, text_bytes=text_bytes(cells))
+    return QueryResponse.exact(statement.columns, cells, budget, request_id, notes)
 
 
 def _cells(rows: Rows, kinds: Sequence[ResultType]) -> Rows:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from planner.policy.sections import UNLIMITED
 from server.cli.commands.open_ledger import After, Limit, PolicyFile, Reason, act, moment, opened, paged
 from server.cli.terminal import Format, Output, printable, show_rows, tell, write
-from server.ledger.account import GRANT_WORDS, UNSAID, Accounting
+from server.ledger.account import (
+    GRANT_WORDS,
+    UNSAID,
+    AccountBalance,
+    Accounting,
+    GrantChange,
+    analyst_account,
+    guarantee,
+    is_low,
+)
 from server.query import privacy_text
-
-if TYPE_CHECKING:
-    from server.ledger.ledger import Ledger
 
 _ACCOUNTS = (
     "account", "epsilon", "epsilon_left", "delta", "delta_left", "accounting", "epsilon_left_basic", "window_s",
@@ -58,8 +64,6 @@ def accounts(
 
     Example:  noisegate admin accounts --policy policy.toml --low
     """
-    from server.ledger.account import analyst_account, guarantee, is_low
-
     with opened(policy) as ledger:
         balances = [one for one in ledger.accounts(_analyst(analyst)) if not low or is_low(one)]
         custodians = {analyst_account(one.name) for one in ledger.analysts() if one.role != "analyst"}
@@ -117,7 +121,6 @@ def grant(
     Example:  noisegate admin grant analyst:ada --epsilon 10 --renew month --most-in-total 60 --policy policy.toml
     --reason "a report each month, for half a year"
     """
-    from server.ledger.account import GrantChange, grant_before, named_account
     from server.policy.accepted_policy import read_policy
 
     window_s = None if window_days is None else round(window_days * 86_400)
@@ -138,10 +141,7 @@ def grant(
     )
     usual = read_policy(policy).delta_of_analyst
     with opened(policy) as ledger:
-        account = named_account(ledger.accounts(), account)
-        made = change.of(grant_before(ledger.accounts(), account, usual))
-        ledger.grant(account, made, act(reason))
-        _tell_of(ledger, account)
+        _tell_of(ledger.change_grant(account, change, usual, act(reason)))
 
 
 def _analyst(name: str | None) -> str | None:
@@ -169,21 +169,14 @@ def top_up(account: Account, policy: PolicyFile, reason: Reason, epsilon: Epsilo
 
     Example:  noisegate admin top-up analyst:ada --delta 1e-6 --policy policy.toml --reason "for found group keys"
     """
-    from server.ledger.account import named_account
-
     with opened(policy) as ledger:
-        account = named_account(ledger.accounts(), account)
-        ledger.top_up(account, epsilon, delta, act(reason))
-        _tell_of(ledger, account)
+        _tell_of(ledger.top_up(account, epsilon, delta, act(reason)))
 
 
-def _tell_of(ledger: Ledger, account: str) -> None:
+def _tell_of(now: AccountBalance) -> None:
     """What an account may spend now."""
-    from server.ledger.account import guarantee
-
-    (now,) = (one for one in ledger.accounts() if one.name == account)
     left = privacy_text(now.epsilon_left, now.delta_left)
-    tell(f"{account} may spend {guarantee(now)}; {left} is left.")
+    tell(f"{now.name} may spend {guarantee(now)}; {left} is left.")
 
 
 def charges(

@@ -11,7 +11,7 @@ import typer
 
 from server.cli.commands.open_ledger import PolicyFile, Reason, act, opened
 from server.cli.failure import CommandFailed
-from server.cli.terminal import Format, Output, show_rows, tell, write
+from server.cli.terminal import Format, Output, show_one, show_rows, tell
 from server.ledger.account import Accounting
 from server.ledger.analyst import Role
 from server.query import privacy_text
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from server.ledger.account import Grant
     from server.ledger.ledger import Ledger
 
+
+_COLUMNS = ("name", "key")
 
 _LEAST = 1e-9
 """The smallest budget that is counted, for whom a budget is nothing."""
@@ -86,14 +88,7 @@ def add(
         tell(f"warning: {beyond}", style="yellow")
     renews = None if named.budgets.analyst is None else named.budgets.analyst.renew
     tell(f"{name} {_opens(role, grant, renews)}. The key below is shown this once:")
-    _show_key(name, key, output)
-
-
-def _show_key(name: str, key: str, output: Format) -> None:
-    if output is Format.TABLE:
-        write(key)
-    else:
-        show_rows(("name", "key"), [(name, key)], output)
+    show_one(_COLUMNS, (name, key), output, "", key)
 
 
 def _beyond_dataset(grant: Grant, ledger: Ledger) -> str | None:
@@ -164,7 +159,7 @@ def rotate_key(name: Name, policy: PolicyFile, reason: Reason, output: Output = 
     with opened(policy) as ledger:
         ledger.set_credentials(name, credentials_of(key), act(reason))
     tell(f"{name}'s old key opens nothing any more. The key below is shown this once:")
-    _show_key(name, key, output)
+    show_one(_COLUMNS, (name, key), output, "", key)
 
 
 def disable(name: Name, policy: PolicyFile, reason: Reason) -> None:

@@ -173,7 +173,7 @@ def query(
         if interval_width is not None or not yes:
             wanted = asked | errors | {"interval_width": interval_width}
             epsilon, errors = proposed_epsilon(url, key, wanted, sql, yes=yes), {}
-    body = asked | errors | {"epsilon": epsilon, "mechanism": mechanism, "reuse": _sent(reuse)}
+    body = asked | errors | {"epsilon": epsilon, "mechanism": mechanism, "reuse": reuse}
     text = answered(url, key, body, sql=sql, idempotency_key=idempotency_key)
     if output is Format.JSON:
         write(_indented(text, url))
@@ -214,17 +214,12 @@ def explain(
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
     body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
-    body |= {"nobody_adds_more_than": nobody_adds_more_than, "reuse": _sent(reuse)}
+    body |= {"nobody_adds_more_than": nobody_adds_more_than, "reuse": reuse}
     text = ask(url, "/v1/explain", read_key(key_file), body, sql=sql)
     if output == "json":
         write(_indented(text, url))
         return
     show(explanation_view(read_body(Explanation, text, url)))
-
-
-def _sent(reuse: str) -> str | None:
-    """The field of a body: left out where it is the default, for proxies that are older than it."""
-    return None if reuse == SETTINGS["reuse"].default else reuse
 
 
 def _statement(argument: str) -> str:

@@ -32,9 +32,7 @@ from server.ledger.account import (
     Grant,
     GrantChange,
     Renewal,
-    grant_before,
     is_low,
-    named_account,
 )
 from server.ledger.analyst import Act, Analyst, Role, credentials_of, new_key
 from server.ledger.ledger import Ledger
@@ -105,30 +103,15 @@ async def accounts(
 async def grant(services: Held, admin: Admin, account: AccountName, body: GrantBody) -> AccountBody:
     """Set what an account may spend; a group's and the dataset's account are made by it."""
     usual = services.pipeline.current.policy.delta_of_analyst
-    act = body.act(admin)
-    return AccountBody.of(await services.lookups.call(_granted, services.ledger, account, body, usual, act))
+    said = account, body.change, usual, body.act(admin)
+    return AccountBody.of(await services.lookups.call(services.ledger.change_grant, *said))
 
 
 @router.post("/accounts/{account}/top-up", responses=problems(400, 401, 403, 404, 413, 422, 429, 500, 503))
 async def top_up(services: Held, admin: Admin, account: AccountName, body: TopUpBody) -> AccountBody:
     """Add to what an account may spend."""
-    return AccountBody.of(await services.lookups.call(_topped_up, services.ledger, account, body, body.act(admin)))
-
-
-def _granted(ledger: Ledger, named: str, body: GrantBody, usual_delta: float, act: Act) -> AccountBalance:
-    account = named_account(ledger.accounts(), named)
-    ledger.grant(account, body.change.of(grant_before(ledger.accounts(), account, usual_delta)), act)
-    return _balance(ledger, account)
-
-
-def _topped_up(ledger: Ledger, named: str, body: TopUpBody, act: Act) -> AccountBalance:
-    account = named_account(ledger.accounts(), named)
-    ledger.top_up(account, body.epsilon, body.delta, act)
-    return _balance(ledger, account)
-
-
-def _balance(ledger: Ledger, account: str) -> AccountBalance:
-    return next(balance for balance in ledger.accounts() if balance.name == account)
+    said = account, body.epsilon, body.delta, body.act(admin)
+    return AccountBody.of(await services.lookups.call(services.ledger.top_up, *said))
 
 
 class NewAnalystBody(ActBody):

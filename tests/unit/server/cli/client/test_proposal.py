@@ -61,7 +61,7 @@ def test_an_error_is_asked_by_where_a_script_agrees(proxy: FakeProxy, run: Run) 
     told(proxy)
     assert run("query", COUNT, "--max-relative-error", "0.05", "--epsilon", "0.5", "--yes") == 0
     ((path, _, asked),) = proxy.requests
-    assert (path, asked) == ("/v1/query", {"sql": COUNT, "max_relative_error": 0.05, "epsilon": 0.5})
+    assert (path, asked) == ("/v1/query", {"sql": COUNT, "max_relative_error": 0.05, "epsilon": 0.5, "reuse": "auto"})
     assert run("query", COUNT, "--max-relative-error", "0.05", "--epsilon", "0.5") == 2, "nobody agreed"
 
 
