@@ -21,7 +21,7 @@ def test_the_key_travels_in_the_header_only(proxy: FakeProxy, run: Run) -> None:
         (
             "/v1/query",
             f"Bearer {KEY}",
-            {"sql": "SELECT count(*) FROM orders", "epsilon": 0.5, "mechanism": "r2t"},
+            {"sql": "SELECT count(*) FROM orders", "epsilon": 0.5, "mechanism": "r2t", "reuse": "auto"},
         )
     ]
 
