@@ -27,17 +27,19 @@ from server.ledger.entry import Opened
 from server.ledger.high_water_mark import HighWaterMark, read_marker, sync_marker, write_marker
 from server.ledger.ledger import Ledger
 from server.ledger.store import (
-    CHARGE_KEEPS,
     CLOCK,
     POSTGRES_TABLES,
+    REFUSED,
     SCHEMA_VERSION,
     TABLES,
+    UNCHANGED,
     Clock,
     Head,
     Reading,
     T,
     Writing,
     offset_in,
+    row_rules,
 )
 from server.ledger.verify import absent, check_entries, check_marker, gone, other_version
 from server.ledger.writes.clock import Steady
@@ -49,7 +51,7 @@ SCHEMA = "noisegate_ledger"
 _FUNCTIONS = f"""
 CREATE FUNCTION {SCHEMA}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'this would break the ledger' USING ERRCODE = 'integrity_constraint_violation';
+    RAISE EXCEPTION '{REFUSED}' USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 
 CREATE FUNCTION {SCHEMA}.last_entry() RETURNS bigint LANGUAGE plpgsql AS $$
@@ -71,45 +73,24 @@ CREATE FUNCTION {SCHEMA}.amount(saved text, field text) RETURNS bigint LANGUAGE 
 $$ SELECT (saved::jsonb ->> field)::bigint $$;
 """
 
-_ROW_RULES = {
-    "entries_follow": (
-        "INSERT ON entries",
-        f"NEW.number <> {SCHEMA}.last_entry() + 1 OR NEW.at_ms < {SCHEMA}.last_time()",
-    ),
-    "charge_begins_reserved": (
-        "INSERT ON charges",
-        f"NEW.state <> 'reserved' OR NEW.number <> {SCHEMA}.last_charge() + 1",
-    ),
-    "charge_is_settled_once": (
-        "UPDATE ON charges",
-        "OLD.state <> 'reserved' OR NEW.state = 'reserved' OR "
-        + " OR ".join(f"NEW.{column} IS DISTINCT FROM OLD.{column}" for column in CHARGE_KEEPS),
-    ),
-    "analyst_keeps_name": ("UPDATE ON analysts", "NEW.name <> OLD.name"),
-    "account_keeps_name": ("UPDATE ON accounts", "NEW.name <> OLD.name OR NEW.accounting <> OLD.accounting"),
-    "account_is_not_overspent": (
-        "UPDATE ON accounts",
-        "NEW.accounting = 'basic' AND ("
-        + " OR ".join(
-            f"{SCHEMA}.amount(NEW.spent, '{field}') < 0 OR {SCHEMA}.amount(NEW.spent, '{field}') >"
-            f" greatest(NEW.{field}, {SCHEMA}.amount(OLD.spent, '{field}'))"
-            for field in ("nano_epsilon", "atto_delta")
-        )
-        + ")",
-    ),
-}
+_RULES = row_rules(
+    "IS DISTINCT FROM",
+    "greatest",
+    lambda column, field: f"{SCHEMA}.amount({column}, '{field}')",
+    lambda what: f"{SCHEMA}.last_{what}()",
+)
 
 POSTGRES_RULES = (
     _FUNCTIONS
     + "".join(
         f"CREATE TRIGGER {name} BEFORE {event} FOR EACH ROW WHEN ({broken}) EXECUTE FUNCTION {SCHEMA}.refuse();\n"
-        for name, (event, broken) in _ROW_RULES.items()
+        for name, (event, broken) in _RULES.items()
     )
     + "".join(
         f"CREATE TRIGGER {table}_are_kept BEFORE {'UPDATE OR ' if unchanged else ''}DELETE OR TRUNCATE ON {table}"
         f" FOR EACH STATEMENT EXECUTE FUNCTION {SCHEMA}.refuse();\n"
         for table in TABLES
-        for unchanged in (table in ("identity", "entries", "answers"),)
+        for unchanged in (table in UNCHANGED,)
     )
     + f"CREATE TABLE version AS SELECT {SCHEMA_VERSION}::bigint AS number;\n"
 )

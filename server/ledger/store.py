@@ -273,5 +273,50 @@ POSTGRES_TABLES = _TABLES.substitute(integer="BIGINT", bytes="BYTEA", strict="")
 TABLES = ("identity", "entries", "analysts", "accounts", "charges", "answers")
 """All of them."""
 
-CHARGE_KEEPS = ("number", "entry", "analyst", "plan_hash", "answer_key", "idempotency_key", "repeats", "instance")
+UNCHANGED = ("identity", "entries", "answers")
+"""Those whose rows never change."""
+
+_CHARGE_KEEPS = ("number", "entry", "analyst", "plan_hash", "answer_key", "idempotency_key", "repeats", "instance")
 """The columns of a charge that never change."""
+
+REFUSED = "this would break the ledger"
+"""What a trigger says."""
+
+
+def row_rules(
+    differs: str, greatest: str, amount: Callable[[str, str], str], last: Callable[[str], str]
+) -> dict[str, tuple[str, str]]:
+    """By the name of a trigger: before what it is asked for each row, and what it refuses.
+
+    Args:
+      differs: the operator of two values of which either may be NULL.
+      greatest: the function of the larger of two numbers.
+      amount: a field of an amount in a column, as a number.
+      last: the number of the last `entry` or `charge`, 0 without any; the `time` of the last entry.
+    """
+    kept = " OR ".join(f"NEW.{column} {differs} OLD.{column}" for column in _CHARGE_KEEPS)
+    overspent = " OR ".join(
+        f"{amount('NEW.spent', field)} < 0"
+        f" OR {amount('NEW.spent', field)} > {greatest}(NEW.{field}, {amount('OLD.spent', field)})"
+        for field in ("nano_epsilon", "atto_delta")
+    )
+    return {
+        "entries_follow": (
+            "INSERT ON entries",
+            f"NEW.number {differs} {last('entry')} + 1 OR NEW.at_ms < {last('time')}",
+        ),
+        "charge_begins_reserved": (
+            "INSERT ON charges",
+            f"NEW.state <> 'reserved' OR NEW.number {differs} {last('charge')} + 1",
+        ),
+        "charge_is_settled_once": (
+            "UPDATE ON charges",
+            f"OLD.state <> 'reserved' OR NEW.state = 'reserved' OR {kept}",
+        ),
+        "analyst_keeps_name": ("UPDATE ON analysts", f"NEW.name {differs} OLD.name"),
+        "account_keeps_name": (
+            "UPDATE ON accounts",
+            f"NEW.name {differs} OLD.name OR NEW.accounting {differs} OLD.accounting",
+        ),
+        "account_is_not_overspent": ("UPDATE ON accounts", f"NEW.accounting = 'basic' AND ({overspent})"),
+    }
