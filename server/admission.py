@@ -11,7 +11,7 @@ from server.answers.work import Cached, Work
 from server.ledger.balance import Outlook
 from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
-from server.query import Budget, QueryRequest, QueryResponse
+from server.query import QueryRequest, QueryResponse
 from server.scheduling.thread_pool import ThreadPool
 
 STRANGERS = 2
@@ -41,14 +41,10 @@ class LedgerReads:
         self._strangers = ThreadPool(running=STRANGERS, waiting=_WAITING_STRANGERS)
         self._known: LruCache[str, bool] = LruCache(_MOST_KNOWN)
 
-    async def budget(self, analyst: str) -> Budget:
-        """What the analyst was granted and what is left. Raises: UnknownAnalyst; also as `call`."""
-        return await self.call(self._ledger.budget, analyst)
-
     async def outlook(self, analyst: str) -> Outlook:
-        """The same of all accounts that pay, and how many more questions that is; milliseconds, so in a thread.
+        """The accounts that pay, and how many more questions that is; milliseconds, so in a thread.
 
-        Raises: as `budget`; TooManyQueries.
+        Raises: UnknownAnalyst, TooManyQueries.
         """
         return await self._threads.call(self._ledger.outlook, analyst)
 

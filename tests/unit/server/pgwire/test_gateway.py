@@ -61,12 +61,12 @@ def _describe(gateway: Gateway, analyst: str) -> Awaitable[object]:
     return gateway.describe(analyst, f"SELECT '{analyst}'")
 
 
-def _budget(gateway: Gateway, analyst: str) -> Awaitable[object]:
-    return gateway.reads.budget(analyst)
+def _read(gateway: Gateway, analyst: str) -> Awaitable[object]:
+    return gateway.reads.call(len, analyst)
 
 
 def test_nobody_waits_behind_one_analysts_many_questions() -> None:
-    others_cases: list[Ask] = [_catalog, _describe, _budget]
+    others_cases: list[Ask] = [_catalog, _describe, _read]
     manys: list[Ask] = [_catalog, _describe]
     for others in others_cases:
         for many in manys:
