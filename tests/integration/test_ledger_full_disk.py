@@ -40,7 +40,8 @@ try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + room, resource.RLIM_INFINITY))
     try:
         for number in range(400):
-            reservation = reserve(ledger, Charge("ada", 0.001, 0.0, "r", "p", "q", "gem", answer_key=str(number)))
+            charge = Charge("ada", 0.001, 0.0, "r", "p", str(number), "gem", answer_key=f"new {number}")
+            (reservation,) = ledger.claim_all((charge,))
             told["promised"] += 1
             ledger.commit(reservation, b"x" * 500)
     finally:
