@@ -41,7 +41,7 @@ _ARE_KEPT = "answers of it were charged and are kept: compute less with them, or
 
 def relation_rows(question: Question, response: QueryResponse) -> list[tuple[Cell, ...]]:
     """The rows of an answer for the SELECT around it: its cells, and the ends of its intervals."""
-    noisy = [place for place, output in enumerate(question.plan.outputs) if is_noisy(output)]
+    noisy = [place for place, output in enumerate(question.plan.display.outputs) if is_noisy(output)]
     return [
         (*row, *(end for place in noisy for end in _ends(intervals[place])))
         for row, intervals in response.as_released()

@@ -78,7 +78,7 @@ def _computed(composition: Composition, database: Database) -> list[Row]:
     """The interval of a value without noise is the value."""
     answers: dict[str, list[tuple[Cell, ...]]] = {}
     for part in composition.parts:
-        noisy = [place for place, one in enumerate(part.question.plan.outputs) if is_noisy(one)]
+        noisy = [place for place, one in enumerate(part.question.plan.display.outputs) if is_noisy(one)]
         rows = _answer(part.question.plan, part.question.query, database)
         kinds = [output.type for output in part.question.plan.display.outputs]
         answers[part.relation] = [

@@ -59,7 +59,7 @@ def _released(question: Question, run: Run, *, empty: bool) -> list[tuple[Value,
 
 def _relation_rows(question: Question, run: Run) -> Iterator[tuple[Cell, ...]]:
     """As `relation_rows` of the server, of an answer without intervals."""
-    ends = (None,) * (2 * sum(map(is_noisy, question.plan.outputs)))
+    ends = (None,) * (2 * sum(map(is_noisy, question.plan.display.outputs)))
     for row in _released(question, run, empty=False):
         yield (*map(_cell, row), *ends)
 
