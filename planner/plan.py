@@ -16,8 +16,8 @@ from planner.sql.rank_grid import AskedRank, Grid
 from planner.sql.result_types import KeyCell
 from planner.sql.sql_types import ResultType
 from planner.sql.trees import ColumnRef
-from privacy.ladder import Ladder, one_threshold, useful_ladder
 from privacy.registry import MECHANISMS, KeyMechanism, MechanismName, counts_values
+from privacy.thresholds import Thresholds, one_threshold, useful_thresholds
 
 SamplingStrategy = Literal["pushdown", "join tree", "thinning", "join result", "as written"]
 
@@ -202,7 +202,7 @@ class GroupDomain:
     why: str
 
     @property
-    def is_discovered(self) -> bool:
+    def selects_partitions(self) -> bool:
         """Are the values found among the private rows?"""
         return self.values is None and self.statement is None
 
@@ -218,7 +218,7 @@ class GroupSelection:
         show what could be there without any one unit (docs/mathematics.md, section 5.4); 0 where all keys are public.
       minimum: the custodian's minimum frequency, or None.
       votes: does nothing bound the groups of one unit, so that each unit spreads one vote over its own
-        (`privacy.mechanisms.found_groups`)? Otherwise it counts as one in each of at most
+        (`privacy.mechanisms.partition_selection`)? Otherwise it counts as one in each of at most
         `UnitBounds.groups`.
     """
 
@@ -255,7 +255,7 @@ class UnitBounds:
         many groups each reaches is known with the list of groups. Empty: `groups` is for all of them.
       tuples: Delta, the public bound on the join tuples of one unit by declared fan-outs, before compaction; None
         when none follows.
-      assumed: the request's `nobody_adds_more_than`, in the unit of the answer: what one person adds at most to a sum
+      assumed: the request's `at_most`, in the unit of the answer: what one person adds at most to a sum
         or count in one group. None: nothing is said. Privacy does not rest on it.
     """
 
@@ -451,14 +451,14 @@ class Plan:
         """Does a unit add min(tau, load) to a release at every threshold tau, as where every tuple has one owner?"""
         return len(self.owners) == 1 and (release.is_sum or release.determined)
 
-    def ladder(self, release: Release) -> Ladder:
+    def thresholds(self, release: Release) -> Thresholds:
         """The thresholds that a release's is chosen from, or the one that is named."""
         named = self.named_threshold(release)
         if named is not None:
             return one_threshold(named)
         counted = self.adds_up(release)  # of whole people
         fine = self.nested(release) or counted
-        return useful_ladder(release.whole or counted, self._most_rows(release), fine=fine)
+        return useful_thresholds(release.whole or counted, self._most_rows(release), fine=fine)
 
     def _most_rows(self, release: Release) -> int | None:
         """A bound on the rows of one unit, each of weight 1 at most: of an average also by what is left of its count.
@@ -486,7 +486,7 @@ class Plan:
         return _gap(len(self.owners) + (release.distinct is not None))
 
     @property
-    def counts_loads(self) -> bool:
+    def counts_contributions(self) -> bool:
         """Do its sums follow from how many units have how much, so that no unit need leave the database?
 
         Of tuples with one owner, all of them read, for mechanisms that ask for truncated sums alone. So does a
@@ -498,21 +498,21 @@ class Plan:
         votes = self.selection is not None and self.selection.votes
         whole = self.sampling is None and self.bounds.rule is None and not votes
         summed = self.selection is not None or any(release.is_sum for release in self.releases)
-        return self.counts_lengths or (
-            whole and summed and len(self.owners) == 1 and MECHANISMS[self.mechanism].by_loads
+        return self.counts_norms or (
+            whole and summed and len(self.owners) == 1 and MECHANISMS[self.mechanism].by_contributions
         )
 
     @property
-    def counts_lengths(self) -> bool:
-        """Do its sums follow from what units of each length have in each group (`planner.rewriting.loads`)?
+    def counts_norms(self) -> bool:
+        """Do its sums follow from what units of each length have in each group (`planner.rewriting.contributions`)?
 
         Of mechanisms that scale every unit's vector to a length, where no selection of groups asks for more, nor rows
         add with either sign. Rows of no group must not add to a length: the statement tells which they are.
         """
         signed = any(release.less is not None for release in self.releases)
         summed = self.selection is None and not signed and any(release.is_sum for release in self.releases)
-        by_lengths = MECHANISMS[self.mechanism].by_lengths and self.known_keys is not None
-        return summed and by_lengths and self.sampling is None and len(self.owners) == 1
+        by_norms = MECHANISMS[self.mechanism].by_norms and self.known_keys is not None
+        return summed and by_norms and self.sampling is None and len(self.owners) == 1
 
     @cached_property
     def known_keys(self) -> Mapping[int, Sequence[KeyCell] | None] | None:
@@ -522,7 +522,7 @@ class Plan:
         """
         found: dict[int, Sequence[KeyCell] | None] = {}
         for domain in self.domains:
-            if all(self.group_keys[key].omitted is None for key in domain.keys) and not domain.is_discovered:
+            if all(self.group_keys[key].omitted is None for key in domain.keys) and not domain.selects_partitions:
                 continue
             values = domain.values
             listed = values is not None and len(values) <= _MOST_LISTED and set(map(type, values)) <= _LISTED
@@ -540,18 +540,18 @@ class Plan:
         """Does the custodian's rule of groups per unit bear on it? Not on counts of other distinct values."""
         return release.is_sum or self.counts_units
 
-    def counts_loads_of(self, release: Release) -> bool:
+    def counts_contributions_of(self, release: Release) -> bool:
         """Does a COUNT(DISTINCT x) follow from how many units have how many values?
 
         Of tuples with one owner, where each value is one unit's: what is left of the count at tau is then the sum of
         min(tau, values of u) over the units u. Where several units may share a value, who keeps it is a program over
         all of them (`privacy.truncation.truncate`).
         """
-        by_loads = release.determined or MECHANISMS[counts_values(self.mechanism)].by_loads
+        by_contributions = release.determined or MECHANISMS[counts_values(self.mechanism)].by_contributions
         whole = self.sampling is None and not self.counts_units and len(self.owners) == 1
         if self.adds_up(release):
             return self.selection is None and self.known_keys is not None
-        return release.owned and whole and by_loads
+        return release.owned and whole and by_contributions
 
     def adds_up(self, release: Release) -> bool:
         """Is a COUNT(DISTINCT x) measured as a sum over units, by what each adds to all groups together?
@@ -565,7 +565,7 @@ class Plan:
     @property
     def finds_any_number(self) -> bool:
         """Are groups found among private rows, in any number of which one unit may be?"""
-        return self.bounds.groups is None and any(domain.is_discovered for domain in self.domains)
+        return self.bounds.groups is None and any(domain.selects_partitions for domain in self.domains)
 
     @property
     def selection_gap(self) -> float:
@@ -597,12 +597,14 @@ class BackendQuery:
       loads: instead of `join`, where its tuples have one owner and no more than that is needed: SELECT k0, ..., i, b,
         n, s: of the i-th sum, in the group of these keys, n units have a load between the thresholds b - 1 and b, and
           s (bigint units) together. None where the units themselves are read.
-      by_length: does `loads` say what units of each length have in a group, and how many have it: SELECT k0, ..., i,
-        b, n, s, r (`planner.rewriting.loads`)?
-      distinct_loads: per release, instead of the statement in `distinct`, of COUNT(DISTINCT x) where each value is
-        one unit's: as `loads`, of the one sum of how many values a unit has. None for others; empty: of none.
-      values_by_length: as `by_length`, of `distinct_loads`.
-      thresholds: of `loads` and `distinct_loads`, rising, in units; empty without.
+      by_norm: does `contributions` say what units of each length have in a group, and how many have it: SELECT k0,
+      ..., i,
+        b, n, s, r (`planner.rewriting.contributions`)?
+      distinct_contributions: per release, instead of the statement in `distinct`, of COUNT(DISTINCT x) where each
+      value is
+        one unit's: as `contributions`, of the one sum of how many values a unit has. None for others; empty: of none.
+      values_by_norm: as `by_norm`, of `distinct_contributions`.
+      thresholds: of `contributions` and `distinct_contributions`, rising, in units; empty without.
       relations: the privacy-unit relation of each owner column.
       domains: per domain, the SQL that enumerates it, one column per key of it; or None when `values` does. With
         neither the join's own rows say what its key can be: a private set of groups, of which some are released.
@@ -631,11 +633,11 @@ class BackendQuery:
     domain_keys: tuple[tuple[int, ...], ...] = ()
     columns: int = field(default=1, compare=False)
     ranked: tuple[int, ...] = ()
-    loads: str | None = None
-    distinct_loads: tuple[str | None, ...] = ()
+    contributions: str | None = None
+    distinct_contributions: tuple[str | None, ...] = ()
     thresholds: tuple[int, ...] = ()
-    by_length: bool = False
-    values_by_length: bool = False
+    by_norm: bool = False
+    values_by_norm: bool = False
     parts: tuple[str, ...] = ()
     tree: TreeShape | None = None
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from privacy.errors import SolverFailed
 from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples
-from privacy.ladder import Ladder
 from privacy.papers.vector_program.certificate import STEP_BITS
 from privacy.papers.vector_program.reference import ReferenceVectorSolver
 from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
+from privacy.thresholds import Thresholds
 from privacy.truncation.programs.library_solvers import ReferenceSolver
 from privacy.truncation.programs.program import Incidence, PreparedProgram
 from privacy.truncation.truncate import truncate
@@ -61,7 +61,9 @@ class ComparedThreshold:
     agrees: bool
 
 
-def compare_solvers(tuples: CodedJoinTuples, release: int, ladder: Ladder, gap: float) -> Iterator[ComparedThreshold]:
+def compare_solvers(
+    tuples: CodedJoinTuples, release: int, thresholds: Thresholds, gap: float
+) -> Iterator[ComparedThreshold]:
     """Solve a release's program in every group at every threshold twice, smallest threshold first.
 
     Args:
@@ -69,10 +71,10 @@ def compare_solvers(tuples: CodedJoinTuples, release: int, ladder: Ladder, gap: 
     Raises: SolverFailed when either solver gives up.
     Cost: a cold program without presolve for each group and threshold.
     """
-    answer = truncate(tuples, release, ladder, gap)
+    answer = truncate(tuples, release, thresholds, gap)
     groups = [_whole(tuples, release, group) for group in range(tuples.n_groups)]
     large = any(len(program.incidence.units) > COMPARED_ENTRIES for program in groups)
-    for index, tau in enumerate(ladder.units.tolist()):
+    for index, tau in enumerate(thresholds.units.tolist()):
         started = time.perf_counter()
         certified = [answer.solve(group, index) for group in range(tuples.n_groups)]
         between = time.perf_counter()
@@ -95,7 +97,7 @@ def compare_solvers(tuples: CodedJoinTuples, release: int, ladder: Ladder, gap: 
         )
 
 
-def compare_removals(tuples: CompactJoinTuples, ladder: Ladder) -> Iterator[ComparedThreshold]:
+def compare_removals(tuples: CompactJoinTuples, thresholds: Thresholds) -> Iterator[ComparedThreshold]:
     """Solve the program of all groups together at every threshold twice: how many persons have to be removed.
 
     Args:
@@ -104,7 +106,7 @@ def compare_removals(tuples: CompactJoinTuples, ladder: Ladder) -> Iterator[Comp
     """
     instance, solver = VectorInstance(tuples), ReferenceVectorSolver()
     large = len(tuples.units) > COMPARED_ENTRIES
-    for tau in ladder.units.tolist():
+    for tau in thresholds.units.tolist():
         started = time.perf_counter()
         removal = instance.removal(tau)
         between = time.perf_counter()

@@ -85,6 +85,6 @@ class NoisyAnswer:
         return found
 
     @property
-    def may_be_cut(self) -> Bools:
+    def may_be_clipped(self) -> Bools:
         """(n_groups,) where so little budget met so little data that much of the truth may be missing."""
         return self.signal < 1

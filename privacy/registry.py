@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from privacy.noisy_answer import NoisyAnswer
     from privacy.papers.key_counts import KeyCounts
     from privacy.sampling.design import SampleDesign
-    from privacy.truncation.histograms import LengthHistogram, LoadHistogram
+    from privacy.truncation.histograms import ContributionHistogram, NormHistogram
     from privacy.truncation.solver_name import SolverName
 
 
@@ -105,10 +105,11 @@ class Mechanism:
       delta_where_it_pays: is it pure, but spends a delta where that leaves less noise?
       bounds_vector: is a unit bounded by the length of its vector over all groups, rather than in each group? No
         rule on the groups of a unit leaves rows out then, and the truncated answer is not a maximum.
-      by_loads: does it ask of each group's sum no more than truncated values, of which tuples of one owner need only
-        how many units have how much (`LoadHistogram`)?
-      by_lengths: does it ask of each sum no more than vectors that are scaled to a length, for which it is enough to
-        know what the units of each length have (`LengthHistogram`)?
+      by_contributions: does it ask of each group's sum no more than truncated values, of which tuples of one owner
+      need only
+        how many units have how much (`ContributionHistogram`)?
+      by_norms: does it ask of each sum no more than vectors that are scaled to a length, for which it is enough to
+        know what the units of each length have (`NormHistogram`)?
       by_kind: does it make use of how many groups the units of each relation reach, as keys show it: may those that
         reach fewer contribute more to each, or is noise for fewer (`GroupLp.of_kinds`)?
     """
@@ -120,8 +121,8 @@ class Mechanism:
     offered: bool = True
     delta_where_it_pays: bool = False
     bounds_vector: bool = False
-    by_loads: bool = False
-    by_lengths: bool = False
+    by_contributions: bool = False
+    by_norms: bool = False
     by_kind: bool = False
 
     @property
@@ -171,21 +172,23 @@ class KeyMechanism(Mechanism):
 
 
 def _gem(of: EachGroup) -> ServedMeasurement:
-    from privacy.ladder import one_threshold, useful_ladder
     from privacy.mechanisms.budget import PureBudget
     from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
     from privacy.mechanisms.shared_threshold import fixed_threshold
+    from privacy.thresholds import one_threshold, useful_thresholds
 
     if of.adds_at_most is not None:
         return fixed_threshold(of.epsilon, of.groups_per_unit, of.gap, one_threshold(of.adds_at_most))
-    ladder = useful_ladder(of.whole, of.tuples_per_unit, fine=of.nested)
-    if len(ladder) == 1 and of.sample is None:  # a selection would take half of epsilon to choose the one threshold
-        return fixed_threshold(of.epsilon, of.groups_per_unit, of.gap, ladder, counts=of.whole and of.nested)
+    thresholds = useful_thresholds(of.whole, of.tuples_per_unit, fine=of.nested)
+    if (
+        len(thresholds) == 1 and of.sample is None
+    ):  # a selection would take half of epsilon to choose the one threshold
+        return fixed_threshold(of.epsilon, of.groups_per_unit, of.gap, thresholds, counts=of.whole and of.nested)
     return Gem(
         PureBudget(of.epsilon),
         of.groups_per_unit,
         of.gap,
-        ladder,
+        thresholds,
         NESTED_SELECTION if of.nested else SELECTION,
         sample=of.sample,
         monotone=True,
@@ -228,7 +231,7 @@ def _bound_first(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     def made(one: Sum) -> BoundFirst:
         if one.bound is None:
             raise InvalidParameter("bound_first needs a bound on what a unit adds")
-        known = one.bound, of.groups_per_unit, one.gap, one.ladder
+        known = one.bound, of.groups_per_unit, one.gap, one.thresholds
         return BoundFirst(one.epsilon, *known, monotone=True, nested=one.nested, solver=of.solver)
 
     return tuple(map(made, of.sums))
@@ -240,8 +243,8 @@ def _l1_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
     def made(one: Sum) -> Clip | CountedClip:
         if one.counted is not None:
-            return CountedClip(one.epsilon, one.ladder, one.counted.at_most, one.less)
-        return Clip(PureBudget(one.epsilon), one.ladder, less=one.less)
+            return CountedClip(one.epsilon, one.thresholds, one.counted.at_most, one.less)
+        return Clip(PureBudget(one.epsilon), one.thresholds, less=one.less)
 
     return tuple(map(made, of.sums))
 
@@ -252,11 +255,11 @@ def _l2_clip(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.mechanisms.sums import equal_shares
 
     shares = equal_shares(of.sums, of.delta)
-    return tuple(Clip(share, one.ladder, less=one.less) for one, share in zip(of.sums, shares, strict=True))
+    return tuple(Clip(share, one.thresholds, less=one.less) for one, share in zip(of.sums, shares, strict=True))
 
 
 def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
-    from privacy.mechanisms.bound_first import bound_ladder, bound_test, left_by_test
+    from privacy.mechanisms.bound_first import bound_test, bound_thresholds, left_by_test
     from privacy.mechanisms.budget import PureBudget
     from privacy.mechanisms.clip import Clip
     from privacy.mechanisms.joint_scale import ENOUGH_JOINTLY, FINER, JOINT_CHARGE, ScaledSum
@@ -264,13 +267,13 @@ def _joint_scale(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
     def scaled(one: Sum) -> ScaledSum:
         small = isinstance(one.around, Centre | Deviation)  # beside its bound, as it should be
-        tested = one.bound is not None and len(one.ladder) > 1 and not small
+        tested = one.bound is not None and len(one.thresholds) > 1 and not small
         budget = PureBudget(left_by_test(one.epsilon) if tested else one.epsilon)
-        chosen = Clip(budget, one.ladder, charge=JOINT_CHARGE, less=one.less)
+        chosen = Clip(budget, one.thresholds, charge=JOINT_CHARGE, less=one.less)
         if one.bound is None or not tested:
             return ScaledSum(chosen, one.around)
         at = one.bound << (FINER if isinstance(one.around, Products) else 0)
-        direct = replace(chosen, ladder=bound_ladder(at))
+        direct = replace(chosen, thresholds=bound_thresholds(at))
         return ScaledSum(chosen, one.around, direct, bound_test(one.epsilon, at, enough=ENOUGH_JOINTLY), one.epsilon)
 
     return tuple(map(scaled, of.sums))
@@ -288,7 +291,7 @@ def _pmsja(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
     from privacy.papers.pmsja import Pmsja
 
     each = _delta_of_each(of)
-    return _affordable(tuple(Pmsja(one.epsilon, each, 1, one.ladder) for one in of.sums))
+    return _affordable(tuple(Pmsja(one.epsilon, each, 1, one.thresholds) for one in of.sums))
 
 
 def _s4s_vector(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
@@ -296,7 +299,7 @@ def _s4s_vector(of: AllGroups) -> tuple[ServedGroupMeasurement, ...]:
 
     each = _delta_of_each(of)
     alone = of.sample if len(of.sums) == 1 else None  # amplified losses of one shared sample do not add up
-    return _affordable(tuple(S4SVector(one.epsilon, each, 1, one.ladder, sample=alone) for one in of.sums))
+    return _affordable(tuple(S4SVector(one.epsilon, each, 1, one.thresholds, sample=alone) for one in of.sums))
 
 
 def _affordable(made: tuple[ServedGroupMeasurement, ...]) -> tuple[ServedGroupMeasurement, ...]:
@@ -322,7 +325,9 @@ _BIAS = (
 )
 
 _ENTRIES: tuple[Mechanism, ...] = (
-    ScalarMechanism("gem", "selects one threshold, then releases once", two_sided=True, by_loads=True, build=_gem),
+    ScalarMechanism(
+        "gem", "selects one threshold, then releases once", two_sided=True, by_contributions=True, build=_gem
+    ),
     ScalarMechanism(
         "r2t",
         "races thresholds up to the declared global sensitivity; the answer is a lower bound",
@@ -342,7 +347,7 @@ _ENTRIES: tuple[Mechanism, ...] = (
         "selects a threshold, then releases once in each group",
         two_sided=True,
         delta_where_it_pays=True,
-        by_loads=True,
+        by_contributions=True,
         by_kind=True,
         build=_group_lp,
     ),
@@ -352,7 +357,7 @@ _ENTRIES: tuple[Mechanism, ...] = (
         two_sided=True,
         needs=(Need.TUPLES_PER_UNIT,),
         offered=False,
-        by_loads=True,
+        by_contributions=True,
         build=_bound_first,
     ),
     JointMechanism(
@@ -361,7 +366,7 @@ _ENTRIES: tuple[Mechanism, ...] = (
         two_sided=True,
         needs=(Need.ONE_OWNER,),
         bounds_vector=True,
-        by_lengths=True,
+        by_norms=True,
         build=_l1_clip,
     ),
     JointMechanism(
@@ -370,7 +375,7 @@ _ENTRIES: tuple[Mechanism, ...] = (
         two_sided=True,
         needs=(Need.DELTA, Need.ONE_OWNER),
         bounds_vector=True,
-        by_lengths=True,
+        by_norms=True,
         build=_l2_clip,
     ),
     JointMechanism(
@@ -414,7 +419,7 @@ _ENTRIES: tuple[Mechanism, ...] = (
         "what one unit adds is bounded by keys or declared fan-outs: that is the threshold, and nothing is selected",
         two_sided=True,
         offered=False,
-        by_loads=True,
+        by_contributions=True,
         build=_fixed,
     ),
     Mechanism("rank", "draws a value by how far its rank is from the one asked for", two_sided=False, offered=False),
@@ -463,7 +468,7 @@ else:
 def measurement(name: str, of: EachGroup) -> ServedMeasurement:
     """Fix a mechanism's public parameters, for truncated sums, which only grow when a unit comes.
 
-    Returns: a measurement; make the truncated answer on its `ladder`.
+    Returns: a measurement; make the truncated answer on its `thresholds`.
     Raises: InvalidParameter for an unknown name, a missing bound or a parameter out of range.
     """
     entry = MECHANISMS.get(name)
@@ -514,40 +519,40 @@ def release_together(
     return entry.release(made, tuples, entropy)
 
 
-def release_loads(
-    made: Sequence[ServedMeasurement | ServedGroupMeasurement], histogram: LoadHistogram, entropy: Entropy
+def release_contributions(
+    made: Sequence[ServedMeasurement | ServedGroupMeasurement], histogram: ContributionHistogram, entropy: Entropy
 ) -> tuple[NoisyAnswer, ...]:
     """Release all sums of a question from how many units have how much.
 
     Args:
-      made: measurements of mechanisms that are `by_loads`; sum i of the histogram is that of the i-th.
+      made: measurements of mechanisms that are `by_contributions`; sum i of the histogram is that of the i-th.
       histogram: the loads, at the thresholds of every ladder.
     Returns: one answer per sum, in order: those of the tuples themselves, to the bit.
     Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.
     """
     from privacy.mechanisms.bound_first import BoundFirst
     from privacy.mechanisms.group_lp import GroupLp
-    from privacy.truncation.histograms import LoadsOfSum
+    from privacy.truncation.histograms import ContributionsOfSum
 
-    if not all(MECHANISMS[one.name].by_loads for one in made):
+    if not all(MECHANISMS[one.name].by_contributions for one in made):
         raise InvalidParameter("this mechanism needs the tuples themselves")
 
-    def released(one: ServedMeasurement | ServedGroupMeasurement, loads: LoadsOfSum) -> NoisyAnswer:
+    def released(one: ServedMeasurement | ServedGroupMeasurement, contributions: ContributionsOfSum) -> NoisyAnswer:
         if isinstance(one, GroupLp | BoundFirst):
-            return one.release_sum(loads, entropy)
+            return one.release_sum(contributions, entropy)
         assert not measures_together(one), "a mechanism by loads releases a sum"
-        return one.release(loads.at(one.ladder), entropy)
+        return one.release(contributions.at(one.thresholds), entropy)
 
-    return tuple(released(one, LoadsOfSum(histogram, row)) for row, one in enumerate(made))
+    return tuple(released(one, ContributionsOfSum(histogram, row)) for row, one in enumerate(made))
 
 
-def release_lengths(
-    made: Sequence[ServedMeasurement | ServedGroupMeasurement], histogram: LengthHistogram, entropy: Entropy
+def release_norms(
+    made: Sequence[ServedMeasurement | ServedGroupMeasurement], histogram: NormHistogram, entropy: Entropy
 ) -> tuple[NoisyAnswer, ...]:
     """Release all sums of a question from what the units of each length have.
 
     Args:
-      made: measurements of mechanisms that are `by_lengths`; sum i of the histogram is that of the i-th.
+      made: measurements of mechanisms that are `by_norms`; sum i of the histogram is that of the i-th.
       histogram: the lengths in the norm of the mechanism, at the thresholds of every ladder.
     Returns: one answer per sum, in order.
     Raises: InvalidParameter for a measurement that needs the tuples; what its release raises.

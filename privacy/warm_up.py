@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
 from privacy.sampling.growth import Piece, log_moment
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.first_order_solver import FirstOrderSolver
@@ -21,7 +21,7 @@ from privacy.units import ONE
 _TUPLES = 300
 _PEOPLE = 40
 _GROUPS = 3
-_LADDER = Ladder(0, 6)
+_THRESHOLDS = Thresholds(0, 6)
 
 
 def _joins(owners: int) -> None:
@@ -30,7 +30,7 @@ def _joins(owners: int) -> None:
     for n_groups in (_GROUPS, 1):
         group = np.arange(_TUPLES, dtype=np.int64) % n_groups
         joined = JoinTuples(columns, group, n_groups, np.full((1, _TUPLES), ONE, np.int64))
-        _solve_all(truncate(encode(joined), 0, _LADDER, gap))
+        _solve_all(truncate(encode(joined), 0, _THRESHOLDS, gap))
 
 
 def _scattered_keys() -> None:
@@ -38,7 +38,7 @@ def _scattered_keys() -> None:
     keys = np.arange(_TUPLES, dtype=np.int64) % _PEOPLE * (1 << 50)
     columns = (OwnerColumn("person", keys, np.zeros(_TUPLES, bool)),) * 2
     joined = JoinTuples(columns, np.zeros(_TUPLES, np.int64), 1, np.full((1, _TUPLES), ONE, np.int64))
-    _solve_all(truncate(encode(joined), 0, _LADDER, 0.0))
+    _solve_all(truncate(encode(joined), 0, _THRESHOLDS, 0.0))
 
 
 def _large_programs(owners: int) -> None:
@@ -52,19 +52,19 @@ def _large_programs(owners: int) -> None:
 def _distinct(owners: int, gap: float) -> None:
     columns = tuple(_column(position) for position in range(owners))
     value = (np.arange(_TUPLES, dtype=np.int64) * 7) % 31
-    _solve_all(truncate_distinct(DistinctTuples(columns, np.zeros(_TUPLES, np.int64), 1, value), _LADDER, gap))
+    _solve_all(truncate_distinct(DistinctTuples(columns, np.zeros(_TUPLES, np.int64), 1, value), _THRESHOLDS, gap))
 
 
 def _groups() -> None:
     """Sums by group of one owner's rows, and the loss that a sample amplifies."""
     # opendp and scipy take a second, which processes that compile the other parts need not wait for
-    from privacy.mechanisms.found_groups import keep_groups
+    from privacy.mechanisms.partition_selection import keep_groups
     from privacy.mechanisms.unit_vectors import UnitVectors
 
     group = np.arange(_TUPLES, dtype=np.int64) % _GROUPS
     tuples = encode(JoinTuples((_column(0),), group, _GROUPS, np.full((1, _TUPLES), ONE, np.int64)))
     vectors = UnitVectors.of_sum(tuples, 0, euclidean=False)
-    vectors.kept(_LADDER)
+    vectors.kept(_THRESHOLDS)
     vectors.sums(ONE)
     keep_groups(tuples, 1)
     log_moment([Piece(1, _PEOPLE, 0.0, 0.1)], _PEOPLE, 0.5)
@@ -106,6 +106,6 @@ def _column(position: int) -> OwnerColumn:
 
 def _solve_all(answer: TruncatedAnswer) -> None:
     for group in range(answer.n_groups):
-        for index in range(len(answer.ladder)):
+        for index in range(len(answer.thresholds)):
             answer.sharpen(group, index)
             answer.solve(group, index)

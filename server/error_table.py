@@ -108,7 +108,7 @@ TABLE: Mapping[type[BaseException], Row] = MappingProxyType(
         serving.DuplicateRequest: Row("23505", 409),
         serving.KeyReused: Row("23505", 422),
         serving.NoProposal: Row("PD003", 422),
-        serving.NothingFollows: Row("PD006", 422),
+        serving.NotDerivable: Row("PD006", 422),
         serving.Forbidden: Row("42501", 403),
         serving.PolicyWeakened: Row("PD004", 409),
         serving.PolicyRejected: Row("PD005", 409),

@@ -52,7 +52,7 @@ class NoProposal(ServerError):
     """No epsilon can be proposed for an accuracy; nothing was charged."""
 
 
-class NothingFollows(ServerError):
+class NotDerivable(ServerError):
     """Only an answer that follows from paid ones was wanted, and none does; nothing was charged."""
 
 

@@ -15,7 +15,7 @@ _SHARED = (type, FunctionType, ModuleType, Enum)
 _PLAIN = (str, bytes, int, float, type(None))
 
 
-def kept_bytes(kept: object) -> int:
+def cached_bytes(kept: object) -> int:
     """The bytes of containers, of objects with their attributes, of texts, numbers and arrays; each counted once.
 
     A text takes one, two or four bytes a character, by its widest one. What is shared with others counts in full;
@@ -114,4 +114,4 @@ class LruCache(Generic[K, V]):
     def _bytes_of(self, key: K, value: V) -> int:
         if self._most_bytes is None:
             return 0
-        return kept_bytes((key, value)) if self._weigh is None else self._weigh(value)
+        return cached_bytes((key, value)) if self._weigh is None else self._weigh(value)

@@ -56,19 +56,19 @@ def one_note(answer: QueryResponse) -> str:
     """
     if answer.covers not in _COVERS:
         return next(iter(answer.notes), "")
-    if any(answer.cut):
-        where = _where(answer.cut, "cut")
+    if any(answer.clipped):
+        where = _where(answer.clipped, "clipped")
         return f"Some of the value may be missing{where}: people with many rows are counted in part."
     for note in answer.notes:
         if kind_of(note) == "bound":
             return note
     if len(answer.rows) and not any(interval is not None for row in answer.intervals for interval in row):
         return "No interval is shown: noise may decide the values, which rows are shown, and their order."
-    said = answer.nobody_adds_more_than
+    said = answer.at_most
     promise = "what the policy declares is true" if said is None else f"nobody adds more than {said:g}, as you say"
     covered = _COVERS[answer.covers].format(percent=f"{100 * answer.confidence:.4g}%", promise=promise)
-    if any(answer.weak):
-        return f"The noise may be as large as the value{_where(answer.weak, 'weak')}; {covered}."
+    if any(answer.low_precision):
+        return f"The noise may be as large as the value{_where(answer.low_precision, 'low_precision')}; {covered}."
     return f"{covered[0].upper()}{covered[1:]}."
 
 

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 from planner.policy.policy import Policy
 from planner.schema import Schema
+from server.answers.cached_answers import CachedAnswers
+from server.answers.cached_outlines import CachedOutlines
 from server.answers.decide import Deciding
 from server.answers.explained import Explaining
-from server.answers.kept_answers import KeptAnswers
-from server.answers.kept_outlines import KeptOutlines
 from server.answers.periods.day_sums import DaySums
 from server.answers.proposals.accuracy import Accuracy, Proposal
 from server.answers.proposals.propose import propose
@@ -98,14 +98,14 @@ class Pipeline:
         return Planning(*parts, self.clock, self.mirror, self.questions, self.compositions)
 
     @cached_property
-    def kept(self) -> KeptAnswers:
+    def kept(self) -> CachedAnswers:
         """The answers that are served again."""
-        return KeptAnswers(self.ledger, self.flights)
+        return CachedAnswers(self.ledger, self.flights)
 
     @cached_property
     def deciding(self) -> Deciding:
         """What is to be done for a request."""
-        outlines = KeptOutlines(self.ledger)
+        outlines = CachedOutlines(self.ledger)
         days = DaySums(self.planning, outlines, self.kept)
         return Deciding(self.planning, self.kept, Reusing(outlines, self.kept), days, self.question_keys)
 
@@ -138,7 +138,7 @@ class Pipeline:
           found: by `find`, for this request.
           cancelled: set by whoever does not want the answer any more.
         Raises: PlannerError, TooManyFailures, TooManyQueries, BackendUnavailable, DataUnchecked, DuplicateRequest,
-          NothingFollows and CancelledEarly, none of them charged; BudgetExhausted and QueryTooExpensive;
+          NotDerivable and CancelledEarly, none of them charged; BudgetExhausted and QueryTooExpensive;
           CancelledByClient, charged; QueryFailed, charged, for all else that happens once private rows could have
           been read; PublicQueryFailed, ComputationFailed and TooManyFailures, free, of queries over public tables.
         """

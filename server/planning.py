@@ -135,7 +135,7 @@ class Planning:
             delta=request.delta,
             mechanism=request.mechanism,
             sampling_rate=request.sampling_rate,
-            nobody_adds_more_than=request.nobody_adds_more_than,
+            at_most=request.at_most,
         )
         read = query or rewrite(plan, dialect=self.backend.dialect, schema=self.schema)
         version = self.ledger.data_version() if data_version is None else data_version

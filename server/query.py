@@ -28,7 +28,7 @@ _CELL_BYTES = 64  # of a number, or of the place of a text, as an object
 
 Cell = str | int | float | bool | None
 
-MARKS = ("weak", "cut")
+MARKS = ("low_precision", "clipped")
 """What a row of an answer may be, the worst first: each is a field of `QueryResponse`, and a column of tables."""
 
 
@@ -85,7 +85,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "sampling_rate": Setting(
             "Answer from this share of the join; unset, from all of it.", bounds={"gt": 0, "le": 1}
         ),
-        "nobody_adds_more_than": Setting(
+        "at_most": Setting(
             "What one person adds at most to a sum or count in one group, in its unit, as you say. Intervals are then"
             " for the truth, if it is true.",
             bounds={"gt": 0},
@@ -118,7 +118,7 @@ class RequestSettings:
     delta: float | None = None
     mechanism: MechanismName | None = None
     sampling_rate: float | None = None
-    nobody_adds_more_than: float | None = None
+    at_most: float | None = None
     max_relative_error: float | None = None
     max_absolute_error: float | None = None
     reuse: Reuse = "auto"
@@ -192,7 +192,7 @@ def privacy_text(epsilon: float, delta: float) -> str:
 
 
 @dataclass(frozen=True)
-class KeptPeriods:
+class CachedPeriods:
     """Groups of an answer that were measured over an earlier load of the data, and hold for this one.
 
     Attributes:
@@ -217,13 +217,14 @@ class QueryResponse:
       intervals: like rows; None for group keys, texts, conditions and what is always NULL.
       confidence: of each interval, over the noise alone.
       covers: what the intervals cover, one of `privacy.noisy_answer.Covers`; `truth` where nothing can have been cut,
-        if what keys, the policy or `nobody_adds_more_than` say is true; `exact` where there are none: for
+        if what keys, the policy or `at_most` say is true; `exact` where there are none: for
         EXPLAIN and for queries over public tables only.
       mechanism: which mechanisms released it; `none` for an exact answer.
       epsilon, delta: the charge; 0 where the analyst had paid for this very answer before.
       budget: the analyst's budget after the charge.
       weak: per row, whether an interval is wider than its value: the noise may be as large as what it hides.
-      cut: per row, whether more of its values may have been cut away than the noise moves: by a budget that was too
+      clipped: per row, whether more of its values may have been cut away than the noise moves: by a budget that was
+      too
         small for the data, or by the policy's rule of groups per unit.
       taus: per aggregate column of each row, the contribution bounds that were chosen (public).
       request_id: as in the request.
@@ -232,8 +233,8 @@ class QueryResponse:
       raw: empty where every value is shown as it was released; else like rows: of the columns in which some value is
         not, all values as they were released, for whoever adds them up; None in others.
       raw_intervals: the same of intervals, for what is computed from the answer; no client is sent them.
-      nobody_adds_more_than: as in the request, where `covers` rests on it; else None.
-      kept: which groups are kept from earlier loads, since their rows are closed; the newest load first.
+      at_most: as in the request, where `covers` rests on it; else None.
+      cached_periods: which groups are kept from earlier loads, since their rows are closed; the newest load first.
       derived_from: the numbers of the analyst's charges from whose answers it was computed; empty where it was
         measured.
       text_bytes: what the texts of its rows take in memory, where they are the answer's own: see `text_bytes`.
@@ -249,15 +250,15 @@ class QueryResponse:
     delta: float
     budget: Budget
     request_id: str
-    weak: tuple[bool, ...] = ()
-    cut: tuple[bool, ...] = ()
+    low_precision: tuple[bool, ...] = ()
+    clipped: tuple[bool, ...] = ()
     taus: Sequence[tuple[tuple[float, ...] | None, ...]] = ()
     notes: tuple[str, ...] = field(default=())
     cached: bool = False
     raw: Sequence[tuple[Cell, ...]] = ()
     raw_intervals: Sequence[tuple[Interval | None, ...]] = ()
-    nobody_adds_more_than: float | None = None
-    kept: tuple[KeptPeriods, ...] = ()
+    at_most: float | None = None
+    cached_periods: tuple[CachedPeriods, ...] = ()
     derived_from: tuple[int, ...] = ()
     text_bytes: int = field(default=0, compare=False)
 
@@ -273,9 +274,11 @@ class QueryResponse:
         """An answer without noise: no interval, no mark, no charge."""
         named = tuple(ResultColumn(*column) for column in columns)
         nothing = ((None,) * len(named),) * len(rows)
-        exact, weak = (1.0, "exact", "none", 0.0, 0.0), (False,) * len(rows)
+        exact, low_precision = (1.0, "exact", "none", 0.0, 0.0), (False,) * len(rows)
         said = tuple(notes)
-        answer = cls(named, rows, nothing, *exact, budget, request_id, weak=weak, taus=nothing, notes=said)
+        answer = cls(
+            named, rows, nothing, *exact, budget, request_id, low_precision=low_precision, taus=nothing, notes=said
+        )
         return replace(answer, text_bytes=text_bytes(rows))
 
     @property
@@ -495,18 +498,19 @@ class ToldBefore:
     Attributes:
       reuse: what follows for free from answers that the analyst has paid for, beside what a new one would be; None
         where nothing follows.
-      follows: what follows is what would be served, free; `epsilon` and `delta` are those of a new answer.
+      derived: what follows is what would be served, free; `epsilon` and `delta` are those of a new answer.
       paid: has the analyst paid for this very answer, so that it is free?
       relative_errors: per column, where the analyst was told the values by an earlier answer; empty otherwise.
-      likely_cut: the share of rows that would be marked cut, in [0, 1], by the analyst's earlier answers or by the
+      likely_clipped: the share of rows that would be marked cut, in [0, 1], by the analyst's earlier answers or by
+      the
         policy's rule of groups per unit; None where nothing tells.
     """
 
     reuse: str | None = None
-    follows: bool = False
+    derived: bool = False
     paid: bool = False
     relative_errors: tuple[RelativeError, ...] = ()
-    likely_cut: float | None = None
+    likely_clipped: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,10 @@ In: a policy that fits its database, a ledger, an epsilon.
 Out: a tuning in the ledger, reserved before a row is read, and kept with its released histograms.
 
 Why it is private. Each measure is a question that the planner plans as any other, so ownership, ranges and refusals
-are those of questions. The database counts people by how much they have (`planner/rewriting/loads.py`). Each person
-is in one bucket, so one person's leaving changes one number by one (`privacy/mechanisms/contributions.py`). Those
-with nothing are all people less those with something, of one snapshot; where rows are people of their own they are
-not counted. The measures share the epsilon, and their epsilons add up.
+are those of questions. The database counts people by how much they have (`planner/rewriting/contributions.py`). Each
+person is in one bucket, so one person's leaving changes one number by one (`privacy/mechanisms/contributions.py`).
+Those with nothing are all people less those with something, of one snapshot; where rows are people of their own they
+are not counted. The measures share the epsilon, and their epsilons add up.
 
 Who pays. The dataset's account, where there is one. The bounds that follow are in the policy, and all answers show
 them, so every account's guarantee states the epsilon of all tunings beside its own. A second tuning adds to the
@@ -41,8 +41,8 @@ from planner.policy.toml_section import section_of
 from planner.rewriting.rewrite import rewrite
 from planner.schema import PUBLIC, Dialect, Schema, name_parts, sql_name
 from privacy.entropy import Entropy
-from privacy.mechanisms.contributions import CONTRIBUTION_LADDER, LEAST, ContributionHistogram, released
-from privacy.truncation.histograms import LoadHistogram
+from privacy.mechanisms.contributions import CONTRIBUTION_THRESHOLDS, LEAST, ReleasedHistogram, released
+from privacy.truncation.histograms import ContributionHistogram
 from server.backends.backend import Backend, quoted
 from server.errors import BackendUnavailable, QueryFailed
 from server.ledger.analyst import Act
@@ -53,7 +53,7 @@ from server.ledger.tuning import Histogram, TuningRecord
 ROWS = "rows"
 """The measure that is no column: how many rows of the table a person owns."""
 
-_THRESHOLDS = tuple(int(units) for units in CONTRIBUTION_LADDER.units)
+_THRESHOLDS = tuple(int(units) for units in CONTRIBUTION_THRESHOLDS.units)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ class TableMeasures:
     Attributes:
       measures: in the order of the statement's sums.
       query: counts people by how much they have, at the thresholds of `CONTRIBUTION_LADDER`.
-      counts_people: does the query count all people, too (`BackendQuery.distinct_loads`), so that those with nothing
+      counts_people: does the query count all people, too (`BackendQuery.distinct_contributions`), so that those with
+      nothing
         are known? Not where the rows are people of their own, of whom there is no list.
     """
 
@@ -173,7 +174,7 @@ def _of_table(
             f"a row of {name} belongs to several people ({people}), so no number of rows is one person's",
             hint="name a table whose rows have one owner; questions over this one choose their own thresholds",
         )
-    if not plan.counts_loads or plan.counts_lengths or len(plan.releases) != len(wanted):
+    if not plan.counts_contributions or plan.counts_norms or len(plan.releases) != len(wanted):
         raise UnsupportedSQL(f"{name} cannot be counted by person in the database", hint="leave it out: --table")
     query = rewrite(plan, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
     found = tuple(
@@ -182,8 +183,8 @@ def _of_table(
     everybody = _people(plan, policy, schema, dialect)
     if everybody is None:
         return TableMeasures(found, query, counts_people=False)
-    beside_loads = (*[None] * len(wanted), everybody.loads)
-    beside = replace(query, distinct=(*query.distinct, everybody.join), distinct_loads=beside_loads)
+    beside_contributions = (*[None] * len(wanted), everybody.contributions)
+    beside = replace(query, distinct=(*query.distinct, everybody.join), distinct_contributions=beside_contributions)
     return TableMeasures(found, beside, counts_people=True)
 
 
@@ -207,7 +208,7 @@ def _people(plan: Plan, policy: Policy, schema: Schema, dialect: Dialect) -> Bac
     if relation not in policy.privacy_units:
         return None
     people = _planned(f"SELECT count(*) FROM {_quoted(relation)}", policy, schema)
-    if [owner.relation for owner in people.owners] != [relation] or not people.counts_loads:
+    if [owner.relation for owner in people.owners] != [relation] or not people.counts_contributions:
         return None
     found = rewrite(people, dialect=dialect, schema=schema, thresholds=_THRESHOLDS)
     assert found.n_releases == 1, "people are counted once"
@@ -258,7 +259,7 @@ class Tuned:
 
     table: str
     measure: str
-    histogram: ContributionHistogram
+    histogram: ReleasedHistogram
 
     @property
     def label(self) -> str:
@@ -299,9 +300,9 @@ def tune(
     for table in chosen:
         try:
             _, tuples = backend.read(table.query)
-            assert isinstance(tuples.join, LoadHistogram), "people are counted in the database"
+            assert isinstance(tuples.join, ContributionHistogram), "people are counted in the database"
             people = tuples.distinct[-1] if table.counts_people else None
-            assert people is None or isinstance(people, LoadHistogram), "and so are all of them"
+            assert people is None or isinstance(people, ContributionHistogram), "and so are all of them"
             for row, measure in enumerate(table.measures):
                 counts = _counts(tuples.join, row, measure, people)
                 found.append(_saved(measure, released(counts, share, entropy), people is not None))
@@ -324,14 +325,18 @@ def histograms(record: TuningRecord) -> tuple[Tuned, ...]:
     )
 
 
-def _counts(loads: LoadHistogram, row: int, measure: Measure, people: LoadHistogram | None) -> NDArray[np.int64]:
+def _counts(
+    contributions: ContributionHistogram, row: int, measure: Measure, people: ContributionHistogram | None
+) -> NDArray[np.int64]:
     """Numbers of people: of those with nothing first, where all people are counted; then by bucket. Private.
 
     Of both parts a person who comes or goes changes one number by one: as one of all people and of those who have
     something, or as one of all people alone. Both are of one snapshot.
     """
-    here = loads.sums == row
-    by_bucket = np.bincount(loads.interval[here], loads.units[here], len(loads.thresholds) + 1).astype(np.int64)
+    here = contributions.sums == row
+    by_bucket = np.bincount(
+        contributions.interval[here], contributions.units[here], len(contributions.thresholds) + 1
+    ).astype(np.int64)
     buckets = by_bucket[_first(measure) - LEAST :]
     if people is None:
         return buckets
@@ -349,10 +354,10 @@ def _saved(measure: Measure, noisy: NDArray[np.int64], counts_people: bool) -> H
     return {"unit": repr(measure.unit), "first": _first(measure), "people": numbers, **nothing}
 
 
-def _loaded(saved: Histogram, share: float) -> ContributionHistogram:
+def _loaded(saved: Histogram, share: float) -> ReleasedHistogram:
     people, nothing = saved["people"], saved.get("nothing")
     assert isinstance(people, list) and (nothing is None or isinstance(nothing, int)), "as it was saved"
-    return ContributionHistogram(nothing, tuple(people), float(str(saved["unit"])), int(str(saved["first"])), share)
+    return ReleasedHistogram(nothing, tuple(people), float(str(saved["unit"])), int(str(saved["first"])), share)
 
 
 def _failed(number: int) -> QueryFailed:

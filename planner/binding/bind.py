@@ -74,7 +74,7 @@ def _bodies(select: exp.Select) -> Iterator[exp.Select]:
     """The SELECTs of FROM and WITH, and theirs, down to what is cut or aggregated."""
     for body in _inside(select):
         yield body
-        if not _is_cut(body):
+        if not _is_clipped(body):
             yield from _bodies(body)
 
 
@@ -102,14 +102,14 @@ def _items(select: exp.Select) -> list[exp.Expr]:
     return found
 
 
-def _is_cut(body: exp.Select) -> bool:
+def _is_clipped(body: exp.Select) -> bool:
     """Does it keep some of its rows only, or add them up?"""
     return any(body.args.get(part) for part in _CUTS) or any(holds(one, exp.AggFunc) for one in body.expressions)
 
 
 def _lists_once(body: exp.Select) -> bool:
     """SELECT DISTINCT, or GROUP BY whose keys are all that is listed."""
-    if _is_cut(body) or body.args.get("order") is not None:
+    if _is_clipped(body) or body.args.get("order") is not None:
         return False
     distinct, group = body.args.get("distinct"), body.args.get("group")
     if distinct is not None:

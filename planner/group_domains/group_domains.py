@@ -22,7 +22,7 @@ from planner.group_domains.key_sources import (
     KeySources,
     Source,
     check_shared,
-    discovered_domain,
+    selected_domain,
     substituted,
 )
 from planner.group_domains.rows_in_groups import omitted_rows, rows_in_groups, tells_apart_beyond
@@ -130,7 +130,7 @@ def _known(place: int, key: BoundKey, sources: KeySources) -> GroupDomain:
         return GroupDomain((place,), kept if all_known else listed(kept, other), None, _DECLARED)
     if key.values is None:
         check_shared(key, sources)
-        found = discovered_domain(place, key, sources)
+        found = selected_domain(place, key, sources)
         if found is None:
             raise _no_domain(key, sources)
         return found

@@ -22,7 +22,7 @@ from planner.policy.ownership import ownership
 from planner.policy.policy import ColumnPolicy, Policy
 from planner.schema import Schema, Table
 from planner.sensitivity.column_equalities import Equalities
-from planner.sql.result_types import is_discoverable
+from planner.sql.result_types import allows_partition_selection
 from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import ColumnRef, bound_column, column_ref, copied, nodes
 
@@ -231,19 +231,19 @@ def check_shared(key: BoundKey, sources: KeySources) -> None:
 _WHY = "found among the private rows: shown where enough privacy units share it, at the price of a delta"
 
 
-def discovered_domain(place: int, key: BoundKey, sources: KeySources) -> GroupDomain | None:
+def selected_domain(place: int, key: BoundKey, sources: KeySources) -> GroupDomain | None:
     """The domain of a key that the policy lets be found; None where it does not.
 
     Every private column that the key is computed from must be open to discovery. What a public row holds is known.
     """
     private = [column for column in key.columns if sources.rows(column[0]) is None]
     opened = bool(private) and all(sources.declared(column).discover for column in private)
-    return GroupDomain((place,), None, None, _WHY) if opened and is_discoverable(key.type) else None
+    return GroupDomain((place,), None, None, _WHY) if opened and allows_partition_selection(key.type) else None
 
 
 def keys_found(query: BoundQuery, domains: Sequence[GroupDomain], policy: Policy) -> Iterator[exp.Expr]:
     """The condition of each discovered key: it is not NULL, unless the policy makes NULL a group of its columns."""
-    for place in (place for domain in domains if domain.is_discovered for place in domain.keys):
+    for place in (place for domain in domains if domain.selects_partitions for place in domain.keys):
         key = query.keys[place]
         tables = [query.table_of(bound_column(*column)).table.name for column in key.columns]
         pairs = zip(tables, key.columns, strict=True)

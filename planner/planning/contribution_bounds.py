@@ -178,10 +178,10 @@ def amount_of(amount: float, release: Release) -> str:
     return f"{amount:,.15g} {'rows' if release.whole else f'of {release.label}'}"
 
 
-_NAME = "nobody_adds_more_than"
+_NAME = "at_most"
 
 
-def check_nobody_adds_more_than(most: float, released: Releases, sampling: SamplingPlan | None) -> None:
+def check_at_most(most: float, released: Releases, sampling: SamplingPlan | None) -> None:
     """Refuse a bound `most`, in the unit of the answer, where it would not make the interval one for the truth.
 
     A bound below what one row may add is refused because it is nearly always of another question: a session in which

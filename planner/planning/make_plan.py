@@ -23,7 +23,7 @@ from planner.plan import AnswerTimes, GroupDomain, JoinSize, Plan, SamplingPlan,
 from planner.planning.answer_times import answer_times, check_row_work, least_epsilon
 from planner.planning.contribution_bounds import (
     CLIPPING,
-    check_nobody_adds_more_than,
+    check_at_most,
     contribution_bounds,
     not_used_by,
 )
@@ -73,7 +73,7 @@ def list_groups(bound: BoundQuery, schema: Schema, policy: Policy) -> Plan:
     """
     assert not bound.aggregates, "the others are planned"
     keys, domains = group_domains(bound, schema, policy, provenance(bound, schema, policy).equalities)
-    if any(domain.is_discovered for domain in domains):
+    if any(domain.selects_partitions for domain in domains):
         message = "group keys that are found among private rows are not listed by themselves"
         raise RowsNotShown(message, hint="select COUNT(*) beside them", position=bound.keys[0].position)
     plan = Plan(
@@ -106,7 +106,7 @@ def make_plan(
     delta: float | None = None,
     mechanism: str | None = None,
     sampling_rate: float | None = None,
-    nobody_adds_more_than: float | None = None,
+    at_most: float | None = None,
 ) -> Plan:
     """Decide everything about a query before any private row is read. A few milliseconds for TPC-H Q5.
 
@@ -118,11 +118,11 @@ def make_plan(
         mechanism is one of approximate differential privacy, or a group key is found among private rows.
       mechanism: one of `privacy.registry.OFFERED`; None: the planner's choice.
       sampling_rate: q in [1e-6, 1], to answer from a sample of the join tuples; None and 1 read them all.
-      nobody_adds_more_than: X > 0, as in `Plan`.
+      at_most: X > 0, as in `Plan`.
     Raises: InvalidSetting, SensitivityUnbounded, UnsupportedSQL, StatementTooComplex.
     """
     try:
-        said = nobody_adds_more_than
+        said = at_most
         return _plan(bound, schema, policy, epsilon, delta, mechanism, sampling_rate, said)
     except (SensitivityUnbounded, StatementTooComplex, UnsupportedSQL) as refusal:
         if refusal.position is None:  # of the join as a whole: its first table
@@ -138,7 +138,7 @@ def _plan(
     delta: float | None,
     mechanism: str | None,
     sampling_rate: float | None,
-    nobody_adds_more_than: float | None,
+    at_most: float | None,
 ) -> Plan:
     catalog, contract = schema, policy
     persons = with_person_tables(bound, schema, policy)
@@ -173,22 +173,22 @@ def _plan(
         policy,
         owners=len(found.owners),
         sampled=sampling is not None,
-        asked=nobody_adds_more_than,
+        asked=at_most,
         tuples_per_unit=tuples,
     )
     promised = any(one.bound is not None for one in bounds.on(released).releases)
     determined = reached([column for key in bound.keys for column in key.columns])
-    if nobody_adds_more_than is not None:
-        check_nobody_adds_more_than(nobody_adds_more_than, released, sampling)
+    if at_most is not None:
+        check_at_most(at_most, released, sampling)
     limited = limited_groups_per_unit(determined, found.owners, domains, policy)
-    discovers = any(domain.is_discovered for domain in domains)
+    selects_partitions = any(domain.selects_partitions for domain in domains)
     circumstances = Circumstances(
         question=bound,
         releases=released.releases,
         owners=len(found.owners),
-        bounds=replace(limited, tuples=tuples, assumed=nobody_adds_more_than),
+        bounds=replace(limited, tuples=tuples, assumed=at_most),
         sampled=sampling is not None,
-        delta=equal_share(granted, 1 + discovers),
+        delta=equal_share(granted, 1 + selects_partitions),
         jointly=released.jointly,
         contributions=promised,
     )
@@ -204,9 +204,9 @@ def _plan(
     def shown(expression: ReleasedExpression) -> ReleasedExpression:
         return substitute(as_measured(expression, released.centres), released.values)
 
-    part = equal_share(granted, max(1, discovers + choice.approximate))
+    part = equal_share(granted, max(1, selects_partitions + choice.approximate))
     selection = group_selection(domains, determined, policy, released.share, part, len(found.owners))
-    if MECHANISMS[choice.mechanism].bounds_vector and (selection is None or discovers):
+    if MECHANISMS[choice.mechanism].bounds_vector and (selection is None or selects_partitions):
         limited = UnitBounds(determined)  # these bound a unit in all groups together, so no rule leaves rows out
     apart = MECHANISMS[choice.mechanism].by_kind and limited.rule is None and sampling is None
     columns = [key.columns for key in bound.keys]
@@ -220,12 +220,12 @@ def _plan(
         domains=domains,
         display=bound.display.rewritten(shown),
         epsilon=charge,
-        delta=granted if discovers or choice.approximate else 0.0,
+        delta=granted if selects_partitions or choice.approximate else 0.0,
         mechanism=choice.mechanism,
         reason=" ".join(filter(None, [_reason(choice, circumstances, released, selected) + _held(times), unused])),
         fingerprint=catalog.fingerprint,
         policy_hash=contract.hash,
-        bounds=replace(limited, kinds=kinds, tuples=tuples, assumed=nobody_adds_more_than),
+        bounds=replace(limited, kinds=kinds, tuples=tuples, assumed=at_most),
         sampling=sampling,
         selection=selection,
         release_delta=part if choice.approximate else 0.0,
@@ -245,7 +245,7 @@ def _plan(
         plan = along_a_tree(plan, sampled_tree(bound, found, plan, policy))
     summed = selection is not None or any(release.is_sum for release in asked)
     values = [release for release in asked if not release.is_sum]
-    counted = (plan.counts_loads or not summed) and all(map(plan.counts_loads_of, values))
+    counted = (plan.counts_contributions or not summed) and all(map(plan.counts_contributions_of, values))
     return replace(plan, reason=f"{plan.reason} {_COUNTED}") if counted else plan
 
 

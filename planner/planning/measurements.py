@@ -15,11 +15,10 @@ from planner.plan import Centre, Deviation, Plan, Products, Release, normalised
 from planner.planning.mechanism_choice import MOST_BOUND
 from planner.policy.policy import Policy
 from privacy.errors import InvalidParameter
-from privacy.ladder import useful_ladder
 from privacy.mechanisms import sums
-from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold
 from privacy.mechanisms.joint_scale import finer
 from privacy.mechanisms.measurement import ServedGroupMeasurement, ServedMeasurement
+from privacy.mechanisms.partition_selection import GroupThreshold, VoteThreshold
 from privacy.mechanisms.rank import Rank
 from privacy.mechanisms.rank_release import RankBatch, RankRelease
 from privacy.mechanisms.rank_rows import Sharing
@@ -35,6 +34,7 @@ from privacy.registry import (
     measurement,
 )
 from privacy.sampling.design import SampleDesign
+from privacy.thresholds import useful_thresholds
 from privacy.truncation.solver_name import SolverName
 
 AnyRelease = ServedMeasurement | ServedGroupMeasurement | RankRelease | KeyCounts
@@ -89,17 +89,17 @@ def _together(plan: Plan, solver: SolverName) -> tuple[ServedGroupMeasurement, .
 
 def _sum(plan: Plan, release: Release, rows: Sequence[int]) -> sums.Sum:
     """A release of a sum; `rows`: the places of the releases whose weights the rows of the join tuples are."""
-    ladder, gap = plan.ladder(release), plan.gap(release)
+    thresholds, gap = plan.thresholds(release), plan.gap(release)
     signed = [place for place in rows if plan.releases[place].less is not None]
     less = None if release.less is None else len(rows) + [plan.releases[place] for place in signed].index(release)
     if plan.named_threshold(release) is not None:
-        return sums.Sum(release.epsilon, gap, ladder, less=less, counted=_counted(release))
+        return sums.Sum(release.epsilon, gap, thresholds, less=less, counted=_counted(release))
     if isinstance(release.around, Products):
-        ladder = finer(ladder)
+        thresholds = finer(thresholds)
     most = plan.bounds.tuples
     bound = None if most is None or most > MOST_BOUND or plan.group_keys or plan.sampling else most
     around = _around(plan, release, rows)
-    return sums.Sum(release.epsilon, gap, ladder, around, bound, less, nested=plan.nested(release))
+    return sums.Sum(release.epsilon, gap, thresholds, around, bound, less, nested=plan.nested(release))
 
 
 def _counted(release: Release) -> sums.Counted | None:
@@ -144,12 +144,12 @@ def _batch(plan: Plan, releases: Sequence[Release], solver: SolverName) -> RankB
     epsilon = releases[0].epsilon * len(releases)
     while Fraction(repr(epsilon)) > sum(Fraction(repr(release.epsilon)) for release in releases):
         epsilon = math.nextafter(epsilon, 0.0)
-    ladder = useful_ladder(True, plan.bounds.tuples)
+    thresholds = useful_thresholds(True, plan.bounds.tuples)
     return RankBatch(
         epsilon,
         ranks,
         ranked[0].grid.n_codes,
-        ladder,
+        thresholds,
         one_group=_in_one_group(plan),
         sharing=None if len(plan.owners) == 1 else _sharing(plan, releases[0], solver),
     )
@@ -171,7 +171,7 @@ def _alone(release: Release, plan: Plan, policy: Policy) -> ServedMeasurement | 
     Of values that add up over units in several groups, one of what a unit adds to all groups together.
     """
     if plan.adds_up(release):
-        summed = sums.Sum(release.epsilon, 0.0, plan.ladder(release), nested=True)
+        summed = sums.Sum(release.epsilon, 0.0, plan.thresholds(release), nested=True)
         return group_measurements("l1_clip", AllGroups([summed], 0.0))[0]
     ruled = plan.bounds.rule is not None and release.distinct is not None  # the rule is for sums
     return measurement(

@@ -129,7 +129,7 @@ def choose_mechanism(asked: str | None, policy: Policy, known: Circumstances) ->
         return _default(known)
     if known.bounds.assumed is not None and one.name not in _AT_A_BOUND:
         message = f"{one.name} chooses for itself how much of what a person adds it counts"
-        raise InvalidSetting(message, hint="leave nobody_adds_more_than out, or the mechanism")
+        raise InvalidSetting(message, hint="leave at_most out, or the mechanism")
     for need in one.needs:
         _check(one, need, policy, known)
     spends = one.approximate or (one.delta_where_it_pays and known.gaussian_pays)
@@ -251,7 +251,7 @@ def granted_delta(asked: float | None, policy: Policy) -> float:
 
 def is_selected(domains: Sequence[GroupDomain], policy: Policy) -> bool:
     """Does a release of its own decide which groups are shown?"""
-    return policy.minimum_frequency is not None or any(domain.is_discovered for domain in domains)
+    return policy.minimum_frequency is not None or any(domain.selects_partitions for domain in domains)
 
 
 def group_selection(
@@ -268,12 +268,12 @@ def group_selection(
     """
     if not is_selected(domains, policy):
         return None
-    discovers = any(domain.is_discovered for domain in domains)
-    if discovers and delta == 0:
+    selects_partitions = any(domain.selects_partitions for domain in domains)
+    if selects_partitions and delta == 0:
         hint = f"ask with a delta; {GRANTED}" if policy.delta else NO_DELTA
         hint += "; or name the groups, as in WHERE ward IN ('A1', 'B2'), which takes none"
         raise InvalidSetting("keys that are found among private rows cost a delta, and there is none", hint=hint)
-    votes = discovers and determined is None
+    votes = selects_partitions and determined is None
     if votes and owners != 1:
         message = (
             "several privacy units share each row, and one may reach any number of groups, so their keys cannot be "
@@ -284,4 +284,6 @@ def group_selection(
             "WHERE; or join fewer private tables, so that each row is one unit's"
         )
         raise SensitivityUnbounded(message, hint=hint)
-    return GroupSelection(whole_weight(), epsilon, delta if discovers else 0.0, policy.minimum_frequency, votes)
+    return GroupSelection(
+        whole_weight(), epsilon, delta if selects_partitions else 0.0, policy.minimum_frequency, votes
+    )

@@ -18,7 +18,7 @@ from planner.policy.policy import ROWS, ROWS_PER, ColumnPolicy, DeclaredForeignK
 from planner.policy.sections import AppendOnly
 from planner.policy.toml_section import section_of
 from planner.schema import ForeignKey, Schema, Table
-from planner.sql.result_types import is_discoverable, result_type
+from planner.sql.result_types import allows_partition_selection, result_type
 from planner.sql.sql_types import READ_IN_PART, Family, SqlType, canonical_cast, sql_type
 
 _MAX_DOMAIN = 10_000
@@ -176,7 +176,7 @@ def _column(kind: SqlType, written: str, settings: ColumnPolicy) -> Iterator[str
             yield "`other` takes NULL, too: no null_group beside it"
         if not _fits(settings.other, kind):
             yield f"`other` is not of type {written}"
-    if settings.discover and not is_discoverable(kind):
+    if settings.discover and not allows_partition_selection(kind):
         yield f"`discover` is for whole numbers, text, dates and times, not {written}"
     if settings.discover and declared_domain(settings, kind) is not None:
         yield "its values are declared: no `discover` beside them"
@@ -322,7 +322,7 @@ def advice(policy: Policy, schema: Schema) -> Iterator[tuple[str, str]]:
     if is_draft(policy, schema):
         yield "policy", _DRAFT
     yield from _declared_views(policy, schema)
-    columns = discovered_columns(policy)
+    columns = partition_selected_columns(policy)
     if columns and not policy.delta:
         costs = "may show found group keys, which costs a delta, and no query may spend one"
         yield "privacy.delta", f"{_some(columns)} {costs}"
@@ -359,7 +359,7 @@ def is_draft(policy: Policy, schema: Schema) -> bool:
     return replace(drafted, database_url=policy.database_url) == policy
 
 
-def discovered_columns(policy: Policy) -> tuple[str, ...]:
+def partition_selected_columns(policy: Policy) -> tuple[str, ...]:
     """The columns whose values may be found among private rows."""
     return tuple(
         f"{table}.{column}"
@@ -370,7 +370,7 @@ def discovered_columns(policy: Policy) -> tuple[str, ...]:
 
 
 def delta_uses(columns: tuple[str, ...]) -> str:
-    """Which questions a delta of the policy is for; `columns` are from `discovered_columns`."""
+    """Which questions a delta of the policy is for; `columns` are from `partition_selected_columns`."""
     found = f"those that group by {_some(columns)}, and " if columns else ""
     return f"{found}by default those of which one person may be in several groups"
 

@@ -139,7 +139,7 @@ def why_alone(bound: BoundQuery, plan: Plan) -> str | None:
     if not one_row and plan.bounds.assumed is None:
         return (
             "what each person adds is cut at a threshold that each grouping chooses for itself; "
-            "nobody_adds_more_than would say what nobody exceeds"
+            "at_most would say what nobody exceeds"
         )
     if plan.mechanism not in _ONE_THRESHOLD or plan.delta:
         return f"it is released by {plan.mechanism}{' with a delta' if plan.delta else ''}"

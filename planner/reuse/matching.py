@@ -191,14 +191,14 @@ class Match:
       kept: the outline of the kept answer.
       extra: the conditions that the kept question did not have.
       column: hash of the day column, where the two are of other days; nothing where they are compared as a whole.
-      kept_days: of the kept answer's rows, then.
+      cached_days: of the kept answer's rows, then.
     """
 
     asked: AskedQuestion
     kept: Outline
     extra: tuple[exp.Expr, ...]
     column: str = ""
-    kept_days: tuple[Run, ...] = ()
+    cached_days: tuple[Run, ...] = ()
 
     @cached_property
     def relevant(self) -> tuple[int, ...]:
@@ -222,7 +222,7 @@ class Match:
           values: of the `relevant` keys of the kept group.
         Raises: Undecided where they are not all of whole days.
         """
-        days = self.kept_days
+        days = self.cached_days
         for place, value in zip(self.relevant, values, strict=True):
             if self.column in moments(self.kept.keys[place]):
                 inside = known_of_group(self.kept.keys[place], value).get(self.column)
@@ -251,16 +251,16 @@ class Match:
             raise Undecided
         return tuple(self._key(key, facts, evaluator) for key in self.asked.keys)
 
-    def lacking(self, kept_values: Sequence[Sequence[object]], own_values: Sequence[frozenset[Plain]]) -> Lacking:
+    def lacking(self, cached_values: Sequence[Sequence[object]], own_values: Sequence[frozenset[Plain]]) -> Lacking:
         """Which rows the kept answer has left out that the question would count.
 
         Args:
-          kept_values: per key of the kept answer, its values.
+          cached_values: per key of the kept answer, its values.
           own_values: per key of the question, the values that its groups have, as `key_value` reads them.
         """
         same = {key.outline.name for key in self.asked.keys}
         found = Lacking()
-        for key, values in zip(self.kept.keys, kept_values, strict=True):
+        for key, values in zip(self.kept.keys, cached_values, strict=True):
             if key.name in same:
                 continue  # the question leaves the same rows out by itself
             if key.lacks_null and not all(self._leaves_out(facts, own_values) for facts in _left_out(key)):

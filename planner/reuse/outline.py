@@ -158,7 +158,7 @@ def outline(
       day_columns: of the append-only tables that are joined.
     """
     cuts = plan.bounds.rule is not None and n_groups > plan.bounds.rule
-    found = any(domain.is_discovered for domain in plan.domains)
+    found = any(domain.selects_partitions for domain in plan.domains)
     if plan.sampling is not None or plan.selection is not None or found or cuts or not shown:
         return None
     ordered = Ordered.of(plan)

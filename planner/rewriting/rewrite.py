@@ -12,13 +12,21 @@ from planner.plan import BackendQuery, Plan, Release
 from planner.public.relation import PublicQuery, PublicStatement
 from planner.rewriting.attach_late import attach_late
 from planner.rewriting.compact_tuples import compact, count_tuples, total_sql
+from planner.rewriting.contributions import (
+    EACH,
+    KNOWN,
+    LOADS,
+    VALUES,
+    count_contributions,
+    count_values,
+    scale_contributions,
+)
 from planner.rewriting.dialects.dialect_table import DIALECTS, DialectSql
 from planner.rewriting.dialects.postgres import postgres_sql
-from planner.rewriting.loads import EACH, KNOWN, LOADS, VALUES, count_loads, count_values, scale_loads
 from planner.rewriting.read_nan_as_null import nan_columns, read_nan_as_null
 from planner.schema import Dialect, Schema
 from planner.sql.trees import add_conditions, copied, quoted, tables_by_alias
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.histograms import histogram_thresholds
 
 Write = Callable[[exp.Expr], str]
@@ -29,7 +37,7 @@ def rewrite(
     *,
     dialect: Dialect = "postgres",
     schema: Schema | None = None,
-    loads: bool = True,
+    contributions: bool = True,
     thresholds: tuple[int, ...] | None = None,
 ) -> BackendQuery:
     """Write the plan as SQL: one statement for all sums, and one for each count of distinct values.
@@ -52,27 +60,29 @@ def rewrite(
         summed.append(plan.selection.weight)
     along = None if plan.sampling is None else plan.sampling.tree
     counted = plan.sampling is not None and plan.sampling.alias is None and along is None
-    by_loads = loads and plan.counts_loads
+    by_contributions = contributions and plan.counts_contributions
     known = _known(plan, write)
     thresholds = _thresholds(plan) if thresholds is None else thresholds
     values = tuple(_distinct(plan, release, write) for release in plan.releases)
     counted_values = tuple(
         _values(plan, release, value, known, thresholds, dialect)
-        if loads and value and plan.counts_loads_of(release)
+        if contributions and value and plan.counts_contributions_of(release)
         else None
         for release, value in zip(plan.releases, values, strict=True)
     )
-    as_they_are = by_loads and plan.counts_lengths and plan.mechanism != "l2_clip"
-    merged = not as_they_are and (by_loads or not plan.lone)
+    as_they_are = by_contributions and plan.counts_norms and plan.mechanism != "l2_clip"
+    merged = not as_they_are and (by_contributions or not plan.lone)
     join = write(_summed(plan, summed, counted, merged=merged)) if summed and along is None else None
-    of_owners = _of_owners(plan, summed, write, schema) if by_loads and merged else None
+    of_owners = _of_owners(plan, summed, write, schema) if by_contributions and merged else None
     return BackendQuery(
         join=join,
-        loads=_loads(plan, len(summed), of_owners or join or "", known, thresholds, dialect) if by_loads else None,
-        distinct_loads=counted_values if any(counted_values) else (),
-        by_length=by_loads and plan.counts_lengths,
-        values_by_length=any(map(plan.adds_up, plan.releases)) and any(counted_values),
-        thresholds=thresholds if by_loads or any(counted_values) else (),
+        contributions=_contributions(plan, len(summed), of_owners or join or "", known, thresholds, dialect)
+        if by_contributions
+        else None,
+        distinct_contributions=counted_values if any(counted_values) else (),
+        by_norm=by_contributions and plan.counts_norms,
+        values_by_norm=any(map(plan.adds_up, plan.releases)) and any(counted_values),
+        thresholds=thresholds if by_contributions or any(counted_values) else (),
         distinct=values,
         parts=() if along is None else tuple(map(write, along.selects)),
         tree=None if along is None else along.shape,
@@ -95,8 +105,11 @@ def _thresholds(plan: Plan) -> tuple[int, ...]:
         for release in plan.releases
         if release.ranked is None and (plan.adds_up(release) or not release.determined)
     ]
-    ladders = [Ladder(0, 0), *map(plan.ladder, chosen)]  # one: groups are shown, and people counted, at it
-    return histogram_thresholds(ladders, plan.bounds.tuples)
+    threshold_sets = [
+        Thresholds(0, 0),
+        *map(plan.thresholds, chosen),
+    ]  # one: groups are shown, and people counted, at it
+    return histogram_thresholds(threshold_sets, plan.bounds.tuples)
 
 
 def _written(dialect: DialectSql, schema: Schema | None, tree: exp.Expr) -> str:
@@ -114,15 +127,15 @@ def _of_owners(plan: Plan, weights: list[exp.Expr], write: Write, schema: Schema
     return None if late is None else write(late)
 
 
-def _loads(
+def _contributions(
     plan: Plan, n_weights: int, of_owners: str, known: dict[str, str], thresholds: Sequence[int], dialect: Dialect
 ) -> str:
     """Count or scale the contributions of each unit."""
-    if plan.counts_lengths:
+    if plan.counts_norms:
         euclidean = plan.mechanism == "l2_clip"
         again = () if euclidean else (LOADS, EACH)  # tuples as they are, which a database reads sooner than it keeps
         return _scaled(plan, n_weights, {**known, LOADS: of_owners}, thresholds, dialect, euclidean, again)
-    counted = DIALECTS[dialect].loads(count_loads(len(plan.group_keys), n_weights, thresholds))
+    counted = DIALECTS[dialect].contributions(count_contributions(len(plan.group_keys), n_weights, thresholds))
     return _with({LOADS: of_owners}, counted, dialect)
 
 
@@ -132,9 +145,9 @@ def _values(
     """Count or scale the number of values of each unit."""
     if plan.adds_up(release):
         return _scaled(plan, 1, {**known, LOADS: distinct}, thresholds, dialect)
-    write = DIALECTS[dialect].loads
+    write = DIALECTS[dialect].contributions
     before = {VALUES: distinct, LOADS: write(count_values(len(plan.group_keys)))}
-    return _with(before, write(count_loads(len(plan.group_keys), 1, thresholds)), dialect)
+    return _with(before, write(count_contributions(len(plan.group_keys), 1, thresholds)), dialect)
 
 
 def _scaled(
@@ -147,9 +160,9 @@ def _scaled(
     again: Sequence[str] = (),
 ) -> str:
     """Scale contributions by norm, over the rows that have a group."""
-    write, known = DIALECTS[dialect].loads, plan.known_keys
+    write, known = DIALECTS[dialect].contributions, plan.known_keys
     assert known is not None, "the statement can tell which rows have a group"
-    scaled = scale_loads(len(plan.group_keys), n_weights, thresholds, euclidean=euclidean, known=known)
+    scaled = scale_contributions(len(plan.group_keys), n_weights, thresholds, euclidean=euclidean, known=known)
     statement = write(scaled.pop(""))
     return _with({**before, **{name: write(tree) for name, tree in scaled.items()}}, statement, dialect, again)
 
@@ -166,7 +179,7 @@ def _with(relations: Mapping[str, str], statement: str, dialect: Dialect, again:
     """A statement over named relations; `again`: those that are computed wherever they are read."""
     one = DIALECTS[dialect]
     parts = (
-        f"{one.loads(quoted(name))} AS {one.again if name in again else ''}({text})"
+        f"{one.contributions(quoted(name))} AS {one.again if name in again else ''}({text})"
         for name, text in relations.items()
     )
     return f"WITH {', '.join(parts)} {statement}"
@@ -176,7 +189,7 @@ def _summed(plan: Plan, weights: list[exp.Expr], counted: bool, merged: bool) ->
     """The join tuples; with `merged`, one row per distinct owners and keys.
 
     Contributions are counted over merged tuples only, whatever unique keys promise: a unit in two rows would count
-    twice. For L1 norms (`scale_loads`), merging is not needed.
+    twice. For L1 norms (`scale_contributions`), merging is not needed.
     """
     owners, keys = [owner.key for owner in plan.owners], [key.key for key in plan.group_keys]
     if counted:

@@ -55,7 +55,7 @@ def shown_as(column: exp.Expr, kind: SqlType) -> tuple[ResultType, exp.Expr]:
     return shown, column if target is None else cast_sql(column, target)
 
 
-def is_discoverable(kind: SqlType) -> bool:
+def allows_partition_selection(kind: SqlType) -> bool:
     """Can partition selection sort and show values of this type as group keys?
 
     NaN has no order, and the labels of an enum are known without selection.

@@ -13,15 +13,15 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, check_gap, exact_epsilon, group_epsilon
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder, one_threshold
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import NESTED_SELECTION, SELECTION, Gem
 from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.noise import ThresholdNoise
-from privacy.mechanisms.release import check_rungs
+from privacy.mechanisms.release import check_levels
 from privacy.mechanisms.selection import settled_values
 from privacy.mechanisms.shared_threshold import SharedThreshold, fixed_threshold
 from privacy.noisy_answer import NoisyAnswer
+from privacy.thresholds import Thresholds, one_threshold
 from privacy.truncation.solver_name import SolverName
 from privacy.truncation.truncate import TruncatedSum, TuplesOfSum
 from privacy.units import MAX_UNITS, Bools, Ints
@@ -42,7 +42,7 @@ _MOST_UNITS = 1 << 32
 """How many units may add to one sum, as everywhere."""
 
 
-def bound_ladder(bound: int) -> Ladder:
+def bound_thresholds(bound: int) -> Thresholds:
     """The one threshold Delta, in normalised weight, for a Delta from 1 to 2^32."""
     return one_threshold(Fraction(bound))
 
@@ -69,25 +69,25 @@ class BoundTest:
 
     epsilon: Fraction
     releasing: Fraction
-    ladder: Ladder
+    thresholds: Thresholds
     gap: float = 0.0
     enough: float = ENOUGH
 
     def __post_init__(self) -> None:
-        if len(self.ladder) != 1:
+        if len(self.thresholds) != 1:
             raise InvalidParameter("a public bound is one threshold")
         if not (self.epsilon > 0 and self.releasing > 0):
             raise InvalidParameter("the test and the release both need some epsilon")
 
     @cached_property
-    def rung(self) -> ThresholdNoise:
+    def level(self) -> ThresholdNoise:
         """The noise of the test."""
-        return ThresholdNoise(int(self.ladder.units[0]), self.gap, self.epsilon)
+        return ThresholdNoise(int(self.thresholds.units[0]), self.gap, self.epsilon)
 
     @cached_property
     def least(self) -> int:
         """The least noisy sum that passes, in steps; public."""
-        return math.ceil(Fraction(self.enough) * self.rung.tau_units / (self.releasing * self.rung.step))
+        return math.ceil(Fraction(self.enough) * self.level.tau_units / (self.releasing * self.level.step))
 
     def passes(self, values: Ints, entropy: Entropy, units: Ints | None = None) -> Bools:
         """Which of the sums are large.
@@ -99,12 +99,12 @@ class BoundTest:
         Returns: (G,) bool, which may be published.
         Raises: EntropyFailed.
         """
-        if self.least > MAX_UNITS // self.rung.step:
+        if self.least > MAX_UNITS // self.level.step:
             return np.zeros(len(values), bool)  # public: no sum is ever so large
-        noisy = values // self.rung.step + self.rung.draw(len(values), entropy)
+        noisy = values // self.level.step + self.level.draw(len(values), entropy)
         if units is None:
             return np.asarray(noisy >= self.least)
-        spread = -(-np.minimum(units, _MOST_UNITS) * (self.rung.tau_units // self.rung.step + 1) // MEAN_OF_BOUND)
+        spread = -(-np.minimum(units, _MOST_UNITS) * (self.level.tau_units // self.level.step + 1) // MEAN_OF_BOUND)
         return np.asarray(noisy >= np.maximum(self.least, spread))
 
 
@@ -136,7 +136,7 @@ class BoundFirst(Pure):
     bound: int
     groups_per_unit: int | None = None
     gap: float = 0.0
-    ladder: Ladder = field(default_factory=Ladder)
+    thresholds: Thresholds = field(default_factory=Thresholds)
     monotone: bool = False
     nested: bool = False
     solver: SolverName = "certified"
@@ -149,13 +149,13 @@ class BoundFirst(Pure):
     @property
     def certain(self) -> bool:
         """Is there one threshold, and nothing to ask? Its release then has the whole of epsilon."""
-        return len(self.ladder) == 1 and self.ladder.units[0] >= bound_ladder(self.bound).units[0]
+        return len(self.thresholds) == 1 and self.thresholds.units[0] >= bound_thresholds(self.bound).units[0]
 
     @cached_property
     def direct(self) -> SharedThreshold:
         """The release at the public bound."""
         epsilon = self.epsilon if self.certain else left_by_test(self.epsilon)
-        return fixed_threshold(epsilon, self.groups_per_unit, self.gap, bound_ladder(self.bound))
+        return fixed_threshold(epsilon, self.groups_per_unit, self.gap, bound_thresholds(self.bound))
 
     @cached_property
     def chosen(self) -> Gem:
@@ -164,7 +164,7 @@ class BoundFirst(Pure):
             PureBudget(left_by_test(self.epsilon)),
             self.groups_per_unit,
             self.gap,
-            self.ladder,
+            self.thresholds,
             NESTED_SELECTION if self.nested else SELECTION,
             monotone=self.monotone,
             nested=self.nested,
@@ -184,7 +184,7 @@ class BoundFirst(Pure):
 
     def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
         """`release`, of a sum that is truncated as it is asked for. Raises: as `release`."""
-        bounded = one.at(self.direct.ladder)
+        bounded = one.at(self.direct.thresholds)
         if self.certain:
             return replace(self.direct.release(bounded, entropy), mechanism=self.name)
         passes = self.test(one.n_groups).passes(settled_values(bounded, 0), entropy, one.units())
@@ -192,7 +192,7 @@ class BoundFirst(Pure):
         if passes.any():
             answers.append(self.direct.release(bounded, entropy))
         if not passes.all():
-            answers.append(self.chosen.release(one.at(self.ladder), entropy))
+            answers.append(self.chosen.release(one.at(self.thresholds), entropy))
         return replace(_either(passes, answers), mechanism=self.name, epsilon=self.epsilon)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
@@ -205,7 +205,7 @@ class BoundFirst(Pure):
         """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         self.direct.check_noise(n_groups)
         if not self.certain:
-            check_rungs((self.test(n_groups).rung,))
+            check_levels((self.test(n_groups).level,))
             self.chosen.check_noise(n_groups)
 
 
@@ -227,7 +227,7 @@ def bound_test(
     """
     parts = epsilon * TEST_SHARE * DOWN, left_by_test(epsilon)
     share, left = (group_epsilon(part, groups_per_unit, n_groups) for part in parts)
-    return BoundTest(share, left, bound_ladder(bound), gap, enough)
+    return BoundTest(share, left, bound_thresholds(bound), gap, enough)
 
 
 def left_by_test(epsilon: float) -> float:

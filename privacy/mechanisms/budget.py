@@ -15,11 +15,11 @@ from privacy.accounting.zcdp import largest_rho
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, exact, exact_epsilon
-from privacy.ladder import Ladder
-from privacy.mechanisms.noise import ThresholdNoise, rungs
+from privacy.mechanisms.noise import ThresholdNoise, levels
 from privacy.mechanisms.scores import ExceedanceScores, Scores, selection_scale
 from privacy.mechanisms.selection import Choice, exponential_choice, noisy_choice, proposal_scale
 from privacy.noisy_answer import NoiseKind
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 MEAN_GAUSSIAN = math.sqrt(2 / math.pi)
@@ -67,17 +67,17 @@ class PureBudget:
         """The noise scale of sensitivity 1 for a part of epsilon."""
         return float(1 / part)
 
-    def rungs(
+    def levels(
         self,
-        ladder: Ladder,
+        thresholds: Thresholds,
         gap: float,
         part: Fraction | Sequence[Fraction],
         whole_steps: Callable[[int], int | None] = lambda _: None,
     ) -> tuple[ThresholdNoise, ...]:
         """A release at each threshold that spends a part of epsilon, one for all or one each; as `noise.rungs`."""
-        return rungs(ladder, gap, part, whole_steps)
+        return levels(thresholds, gap, part, whole_steps)
 
-    def rung(self, grid: ThresholdNoise, part: Fraction) -> ThresholdNoise:
+    def level(self, grid: ThresholdNoise, part: Fraction) -> ThresholdNoise:
         """A release with the steps and the sensitivity of a threshold that spends a part of epsilon."""
         return replace(grid, epsilon=part)
 
@@ -156,19 +156,19 @@ class ConcentratedBudget:
         """sigma of sensitivity 1 for a part of rho."""
         return math.sqrt(1 / (2 * part))
 
-    def rungs(
+    def levels(
         self,
-        ladder: Ladder,
+        thresholds: Thresholds,
         gap: float,
         part: Fraction | Sequence[Fraction],
         whole_steps: Callable[[int], int | None] = lambda _: None,
     ) -> tuple[ThresholdNoise, ...]:
         """A release at each threshold that spends a part of rho, less more than floats can be off."""
-        grids = rungs(ladder, gap, Fraction(1), whole_steps)  # for their steps alone
+        grids = levels(thresholds, gap, Fraction(1), whole_steps)  # for their steps alone
         each = [part] * len(grids) if isinstance(part, Fraction) else part
-        return tuple(self.rung(grid, own) for grid, own in zip(grids, each, strict=True))
+        return tuple(self.level(grid, own) for grid, own in zip(grids, each, strict=True))
 
-    def rung(self, grid: ThresholdNoise, part: Fraction) -> ThresholdNoise:
+    def level(self, grid: ThresholdNoise, part: Fraction) -> ThresholdNoise:
         """A release with the steps and the sensitivity of a threshold that spends a part of rho."""
         return replace(grid, rho=float(part) * DOWN)
 

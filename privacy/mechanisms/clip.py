@@ -17,16 +17,16 @@ from privacy.entropy import Entropy, check_scale
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, check_confidence, exact_epsilon
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.gem import NESTED_SELECTION
 from privacy.mechanisms.measurement import OneChoice, Pure
 from privacy.mechanisms.noise import IntegerNoise, ThresholdNoise
-from privacy.mechanisms.release import answer_with_interval, check_rungs, half_widths
+from privacy.mechanisms.release import answer_with_interval, check_levels, half_widths
 from privacy.mechanisms.scores import ExceedanceScores
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.unit_vectors import RoundedNoise, UnitVectors, step_of
 from privacy.noisy_answer import Exceeding, NoisyAnswer
+from privacy.thresholds import Thresholds
 from privacy.truncation.histograms import VectorsOfSum
 from privacy.units import Floats, Ints
 
@@ -54,7 +54,7 @@ class Clip(OneChoice):
     """
 
     budget: Budget
-    ladder: Ladder = field(default_factory=Ladder)
+    thresholds: Thresholds = field(default_factory=Thresholds)
     selection: SelectionSettings = NESTED_SELECTION
     confidence: float = 0.95
     charge: float = 1.0
@@ -87,12 +87,12 @@ class Clip(OneChoice):
 
     def choose(self, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> int:
         """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: EntropyFailed."""
-        alone = len(self.ladder) == 1
-        return 0 if alone else self._chosen(vectors.kept(self.ladder), vectors.n_groups, entropy)
+        alone = len(self.thresholds) == 1
+        return 0 if alone else self._chosen(vectors.kept(self.thresholds), vectors.n_groups, entropy)
 
     def release_at(self, index: int, vectors: UnitVectors, entropy: Entropy) -> NoisyAnswer:
         """Scale to a threshold, and release with what is left of the budget. Raises: EntropyFailed."""
-        return self._noised(vectors.sums(int(self.ladder.units[index])), index, self._rungs, entropy)
+        return self._noised(vectors.sums(int(self.thresholds.units[index])), index, self._levels, entropy)
 
     def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
         """As `release`, of what a database has added up of the units: noise hides its rounding in every group, too.
@@ -104,25 +104,27 @@ class Clip(OneChoice):
         """
         if self.less is not None:
             raise InvalidParameter("a histogram of lengths adds up weights of one sign")
-        index, rungs = self.choose(vectors, entropy), self._rounded(vectors.n_groups)
-        return self._noised(vectors.sums(int(self.ladder.units[index]), rungs[index].step), index, rungs, entropy)
+        index, levels = self.choose(vectors, entropy), self._rounded(vectors.n_groups)
+        return self._noised(
+            vectors.sums(int(self.thresholds.units[index]), levels[index].step), index, levels, entropy
+        )
 
-    def _noised(self, sums: Ints, index: int, rungs: Sequence[ThresholdNoise], entropy: Entropy) -> NoisyAnswer:
+    def _noised(self, sums: Ints, index: int, levels: Sequence[ThresholdNoise], entropy: Entropy) -> NoisyAnswer:
         """Noise of one rung on (G,) sums in its steps."""
-        noise, size = rungs[index], len(sums)
+        noise, size = levels[index], len(sums)
         values = (sums + noise.draw(size, entropy)).astype(np.float64) * noise.step_weight
         signal = np.full(size, self._signal(values, noise.tau))
-        return answer_with_interval(values, np.full(size, index, np.intp), rungs, signal, self)
+        return answer_with_interval(values, np.full(size, index, np.intp), levels, signal, self)
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         self._check_choice(n_groups)
-        check_rungs(self._rungs)
-        check_rungs(self._rounded(max(1, n_groups)))
+        check_levels(self._levels)
+        check_levels(self._rounded(max(1, n_groups)))
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
-        return half_widths(self._rungs, self.confidence)
+        return half_widths(self._levels, self.confidence)
 
     def _signal(self, values: Floats, tau: float) -> float:
         """As in NoisyAnswer, of all groups together: each is taken to lack as large a part of itself as all do."""
@@ -131,14 +133,14 @@ class Clip(OneChoice):
         return max(0.0, total if self.less is None else abs(total)) / (doubt * tau) if doubt else math.inf
 
     @property
-    def _rungs(self) -> Sequence[ThresholdNoise]:
-        return self.budget.rungs(self.ladder, 0.0, self.budget.releasing(self._split), step_of)
+    def _levels(self) -> Sequence[ThresholdNoise]:
+        return self.budget.levels(self.thresholds, 0.0, self.budget.releasing(self._split), step_of)
 
     def _rounded(self, n_groups: int) -> Sequence[ThresholdNoise]:
         """The rungs of `release_vectors`."""
         part = self.budget.releasing(self._split)
-        grids = (RoundedNoise(tau, 0.0, Fraction(1), groups=n_groups) for tau in self.ladder.units.tolist())
-        return [self.budget.rung(grid, part) for grid in grids]
+        grids = (RoundedNoise(tau, 0.0, Fraction(1), groups=n_groups) for tau in self.thresholds.units.tolist())
+        return [self.budget.level(grid, part) for grid in grids]
 
     def _noise_price(self, n_groups: int) -> float:
         """What noise is charged at: the sum of all groups' mean noise in multiples of tau."""
@@ -147,12 +149,12 @@ class Clip(OneChoice):
 
     def doubt(self, n_groups: int) -> float:
         """What a value is measured in for its `signal`, in multiples of tau; 0 where nothing is chosen."""
-        if len(self.ladder) == 1:
+        if len(self.thresholds) == 1:
             return 0.0
         return self.selection.doubt(self._noise_price(n_groups), float(self._selecting))
 
     def _scores(self, n_groups: int) -> ExceedanceScores:
-        return self.selection.exceedance_scores(self.ladder, self._noise_price(n_groups), float(self._selecting))
+        return self.selection.exceedance_scores(self.thresholds, self._noise_price(n_groups), float(self._selecting))
 
 
 COUNT_SHARE = Fraction(1, 10)
@@ -190,13 +192,13 @@ class CountedClip(Pure):
     """
 
     epsilon: float
-    ladder: Ladder
+    thresholds: Thresholds
     at_most: Fraction | None = None
     less: int | None = None
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        if len(self.ladder) != 1:
+        if len(self.thresholds) != 1:
             raise InvalidParameter("a threshold that is named is one threshold")
         if exact_epsilon(self.clip.epsilon) + self.noise.epsilon > exact_epsilon(self.epsilon):
             raise InvalidParameter("the sums and the count spend no more than they have")
@@ -205,7 +207,7 @@ class CountedClip(Pure):
     def clip(self) -> Clip:
         """The release of the sums, with the confidence that is left for them."""
         share = self.epsilon * float(1 - COUNT_SHARE) * DOWN
-        return Clip(PureBudget(share), self.ladder, confidence=1 - self._missing, less=self.less)
+        return Clip(PureBudget(share), self.thresholds, confidence=1 - self._missing, less=self.less)
 
     @property
     def noise(self) -> IntegerNoise:
@@ -231,7 +233,7 @@ class CountedClip(Pure):
 
     def _beside(self, noisy: NoisyAnswer, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
         """The sums, and how many units have more."""
-        longer = vectors.kept(self.ladder).exceedances
+        longer = vectors.kept(self.thresholds).exceedances
         assert longer is not None, "tuples of one owner are counted by their loads"
         people = int(self.noise.released(np.asarray(longer[0], np.int64), entropy)[0])
         most = max(0, people + self._reach)
@@ -271,4 +273,4 @@ class CountedClip(Pure):
         """What a unit that has more than tau loses at most, in normalised weight; 0 where no interval counts it."""
         if self.at_most is None:
             return 0.0
-        return max(0.0, float(self.at_most - Fraction(float(self.ladder.taus[0])))) * _UP
+        return max(0.0, float(self.at_most - Fraction(float(self.thresholds.taus[0])))) * _UP

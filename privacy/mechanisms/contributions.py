@@ -17,8 +17,8 @@ import numpy as np
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import float_at_least
-from privacy.ladder import Ladder
 from privacy.mechanisms.noise import IntegerNoise, laplace_quantile
+from privacy.thresholds import Thresholds
 from privacy.units import Ints
 
 LEAST, MOST = -8, 24
@@ -33,7 +33,7 @@ HELD = 0.95
 BEYOND_SEEN = 4
 """So many times the end of the last bucket that people were seen in is proposed as what nobody exceeds."""
 
-CONTRIBUTION_LADDER = Ladder(LEAST, MOST)
+CONTRIBUTION_THRESHOLDS = Thresholds(LEAST, MOST)
 """The ends."""
 
 
@@ -70,7 +70,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class ContributionHistogram:
+class ReleasedHistogram:
     """A released histogram.
 
     Attributes:

@@ -16,14 +16,13 @@ import numpy as np
 from privacy.entropy import Entropy, check_scale
 from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, check_gap, check_groups, exact_epsilon, group_epsilon, groups_reached
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, PureBudget
 from privacy.mechanisms.measurement import OfBudget
 from privacy.mechanisms.noise import ThresholdNoise, whole_number
 from privacy.mechanisms.release import (
     answer_with_interval,
     check_answer,
-    check_rungs,
+    check_levels,
     half_widths,
     release_noise,
     released,
@@ -33,6 +32,7 @@ from privacy.mechanisms.selection import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign, choice_budget, release_budget
 from privacy.sampling.loss import Loss
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 SELECTION = SelectionSettings(split=0.5)
@@ -90,7 +90,7 @@ class Gem(OfBudget):
     budget: Budget
     groups_per_unit: int | None = None
     gap: float = 0.0
-    ladder: Ladder = field(default_factory=Ladder)
+    thresholds: Thresholds = field(default_factory=Thresholds)
     selection: SelectionSettings = SELECTION
     c: float = COST
     confidence: float = 0.95
@@ -114,21 +114,21 @@ class Gem(OfBudget):
         Args, raises: as `Measurement.release`; each interval covers the truncated answer at its tau.
         Cost: G L draws, G L^2 operations, and the solves.
         """
-        check_answer(answer, self.ladder, self.gap)
+        check_answer(answer, self.thresholds, self.gap)
         selecting, releasing = self._budgets(answer.n_groups)
         scores = self._scores(selecting, releasing, answer.n_groups)
         choice = self.budget.choose(answer, scores, selecting, entropy)
-        steps = self._rungs(releasing)
+        steps = self._levels(releasing)
         values = released(choice.values, release_noise(choice.index, steps, entropy), choice.index, steps)
-        price = np.array(self.doubts(answer.n_groups)) * self.ladder.taus
+        price = np.array(self.doubts(answer.n_groups)) * self.thresholds.taus
         return answer_with_interval(values, choice.index, steps, np.maximum(values, 0.0) / price[choice.index], self)
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         selecting, releasing = self._budgets(n_groups)
         self._scores(selecting, releasing, n_groups)  # more groups leave less for each, and cost more in the scores
-        check_scale(self.budget.choice_scale(selecting, len(self.ladder)))
-        check_rungs(self._rungs(releasing))
+        check_scale(self.budget.choice_scale(selecting, len(self.thresholds)))
+        check_levels(self._levels(releasing))
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """g(infinity): what a unit with more join tuples than the sample's public bound may lose, in all groups.
@@ -143,7 +143,7 @@ class Gem(OfBudget):
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width of the interval) for each threshold that may be chosen, in normalised weight."""
-        return half_widths(self._rungs(self._budgets(n_groups)[1]), self.confidence)
+        return half_widths(self._levels(self._budgets(n_groups)[1]), self.confidence)
 
     def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
         """What a value is measured in for its `signal`, in multiples of tau, per threshold."""
@@ -161,32 +161,36 @@ class Gem(OfBudget):
         """The scores, with the selection's part of the prices by distance, or as published."""
         if self.nested:
             noise = self._noise_price(min(releasing), 1.0)
-            return self.selection.exceedance_scores(self.ladder, noise, float(selecting))
+            return self.selection.exceedance_scores(self.thresholds, noise, float(selecting))
         prices = tuple(self._noise_price(part, self.c) for part in releasing)
-        scores = self.selection.scores(self.ladder, self.gap, prices, float(selecting), n_groups)
+        scores = self.selection.scores(self.thresholds, self.gap, prices, float(selecting), n_groups)
         return replace(scores, monotone=self.monotone)
 
-    def _rungs(self, releasing: tuple[Fraction, ...]) -> Sequence[ThresholdNoise]:
+    def _levels(self, releasing: tuple[Fraction, ...]) -> Sequence[ThresholdNoise]:
         """The release at each threshold; counts of one owner's tuples are whole numbers."""
-        counts = self.nested and self.ladder.whole
-        return self.budget.rungs(self.ladder, self.gap, releasing, *([whole_number] if counts else []))
+        counts = self.nested and self.thresholds.whole
+        return self.budget.levels(self.thresholds, self.gap, releasing, *([whole_number] if counts else []))
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
         """Of the budget of one group what the selection has and, per threshold, what the release has."""
         if self.sample is None or self.sample.tuples_per_unit is None:
             reached, split = groups_reached(self.groups_per_unit, n_groups), self.selection.split
-            return self.budget.selecting(split, reached), (self.budget.releasing(split, reached),) * len(self.ladder)
+            return self.budget.selecting(split, reached), (self.budget.releasing(split, reached),) * len(
+                self.thresholds
+            )
         cell = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
-        return _sampled_budgets(self.sample, cell, self.selection.split, self.ladder, self.gap)
+        return _sampled_budgets(self.sample, cell, self.selection.split, self.thresholds, self.gap)
 
 
 @lru_cache(maxsize=64)
 def _sampled_budgets(
-    sample: SampleDesign, cell: Fraction, split: float, ladder: Ladder, gap: float
+    sample: SampleDesign, cell: Fraction, split: float, thresholds: Thresholds, gap: float
 ) -> tuple[Fraction, tuple[Fraction, ...]]:
     """eps_1 is its share of what a selection alone could spend; eps_2(tau) is all that then still fits at tau."""
     selecting = split * choice_budget(sample, cell)
-    releasing = (release_budget(sample, cell, selecting, partial(_loss, int(units), gap)) for units in ladder.units)
+    releasing = (
+        release_budget(sample, cell, selecting, partial(_loss, int(units), gap)) for units in thresholds.units
+    )
     return Fraction(selecting), tuple(map(Fraction, releasing))
 
 

@@ -11,14 +11,14 @@ from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.gem import NESTED_SELECTION, Gem
 from privacy.mechanisms.shared_threshold import SHARED_SELECTION, LaplaceOrGaussian, SharedThreshold
 from privacy.mechanisms.sums import GroupsOfKinds, Sum, capacities_of, equal_shares
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
-from privacy.truncation.ladder_instance import ALIKE, Capacities
+from privacy.thresholds import Thresholds
+from privacy.truncation.programs_by_threshold import ALIKE, Capacities
 from privacy.truncation.solver_name import SolverName
 from privacy.truncation.truncate import TruncatedSum, TuplesOfSum
 
@@ -53,7 +53,7 @@ class GroupLp:
     name = "group_lp"
 
     def __post_init__(self) -> None:
-        if self.kinds and (self._sampled or not self.ladder.doubling):
+        if self.kinds and (self._sampled or not self.thresholds.doubling):
             raise InvalidParameter("a capacity per kind is for all tuples, and thresholds that double")
 
     @property
@@ -72,9 +72,9 @@ class GroupLp:
         return self.scalar.event
 
     @property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """The thresholds that each group is truncated at, of the mechanism within."""
-        return self.scalar.ladder
+        return self.scalar.thresholds
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Truncate every group and release it.
@@ -90,7 +90,7 @@ class GroupLp:
 
         Raises: as `release`.
         """
-        return replace(self.scalar.release(one.at(self.scalar.ladder), entropy), mechanism=self.name)
+        return replace(self.scalar.release(one.at(self.scalar.thresholds), entropy), mechanism=self.name)
 
     def of_kinds(self, kinds: GroupsOfKinds) -> GroupLp:
         """The same, told how many groups the units of every relation reach: noise for the most, capacities for each.
@@ -114,7 +114,7 @@ class GroupLp:
             scalar = replace(scalar, pure=pure, concentrated=concentrated)
         else:
             scalar = _for_groups(scalar, most)
-        return replace(self, scalar=scalar, kinds=kinds if self.ladder.doubling else ())
+        return replace(self, scalar=scalar, kinds=kinds if self.thresholds.doubling else ())
 
     @property
     def _sampled(self) -> bool:
@@ -169,9 +169,9 @@ def group_lps(
 def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) -> GroupLp:
     """One threshold for all groups; of a sample that pays for noise, one for each, which knows how to claim it."""
     if sample is not None:
-        return GroupLp(Gem(PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder, sample=sample))
+        return GroupLp(Gem(PureBudget(one.epsilon), groups_per_unit, one.gap, one.thresholds, sample=sample))
     selection = NESTED_SELECTION if one.nested else SHARED_SELECTION
-    known = PureBudget(one.epsilon), groups_per_unit, one.gap, one.ladder, selection
+    known = PureBudget(one.epsilon), groups_per_unit, one.gap, one.thresholds, selection
     return GroupLp(SharedThreshold(*known, nested=one.nested))
 
 
@@ -185,7 +185,7 @@ def _either(one: Sum, share: ConcentratedBudget, groups_per_unit: int | None, ty
     """Laplace or Gaussian noise: the same for all sums of a question, whatever their shares of epsilon."""
     selection = NESTED_SELECTION if one.nested else SHARED_SELECTION
     pure, concentrated = (
-        SharedThreshold(budget, groups_per_unit, one.gap, one.ladder, selection, nested=one.nested)
+        SharedThreshold(budget, groups_per_unit, one.gap, one.thresholds, selection, nested=one.nested)
         for budget in (PureBudget(one.epsilon), share)
     )
     return GroupLp(LaplaceOrGaussian(pure, concentrated, typical))

@@ -13,13 +13,13 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import exact_epsilon
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms.bound_first import BoundTest
 from privacy.mechanisms.clip import Clip
-from privacy.mechanisms.release import check_rungs
+from privacy.mechanisms.release import check_levels
 from privacy.mechanisms.sums import Around, Centre, Deviation, Products, Row
-from privacy.mechanisms.unit_vectors import UnitVectors, loads_of
+from privacy.mechanisms.unit_vectors import UnitVectors, contributions_of
 from privacy.noisy_answer import CUT_SHARE, NoisyAnswer
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncate import positive_in_groups
 from privacy.units import MAX_UNITS, ONE, Floats, Int32s, Ints, saturating_sums
 
@@ -112,9 +112,9 @@ class ScaledSum:
         return self.chosen.event if self.test is None else PureDP(self.epsilon)
 
     @property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """The thresholds of this sum."""
-        return self.chosen.ladder
+        return self.chosen.thresholds
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Release one sum that has no others beside it: its factor is its own. Raises: as `release_at_one_scale`."""
@@ -139,7 +139,7 @@ class ScaledSum:
         self.chosen.check_noise(n_groups)
         if self.direct is not None and self.test is not None:
             self.direct.check_noise(n_groups)
-            check_rungs((self.test.rung,))
+            check_levels((self.test.level,))
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """`epsilon`: no bound on a unit's tuples is relied on."""
@@ -162,7 +162,7 @@ def release_at_one_scale(
         raise InvalidParameter("one scale for all sums of a unit needs one owner per tuple")
     if len(tuples.weights) < len(sums):
         raise InvalidParameter("every sum has its weights")
-    loads = [loads_of(tuples, row, one.chosen.less) for row, one in enumerate(sums)]
+    contributions = [contributions_of(tuples, row, one.chosen.less) for row, one in enumerate(sums)]
     group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
     answers: dict[int, NoisyAnswer] = {}
 
@@ -178,25 +178,27 @@ def release_at_one_scale(
 
     def release(row: int, at: _Threshold, own: Ints) -> None:
         one = sums[row]
-        noisy = at.clip.release_at(at.rung, UnitVectors(tuples, own), entropy)
+        noisy = at.clip.release_at(at.level, UnitVectors(tuples, own), entropy)
         answers[row] = _coarse(replace(noisy, mechanism=one.name, epsilon=one.epsilon), one)
 
     plain = [row for row, one in enumerate(sums) if one.around is None]
-    at = {row: chosen(row, loads[row]) for row in plain}
-    loads = _scaled(loads, {row: one.units for row, one in at.items()}, tuples.units)
+    at = {row: chosen(row, contributions[row]) for row in plain}
+    contributions = _scaled(contributions, {row: one.units for row, one in at.items()}, tuples.units)
     people = sum(one.clip.doubt(tuples.n_groups) for one in at.values())  # whom one choice overlooks all sums lack
     for row in plain:
-        release(row, at[row], loads[row])
+        release(row, at[row], contributions[row])
         total = np.full(tuples.n_groups, answers[row].values.sum())
         answers[row] = _lacking(answers[row], people, total)
     for row, one in enumerate(sums):
         if isinstance(one.around, Centre):
-            answers[row] = _centre(one, UnitVectors(tuples, loads[row]).in_one_group(), answers, entropy)
+            answers[row] = _centre(one, UnitVectors(tuples, contributions[row]).in_one_group(), answers, entropy)
     for row, one in enumerate(sums):
         if isinstance(one.around, Deviation):
-            own = _deviations(loads[row], loads[one.around.count], float(answers[one.around.centre].values[0]))
+            own = _deviations(
+                contributions[row], contributions[one.around.count], float(answers[one.around.centre].values[0])
+            )
         elif isinstance(one.around, Products):
-            own = _products(row, loads, one.around, answers, group)
+            own = _products(row, contributions, one.around, answers, group)
         else:
             continue
         found = chosen(row, own)
@@ -237,11 +239,11 @@ class _Threshold:
     """The threshold that a sum is released at, with the budget that it is released with."""
 
     clip: Clip
-    rung: int
+    level: int
 
     @property
     def units(self) -> int:
-        return int(self.clip.ladder.units[self.rung])
+        return int(self.clip.thresholds.units[self.level])
 
 
 def _centre(
@@ -274,7 +276,11 @@ def _deviations(total: Ints, count: Ints, centre: float) -> Ints:
 
 
 def _products(
-    row: int, loads: Sequence[Ints], around: Products, answers: Mapping[int, NoisyAnswer], group: NDArray[np.intp]
+    row: int,
+    contributions: Sequence[Ints],
+    around: Products,
+    answers: Mapping[int, NoisyAnswer],
+    group: NDArray[np.intp],
 ) -> Ints:
     """(n,) finer units: what each member adds to S((x - a) (y - b)), a and b the means, of either sign.
 
@@ -283,7 +289,7 @@ def _products(
     """
 
     def of(one: Row) -> Floats:
-        return one[1] * (loads[one[0]] / ONE)  # first divided: no overflow
+        return one[1] * (contributions[one[0]] / ONE)  # first divided: no overflow
 
     def mean(one: Row) -> Floats:
         place, worth = one
@@ -307,9 +313,9 @@ def _units(weights: Floats) -> Ints:
     return units
 
 
-def finer(ladder: Ladder) -> Ladder:
+def finer(thresholds: Thresholds) -> Thresholds:
     """The same thresholds where one normalised weight is 2^FINER, as far as they go."""
-    return replace(ladder, high=min(Ladder().high, ladder.high + FINER), whole=False)
+    return replace(thresholds, high=min(Thresholds().high, thresholds.high + FINER), whole=False)
 
 
 def _coarse(answer: NoisyAnswer, of: ScaledSum) -> NoisyAnswer:
@@ -327,7 +333,7 @@ def _coarse(answer: NoisyAnswer, of: ScaledSum) -> NoisyAnswer:
     )
 
 
-def _scaled(loads: Sequence[Ints], taus: Mapping[int, int], units: Int32s) -> list[Ints]:
+def _scaled(contributions: Sequence[Ints], taus: Mapping[int, int], units: Int32s) -> list[Ints]:
     """What members add to all sums, by the largest factor that leaves no sum of their unit above its tau.
 
     Doubles may round a little above it: what is released is cut at tau after that.
@@ -339,14 +345,14 @@ def _scaled(loads: Sequence[Ints], taus: Mapping[int, int], units: Int32s) -> li
     """
     factor = np.ones(int(units.max(initial=-1)) + 1)
     for row, tau in taus.items():
-        everywhere = saturating_sums(units, np.abs(loads[row]), len(factor))
+        everywhere = saturating_sums(units, np.abs(contributions[row]), len(factor))
         over = everywhere > tau
         factor[over] = np.minimum(factor[over], tau / everywhere[over].astype(np.float64))
     own = factor[units]
     over = own < 1.0
     scaled = []
-    for load in loads:
-        less = load.copy()
-        less[over] = np.trunc(load[over] * own[over]).astype(np.int64)
+    for contribution in contributions:
+        less = contribution.copy()
+        less[over] = np.trunc(contribution[over] * own[over]).astype(np.int64)
         scaled.append(less)
     return scaled

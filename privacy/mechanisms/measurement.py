@@ -12,11 +12,11 @@ from typing import Protocol
 from privacy.accounting.event import PrivacyEvent
 from privacy.entropy import Entropy, check_scale
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, PureBudget
 from privacy.mechanisms.scores import ExceedanceScores, Scores
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.noisy_answer import NoisyAnswer
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
@@ -48,13 +48,13 @@ class OfBudget:
 class OneChoice(OfBudget):
     """One that chooses one threshold for all groups, once. Of a ladder of one it chooses nothing, which is free."""
 
-    ladder: Ladder
+    thresholds: Thresholds
     selection: SelectionSettings
 
     @property
     def _split(self) -> float:
         """The share of the budget that the choice gets."""
-        return 0.0 if len(self.ladder) == 1 else self.selection.split
+        return 0.0 if len(self.thresholds) == 1 else self.selection.split
 
     @property
     def _selecting(self) -> Fraction:
@@ -71,9 +71,9 @@ class OneChoice(OfBudget):
 
     def _check_choice(self, n_groups: int) -> None:
         """Refuse noise or scores of the choice out of range. Raises: InvalidParameter."""
-        if len(self.ladder) > 1:
+        if len(self.thresholds) > 1:
             self._scores(n_groups)
-            check_scale(self.budget.choice_scale(self._selecting, len(self.ladder)))
+            check_scale(self.budget.choice_scale(self._selecting, len(self.thresholds)))
 
 
 class Pure:
@@ -117,7 +117,7 @@ class Measurement(Released, Protocol):
     """A mechanism with its budget: truncated answer in, noisy answer out. Everything but `release` is public."""
 
     @property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """The thresholds that the truncated answer must be able to answer."""
 
     @property
@@ -128,7 +128,7 @@ class Measurement(Released, Protocol):
         """Release one noisy value per group.
 
         Args:
-          answer: values of G groups on `ladder`, with a gap of at most `gap`.
+          answer: values of G groups on `thresholds`, with a gap of at most `gap`.
           entropy: where the noise comes from.
         Raises: InvalidParameter for an answer on another ladder or with a larger gap, before noise is drawn;
           EntropyFailed; SolverFailed from the answer.

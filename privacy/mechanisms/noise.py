@@ -17,8 +17,8 @@ from scipy import special
 from privacy.entropy import Entropy, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, quotient_at_least
-from privacy.ladder import Ladder
 from privacy.sampling.loss import Loss, laplace_loss
+from privacy.thresholds import Thresholds
 from privacy.units import MAX_UNITS, ONE, Ints
 
 STEP_BITS = 20
@@ -172,8 +172,8 @@ def whole_number(tau_units: int) -> int | None:
     return None if tau_units % ONE else ONE
 
 
-def rungs(
-    ladder: Ladder,
+def levels(
+    thresholds: Thresholds,
     gap: float,
     epsilons: Fraction | Sequence[Fraction],
     whole_steps: Callable[[int], int | None] = lambda _: None,
@@ -183,8 +183,8 @@ def rungs(
     Args:
       whole_steps: of each threshold in units, as of ThresholdNoise.
     """
-    each = [epsilons] * len(ladder) if isinstance(epsilons, Fraction) else epsilons
-    taus = zip(ladder.units.tolist(), each, strict=True)
+    each = [epsilons] * len(thresholds) if isinstance(epsilons, Fraction) else epsilons
+    taus = zip(thresholds.units.tolist(), each, strict=True)
     return tuple(ThresholdNoise(tau, gap, epsilon, whole_steps(tau)) for tau, epsilon in taus)
 
 

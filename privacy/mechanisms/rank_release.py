@@ -14,7 +14,6 @@ from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, exact_epsilon
 from privacy.join_tuples import CodedJoinTuples, RankedTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms import rank_rows
 from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.rank import (
@@ -33,6 +32,7 @@ from privacy.mechanisms.rank_rows import TAU, OwnRows, SharedRanks, SharedRows, 
 from privacy.mechanisms.scores import ExceedanceScores, Scores
 from privacy.mechanisms.selection import SelectionSettings, noisy_choice
 from privacy.noisy_answer import NoisyAnswer
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE, Ints
 
@@ -91,7 +91,7 @@ class RankBatch(Pure):
     epsilon: float
     ranks: tuple[Rank, ...]
     n_codes: int
-    ladder: Ladder = field(default_factory=lambda: Ladder(low=0))
+    thresholds: Thresholds = field(default_factory=lambda: Thresholds(low=0))
     one_group: bool = True
     confidence: float = 0.95
     sharing: Sharing | None = None
@@ -103,7 +103,7 @@ class RankBatch(Pure):
             raise InvalidParameter("a batch has quantiles or extremes")
         if self.is_extreme and len({rank.highest for rank in self.ranks}) != 1:
             raise InvalidParameter("the largest values and the smallest are two batches")
-        if self.ladder.low < 0 or not self.ladder.doubling:
+        if self.thresholds.low < 0 or not self.thresholds.doubling:
             raise InvalidParameter("a threshold is a number of rows, a power of two")
 
     @property
@@ -188,30 +188,30 @@ class RankBatch(Pure):
         own = OwnRows.of(tuples, self.n_codes)
         if self.is_extreme:
             return 1, map(list, own.outermost(self.ranks))
-        tau = self._chosen(_loads(own.loads()), tuples.n_groups, entropy)
+        tau = self._chosen(_contributions(own.contributions()), tuples.n_groups, entropy)
         weighed = own.clipped if self._clips(tuples.n_groups) else own.scaled
         return tau, map(list, weighed(self.ranks, tau))
 
     def _chosen(self, coded: CodedJoinTuples, n_groups: int, entropy: Entropy) -> int:
         """tau: chosen on the rows that it lets count, of all groups together."""
         if not self._chooses:
-            return int(self.ladder.taus[0])
+            return int(self.thresholds.taus[0])
         sharing = Sharing(0.0) if self.sharing is None else self.sharing
-        answer = truncate(coded, 0, self.ladder, sharing.gap, solver=sharing.solver)
+        answer = truncate(coded, 0, self.thresholds, sharing.gap, solver=sharing.solver)
         choice = noisy_choice(answer, self._scores(n_groups), self._part(CHOICE), entropy)
-        return int(self.ladder.taus[int(choice.index[0])])
+        return int(self.thresholds.taus[int(choice.index[0])])
 
     @property
     def _chooses(self) -> bool:
-        return not self.is_extreme and len(self.ladder) > 1
+        return not self.is_extreme and len(self.thresholds) > 1
 
     def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
         """Of thresholds: what a rank is off by, a quarter of what is weighed less."""
         price = max(1, n_groups) ** _SPREAD * self._rows_of_noise(n_groups)
         selecting = float(self._part(CHOICE))
         if self.sharing is None:
-            return _NESTED_SELECTION.exceedance_scores(self.ladder, price / NESTED_LOSS, selecting)
-        return _SELECTION.scores(self.ladder, self.sharing.gap, (price / LOSS,) * len(self.ladder), selecting)
+            return _NESTED_SELECTION.exceedance_scores(self.thresholds, price / NESTED_LOSS, selecting)
+        return _SELECTION.scores(self.thresholds, self.sharing.gap, (price / LOSS,) * len(self.thresholds), selecting)
 
     def _part(self, share: float) -> Fraction:
         return exact_epsilon(self.epsilon) * Fraction(share)
@@ -289,7 +289,7 @@ class RankRelease:
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width): how wide an interval will be depends on how dense the values are, so it is unbounded."""
-        return [(tau, math.inf) for tau in self.batch.ladder.taus.tolist()]
+        return [(tau, math.inf) for tau in self.batch.thresholds.taus.tolist()]
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """`epsilon`: no bound on a unit's rows is relied on."""
@@ -303,10 +303,10 @@ def _points(entropy: Entropy, size: int) -> Iterator[int]:
         yield from uniform(entropy, _MORE_POINTS)
 
 
-def _loads(load: Ints) -> CodedJoinTuples:
+def _contributions(contribution: Ints) -> CodedJoinTuples:
     """What each unit has, as one tuple of it alone."""
-    present = np.flatnonzero(load > 0)
+    present = np.flatnonzero(contribution > 0)
     members = np.arange(len(present), dtype=np.int32)
     start = np.array([0, len(present)])
-    weights = (np.minimum(load[present], 1 << 32) * ONE)[None]
+    weights = (np.minimum(contribution[present], 1 << 32) * ONE)[None]
     return CodedJoinTuples(members[None], start, start, weights, (1, 1), members)

@@ -14,8 +14,8 @@ import numpy as np
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, Private, RankedTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms.rank import POINT_BITS, Rank, Ranks, weight_of
+from privacy.thresholds import Thresholds
 from privacy.truncation.codes import owner_codes
 from privacy.truncation.encode import encode
 from privacy.truncation.solver_name import SolverName
@@ -65,11 +65,11 @@ class OwnRows(Private):
         value, rows = np.minimum(value, n_codes - 1), np.minimum(rows, _MOST_OWN_ROWS)
         return cls(unit, group, value, rows, n_units, tuples.n_groups, n_codes)
 
-    def loads(self) -> Ints:
+    def contributions(self) -> Ints:
         """(n_units,) the rows of each unit; of 2^31 rows of 2^32 at most, so that nothing overflows."""
-        load = np.zeros(self.n_units, np.int64)
-        np.add.at(load, self.unit, self.rows)
-        return load
+        contribution = np.zeros(self.n_units, np.int64)
+        np.add.at(contribution, self.unit, self.rows)
+        return contribution
 
     def scaled(self, ranks: Sequence[Rank], tau: int) -> Iterator[list[Ranks]]:
         """Of each group, the offsets from quantiles, where a row weighs TAU / max(tau, its unit's rows).
@@ -78,7 +78,7 @@ class OwnRows(Private):
         A - q N = (1 - q) A - q (N - A) lies for the unit's part between -q TAU and (1 - q) TAU: when it comes or
         goes, all groups' offsets together move by max(q, 1 - q) TAU at most. Rounding of q N adds one in each group.
         """
-        weight = self.rows * TAU // np.maximum(self.loads(), tau)[self.unit]
+        weight = self.rows * TAU // np.maximum(self.contributions(), tau)[self.unit]
         for codes, (levels,) in self._by_group(weight):
             total = int(levels[-1])
             yield [
@@ -93,9 +93,11 @@ class OwnRows(Private):
         above the values before its own as far as those above it do.
         """
         order = np.argsort(self.unit.astype(np.int64) * self.n_codes + self.value, kind="stable")
-        load = self.loads()
-        rows, left = self.rows[order], load[self.unit[order]]
-        upto = np.cumsum(rows) - (np.cumsum(load) - load)[self.unit[order]]  # of its unit's, from the lowest value
+        contribution = self.contributions()
+        rows, left = self.rows[order], contribution[self.unit[order]]
+        upto = (
+            np.cumsum(rows) - (np.cumsum(contribution) - contribution)[self.unit[order]]
+        )  # of its unit's, from the lowest value
         before = upto - rows
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -278,8 +280,8 @@ class GroupRows:
             row_start=np.array([0, size]),
             weights=np.ascontiguousarray(self._coded.weights[:, here]),
         )
-        rung = Ladder(0, 0) if cap == 1 else Ladder(1, 1, cap)
-        answer = truncate(part, 0, rung, self._sharing.gap, solver=self._sharing.solver)
+        level = Thresholds(0, 0) if cap == 1 else Thresholds(1, 1, cap)
+        answer = truncate(part, 0, level, self._sharing.gap, solver=self._sharing.solver)
         return answer.solve(0, 0)
 
 

@@ -13,25 +13,25 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy, check_scale
 from privacy.errors import InvalidParameter
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget
 from privacy.mechanisms.noise import ThresholdNoise
 from privacy.noisy_answer import NoisyAnswer
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import MAX_UNITS, Floats, Ints
 
 
-def check_answer(answer: TruncatedAnswer, ladder: Ladder, gap: float) -> None:
+def check_answer(answer: TruncatedAnswer, thresholds: Thresholds, gap: float) -> None:
     """Refuse an answer that breaks its contract or was made for other parameters.
 
     A failure here is a bug in the caller, not an outcome: a correct answer never fails, whatever the data.
     Raises: InvalidParameter; the message holds no value.
     """
-    if answer.ladder != ladder:
+    if answer.thresholds != thresholds:
         raise InvalidParameter("the truncated answer is on another ladder than the mechanism")
     if not 0 <= answer.gap <= gap:
         raise InvalidParameter("the truncated answer's gap is larger than the noise is scaled for")
-    shape = (answer.n_groups, len(ladder))
+    shape = (answer.n_groups, len(thresholds))
     for bound in answer.bounds():
         if bound.shape != shape or bound.dtype != np.int64:
             raise InvalidParameter("a truncated answer has one int64 per group and threshold")
@@ -42,13 +42,13 @@ def check_answer(answer: TruncatedAnswer, ladder: Ladder, gap: float) -> None:
         raise InvalidParameter("a truncated answer's lower bound is above its upper bound")
 
 
-def check_rungs(rungs: Sequence[ThresholdNoise]) -> None:
+def check_levels(levels: Sequence[ThresholdNoise]) -> None:
     """Refuse thresholds whose noise no source can draw. Public. Raises: InvalidParameter."""
-    for scale in {rung.scale for rung in rungs}:
+    for scale in {level.scale for level in levels}:
         check_scale(scale)
 
 
-def release_noise(index: NDArray[np.intp], rungs: Sequence[ThresholdNoise], entropy: Entropy) -> Ints:
+def release_noise(index: NDArray[np.intp], levels: Sequence[ThresholdNoise], entropy: Entropy) -> Ints:
     """Draw Z, in steps, for each release.
 
     Args:
@@ -57,8 +57,8 @@ def release_noise(index: NDArray[np.intp], rungs: Sequence[ThresholdNoise], entr
     Raises: EntropyFailed when the source returns something else than was asked for.
     Cost: one call per distinct scale; from 2^-10 up all rungs share one, as their steps grow with tau.
     """
-    scale = np.array([rung.scale for rung in rungs])[index]
-    alike = {rung.scale: rung for rung in rungs}
+    scale = np.array([level.scale for level in levels])[index]
+    alike = {level.scale: level for level in levels}
     noise = np.zeros(index.shape, np.int64)
     for distinct in np.unique(scale):
         here = scale == distinct
@@ -66,7 +66,7 @@ def release_noise(index: NDArray[np.intp], rungs: Sequence[ThresholdNoise], entr
     return noise
 
 
-def released(values: Ints, noise: Ints, index: NDArray[np.intp], rungs: Sequence[ThresholdNoise]) -> Floats:
+def released(values: Ints, noise: Ints, index: NDArray[np.intp], levels: Sequence[ThresholdNoise]) -> Floats:
     """step * (v // step + Z), as normalised weight.
 
     Args:
@@ -77,8 +77,8 @@ def released(values: Ints, noise: Ints, index: NDArray[np.intp], rungs: Sequence
       rounds beyond 2^53 steps, is post-processing.
     Sensitivity: see ThresholdNoise.
     """
-    shift = np.array([rung.step.bit_length() - 1 for rung in rungs], np.int64)
-    step_weight = np.array([rung.step_weight for rung in rungs])
+    shift = np.array([level.step.bit_length() - 1 for level in levels], np.int64)
+    step_weight = np.array([level.step_weight for level in levels])
     noisy: Floats = ((values >> shift[index]) + noise) * step_weight[index]
     return noisy
 
@@ -100,7 +100,7 @@ class Releaser(Protocol):
 
 
 def answer_with_interval(
-    values: Floats, index: NDArray[np.intp], rungs: Sequence[ThresholdNoise], signal: Floats, by: Releaser
+    values: Floats, index: NDArray[np.intp], levels: Sequence[ThresholdNoise], signal: Floats, by: Releaser
 ) -> NoisyAnswer:
     """The answer whose intervals cover the truncated answer at each group's tau.
 
@@ -109,11 +109,11 @@ def answer_with_interval(
       index: (G,) the rung of each group.
       signal: (G,) as in NoisyAnswer.
     """
-    reach = np.array([rung.interval(by.confidence) for rung in rungs])[index]
+    reach = np.array([level.interval(by.confidence) for level in levels])[index]
     return NoisyAnswer(
         values=values,
-        tau=np.array([rung.tau for rung in rungs])[index],
-        noise_scale=np.array([rung.noise_scale for rung in rungs])[index],
+        tau=np.array([level.tau for level in levels])[index],
+        noise_scale=np.array([level.noise_scale for level in levels])[index],
         low=values - reach[:, 0],
         high=values + reach[:, 1],
         confidence=by.confidence,
@@ -126,6 +126,6 @@ def answer_with_interval(
     )
 
 
-def half_widths(rungs: Sequence[ThresholdNoise], confidence: float) -> list[tuple[float, float]]:
+def half_widths(levels: Sequence[ThresholdNoise], confidence: float) -> list[tuple[float, float]]:
     """(tau, half-width of the interval) for each threshold, in normalised weight."""
-    return [(rung.tau, sum(rung.interval(confidence)) / 2) for rung in rungs]
+    return [(level.tau, sum(level.interval(confidence)) / 2) for level in levels]

@@ -40,7 +40,7 @@ import numpy as np
 from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, float_at_least
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import CountedAnswer, TruncatedAnswer
 from privacy.units import Floats, Ints
 
@@ -91,7 +91,7 @@ class Scores:
         True of truncated sums.
     """
 
-    ladder: Ladder
+    thresholds: Thresholds
     gap: float
     prices: tuple[float, ...]
     margins: tuple[float, ...] = ()
@@ -99,11 +99,11 @@ class Scores:
 
     def __post_init__(self) -> None:
         check_gap(self.gap)
-        if not self.ladder.doubling:
+        if not self.thresholds.doubling:
             raise InvalidParameter("thresholds that are scored double")
-        if len(self.prices) != len(self.ladder):
+        if len(self.prices) != len(self.thresholds):
             raise InvalidParameter("every threshold has its price")
-        if self.margins and len(self.margins) != len(self.ladder):
+        if self.margins and len(self.margins) != len(self.thresholds):
             raise InvalidParameter("every distance between thresholds has its margin")
         if not all(number >= 0 for number in (*self.prices, *self.margins)):
             raise InvalidParameter("prices and margins are not negative")
@@ -113,7 +113,7 @@ class Scores:
     @cached_property
     def _reach(self) -> Floats:
         """(L, L) by how much v_j - v_i can move, in units."""
-        tau = self.ladder.units.astype(np.float64)
+        tau = self.thresholds.units.astype(np.float64)
         both = tau[:, None] + tau[None, :]
         if self.monotone:
             return np.asarray(np.maximum(tau[:, None], tau[None, :]) + self.gap * both)
@@ -122,15 +122,15 @@ class Scores:
     @cached_property
     def _cost(self) -> Floats:
         """(L,) what every threshold's noise is charged at, in units."""
-        return np.asarray(np.array(self.prices) * (1 + self.gap) * self.ladder.units)
+        return np.asarray(np.array(self.prices) * (1 + self.gap) * self.thresholds.units)
 
     @cached_property
     def _offset(self) -> Floats:
         cost = self._cost
         offset: Floats = cost[:, None] - cost[None, :]
         if self.margins:
-            rung = np.arange(len(self.ladder))
-            above = rung[:, None] - rung[None, :]
+            level = np.arange(len(self.thresholds))
+            above = level[:, None] - level[None, :]
             offset += np.sign(above) * np.array(self.margins)[np.abs(above)] * self._reach
         return offset
 
@@ -169,12 +169,12 @@ class Scores:
     def _worst_rival(self, own: Ints, rivals: Ints) -> Floats:
         """(L, G) the largest term of every threshold, or 0, against all of its rivals."""
         # One rival at a time, thresholds by groups: everything stays in the processor's cache.
-        own_by_rung, rivals_by_rung = np.ascontiguousarray(own.T), np.ascontiguousarray(rivals.T)
-        worst = np.zeros(own_by_rung.shape)
-        lead = np.empty(own_by_rung.shape, np.int64)
-        term = np.empty(own_by_rung.shape)
-        for rival, value in enumerate(rivals_by_rung):
-            np.subtract(value[None, :], own_by_rung, out=lead)
+        own_by_level, rivals_by_level = np.ascontiguousarray(own.T), np.ascontiguousarray(rivals.T)
+        worst = np.zeros(own_by_level.shape)
+        lead = np.empty(own_by_level.shape, np.int64)
+        term = np.empty(own_by_level.shape)
+        for rival, value in enumerate(rivals_by_level):
+            np.subtract(value[None, :], own_by_level, out=lead)
             np.add(lead, self._offset[:, rival, None], out=term)
             np.multiply(term, self._inverse[:, rival, None], out=term)
             np.maximum(worst, term, out=worst)
@@ -234,7 +234,7 @@ class ExceedanceScores:
       reached: L0 >= 1, of counts that are those of several groups together.
     """
 
-    ladder: Ladder
+    thresholds: Thresholds
     price: float
     selecting: float
     rarity: float
@@ -250,7 +250,7 @@ class ExceedanceScores:
     @cached_property
     def _margins(self) -> Ints:
         """(L, L) M(tau_i / tau_j) + C in steps, of i against every j below it."""
-        height = np.log2(self.ladder.taus)
+        height = np.log2(self.thresholds.taus)
         apart = np.maximum(0.0, height[:, None] - height[None, :])
         rare = math.log(self.rarity) * (apart + self.first) + self.growth * np.maximum(0.0, apart - 1) ** 2 / 2
         margins = np.minimum(rare, self.farthest) * 2 / self.selecting
@@ -275,7 +275,7 @@ class ExceedanceScores:
         """
         counts = np.minimum(exceedances, _MOST * self.reached) * GRID // self.reached
         scores = np.maximum(counts - math.ceil(self.price * GRID), 0)
-        for below in range(len(self.ladder) - 1):
+        for below in range(len(self.thresholds) - 1):
             above = scores[:, below + 1 :]
             np.maximum(above, self._margins[None, below + 1 :, below] - counts[:, below, None], out=above)
         return np.asarray(np.minimum(scores, GRID * _MOST))

@@ -17,9 +17,9 @@ from privacy.entropy import Entropy, checked_geometric
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.exact import float_at_least
 from privacy.join_tuples import Private
-from privacy.ladder import Ladder
 from privacy.mechanisms.scores import SENSITIVITY, ExceedanceScores, Scores, selection_noise
 from privacy.noisy_answer import CUT_SHARE
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import Ints
 
@@ -87,14 +87,14 @@ class SelectionSettings:
         if not 0 <= self.first < math.inf:
             raise InvalidParameter("what the next threshold counts for is finite and not negative")
 
-    def farthest(self, ladder: Ladder, selecting: float, n_groups: int = 1) -> float:
+    def farthest(self, thresholds: Thresholds, selecting: float, n_groups: int = 1) -> float:
         """t = 2 ln(L G / beta) / eps_1: the price below which no threshold's noise counts, but with probability beta.
 
         Args:
           selecting: eps_1 of the selection in one group.
           n_groups: G, in each of which a threshold is chosen.
         """
-        return 2 * math.log(len(ladder) * max(1, n_groups) / self.beta) / selecting
+        return 2 * math.log(len(thresholds) * max(1, n_groups) / self.beta) / selecting
 
     def doubt(self, price: float, selecting: float) -> float:
         """The people that a choice overlooks at most, over `CUT_SHARE`, but for one choice in twenty.
@@ -108,7 +108,7 @@ class SelectionSettings:
         return (price + 2 * math.log(1 / _OVERLOOKED) / selecting) / CUT_SHARE
 
     def scores(
-        self, ladder: Ladder, gap: float, noise: tuple[float, ...], selecting: float, n_groups: int = 1
+        self, thresholds: Thresholds, gap: float, noise: tuple[float, ...], selecting: float, n_groups: int = 1
     ) -> Scores:
         """Scores that charge a threshold for its noise, and for how far it lies above its rivals.
 
@@ -116,13 +116,15 @@ class SelectionSettings:
           ladder, selecting, n_groups: as in `farthest`.
           noise: (L,) what the release noise at each threshold is charged at, in multiples of (1 + gap) tau.
         """
-        far = self.farthest(ladder, selecting, n_groups)
+        far = self.farthest(thresholds, selecting, n_groups)
         if self.rarity is None:
-            return Scores(ladder, gap, tuple(price + far for price in noise))
-        margins = (2 * self._log_rarity(self.rarity, doublings) / selecting for doublings in range(len(ladder)))
-        return Scores(ladder, gap, noise, tuple(min(margin, far) for margin in margins))
+            return Scores(thresholds, gap, tuple(price + far for price in noise))
+        margins = (2 * self._log_rarity(self.rarity, doublings) / selecting for doublings in range(len(thresholds)))
+        return Scores(thresholds, gap, noise, tuple(min(margin, far) for margin in margins))
 
-    def exceedance_scores(self, ladder: Ladder, price: float, selecting: float, reached: int = 1) -> ExceedanceScores:
+    def exceedance_scores(
+        self, thresholds: Thresholds, price: float, selecting: float, reached: int = 1
+    ) -> ExceedanceScores:
         """Scores by how many units have more, for tuples of one owner.
 
         Args:
@@ -133,9 +135,9 @@ class SelectionSettings:
         """
         if self.rarity is None:
             raise InvalidParameter("steps up are worth what their rarity asks for")
-        far = math.log(len(ladder) / self.beta)
+        far = math.log(len(thresholds) / self.beta)
         made = min(price, MOST_NOISE), selecting, self.rarity, self.first, self.growth, far, reached
-        return ExceedanceScores(ladder, *made)
+        return ExceedanceScores(thresholds, *made)
 
     def _log_rarity(self, rarity: float, doublings: int) -> float:
         """How rare it is to be so many doublings too far: the logarithm."""
@@ -161,11 +163,11 @@ def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp] | int) -> In
     Args:
       index: (G,) a rung per group, or one of all.
     """
-    rows, rungs = np.arange(answer.n_groups), np.broadcast_to(index, answer.n_groups)
+    rows, levels = np.arange(answer.n_groups), np.broadcast_to(index, answer.n_groups)
     lower, upper = answer.bounds()
-    values: Ints = lower[rows, rungs].copy()
-    for group in np.flatnonzero(values != upper[rows, rungs]):
-        values[group] = answer.solve(int(group), int(rungs[group]))
+    values: Ints = lower[rows, levels].copy()
+    for group in np.flatnonzero(values != upper[rows, levels]):
+        values[group] = answer.solve(int(group), int(levels[group]))
     return values
 
 
@@ -204,7 +206,7 @@ def noisy_choice(
     Raises: EntropyFailed; SolverFailed from the answer.
     Cost: G L draws, and that of `choose`.
     """
-    return choose(answer, scores, selection_noise((answer.n_groups, len(answer.ladder)), epsilon, entropy))
+    return choose(answer, scores, selection_noise((answer.n_groups, len(answer.thresholds)), epsilon, entropy))
 
 
 def _choose_one(answer: TruncatedAnswer, scores: Scores, noise: Ints, group: int) -> tuple[int, int]:
@@ -274,7 +276,7 @@ def exponential_choice(
     """
     if epsilon <= 0:
         raise InvalidParameter("epsilon must be positive")
-    n_groups, length = answer.n_groups, len(answer.ladder)
+    n_groups, length = answer.n_groups, len(answer.thresholds)
     scale = proposal_scale(epsilon, length)
     best, worst = scores.bounds(answer)
     index = np.zeros(n_groups, np.intp)
@@ -295,7 +297,7 @@ def exponential_choice(
 def _from_the_smallest(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, groups: NDArray[np.intp]) -> Ints:
     """(n, L) the scores of some groups, every value solved, less each group's smallest."""
     for group in groups.tolist():
-        for index in range(len(answer.ladder)):
+        for index in range(len(answer.thresholds)):
             answer.solve(group, index)
     found = scores.bounds(answer)[0][groups]
     smallest: Ints = found - found.min(axis=1, keepdims=True)

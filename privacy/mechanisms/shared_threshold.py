@@ -18,14 +18,13 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, check_gap, check_groups, groups_reached
 from privacy.join_tuples import Private
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.measurement import OneChoice
 from privacy.mechanisms.noise import ThresholdNoise, whole_number
 from privacy.mechanisms.release import (
     answer_with_interval,
     check_answer,
-    check_rungs,
+    check_levels,
     half_widths,
     release_noise,
     released,
@@ -33,6 +32,7 @@ from privacy.mechanisms.release import (
 from privacy.mechanisms.scores import ExceedanceScores, Scores
 from privacy.mechanisms.selection import MOST_NOISE, SelectionSettings, settled_values
 from privacy.noisy_answer import NoisyAnswer
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import CountedAnswer, TruncatedAnswer
 from privacy.units import Floats, Ints, saturating_sums
 
@@ -65,9 +65,9 @@ class SummedAnswer(Private):
         return 1
 
     @property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """The thresholds of the answer whose groups are summed."""
-        return self._answer.ladder
+        return self._answer.thresholds
 
     @property
     def gap(self) -> float:
@@ -148,7 +148,7 @@ class SharedThreshold(OneChoice):
     budget: Budget
     groups_per_unit: int | None = None
     gap: float = 0.0
-    ladder: Ladder = field(default_factory=Ladder)
+    thresholds: Thresholds = field(default_factory=Thresholds)
     selection: SelectionSettings = SHARED_SELECTION
     confidence: float = 0.95
     nested: bool = False
@@ -165,16 +165,16 @@ class SharedThreshold(OneChoice):
         Returns: the noisy values; each interval covers the truncated answer at the one tau.
         Cost: a few dozen draws and one per group, and every group's value at the thresholds that may be chosen.
         """
-        check_answer(answer, self.ladder, self.gap)
-        rung = self.choose(answer, entropy)
-        return self.release_at(rung, settled_values(answer, rung), entropy)
+        check_answer(answer, self.thresholds, self.gap)
+        level = self.choose(answer, entropy)
+        return self.release_at(level, settled_values(answer, level), entropy)
 
     def choose(self, answer: TruncatedAnswer, entropy: Entropy) -> int:
         """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: as `release`."""
         summed = SummedAnswer(answer, self._reached(answer.n_groups))
-        return 0 if len(self.ladder) == 1 else self._chosen(summed, answer.n_groups, entropy)
+        return 0 if len(self.thresholds) == 1 else self._chosen(summed, answer.n_groups, entropy)
 
-    def release_at(self, rung: int, exact: Ints, entropy: Entropy) -> NoisyAnswer:
+    def release_at(self, level: int, exact: Ints, entropy: Entropy) -> NoisyAnswer:
         """Noise for what is left of the budget, on values that move by (1 + gap) tau in the L0 groups of a unit.
 
         Args:
@@ -183,19 +183,19 @@ class SharedThreshold(OneChoice):
         Raises: EntropyFailed.
         """
         n_groups = len(exact)
-        index = np.full(n_groups, rung, np.intp)
-        steps = self._rungs(n_groups)
+        index = np.full(n_groups, level, np.intp)
+        steps = self._levels(n_groups)
         values = released(exact, release_noise(index, steps, entropy), index, steps)
-        return answer_with_interval(values, index, steps, self._signal(values, steps[rung].tau), self)
+        return answer_with_interval(values, index, steps, self._signal(values, steps[level].tau), self)
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         self._check_choice(n_groups)
-        check_rungs(self._rungs(n_groups))
+        check_levels(self._levels(n_groups))
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
-        return half_widths(self._rungs(n_groups), self.confidence)
+        return half_widths(self._levels(n_groups), self.confidence)
 
     def noise_per_tau(self, n_groups: int) -> float:
         """The noise scale of each group in multiples of (1 + gap) tau, by the budget alone. Public."""
@@ -211,15 +211,15 @@ class SharedThreshold(OneChoice):
     def _signal(self, values: Floats, tau: float) -> Floats:
         """The price of tau is for the sum over the groups in units of L0: the released sum is measured by it."""
         n_groups = len(values)
-        if len(self.ladder) == 1:
+        if len(self.thresholds) == 1:
             return np.full(n_groups, np.inf)
         seen = max(0.0, float(values.sum())) / self._reached(n_groups)
         return np.full(n_groups, seen / (self._doubt(n_groups) * tau))
 
-    def _rungs(self, n_groups: int) -> Sequence[ThresholdNoise]:
-        counts = self.nested and self.ladder.whole  # whole numbers
-        return self.budget.rungs(
-            self.ladder, self.gap, self._releasing(n_groups), *([whole_number] if counts else [])
+    def _levels(self, n_groups: int) -> Sequence[ThresholdNoise]:
+        counts = self.nested and self.thresholds.whole  # whole numbers
+        return self.budget.levels(
+            self.thresholds, self.gap, self._releasing(n_groups), *([whole_number] if counts else [])
         )
 
     def _releasing(self, n_groups: int) -> Fraction:
@@ -243,12 +243,12 @@ class SharedThreshold(OneChoice):
     def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
         price, selecting = self._noise_price(n_groups), float(self._selecting)
         if self.nested:
-            return self.selection.exceedance_scores(self.ladder, price, selecting, self._reached(n_groups))
-        scores = self.selection.scores(self.ladder, self.gap, (price,) * len(self.ladder), selecting)
+            return self.selection.exceedance_scores(self.thresholds, price, selecting, self._reached(n_groups))
+        scores = self.selection.scores(self.thresholds, self.gap, (price,) * len(self.thresholds), selecting)
         return replace(scores, monotone=True)  # of summed answers: see there
 
 
-ONE_ROW = Ladder(0, 0)
+ONE_ROW = Thresholds(0, 0)
 """The one threshold of a unit that weighs 1 at most."""
 
 
@@ -256,7 +256,7 @@ def fixed_threshold(
     epsilon: float,
     groups_per_unit: int | None = None,
     gap: float = 0.0,
-    ladder: Ladder = ONE_ROW,
+    thresholds: Thresholds = ONE_ROW,
     *,
     counts: bool = False,
 ) -> SharedThreshold:
@@ -273,9 +273,9 @@ def fixed_threshold(
       ladder: its one threshold tau, chosen without looking at data.
       counts: are values whole numbers, as counts of people are? They then get noise for whole numbers.
     """
-    if len(ladder) != 1:
+    if len(thresholds) != 1:
         raise InvalidParameter("a fixed threshold is one threshold")
-    whole = replace(ladder, whole=True) if counts else ladder
+    whole = replace(thresholds, whole=True) if counts else thresholds
     return SharedThreshold(PureBudget(epsilon), groups_per_unit, gap, whole, nested=counts, name="fixed")
 
 
@@ -310,7 +310,7 @@ class LaplaceOrGaussian:
             isinstance(self.pure.budget, PureBudget) and isinstance(self.concentrated.budget, ConcentratedBudget)
         ):
             raise InvalidParameter("one of the two is pure, the other concentrated")
-        alike = (self.pure.ladder, self.pure.gap) == (self.concentrated.ladder, self.concentrated.gap)
+        alike = (self.pure.thresholds, self.pure.gap) == (self.concentrated.thresholds, self.concentrated.gap)
         if not alike or self.pure.groups_per_unit != self.concentrated.groups_per_unit:
             raise InvalidParameter("both are of the same query")
 
@@ -330,9 +330,9 @@ class LaplaceOrGaussian:
         return self.pure.gap
 
     @property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """The thresholds, of both."""
-        return self.pure.ladder
+        return self.pure.thresholds
 
     @property
     def event(self) -> PrivacyEvent:

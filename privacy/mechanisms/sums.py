@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, groups_reached
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.truncation.ladder_instance import ALIKE, CAPACITY_BITS, Capacities
+from privacy.thresholds import Thresholds
+from privacy.truncation.programs_by_threshold import ALIKE, CAPACITY_BITS, Capacities
 
 GroupsOfKinds = tuple[tuple[str, int], ...]
 """Per privacy-unit relation L0_r, the most groups that one of its units reaches."""
@@ -149,7 +149,7 @@ class Sum:
 
     epsilon: float
     gap: float
-    ladder: Ladder
+    thresholds: Thresholds
     around: Around | None = None
     bound: int | None = None
     less: int | None = None

@@ -16,17 +16,17 @@ import numpy as np
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, Private
 from privacy.kernel import kernel
-from privacy.ladder import Ladder
 from privacy.mechanisms.noise import ThresholdNoise
 from privacy.sampling.loss import Loss, laplace_loss
+from privacy.thresholds import Thresholds
 from privacy.truncation.histograms import FINER_BITS
-from privacy.truncation.level_index import add_loads, by_unit
-from privacy.truncation.truncated_answer import TabulatedAnswer, answer_of_loads
+from privacy.truncation.level_index import add_contributions, by_unit
+from privacy.truncation.truncated_answer import TabulatedAnswer, answer_of_contributions
 from privacy.units import MAX_UNITS, ONE, Int32s, Ints
 
 
 @kernel
-def lengths(start: Ints, loads: Ints, euclidean: bool) -> Ints:
+def lengths(start: Ints, contributions: Ints, euclidean: bool) -> Ints:
     """(n_units,) how long each unit's vector is, in units of weight, saturating: of its entries' absolute values the
     sum, or the Euclidean length.
 
@@ -40,15 +40,15 @@ def lengths(start: Ints, loads: Ints, euclidean: bool) -> Ints:
         total = np.int64(0)
         square = 0.0
         for place in range(start[unit], start[unit + 1]):
-            total += min(abs(loads[place]), MAX_UNITS - total)
-            square += float(loads[place]) * float(loads[place])
+            total += min(abs(contributions[place]), MAX_UNITS - total)
+            square += float(contributions[place]) * float(contributions[place])
         found[unit] = np.int64(min(math.sqrt(square), float(total))) if euclidean else total
     return found
 
 
 @kernel
 def scaled_sums(
-    start: Ints, group: Int32s, loads: Ints, step: int, steps: int, n_groups: int, euclidean: bool
+    start: Ints, group: Int32s, contributions: Ints, step: int, steps: int, n_groups: int, euclidean: bool
 ) -> Ints:
     """(G,) the sum over units of x min(1, T / |x|) in whole steps, each entry rounded towards 0; T the length of
     `steps`.
@@ -63,7 +63,7 @@ def scaled_sums(
         first, last = start[unit], start[unit + 1]
         length = 0.0
         for place in range(first, last):
-            part = abs(loads[place]) / step
+            part = abs(contributions[place]) / step
             length += part * part if euclidean else part
         factor = 1.0
         if euclidean:
@@ -72,9 +72,9 @@ def scaled_sums(
             factor = steps / length
         left = np.int64(steps)
         for place in range(first, last):
-            size = abs(loads[place])
+            size = abs(contributions[place])
             kept = min(size // step if factor == 1.0 else np.int64(size / step * factor), left)
-            totals[group[place]] += kept if loads[place] > 0 else -kept
+            totals[group[place]] += kept if contributions[place] > 0 else -kept
             if not euclidean:
                 left -= kept
     return totals
@@ -134,7 +134,7 @@ def step_of(tau_units: int) -> int:
     return 1 << max(0, tau_units.bit_length() - 1 - STEP_BITS)
 
 
-def loads_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> Ints:
+def contributions_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> Ints:
     """(n,) the weight of every member, added up, in units.
 
     Args:
@@ -146,7 +146,10 @@ def loads_of(tuples: CodedJoinTuples, row: int, less: int | None = None) -> Ints
         raise InvalidParameter("there is no such release")
     if len(tuples.members) != 1:
         raise InvalidParameter("scaling every unit's own vector needs one owner per tuple")
-    found = [add_loads(tuples.members, np.ascontiguousarray(tuples.weights[one]), len(tuples.units)) for one in rows]
+    found = [
+        add_contributions(tuples.members, np.ascontiguousarray(tuples.weights[one]), len(tuples.units))
+        for one in rows
+    ]
     added: Ints = found[0] if less is None else found[0] - found[1]
     return added
 
@@ -166,7 +169,7 @@ class UnitVectors(Private):
     Private: no repr. Memory: 24 bytes per member.
     """
 
-    def __init__(self, tuples: CodedJoinTuples, loads: Ints, *, euclidean: bool = False) -> None:
+    def __init__(self, tuples: CodedJoinTuples, contributions: Ints, *, euclidean: bool = False) -> None:
         """Lay the members of every unit side by side.
 
         Args:
@@ -175,7 +178,7 @@ class UnitVectors(Private):
         Cost: a counting sort of the members; no table of groups by units.
         """
         self._n_groups, self._euclidean = tuples.n_groups, euclidean
-        self._start, self._group, self._loads = by_unit(tuples.member_start, tuples.units, loads)
+        self._start, self._group, self._contributions = by_unit(tuples.member_start, tuples.units, contributions)
 
     @classmethod
     def of_sum(cls, tuples: CodedJoinTuples, row: int, less: int | None = None, *, euclidean: bool) -> UnitVectors:
@@ -186,7 +189,7 @@ class UnitVectors(Private):
         Raises: InvalidParameter for another row, or several owner positions.
         Cost: one pass over the tuples besides.
         """
-        return cls(tuples, loads_of(tuples, row, less), euclidean=euclidean)
+        return cls(tuples, contributions_of(tuples, row, less), euclidean=euclidean)
 
     @property
     def n_groups(self) -> int:
@@ -199,13 +202,13 @@ class UnitVectors(Private):
         other._n_groups, other._group = 1, np.zeros_like(self._group)
         return other
 
-    def kept(self, ladder: Ladder) -> TabulatedAnswer:
+    def kept(self, thresholds: Thresholds) -> TabulatedAnswer:
         """(1, L) sum_u min(tau, |x_u|), and how many units are longer than each threshold.
 
         Cost: one pass over the members, log L for each unit.
         """
-        found = lengths(self._start, self._loads, self._euclidean)
-        return answer_of_loads(np.zeros(len(found), np.int64), found, 1, ladder)
+        found = lengths(self._start, self._contributions, self._euclidean)
+        return answer_of_contributions(np.zeros(len(found), np.int64), found, 1, thresholds)
 
     def sums(self, tau_units: int) -> Ints:
         """(G,) sum_u C(x_u) in steps of `step_of(tau_units)`; sensitivity tau_units // step, rounding included.
@@ -214,5 +217,5 @@ class UnitVectors(Private):
         """
         step = step_of(tau_units)
         return scaled_sums(
-            self._start, self._group, self._loads, step, tau_units // step, self._n_groups, self._euclidean
+            self._start, self._group, self._contributions, step, tau_units // step, self._n_groups, self._euclidean
         )

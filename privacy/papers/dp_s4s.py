@@ -12,11 +12,11 @@ from functools import cached_property, lru_cache
 
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, check_groups, exact_epsilon, float_at_least, group_epsilon
-from privacy.ladder import Ladder
-from privacy.mechanisms.noise import ThresholdNoise, rungs
+from privacy.mechanisms.noise import ThresholdNoise, levels
 from privacy.papers.r2t import Race
 from privacy.sampling.design import SampleDesign, largest_factor
 from privacy.sampling.loss import Loss
+from privacy.thresholds import Thresholds
 
 
 def published_budgets(total: float, thresholds: int, amplified: Callable[[int, float], float]) -> tuple[float, ...]:
@@ -35,17 +35,17 @@ def published_budgets(total: float, thresholds: int, amplified: Callable[[int, f
     return tuple(reversed(budgets))
 
 
-def budgets_apart(design: SampleDesign, cell: Fraction, ladder: Ladder, gap: float) -> tuple[float, ...]:
+def budgets_apart(design: SampleDesign, cell: Fraction, thresholds: Thresholds, gap: float) -> tuple[float, ...]:
     """epsilon of each threshold's release from a Bernoulli sample of its own, as Algorithm 2 adds up."""
 
     def amplified(i: int, budget: float) -> float:
-        return design.joint(_losses(ladder, gap, [budget], i))
+        return design.joint(_losses(thresholds, gap, [budget], i))
 
-    return published_budgets(float(cell), len(ladder), amplified)
+    return published_budgets(float(cell), len(thresholds), amplified)
 
 
 @lru_cache(maxsize=64)
-def pure_budgets(design: SampleDesign, cell: Fraction, ladder: Ladder, gap: float) -> tuple[Fraction, ...]:
+def pure_budgets(design: SampleDesign, cell: Fraction, thresholds: Thresholds, gap: float) -> tuple[Fraction, ...]:
     """epsilon of each threshold's release from one Bernoulli sample that all of them see.
 
     Those of `budgets_apart`, multiplied by the one number with which their joint loss is the cell's.
@@ -54,14 +54,14 @@ def pure_budgets(design: SampleDesign, cell: Fraction, ladder: Ladder, gap: floa
       design: the sample; its number of tuples per unit is known.
       cell: the part of its epsilon for this group of this release.
     """
-    apart = budgets_apart(design, cell, ladder, gap)
-    factor = largest_factor(design, cell, lambda x: _losses(ladder, gap, [x * budget for budget in apart]), 1.0)
+    apart = budgets_apart(design, cell, thresholds, gap)
+    factor = largest_factor(design, cell, lambda x: _losses(thresholds, gap, [x * budget for budget in apart]), 1.0)
     return tuple(Fraction(factor * budget) for budget in apart)
 
 
-def _losses(ladder: Ladder, gap: float, budgets: Sequence[float], first: int = 0) -> list[Loss]:
+def _losses(thresholds: Thresholds, gap: float, budgets: Sequence[float], first: int = 0) -> list[Loss]:
     """Of releases with these budgets, at the thresholds from the `first` on."""
-    parts = zip(ladder.units[first : first + len(budgets)].tolist(), budgets, strict=True)
+    parts = zip(thresholds.units[first : first + len(budgets)].tolist(), budgets, strict=True)
     return [ThresholdNoise(units, gap, Fraction(budget)).loss for units, budget in parts]
 
 
@@ -105,9 +105,9 @@ class S4S(Race):
         return "s4s"
 
     @cached_property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """2^0 to 2^(L - 1), L = floor(log2 Delta) + 1 (Algorithm 2, lines 3 and 5), at most 2^32."""
-        return Ladder(0, min(32, self.tuples_per_unit.bit_length() - 1))
+        return Thresholds(0, min(32, self.tuples_per_unit.bit_length() - 1))
 
     @property
     def confidence(self) -> float:
@@ -118,16 +118,16 @@ class S4S(Race):
         """g(infinity): what a unit with more join tuples than Delta may lose, in all groups."""
         cell = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
         return float_at_least(
-            exact_epsilon(self.epsilon) / cell * sum(rung.epsilon for rung in self._rungs(n_groups))
+            exact_epsilon(self.epsilon) / cell * sum(level.epsilon for level in self._levels(n_groups))
         )
 
-    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
+    def _levels(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         cell: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
         if self.sample is None or self.sample.tuples_per_unit is None:
-            return rungs(self.ladder, self.gap, cell / len(self.ladder))
-        return rungs(self.ladder, self.gap, pure_budgets(self.sample, cell, self.ladder, self.gap))
+            return levels(self.thresholds, self.gap, cell / len(self.thresholds))
+        return levels(self.thresholds, self.gap, pure_budgets(self.sample, cell, self.thresholds, self.gap))
 
     @property
     def _tail(self) -> float:
         """beta / (6 L), that is exp(-ln(3 L / beta)) / 2: how often a threshold's noise may exceed its penalty."""
-        return self.beta / (6 * len(self.ladder))
+        return self.beta / (6 * len(self.thresholds))

@@ -256,9 +256,9 @@ def reals(n_keys: int, frequencies: int) -> int:
 def sensitivity(n_keys: int, frequencies: int, moved: int, most: int) -> int:
     """The L1 sensitivity of the whole-numbered coefficients, rounded up; `FPA` has the proof."""
     m = reals(n_keys, frequencies)
-    by_length = math.isqrt((m * n_keys * moved) << (2 * BITS)) + 1 + m * moved
+    by_norm = math.isqrt((m * n_keys * moved) << (2 * BITS)) + 1 + m * moved
     largest = math.isqrt(2 << (2 * BITS)) + 2
-    return min(by_length, (most << BITS) + moved * (m - 1) * largest)
+    return min(by_norm, (most << BITS) + moved * (m - 1) * largest)
 
 
 def reconstructed(

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import check_gap, check_groups, exact_epsilon, group_epsilon
-from privacy.ladder import Ladder
 from privacy.mechanisms.measurement import Pure
-from privacy.mechanisms.noise import ThresholdNoise, rungs
-from privacy.mechanisms.release import check_answer, check_rungs, release_noise, released
+from privacy.mechanisms.noise import ThresholdNoise, levels
+from privacy.mechanisms.release import check_answer, check_levels, release_noise, released
 from privacy.noisy_answer import NoisyAnswer
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import Ints
 
@@ -82,7 +82,7 @@ class Race(Pure):
         raise NotImplementedError
 
     @property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """The thresholds that race."""
         raise NotImplementedError
 
@@ -93,9 +93,9 @@ class Race(Pure):
           floor: what is released at least; where nothing beats it tau and noise_scale are 0.
         Cost: G L draws and operations, and the solves that the bounds leave open.
         """
-        check_answer(answer, self.ladder, self.gap)
-        steps = self._rungs(answer.n_groups)
-        penalties = np.array([rung.upper_quantile(self._tail) for rung in steps], np.int64)
+        check_answer(answer, self.thresholds, self.gap)
+        steps = self._levels(answer.n_groups)
+        penalties = np.array([level.upper_quantile(self._tail) for level in steps], np.int64)
         net = self.draw(answer.n_groups, entropy) - penalties
         winner = race(answer, steps, net, floor)
         rows = np.arange(answer.n_groups)
@@ -104,8 +104,8 @@ class Race(Pure):
         values[beaten] = floor
         return NoisyAnswer(
             values=values,
-            tau=np.where(beaten, 0.0, np.array([rung.tau for rung in steps])[winner]),
-            noise_scale=np.where(beaten, 0.0, np.array([rung.noise_scale for rung in steps])[winner]),
+            tau=np.where(beaten, 0.0, np.array([level.tau for level in steps])[winner]),
+            noise_scale=np.where(beaten, 0.0, np.array([level.noise_scale for level in steps])[winner]),
             low=values.copy(),
             high=np.full(answer.n_groups, np.inf),
             confidence=self.confidence,
@@ -117,18 +117,18 @@ class Race(Pure):
 
     def draw(self, n_groups: int, entropy: Entropy) -> Ints:
         """(G, L) noise in steps, drawn together for thresholds that have one distribution. Raises: EntropyFailed."""
-        steps = self._rungs(n_groups)
+        steps = self._levels(n_groups)
         return release_noise(np.broadcast_to(np.arange(len(steps)), (n_groups, len(steps))), steps, entropy)
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
-        check_rungs(self._rungs(n_groups))
+        check_levels(self._levels(n_groups))
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, penalty) per threshold, in normalised weight: the penalty is bias and half-width."""
-        return [(rung.tau, rung.upper_quantile(self._tail) * rung.step_weight) for rung in self._rungs(n_groups)]
+        return [(level.tau, level.upper_quantile(self._tail) * level.step_weight) for level in self._levels(n_groups)]
 
-    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
+    def _levels(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         """The release at each threshold."""
         raise NotImplementedError
 
@@ -176,22 +176,22 @@ class R2T(Race):
             raise InvalidParameter("confidence is at least a half and below 1")
 
     @cached_property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """2^1 to 2^L, the first power of 2 from 2 on that the global sensitivity does not exceed."""
         high = 1
         while 2**high < self.global_sensitivity:
             high += 1
-        return Ladder(1, high)
+        return Thresholds(1, high)
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy, floor: float = 0.0) -> NoisyAnswer:
         """As any race, and 0 at least."""
         return super().release(answer, entropy, floor)
 
-    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
-        share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups) / len(self.ladder)
-        return rungs(self.ladder, self.gap, share)
+    def _levels(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
+        share: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups) / len(self.thresholds)
+        return levels(self.thresholds, self.gap, share)
 
     @property
     def _tail(self) -> float:
         """beta / (2 L): how often the noise of one threshold may exceed its penalty."""
-        return (1 - self.confidence) / len(self.ladder)
+        return (1 - self.confidence) / len(self.thresholds)

@@ -21,10 +21,10 @@ from privacy.entropy import Entropy, check_scale, checked
 from privacy.errors import InvalidParameter
 from privacy.exact import exact_epsilon
 from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples, OwnerColumn, Private
-from privacy.ladder import Ladder
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
 from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import compact
 from privacy.units import ONE, Floats, Ints
 
@@ -45,16 +45,16 @@ class TruncatedVector(Private):
     sums: tuple[int, ...]
 
 
-def truncated_vector(instance: VectorInstance, ladder: Ladder, stops: Ints) -> TruncatedVector | None:
+def truncated_vector(instance: VectorInstance, thresholds: Thresholds, stops: Ints) -> TruncatedVector | None:
     """Scan the ladder for the first rung that removes at most `stops` steps; None where no rung does.
 
     Raises: SolverFailed.
     Cost: two or three vector programs, as a rule.
     """
-    rung = instance.select(ladder, stops)
+    rung = instance.select(thresholds, stops)
     if rung is None:
         return None
-    tau = int(ladder.units[rung])
+    tau = int(thresholds.units[rung])
     return TruncatedVector(rung, instance.removal(tau).removed, instance.sums(tau))
 
 
@@ -253,7 +253,7 @@ class VectorMechanism:
     epsilon: float
     delta: float
     n_groups: int
-    ladder: Ladder = field(default_factory=Ladder)
+    thresholds: Thresholds = field(default_factory=Thresholds)
     confidence: float = 0.95
     private_scale: ClassVar = False
 
@@ -302,8 +302,8 @@ class VectorMechanism:
 
     def released(self, instance: VectorInstance, entropy: Entropy) -> NoisyAnswer:
         """The release of a prepared program; it may be asked again, and remembers what it solved."""
-        stops = self.selection.stops(len(self.ladder), entropy)
-        return self.noised(truncated_vector(instance, self.ladder, stops), entropy)
+        stops = self.selection.stops(len(self.thresholds), entropy)
+        return self.noised(truncated_vector(instance, self.thresholds, stops), entropy)
 
     def noised(self, found: TruncatedVector | None, entropy: Entropy) -> NoisyAnswer:
         """The second stage alone: the sums that the threshold of the first one left, with noise.
@@ -317,11 +317,11 @@ class VectorMechanism:
         Raises: EntropyFailed.
         """
         if found is None:
-            tau, noise, top = float(self.ladder.taus[-1]), math.inf, math.inf
+            tau, noise, top = float(self.thresholds.taus[-1]), math.inf, math.inf
             values: Floats = np.zeros(self.n_groups)
             low, signal = values.copy(), values.copy()
         else:
-            grid = VectorGrid(int(self.ladder.units[found.rung]), self.n_groups)
+            grid = VectorGrid(int(self.thresholds.units[found.rung]), self.n_groups)
             drawn, tau = self.sigma(found.removed, entropy), grid.tau
             values = grid.released(found.sums, drawn, entropy)
             noise = 2 * tau * (self.stated_sigma if self.private_scale else drawn)
@@ -346,7 +346,7 @@ class VectorMechanism:
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
         """(tau, half-width) per threshold. Raises: InvalidParameter for parameters that are worth nothing."""
         half = _reach(2 * self.sized(n_groups).stated_sigma, self.confidence)
-        return [(tau, tau * half) for tau in self.ladder.taus.tolist()]
+        return [(tau, tau * half) for tau in self.thresholds.taus.tolist()]
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
         """epsilon: it rests on no bound."""
@@ -355,7 +355,7 @@ class VectorMechanism:
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise or scores out of range for up to so many groups. Public. Raises: InvalidParameter."""
         for sized in (self.sized(1), self.sized(n_groups)):  # the grid is coarsest for one group
-            check_scale(VectorGrid(int(self.ladder.units[0]), sized.n_groups).scale(sized.most_sigma()))
+            check_scale(VectorGrid(int(self.thresholds.units[0]), sized.n_groups).scale(sized.most_sigma()))
 
     def most_sigma(self) -> float:
         """What the noise exceeds with probability `RARE` at most, in multiples of 2 tau. Raises: InvalidParameter."""
@@ -363,7 +363,7 @@ class VectorMechanism:
 
     def most_persons(self, tail: float = TAIL) -> float:
         """What the number of people removed does not exceed but with probability `tail`."""
-        return self.selection.most_removed(len(self.ladder), tail)
+        return self.selection.most_removed(len(self.thresholds), tail)
 
 
 def _reach(sigma: float, confidence: float) -> float:

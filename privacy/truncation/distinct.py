@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CompactJoinTuples, DistinctTuples, JoinTuples, OwnerColumn, Private
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import compact
-from privacy.truncation.ladder_instance import Reduced
 from privacy.truncation.programs.program import Incidence, PreparedProgram, fair_share
+from privacy.truncation.programs_by_threshold import Reduced
 from privacy.truncation.truncated_answer import StartingBounds
 from privacy.units import MAX_UNITS, ONE, Bools, Ints, saturating_add, saturating_sums
 
@@ -83,7 +83,7 @@ class GroupInstance(Private):
     n_groups: int
 
     @cached_property
-    def loads(self) -> Ints:
+    def contributions(self) -> Ints:
         """(n,) total weight of each member's tuples, saturating."""
         return self.incidence.unit_sums(self.weights)
 
@@ -157,7 +157,7 @@ class DistinctInstance(Private):
     """
 
     graph: GroupInstance
-    ladder: Ladder
+    thresholds: Thresholds
 
     @property
     def n_groups(self) -> int:
@@ -182,11 +182,11 @@ class DistinctInstance(Private):
 
     def reduced(self, group: int, index: int) -> Reduced:
         """The same at threshold ladder.units[index]: nothing of it is settled."""
-        program = self.program(group, int(self.ladder.units[index]))
+        program = self.program(group, int(self.thresholds.units[index]))
         return Reduced(0, program if len(program.weights) else None)
 
 
-def distinct_instance(tuples: DistinctTuples, ladder: Ladder) -> DistinctInstance:
+def distinct_instance(tuples: DistinctTuples, thresholds: Thresholds) -> DistinctInstance:
     """Merge tuples that have the same group, owners and value; drop those without an owner, a value or a group.
 
     Merging keeps the optimum: a second tuple could only bring its value above 1.
@@ -202,7 +202,7 @@ def distinct_instance(tuples: DistinctTuples, ladder: Ladder) -> DistinctInstanc
     once = CompactJoinTuples(
         merged.indptr, merged.units, merged.n_units, merged.group, merged.n_groups, np.minimum(merged.weights, ONE)
     )
-    return DistinctInstance(group_instance(once, 0), ladder)
+    return DistinctInstance(group_instance(once, 0), thresholds)
 
 
 def _owned(tuples: DistinctTuples) -> Bools:
@@ -238,24 +238,24 @@ def distinct_bounds(instance: DistinctInstance) -> StartingBounds:
     of both; and a primal point, which starts from one tuple per value or, below 1, from all in proportion.
     Cost: about ten passes over the owners for each of at most twelve thresholds.
     """
-    graph, ladder = instance.graph, instance.ladder
-    taus = ladder.units
+    graph, thresholds = instance.graph, instance.thresholds
+    taus = thresholds.units
     everything = graph.member_totals(np.where(instance.is_value, ONE, 0))
-    heaviest = graph.member_max(np.where(instance.is_value, 0, graph.loads))
+    heaviest = graph.member_max(np.where(instance.is_value, 0, graph.contributions))
     reached = graph.member_max(np.where(instance.is_value, graph.incidence.degrees, 0))
     linear = np.where(reached > 0, np.searchsorted(taus, ONE // np.maximum(reached, 1), side="right") - 1, -1)
-    if not ladder.doubling:
+    if not thresholds.doubling:
         linear[:] = -1
-    upper = np.repeat(everything[:, None], len(ladder), axis=1)
+    upper = np.repeat(everything[:, None], len(thresholds), axis=1)
     lower = np.where(taus[None, :] >= heaviest[:, None], upper, 0)
     picked = _picked(instance)
-    first = int(linear[everything > 0].min(initial=len(ladder)))
+    first = int(linear[everything > 0].min(initial=len(thresholds)))
     last = int(np.searchsorted(taus, heaviest.max(initial=0)))
     for column in range(max(first, last - _PASSES, 0), last):
         low, high = _column_bounds(instance, int(taus[column]), picked)
         np.maximum(lower[:, column], low, out=lower[:, column])
         np.minimum(upper[:, column], high, out=upper[:, column])
-    return StartingBounds(lower, upper, linear).spread(ladder.doubling)
+    return StartingBounds(lower, upper, linear).spread(thresholds.doubling)
 
 
 def _column_bounds(instance: DistinctInstance, tau: int, picked: Bools) -> Bounds:

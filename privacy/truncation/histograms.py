@@ -12,25 +12,25 @@ import numpy as np
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import Private
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TabulatedAnswer, truncated_at
 from privacy.units import MAX_UNITS, WEIGHT_BITS, Ints, saturating_sums
 
 
-def histogram_thresholds(ladders: Iterable[Ladder], bound: int | None = None) -> tuple[int, ...]:
+def histogram_thresholds(threshold_sets: Iterable[Thresholds], bound: int | None = None) -> tuple[int, ...]:
     """The thresholds, in units, at which a histogram of loads has to know truncated sums: those of all ladders.
 
     Args:
       ladders: that thresholds are chosen from, or that have the one threshold of a release.
       bound: Delta, in normalised weight, at which sums are released, too; one above 2^32 is left out.
     """
-    most = int(Ladder().units[-1])
+    most = int(Thresholds().units[-1])
     bounds = () if bound is None else (min(bound << WEIGHT_BITS, most),)
-    return tuple(sorted({*bounds, *(int(units) for ladder in ladders for units in ladder.units)}))
+    return tuple(sorted({*bounds, *(int(units) for thresholds in threshold_sets for units in thresholds.units)}))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LoadHistogram(Private):
+class ContributionHistogram(Private):
     """How many units have how much in each group: m rows, each of a sum, a group and an interval of loads. Private.
 
     Attributes:
@@ -69,7 +69,7 @@ class LoadHistogram(Private):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LoadsOfSum(Private):
+class ContributionsOfSum(Private):
     """One of the sums of a histogram (`TruncatedSum`).
 
     Attributes:
@@ -77,7 +77,7 @@ class LoadsOfSum(Private):
       row: which of the sums.
     """
 
-    histogram: LoadHistogram
+    histogram: ContributionHistogram
     row: int
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class LoadsOfSum(Private):
         """Number of public groups G."""
         return self.histogram.n_groups
 
-    def at(self, ladder: Ladder) -> TabulatedAnswer:
+    def at(self, thresholds: Thresholds) -> TabulatedAnswer:
         """fbar(tau) = sum_u min(tau, load_u) for every group and threshold, exact: to the bit what the loads give.
 
         What lies in an interval up to tau counts as it is, and tau for every unit above it.
@@ -101,12 +101,12 @@ class LoadsOfSum(Private):
         Cost: O(G (B + L)).
         Source: docs/mathematics.md, section 3.7.
         """
-        places = np.searchsorted(self.histogram.thresholds, ladder.units)
+        places = np.searchsorted(self.histogram.thresholds, thresholds.units)
         known = places < len(self.histogram.thresholds)
-        if not known.all() or (self.histogram.thresholds[places] != ladder.units).any():
+        if not known.all() or (self.histogram.thresholds[places] != thresholds.units).any():
             raise InvalidParameter("a histogram of loads knows its own thresholds only")
         units, totals = (self._by_interval(one) for one in (self.histogram.units, self.histogram.totals))
-        return truncated_at(ladder, places, units, totals)
+        return truncated_at(thresholds, places, units, totals)
 
     def units(self) -> Ints:
         """(G,) how many units add to each group's sum."""
@@ -135,7 +135,7 @@ _MOST_STEPS = 1 << 61
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LengthHistogram(Private):
+class NormHistogram(Private):
     """What units of each length have in each group, and their shares of it: m rows. Private.
 
     Attributes:
@@ -149,7 +149,7 @@ class LengthHistogram(Private):
       n_groups: number of public groups, 1 without GROUP BY.
     """
 
-    lengths: LoadHistogram
+    lengths: ContributionHistogram
     sums: Ints
     group: Ints
     interval: Ints
@@ -163,7 +163,7 @@ class LengthHistogram(Private):
         none = np.zeros_like(self.totals)
         for column in (self.totals, self.shares):  # whose checks are those of a histogram of loads
             rows = self.sums, self.group, self.interval, none, column
-            LoadHistogram(*rows, self.n_groups, self.lengths.n_sums, self.lengths.thresholds)
+            ContributionHistogram(*rows, self.n_groups, self.lengths.n_sums, self.lengths.thresholds)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,23 +187,23 @@ class VectorsOfSum(Private):
       row: which of the sums.
     """
 
-    histogram: LengthHistogram
+    histogram: NormHistogram
     row: int
 
     def __post_init__(self) -> None:
-        LoadsOfSum(self.histogram.lengths, self.row)  # there is such a sum
+        ContributionsOfSum(self.histogram.lengths, self.row)  # there is such a sum
 
     @property
     def n_groups(self) -> int:
         """Number of public groups G."""
         return self.histogram.n_groups
 
-    def kept(self, ladder: Ladder) -> TabulatedAnswer:
+    def kept(self, thresholds: Thresholds) -> TabulatedAnswer:
         """(1, L) sum_u min(tau, |x_u|), and how many units are longer than each threshold.
 
         Raises: InvalidParameter for a threshold that cuts an interval in two.
         """
-        return LoadsOfSum(self.histogram.lengths, self.row).at(ladder)
+        return ContributionsOfSum(self.histogram.lengths, self.row).at(thresholds)
 
     def sums(self, tau_units: int, step: int) -> Ints:
         """(G,) sum_u C(x_u) in whole steps, rounded down; sensitivity tau and G steps, rounding included.

@@ -13,12 +13,12 @@ import numpy as np
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import Private
 from privacy.kernel import kernel
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.distinct import DistinctInstance
-from privacy.truncation.ladder_instance import LadderInstance, Reduced
 from privacy.truncation.programs.certificate import Certificate
 from privacy.truncation.programs.program import PreparedProgram
 from privacy.truncation.programs.solver_routes import certified_optimum
+from privacy.truncation.programs_by_threshold import ProgramsByThreshold, Reduced
 from privacy.truncation.truncated_answer import StartingBounds
 from privacy.units import MAX_UNITS, Floats, Ints
 
@@ -165,9 +165,9 @@ class LazyAnswer(Private):
 
     def __init__(
         self,
-        instance: LadderInstance | DistinctInstance,
+        instance: ProgramsByThreshold | DistinctInstance,
         start: StartingBounds,
-        ladder: Ladder,
+        thresholds: Thresholds,
         gap: float,
         optimiser: Optimiser = certified_optimum,
         quick: Quick = no_quick_way,
@@ -181,16 +181,16 @@ class LazyAnswer(Private):
           quick: exact values of small groups, for an exact optimiser only: hardly more work than a look.
         Raises: InvalidParameter for a gap out of range.
         """
-        if not 0.0 <= gap < 1.0 or (gap and int(gap * int(ladder.units[0])) < 2):
+        if not 0.0 <= gap < 1.0 or (gap and int(gap * int(thresholds.units[0])) < 2):
             raise InvalidParameter(
                 "the gap must be below 1, and zero or at least two units of 2^-30 at every threshold"
             )
         self._instance = instance
-        self._ladder = ladder
+        self._thresholds = thresholds
         self._gap = gap
         self._optimiser = optimiser
         self._quick = quick
-        self._slack = np.array([int(gap * tau) for tau in ladder.units.tolist()], np.int64)
+        self._slack = np.array([int(gap * tau) for tau in thresholds.units.tolist()], np.int64)
         self._linear = start.linear
         self._fbar_low, self._fbar_high = start.lower.copy(), start.upper.copy()
         self._low = np.maximum(self._fbar_low - self._slack, 0)
@@ -207,9 +207,9 @@ class LazyAnswer(Private):
         return self._instance.n_groups
 
     @property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """The public thresholds, one per column of the answer."""
-        return self._ladder
+        return self._thresholds
 
     @property
     def gap(self) -> float:
@@ -236,7 +236,7 @@ class LazyAnswer(Private):
             return
         if not self._looked[group, anchor]:
             self._look(group, anchor)
-            for above in range(anchor + 1, len(self._ladder)):
+            for above in range(anchor + 1, len(self._thresholds)):
                 if not self._known[group, above] and not self._looked[group, above]:
                     self._bound(group, above, self._instance.reduced(group, above))
         elif self._gap and not self._rough[group, anchor]:
@@ -290,7 +290,7 @@ class LazyAnswer(Private):
         self._rough[group, anchor] = True
         reduced = self._look(group, anchor)
         assert reduced.core is not None  # a core that is empty settles its cell at the first look
-        proof = self._optimiser(reduced.core, int(self._ladder.units[anchor])).plus(reduced.settled)
+        proof = self._optimiser(reduced.core, int(self._thresholds.units[anchor])).plus(reduced.settled)
         if proof.within(self._close(anchor)):
             self._settle(group, anchor, proof)
         else:
@@ -308,7 +308,7 @@ class LazyAnswer(Private):
 
     def _settle_close_bounds(self) -> None:
         """Cells whose cheap bounds lie within half the gap need no program: v is the lower bound."""
-        columns = np.arange(len(self._ladder))
+        columns = np.arange(len(self._thresholds))
         anchors = np.maximum(columns, self._linear[:, None])
         low = np.take_along_axis(self._fbar_low, anchors, axis=1)
         high = np.take_along_axis(self._fbar_high, anchors, axis=1)
@@ -334,7 +334,7 @@ class LazyAnswer(Private):
         for column in self._linear_cells(group, anchor):
             low[column] = max(low[column], min(proof.floor(anchor - column), MAX_UNITS))
             high[column] = min(high[column], proof.ceiling(anchor - column))
-        tighten(low, high, self._ladder.units)
+        tighten(low, high, self._thresholds.units)
         unknown = ~self._known[group]
         self._low[group, unknown] = np.maximum(low - self._slack, 0)[unknown]
         self._high[group, unknown] = high[unknown]

@@ -25,23 +25,23 @@ NO_PLACE = np.int32(2**31 - 1)
 
 
 @kernel
-def add_loads(members: Int32s, weights: Ints, n_members: int) -> Ints:
+def add_contributions(members: Int32s, weights: Ints, n_members: int) -> Ints:
     """(n,) the weight of each member's tuples, saturating at MAX_UNITS.
 
     A sum is cut to MAX_UNITS - weight before the weight is added, so it never wraps.
     """
-    loads = np.zeros(n_members, np.int64)
+    contributions = np.zeros(n_members, np.int64)
     for position in range(len(members)):
         own = members[position]
         for t in range(len(weights)):
             u = own[t]
             if u >= 0:
-                loads[u] = min(loads[u], MAX_UNITS - weights[t]) + weights[t]
-    return loads
+                contributions[u] = min(contributions[u], MAX_UNITS - weights[t]) + weights[t]
+    return contributions
 
 
 @kernel
-def by_unit(member_start: Ints, units: Int32s, loads: Ints) -> tuple[Ints, Int32s, Ints]:
+def by_unit(member_start: Ints, units: Int32s, contributions: Ints) -> tuple[Ints, Int32s, Ints]:
     """Lay the members of each unit side by side, in the order of their groups.
 
     Args:
@@ -59,13 +59,13 @@ def by_unit(member_start: Ints, units: Int32s, loads: Ints) -> tuple[Ints, Int32
         start[units[member] + 2] += 1
     for unit in range(1, n_units + 2):
         start[unit] += start[unit - 1]
-    group, load = np.empty(len(units), np.int32), np.empty(len(units), np.int64)
+    group, contribution = np.empty(len(units), np.int32), np.empty(len(units), np.int64)
     for own in range(len(member_start) - 1):
         for member in range(member_start[own], member_start[own + 1]):
             place = start[units[member] + 1]
             start[units[member] + 1] = place + 1
-            group[place], load[place] = own, loads[member]
-    return start[: n_units + 1], group, load
+            group[place], contribution[place] = own, contributions[member]
+    return start[: n_units + 1], group, contribution
 
 
 @kernel

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from privacy.errors import SolverFailed
 from privacy.kernel import kernel
-from privacy.truncation.ladder_instance import LadderInstance, MemberCapacities
 from privacy.truncation.level_index import LOW_BITS, capped_totals, fewest_owners
+from privacy.truncation.programs_by_threshold import MemberCapacities, ProgramsByThreshold
 from privacy.truncation.truncated_answer import StartingBounds
 from privacy.units import MAX_UNITS, Int32s, Ints, saturating_add
 
 
-def cheap_bounds(instance: LadderInstance) -> StartingBounds:
+def cheap_bounds(instance: ProgramsByThreshold) -> StartingBounds:
     """Bounds of fbar for every group and threshold, equal where nothing is left to solve.
 
     Exact: thresholds from the largest load up (nothing is cut) and those at which no tuple has two binding
@@ -26,8 +26,8 @@ def cheap_bounds(instance: LadderInstance) -> StartingBounds:
     one unit filled up to tau, which nobody's capacity is below. Then the concavity of fbar through 0.
     Cost: one pass over the members for each split, and O(G L).
     """
-    taus = instance.ladder.units[None, :]
-    heaviest = group_max(instance.member_start, instance.loads)
+    taus = instance.thresholds.units[None, :]
+    heaviest = group_max(instance.member_start, instance.contributions)
     top = _joined(instance.high, instance.low)
     given_to_top = capped_by_kind(instance.member_start, top, instance.capacities)
     totals = capped_totals(instance.member_start, top, np.array([MAX_UNITS]))
@@ -37,10 +37,10 @@ def cheap_bounds(instance: LadderInstance) -> StartingBounds:
     # owner that does not bind has a load, hence a T_u, of at most tau.
     settled = instance.cut == 0
     lower[settled] = upper[settled] = given_to_top[settled]
-    return StartingBounds(lower, upper, linear_until(instance, totals[:, 0])).spread(instance.ladder.doubling)
+    return StartingBounds(lower, upper, linear_until(instance, totals[:, 0])).spread(instance.thresholds.doubling)
 
 
-def linear_until(instance: LadderInstance, totals: Ints) -> Ints:
+def linear_until(instance: ProgramsByThreshold, totals: Ints) -> Ints:
     """(G,) index of the largest threshold at which no capacity exceeds any weight of the group, -1 if there is none.
 
     Up to there the bounds x <= w follow from the caps, so fbar(tau) is proportional to tau. Groups whose
@@ -51,21 +51,21 @@ def linear_until(instance: LadderInstance, totals: Ints) -> Ints:
     return np.where((totals > 0) & (totals < MAX_UNITS), index, -1)
 
 
-def _even_shares(instance: LadderInstance) -> Ints:
+def _even_shares(instance: ProgramsByThreshold) -> Ints:
     """(G, L) sum_t x_t <= sum_u min(c_u, load_u) / (fewest owners of a tuple of u)."""
     least, most = instance.owners
     if least == most:
-        return _share(instance, instance.loads, least)
-    fewest = fewest_owners(instance.members, len(instance.loads))
+        return _share(instance, instance.contributions, least)
+    fewest = fewest_owners(instance.members, len(instance.contributions))
     bound = np.zeros(instance.cut.shape, np.int64)
     for owners in range(least, most + 1):
-        bound = saturating_add(bound, _share(instance, np.where(fewest == owners, instance.loads, 0), owners))
+        bound = saturating_add(bound, _share(instance, np.where(fewest == owners, instance.contributions, 0), owners))
     return bound
 
 
-def _share(instance: LadderInstance, loads: Ints, owners: int) -> Ints:
+def _share(instance: ProgramsByThreshold, contributions: Ints, owners: int) -> Ints:
     """(G, L) sum_u min(c_u, load_u) / owners, rounded up; saturated sums have no share."""
-    capped = capped_by_kind(instance.member_start, loads, instance.capacities)
+    capped = capped_by_kind(instance.member_start, contributions, instance.capacities)
     return np.where(capped == MAX_UNITS, MAX_UNITS, -(-capped // owners))
 
 
@@ -117,7 +117,7 @@ _TOO_LARGE = -1
 _UNPROVED = -2
 
 
-def small_optimum(instance: LadderInstance, group: int, index: int) -> int | None:
+def small_optimum(instance: ProgramsByThreshold, group: int, index: int) -> int | None:
     """floor(fbar) at threshold `index` of a group of at most FEW tuples with at most two owners; None for others.
 
     Splitting every member into a left and a right copy, and a tuple {a, b} into a -> b' and b -> a' (a lone {a}
@@ -237,7 +237,7 @@ def _twice(
     return int(total) if cut == total else _UNPROVED
 
 
-def settle_small_groups(instance: LadderInstance, bounds: StartingBounds) -> StartingBounds:
+def settle_small_groups(instance: ProgramsByThreshold, bounds: StartingBounds) -> StartingBounds:
     """Make the bounds equal where filling the tuples in their order attains the upper bound.
 
     What is filled is feasible, so it is the optimum then, whatever the order. Where it is not attained nothing is
@@ -270,11 +270,11 @@ def _fill(
         size = member_start[group + 1] - member_start[group]
         if end - first > FEW or size > len(spare):
             continue
-        for rung in range(capacities.shape[1]):
-            if lower[group, rung] == upper[group, rung]:
+        for level in range(capacities.shape[1]):
+            if lower[group, level] == upper[group, level]:
                 continue
             for u in range(size):
-                spare[u] = capacities[kind[member_start[group] + u], rung]
+                spare[u] = capacities[kind[member_start[group] + u], level]
             total = np.int64(0)
             for t in range(first, end):
                 amount = weights[t]
@@ -285,5 +285,5 @@ def _fill(
                     if members[position, t] >= 0:
                         spare[members[position, t] - member_start[group]] -= amount
                 total = min(total, MAX_UNITS - amount) + amount
-            if total == upper[group, rung]:
-                lower[group, rung] = total
+            if total == upper[group, level]:
+                lower[group, level] = total

@@ -14,21 +14,21 @@ import numpy as np
 
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, Private
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.distinct import distinct_bounds, distinct_instance
-from privacy.truncation.ladder_instance import ALIKE, Capacities, ladder_instance, member_capacities
 from privacy.truncation.lazy_answer import LazyAnswer
-from privacy.truncation.level_index import add_loads
+from privacy.truncation.level_index import add_contributions
 from privacy.truncation.programs.exact_flow import exact_optimum
 from privacy.truncation.programs.solver_routes import CertifiedOptimum
+from privacy.truncation.programs_by_threshold import ALIKE, Capacities, member_capacities, programs_by_threshold
 from privacy.truncation.small_groups import capped_by_kind, cheap_bounds, settle_small_groups, small_optimum
 from privacy.truncation.solver_name import SolverName
-from privacy.truncation.truncated_answer import TabulatedAnswer, TruncatedAnswer, answer_of_loads
+from privacy.truncation.truncated_answer import TabulatedAnswer, TruncatedAnswer, answer_of_contributions
 from privacy.units import Ints
 
 
 def single_owner(
-    tuples: CodedJoinTuples, release: int, ladder: Ladder, capacities: Capacities = ALIKE
+    tuples: CodedJoinTuples, release: int, thresholds: Thresholds, capacities: Capacities = ALIKE
 ) -> TabulatedAnswer:
     """fbar(tau) = sum_u min(c_u, load_u) for every group and threshold, exact; c_u is tau unless kinds differ.
 
@@ -43,16 +43,16 @@ def single_owner(
     if tuples.owners != (1, 1):
         raise InvalidParameter("the closed form needs exactly one owner per tuple")
     weights = np.ascontiguousarray(tuples.weights[release])
-    loads = add_loads(tuples.members[:1], weights, int(tuples.member_start[-1]))
+    contributions = add_contributions(tuples.members[:1], weights, int(tuples.member_start[-1]))
     if capacities == ALIKE:
         group = np.repeat(np.arange(tuples.n_groups), np.diff(tuples.member_start))
-        return answer_of_loads(group, loads, tuples.n_groups, ladder)
-    of_members = member_capacities(tuples, ladder, capacities)
-    return TabulatedAnswer(capped_by_kind(tuples.member_start, loads, of_members), ladder)
+        return answer_of_contributions(group, contributions, tuples.n_groups, thresholds)
+    of_members = member_capacities(tuples, thresholds, capacities)
+    return TabulatedAnswer(capped_by_kind(tuples.member_start, contributions, of_members), thresholds)
 
 
 def truncate_distinct(
-    tuples: DistinctTuples, ladder: Ladder, gap: float, solver: SolverName = "certified"
+    tuples: DistinctTuples, thresholds: Thresholds, gap: float, solver: SolverName = "certified"
 ) -> TruncatedAnswer:
     """Count values, each as far as tuples of it are left, with every privacy unit contributing at most tau.
 
@@ -71,18 +71,18 @@ def truncate_distinct(
     Cost: the bounds now, one program per cell asked for later.
     Source: R2T (SIGMOD 2022), the program for queries with projection; docs/mathematics.md, section 3.6.
     """
-    instance = distinct_instance(tuples, ladder)
+    instance = distinct_instance(tuples, thresholds)
     if gap == 0 and not instance.single_owner:
         raise InvalidParameter("an exact count needs exactly one owner per tuple")
     certified = CertifiedOptimum(solver)
     optimiser = exact_optimum if gap == 0 else certified
-    return LazyAnswer(instance, distinct_bounds(instance), ladder, gap, optimiser)
+    return LazyAnswer(instance, distinct_bounds(instance), thresholds, gap, optimiser)
 
 
 def truncate(
     tuples: CodedJoinTuples,
     release: int,
-    ladder: Ladder,
+    thresholds: Thresholds,
     gap: float,
     solver: SolverName = "certified",
     capacities: Capacities = ALIKE,
@@ -113,15 +113,15 @@ def truncate(
         raise InvalidParameter("there is no such release")
     owners = tuples.owners[1]
     if gap == 0 and owners == 1:
-        return single_owner(tuples, release, ladder, capacities)
+        return single_owner(tuples, release, thresholds, capacities)
     if gap == 0 and owners > 2:
         raise InvalidParameter("exact values need at most two owners per tuple")
-    instance = ladder_instance(tuples, release, ladder, capacities)
+    instance = programs_by_threshold(tuples, release, thresholds, capacities)
     bounds = cheap_bounds(instance)
     if gap == 0:
         bounds = settle_small_groups(instance, bounds)
-        return LazyAnswer(instance, bounds, ladder, gap, exact_optimum, partial(small_optimum, instance))
-    return LazyAnswer(instance, bounds, ladder, gap, CertifiedOptimum(solver))
+        return LazyAnswer(instance, bounds, thresholds, gap, exact_optimum, partial(small_optimum, instance))
+    return LazyAnswer(instance, bounds, thresholds, gap, CertifiedOptimum(solver))
 
 
 class TruncatedSum(Protocol):
@@ -131,7 +131,7 @@ class TruncatedSum(Protocol):
     def n_groups(self) -> int:
         """Number of public groups G."""
 
-    def at(self, ladder: Ladder) -> TruncatedAnswer:
+    def at(self, thresholds: Thresholds) -> TruncatedAnswer:
         """The sum of every group at every threshold. Raises: InvalidParameter; SolverFailed."""
 
     def units(self) -> Ints | None:
@@ -160,9 +160,9 @@ class TuplesOfSum(Private):
         """Number of public groups G."""
         return self.tuples.n_groups
 
-    def at(self, ladder: Ladder) -> TruncatedAnswer:
+    def at(self, thresholds: Thresholds) -> TruncatedAnswer:
         """Truncate the tuples, with the gap and the solver that the mechanism has. Raises: as `truncate`."""
-        prepared = self.tuples, self.row, ladder, self.gap
+        prepared = self.tuples, self.row, thresholds, self.gap
         return truncate(*prepared, solver=self.solver, capacities=self.capacities)
 
     def units(self) -> Ints | None:
@@ -170,12 +170,12 @@ class TuplesOfSum(Private):
         if len(self.tuples.members) != 1:
             return None
         weights = np.ascontiguousarray(self.tuples.weights[self.row])
-        loads = add_loads(self.tuples.members, weights, len(self.tuples.units))
-        return positive_in_groups(loads, self.tuples.member_start)
+        contributions = add_contributions(self.tuples.members, weights, len(self.tuples.units))
+        return positive_in_groups(contributions, self.tuples.member_start)
 
 
-def positive_in_groups(loads: Ints, member_start: Ints) -> Ints:
+def positive_in_groups(contributions: Ints, member_start: Ints) -> Ints:
     """(G,) how many of each group's loads are above 0."""
-    before = np.concatenate([[0], np.cumsum(loads > 0)]).astype(np.int64)
+    before = np.concatenate([[0], np.cumsum(contributions > 0)]).astype(np.int64)
     counted: Ints = np.diff(before[member_start])
     return counted

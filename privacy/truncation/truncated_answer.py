@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.join_tuples import Private
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.units import MAX_UNITS, Ints, saturating_sums
 
 
@@ -31,7 +31,7 @@ class TruncatedAnswer(Protocol):
         """Number of public groups G."""
 
     @property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """The thresholds, L of them."""
 
     @property
@@ -76,7 +76,7 @@ class TabulatedAnswer(Private):
     """
 
     values: Ints
-    ladder: Ladder
+    thresholds: Thresholds
     gap: float = 0.0
     exceedances: Ints | None = None
 
@@ -97,7 +97,9 @@ class TabulatedAnswer(Private):
         return int(self.values[group, index])
 
 
-def answer_of_loads(group: Ints, loads: Ints, n_groups: int, ladder: Ladder) -> TabulatedAnswer:
+def answer_of_contributions(
+    group: Ints, contributions: Ints, n_groups: int, thresholds: Thresholds
+) -> TabulatedAnswer:
     """sum_u min(tau, load_u) and the number of units above tau, for every group and threshold, exact.
 
     Args:
@@ -105,14 +107,14 @@ def answer_of_loads(group: Ints, loads: Ints, n_groups: int, ladder: Ladder) -> 
       loads: (n,) int64 in [0, MAX_UNITS].
     Cost: O(n log L + G L).
     """
-    width = len(ladder) + 1
-    cell = group * width + np.searchsorted(ladder.units, loads)
+    width = len(thresholds) + 1
+    cell = group * width + np.searchsorted(thresholds.units, contributions)
     units = np.bincount(cell, minlength=n_groups * width).reshape(n_groups, width)
-    totals = saturating_sums(cell, loads, n_groups * width).reshape(n_groups, width)
-    return truncated_at(ladder, np.arange(len(ladder)), units, totals)
+    totals = saturating_sums(cell, contributions, n_groups * width).reshape(n_groups, width)
+    return truncated_at(thresholds, np.arange(len(thresholds)), units, totals)
 
 
-def truncated_at(ladder: Ladder, places: NDArray[np.intp], units: Ints, totals: Ints) -> TabulatedAnswer:
+def truncated_at(thresholds: Thresholds, places: NDArray[np.intp], units: Ints, totals: Ints) -> TabulatedAnswer:
     """sum_u min(tau, load_u) and the number of units above tau, from units and what they have by intervals of loads.
 
     Args:
@@ -123,13 +125,13 @@ def truncated_at(ladder: Ladder, places: NDArray[np.intp], units: Ints, totals: 
     """
     below = _added_up(totals)
     above = _added_up(units[:, ::-1])[:, ::-1]
-    values = np.empty((len(units), len(ladder)), np.int64)
-    for rung, place in enumerate(places.tolist()):
-        tau = int(ladder.units[rung])
+    values = np.empty((len(units), len(thresholds)), np.int64)
+    for level, place in enumerate(places.tolist()):
+        tau = int(thresholds.units[level])
         cut = np.minimum(above[:, place + 1], MAX_UNITS // tau) * tau
         cut[above[:, place + 1] > MAX_UNITS // tau] = MAX_UNITS
-        values[:, rung] = _saturating(below[:, place], cut)
-    return TabulatedAnswer(values, ladder, exceedances=np.ascontiguousarray(above[:, places + 1]))
+        values[:, level] = _saturating(below[:, place], cut)
+    return TabulatedAnswer(values, thresholds, exceedances=np.ascontiguousarray(above[:, places + 1]))
 
 
 def _saturating(left: Ints, right: Ints) -> Ints:

@@ -13,8 +13,8 @@ from functools import partial
 
 from planner.errors import PlannerError
 from planner.policy.policy import Policy
+from server.answers.cached_answers import CachedAnswers
 from server.answers.derived import DerivedAnswer
-from server.answers.kept_answers import KeptAnswers
 from server.answers.periods.day_cover import WIDER
 from server.answers.periods.day_sums import DaySums
 from server.answers.proposals import by_accuracy
@@ -57,7 +57,7 @@ class Deciding:
     """
 
     planning: Planning
-    kept: KeptAnswers
+    kept: CachedAnswers
     reusing: Reusing
     days: DaySums
     question_keys: QuestionKeys | None

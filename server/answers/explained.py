@@ -39,7 +39,7 @@ from server.postprocessing.computed_response import composed_explanation
 from server.query import CannotPay, Explanation, QueryRequest, QueryResponse
 from server.question import Question
 from server.results.public_result import public_explanation
-from server.results.response import cut_by_rule
+from server.results.response import clipped_by_rule
 from server.workers.group_limits import check_explained
 from server.workers.measure import groups_of_kinds, plan_measurements
 
@@ -157,7 +157,7 @@ class Explaining:
     ) -> Explanation:
         if choice is None:
             return told
-        said = by_accuracy.said_before(choice, by_accuracy.accuracy_of(request), follows=told.follows)
+        said = by_accuracy.said_before(choice, by_accuracy.accuracy_of(request), follows=told.derived)
         most = by_accuracy.most_charged(choice, told.delta)
         return replace(told, reason=f"{said} {told.reason}", most_epsilon=most[0], most_delta=most[1])
 
@@ -186,10 +186,10 @@ class Explaining:
         return replace(
             told,
             reuse=self._reuse(work, question, request),
-            follows=follows,
+            derived=follows,
             paid=isinstance(work, Cached),
             relative_errors=likely.relative_errors,
-            likely_cut=1.0 if cut_by_rule(plan, domain) else likely.cut,
+            likely_clipped=1.0 if clipped_by_rule(plan, domain) else likely.clipped,
         )
 
     @staticmethod

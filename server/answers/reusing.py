@@ -15,13 +15,13 @@ from planner.reuse.fact import Plain, Unknown
 from planner.reuse.matching import AskedQuestion, Lacking, Match, NewGroup, Undecided, key_value
 from planner.reuse.outline import condition_name
 from privacy.noisy_answer import NoisyAnswer
+from server.answers.cached_answers import CachedAnswers
+from server.answers.cached_outlines import CachedOutlines, Owned
 from server.answers.derived import DerivedAnswer, Width, half_width, holds, one_factor, usable
-from server.answers.kept_answers import KeptAnswers
-from server.answers.kept_outlines import KeptOutlines, Owned
 from server.answers.released import Released, alone_if_large
 from server.answers.sums import NOWHERE, Term, added_up, put_together, same_everywhere, variance, weighted
 from server.backends.columns import Domain
-from server.errors import NothingFollows
+from server.errors import NotDerivable
 from server.lru_cache import LruCache
 from server.question import Question
 
@@ -177,7 +177,7 @@ class Reusing:
       kept: reads them.
     """
 
-    def __init__(self, outlines: KeptOutlines, kept: KeptAnswers) -> None:
+    def __init__(self, outlines: CachedOutlines, kept: CachedAnswers) -> None:
         self._outlines = outlines
         self._kept = kept
         self._asked: LruCache[int, AskedQuestion] = LruCache(_ASKED, _ASKED_BYTES, lambda _: 1 << 14)
@@ -194,7 +194,7 @@ class Reusing:
           the kept answers, and milliseconds per different set of noise scales.
         """
         plan = question.plan
-        discovered = any(domain.is_discovered for domain in plan.domains)
+        discovered = any(domain.selects_partitions for domain in plan.domains)
         if not plan.releases or plan.selection is not None or plan.sampling is not None or discovered:
             return None
         owned = self._outlines.of(analyst, plan.policy_hash, question.data_version)
@@ -354,7 +354,7 @@ def fresh_half_width(measured: AnyRelease, tau: NDArray[np.float64], n_groups: i
     return float(table[np.argsort(table[:, 0], kind="stable")][place, 1])
 
 
-def nothing_follows(question: Question) -> NothingFollows:
+def not_derivable(question: Question) -> NotDerivable:
     """The refusal of a question that is to be free, and is not."""
     hint = (
         f"with reuse = auto it is measured, for epsilon {question.plan.epsilon:g}; kept answers help that have the "
@@ -362,4 +362,4 @@ def nothing_follows(question: Question) -> NothingFollows:
     hint += "same tables and sums, finer groups, and no condition that this question lacks"
     if len(question.plan.releases) > 1:
         hint += "; an average of x needs sum(x) and count(x), which count(*) is only where x is never NULL"
-    return NothingFollows("the answer does not follow from answers that you have paid for", hint=hint)
+    return NotDerivable("the answer does not follow from answers that you have paid for", hint=hint)

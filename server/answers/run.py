@@ -1,4 +1,4 @@
-"""Execute the work that was decided: have it all reserved (`kept_answers.py`), measure, combine, show.
+"""Execute the work that was decided: have it all reserved (`cached_answers.py`), measure, combine, show.
 
     Work --reserve--> Reservations --read--> JoinTuples --encode--> CodedJoinTuples
       --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> Released --show--> QueryResponse
@@ -18,14 +18,14 @@ import structlog
 from planner.errors import SchemaChanged, StatementTooComplex
 from planner.public.relation import PublicStatement
 from privacy.noisy_answer import NoisyAnswer
+from server.answers.cached_answers import Served, Wanted
 from server.answers.decide import Deciding
 from server.answers.encoding import encoded
 from server.answers.grid_answers import estimated_response
-from server.answers.kept_answers import Served, Wanted
 from server.answers.periods.summed_response import summed_response
 from server.answers.proposals import by_accuracy
 from server.answers.released import Released, alone_if_large, outline_of
-from server.answers.reusing import nothing_follows
+from server.answers.reusing import not_derivable
 from server.answers.work import (
     Cached,
     Compose,
@@ -291,9 +291,9 @@ class Running:
 
 
 def check_free(wanted: Mapping[str, Measure], request: QueryRequest) -> None:
-    """Raises: NothingFollows where nothing may be measured, and something would be."""
+    """Raises: NotDerivable where nothing may be measured, and something would be."""
     if wanted and request.reuse == "only":
-        raise nothing_follows(next(iter(wanted.values())).question)
+        raise not_derivable(next(iter(wanted.values())).question)
 
 
 def charged_failure(reservation: Reservation, error: BaseException) -> QueryFailed:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from planner.public.relation import PublicStatement
+from server.answers.cached_answers import Paid
 from server.answers.counted_grid import CountedGrid, Member
 from server.answers.derived import DerivedAnswer
-from server.answers.kept_answers import Paid
 from server.answers.periods.day_sums import DaySum
 from server.answers.proposals.by_accuracy import AtOnce, FirstPart
 from server.backends.public_rows import Computed

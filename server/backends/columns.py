@@ -18,7 +18,7 @@ from planner.limits import MAX_GROUPS, check_cells, check_keys
 from planner.plan import BackendQuery
 from privacy.join_tuples import DistinctTuples, JoinTuples, OwnerColumn, RankedTuples
 from privacy.kernel import kernel
-from privacy.truncation.histograms import LengthHistogram, LoadHistogram
+from privacy.truncation.histograms import ContributionHistogram, NormHistogram
 from privacy.units import WEIGHT_BITS
 from server.errors import BackendFailed
 
@@ -259,8 +259,10 @@ def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) 
     )
 
 
-def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domain, *, n_sums: int) -> LoadHistogram:
-    """Code the columns k0.., i, b, n, s of BackendQuery.loads, or of one of its distinct_loads.
+def contribution_histogram(
+    columns: Sequence[Column], query: BackendQuery, domain: Domain, *, n_sums: int
+) -> ContributionHistogram:
+    """Code the columns k0.., i, b, n, s of BackendQuery.loads, or of one of its distinct_contributions.
 
     Args:
       n_sums: how many sums the statement counts the loads of.
@@ -272,15 +274,13 @@ def load_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
     sums, interval, units, totals = map(whole, columns[n_keys:])
     group = _apart(columns[:n_keys], domain, np.ones(len(sums), np.bool_))
     thresholds = np.array(query.thresholds, np.int64)
-    return LoadHistogram(sums, group, interval, units, totals, len(domain), n_sums, thresholds)
+    return ContributionHistogram(sums, group, interval, units, totals, len(domain), n_sums, thresholds)
 
 
-def length_histogram(
-    columns: Sequence[Column], query: BackendQuery, domain: Domain, *, n_sums: int
-) -> LengthHistogram:
+def norm_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domain, *, n_sums: int) -> NormHistogram:
     """Code the columns k0.., i, b, n, s, r of statements by length: rows of sums from n_sums on say the lengths.
 
-    Args, Raises, Cost: as of `load_histogram`, with one row more per sum and threshold.
+    Args, Raises, Cost: as of `contribution_histogram`, with one row more per sum and threshold.
     """
     n_keys = len(domain.keys)
     sums, interval, units, totals, shares = map(whole, columns[n_keys:])
@@ -288,8 +288,8 @@ def length_histogram(
     group = _apart(columns[:n_keys], domain, inside)
     thresholds, none = np.array(query.thresholds, np.int64), np.zeros(int((~inside).sum()), np.int64)
     counted = sums[~inside] - n_sums, none, interval[~inside], units[~inside], totals[~inside]
-    return LengthHistogram(
-        lengths=LoadHistogram(*counted, n_groups=1, n_sums=n_sums, thresholds=thresholds),
+    return NormHistogram(
+        lengths=ContributionHistogram(*counted, n_groups=1, n_sums=n_sums, thresholds=thresholds),
         sums=sums[inside],
         group=group[inside],
         interval=interval[inside],

@@ -192,7 +192,7 @@ class CurrentMirror:
     file: MirrorFile
     schema: Schema
     tables: tuple[Table, ...]
-    load: Callable[[], tuple[int, str | None]]
+    contribution: Callable[[], tuple[int, str | None]]
     limits: DuckdbLimits = field(default_factory=DuckdbLimits)
     _seen: dict[tuple[int, ...], Stamp | None] = field(default_factory=dict, compare=False, repr=False)
 
@@ -206,7 +206,7 @@ class CurrentMirror:
 
     def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend | MirrorFirst:
         """Where a question's rows are read: the copy while it is current, else the database."""
-        version, name = self.load()
+        version, name = self.contribution()
         stamp = self._stamp()
         if stamp is None or stamp.id != name or version != data_version or self._lack(stamp):
             return database
@@ -215,7 +215,7 @@ class CurrentMirror:
 
     def why_not(self) -> str | None:
         """What keeps the copy from being current, for its custodian; None where it is."""
-        _, name = self.load()
+        _, name = self.contribution()
         stamp = self._stamp()
         if stamp is None:
             there = self.file.path.exists()

@@ -29,17 +29,17 @@ from privacy.errors import TooLarge
 from privacy.join_tuples import DistinctTuples, JoinTuples, RankedTuples
 from privacy.sampling.draws import Draws, SystemDraws, bernoulli_places
 from privacy.sampling.join_tree import JoinTree, TreePart
-from privacy.truncation.histograms import LengthHistogram, LoadHistogram
+from privacy.truncation.histograms import ContributionHistogram, NormHistogram
 from server.backends.columns import (
     Column,
     Domain,
     Integers,
+    contribution_histogram,
     distinct_tuples,
     has_no_group,
     join_tuples,
     key_index,
-    length_histogram,
-    load_histogram,
+    norm_histogram,
     ranked_tuples,
     whole,
 )
@@ -300,7 +300,7 @@ def _shown(columns: Sequence[Sequence[Column]], rows: Rows, output: TreeColumn) 
     return tuple(values[rows[part]].tolist())
 
 
-Histogram = LoadHistogram | LengthHistogram
+Histogram = ContributionHistogram | NormHistogram
 """What a database counts in place of the tuples of one owner."""
 
 
@@ -348,12 +348,12 @@ def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns, room: R
         raise NoGroups("the public list of the groups became empty while this was asked", hint=hint)
     shared = len(query.relations) + len(domain.keys)
     join: JoinTuples | Histogram | None = None
-    if query.loads is not None:
-        columns = read(query.loads, len(domain.keys) + 4 + query.by_length)
+    if query.contributions is not None:
+        columns = read(query.contributions, len(domain.keys) + 4 + query.by_norm)
         if query.discovered:
             domain = found_domain(columns, query, domain)
-        coded_loads = length_histogram if query.by_length else load_histogram
-        join = coded_loads(columns, query, domain, n_sums=query.n_releases)
+        coded_contributions = norm_histogram if query.by_norm else contribution_histogram
+        join = coded_contributions(columns, query, domain, n_sums=query.n_releases)
     elif query.join is not None or query.tree is not None:
         columns = (
             sampled_columns(query, read, room) if query.tree else read(query.join or "", shared + query.n_releases)
@@ -365,11 +365,11 @@ def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns, room: R
     for place, statement in enumerate(query.distinct):
         if statement is None or statement in once:
             continue
-        loads = query.distinct_loads[place] if query.distinct_loads else None
-        if loads is not None:
-            coded_loads = length_histogram if query.values_by_length else load_histogram
-            columns = read(loads, len(domain.keys) + 4 + query.values_by_length)
-            once[statement] = coded_loads(columns, query, domain, n_sums=1)
+        contributions = query.distinct_contributions[place] if query.distinct_contributions else None
+        if contributions is not None:
+            coded_contributions = norm_histogram if query.values_by_norm else contribution_histogram
+            columns = read(contributions, len(domain.keys) + 4 + query.values_by_norm)
+            once[statement] = coded_contributions(columns, query, domain, n_sums=1)
         else:
             coded = ranked_tuples if place in query.ranked else distinct_tuples
             once[statement] = coded(read(statement, shared + 2), query, domain)

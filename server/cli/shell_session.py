@@ -261,8 +261,8 @@ _ACCURACY = _setting(
     "Each question spends the least that is expected to have a relative error of {:g} at most.",
 )
 _NOBODY_ADDS_MORE_THAN = _setting(
-    "nobody_adds_more_than",
-    r"\nobody_adds_more_than 30",
+    "at_most",
+    r"\at_most 30",
     "Nothing is said of what one person adds: intervals cover the answer after cutting.",
     "Nobody adds more than {:g} to a group, as you say: intervals are for the truth.",
 )
@@ -276,7 +276,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         r"\explain": Command("[SELECT]", "what it would do and cost, free; the last question without one", _explain),
         r"\epsilon": Command("[NUMBER]", "what each question spends from now on, or `default`", _EPSILON),
         r"\accuracy": Command("[NUMBER]", "the relative error of each question from now on, or `default`", _ACCURACY),
-        r"\nobody_adds_more_than": Command(
+        r"\at_most": Command(
             "[NUMBER]",
             "what one person adds to a group at most: intervals are for the truth; or `default`",
             _NOBODY_ADDS_MORE_THAN,

@@ -21,7 +21,7 @@ from rich.text import Text
 from planner.policy.policy import Policy, parse_policy
 from planner.policy.toml_section import section_of, toml_key
 from planner.schema import name_parts, table_name
-from privacy.mechanisms.contributions import Bounds, ContributionHistogram
+from privacy.mechanisms.contributions import Bounds, ReleasedHistogram
 from server.cli.failure import CommandFailed
 from server.cli.terminal import printable
 from server.tuning import ROWS, Tuned
@@ -101,7 +101,7 @@ def number(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-def _shown(found: ContributionHistogram, most: int) -> Iterator[tuple[int, int]]:
+def _shown(found: ReleasedHistogram, most: int) -> Iterator[tuple[int, int]]:
     """The buckets from the first to a little beyond the last that people were seen in, with their numbers."""
     seen = [place for place, count in enumerate(found.people) if count > most]
     first = max(0, min(seen, default=0) - _EMPTY_SHOWN)
@@ -109,7 +109,7 @@ def _shown(found: ContributionHistogram, most: int) -> Iterator[tuple[int, int]]
     yield from [pair for pair in enumerate(found.people) if first <= pair[0] <= last]
 
 
-def _bucket(found: ContributionHistogram, place: int) -> str:
+def _bucket(found: ReleasedHistogram, place: int) -> str:
     ends = found.ends
     return f"up to {ends[place]:,.12g}" if place < len(ends) else f"more than {ends[-1]:,.12g}"
 

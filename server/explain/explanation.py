@@ -101,13 +101,13 @@ def explanation(
         then told, too.
       whole: the same for all join tuples, to advise about sampling with; None for no advice.
     """
-    found_groups = bool(query.discovered)
-    reached = plan.bounds.groups or 1 if found_groups else n_groups
-    bound_of_unit = plan.bounds.groups if found_groups else _at_most(plan.bounds.groups, n_groups)
-    if not found_groups and kinds and max(own for _, own in kinds) < n_groups:
+    partition_selection = bool(query.discovered)
+    reached = plan.bounds.groups or 1 if partition_selection else n_groups
+    bound_of_unit = plan.bounds.groups if partition_selection else _at_most(plan.bounds.groups, n_groups)
+    if not partition_selection and kinds and max(own for _, own in kinds) < n_groups:
         bound_of_unit = min(max(own for _, own in kinds), bound_of_unit or n_groups)
     return replace(
-        _asked(bound, found, plan, None if found_groups else n_groups),
+        _asked(bound, found, plan, None if partition_selection else n_groups),
         rewritten_sql=";\n\n".join(_statements(query)),
         tuples_per_unit=plan.bounds.tuples,
         groups_per_unit=bound_of_unit,
@@ -137,7 +137,7 @@ def nothing_measured(
       no_group: because a public list of its groups is empty, not because no row is asked for.
     """
     why = "no group is there to release anything of" if no_group else "no row of the answer is shown"
-    known = None if any(domain.is_discovered for domain in plan.domains) else n_groups
+    known = None if any(domain.selects_partitions for domain in plan.domains) else n_groups
     reason = f"Nothing is released: {why}, and no private row is read."
     return replace(_asked(bound, found, plan, known), reason=reason)
 
@@ -165,14 +165,14 @@ def _at_most(groups_per_unit: int | None, n_groups: int) -> int | None:
 
 def _statements(query: BackendQuery) -> Iterator[str]:
     """Every statement that would read private rows."""
-    joined = query.join if query.loads is None else query.loads
+    joined = query.join if query.contributions is None else query.contributions
     if joined is not None:
         yield joined
     yield from query.parts
-    counted = query.distinct_loads or (None,) * len(query.distinct)
-    for values, loads in zip(query.distinct, counted, strict=True):
+    counted = query.distinct_contributions or (None,) * len(query.distinct)
+    for values, contributions in zip(query.distinct, counted, strict=True):
         if values is not None:
-            yield values if loads is None else loads
+            yield values if contributions is None else contributions
 
 
 def _noise(plan: Plan, measuring: Measuring, n_groups: int) -> Iterator[tuple[str, tuple[tuple[float, float], ...]]]:

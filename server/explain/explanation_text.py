@@ -27,8 +27,8 @@ def explanation_facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     """Name and value of all that an explanation says but the statements; a name may come several times."""
     yield from _plan_facts(explanation)
     yield "would charge", would_charge(explanation)
-    if explanation.likely_cut:
-        lost = f"about {explanation.likely_cut:.0%} of the rows, whose intervals do not cover what was cut"
+    if explanation.likely_clipped:
+        lost = f"about {explanation.likely_clipped:.0%} of the rows, whose intervals do not cover what was cut"
         yield "likely cut", lost
     if explanation.cannot_pay is not None:
         yield REFUSED, str(explanation.cannot_pay)
@@ -170,7 +170,7 @@ def would_charge(explanation: Explanation) -> str:
     if explanation.most_epsilon is not None:
         most = privacy_text(explanation.most_epsilon, explanation.most_delta or 0.0)
         return f"up to {most}, of which epsilon {explanation.epsilon:g} tells what it needs"
-    if explanation.follows:
+    if explanation.derived:
         return f"nothing (with reuse = never: {charge})"
     if not explanation.charge_epsilon:
         return charge

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from planner.plan import Plan, Release
 from planner.planning.contribution_bounds import amount_of
 from planner.planning.measurements import AnyRelease
-from privacy.mechanisms.found_groups import VoteThreshold
+from privacy.mechanisms.partition_selection import VoteThreshold
 from privacy.mechanisms.rank_release import RankRelease
 from privacy.mechanisms.sums import GroupsOfKinds
 from privacy.registry import MECHANISMS, measures_together
@@ -63,7 +63,7 @@ def _rows_off(measured: AnyRelease, n_groups: int) -> str:
     off = measured.batch.rows_off(1.0, n_groups)
     if measured.batch.is_extreme:
         return f", which it misses by {off:,.3g} privacy units at most (95%)"
-    if len(measured.batch.ladder) == 1:
+    if len(measured.batch.thresholds) == 1:
         return f", which it misses by {off:,.3g} rows at most (95%)"
     return f", which it misses by {off:,.3g} times the contribution bound in rows at most (95%)"
 
@@ -109,7 +109,7 @@ def shared_by_found(plan: Plan) -> bool:
 def _reach_reason(plan: Plan, n_groups: int) -> str:
     if not plan.group_keys:
         return "there is one group"
-    public = not any(domain.is_discovered for domain in plan.domains)
+    public = not any(domain.selects_partitions for domain in plan.domains)
     if public and n_groups > 1 and plan.bounds.groups is not None and n_groups <= plan.bounds.groups:
         return "one unit may reach every group, of which there are no more"
     if plan.bounds.rule is not None:

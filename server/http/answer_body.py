@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from server.answer_columns import blocks
 from server.note import Note, NoteKind, kind_of, one_note
-from server.query import MARKS, Budget, Cell, Interval, KeptPeriods, QueryResponse, ResultColumn
+from server.query import MARKS, Budget, CachedPeriods, Cell, Interval, QueryResponse, ResultColumn
 
 _EXAMPLE: JsonDict = {
     "columns": [{"name": "count", "type": "int8"}],
@@ -21,11 +21,11 @@ _EXAMPLE: JsonDict = {
     "confidence": 0.95,
     "covers": "clipped value",
     "mechanism": "gem",
-    "weak": [False],
-    "cut": [False],
+    "low_precision": [False],
+    "clipped": [False],
     "raw": [],
-    "nobody_adds_more_than": None,
-    "kept": [],
+    "at_most": None,
+    "cached_periods": [],
     "taus": [[[32.0]]],
     "charge": {"epsilon": 1.0, "delta": 0.0},
     "cached": False,
@@ -61,14 +61,14 @@ class AnswerBody(BaseModel):
     confidence: float = Field(description="Of each interval, over the noise.")
     covers: str = Field(
         description="`clipped value`, `clipped sample`, `smoothed value`, `truth from below`; `truth` if "
-        "what keys, fan-outs, the policy or `nobody_adds_more_than` say is true; `exact` without noise."
+        "what keys, fan-outs, the policy or `at_most` say is true; `exact` without noise."
     )
     mechanism: str
-    weak: tuple[bool, ...] = Field(
+    low_precision: tuple[bool, ...] = Field(
         default=(),
         description="Per row: is an interval wider than its value? The noise may then be as large as what it hides.",
     )
-    cut: tuple[bool, ...] = Field(
+    clipped: tuple[bool, ...] = Field(
         default=(),
         description="Per row: may more have been cut away than the noise moves, since the budget was too small for "
         "the data or by the policy's rule of groups per unit? The details say which.",
@@ -99,10 +99,8 @@ class AnswerBody(BaseModel):
         description="Empty where all values are shown as they were released. Else like rows: of the columns in which "
         "some value is not, all values as released, for sums over groups; null in others.",
     )
-    nobody_adds_more_than: float | None = Field(
-        default=None, description="As in the request, where `covers` rests on it."
-    )
-    kept: tuple[KeptPeriods, ...] = Field(
+    at_most: float | None = Field(default=None, description="As in the request, where `covers` rests on it.")
+    cached_periods: tuple[CachedPeriods, ...] = Field(
         default=(), description="Which groups are kept from earlier loads of the data, and cost nothing."
     )
     request_id: str

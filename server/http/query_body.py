@@ -64,7 +64,7 @@ class QueryBody(StatementBody):
     delta: Annotated[float | None, of_setting("delta")] = None
     mechanism: Annotated[MechanismName | None, of_setting("mechanism")] = None
     sampling_rate: Annotated[float | None, of_setting("sampling_rate")] = None
-    nobody_adds_more_than: Annotated[float | None, of_setting("nobody_adds_more_than")] = None
+    at_most: Annotated[float | None, of_setting("at_most")] = None
     max_relative_error: Annotated[float | None, of_setting("max_relative_error")] = None
     max_absolute_error: Annotated[float | None, of_setting("max_absolute_error")] = None
     reuse: Annotated[Reuse, of_setting("reuse")] = "auto"

@@ -68,10 +68,10 @@ class WorkloadBody(AskingBody):
     delta: Annotated[float | None, of_setting("delta", "For all questions together; the policy's if left out.")] = (
         None
     )
-    nobody_adds_more_than: Annotated[
+    at_most: Annotated[
         float | None,
         of_setting(
-            "nobody_adds_more_than",
+            "at_most",
             "What one person adds at most to a count or sum in one group of any question, or in what its groups"
             " leave out, as you say: intervals are for the truth then, and questions about many rows of each person"
             " add up.",
@@ -101,7 +101,7 @@ class WorkloadBody(AskingBody):
             self.delta,
             request_id,
             idempotency_key,
-            self.nobody_adds_more_than,
+            self.at_most,
             self.reuse,
         )
 

@@ -167,7 +167,7 @@ class Balance:
         return AccountBalance(self.name, grant, *left, self.renews_at_ms, self._basic_left, self._so_far, spent)
 
     @property
-    def is_cut_by_total(self) -> bool:
+    def is_clipped_by_total(self) -> bool:
         """Is it the total of all periods that leaves this one less than the grant?"""
         return self._granted[:2] != (self.terms.nano_epsilon, self.terms.atto_delta)
 

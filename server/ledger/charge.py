@@ -106,7 +106,7 @@ class ChargeRecord:
 
 
 @dataclass(frozen=True, repr=False)
-class KeptAnswer:
+class CachedAnswer:
     """A released answer that can be served again.
 
     Attributes:
@@ -122,4 +122,4 @@ class KeptAnswer:
     paid: bool
 
     def __repr__(self) -> str:
-        return f"KeptAnswer(number={self.number}, {len(self.answer)} bytes, paid={self.paid})"
+        return f"CachedAnswer(number={self.number}, {len(self.answer)} bytes, paid={self.paid})"

@@ -298,7 +298,7 @@ class Ledger:
         """Say that the data is a new load, and which copy was made of it; returns its version. Resets no spending."""
         return self._write(administer.bump_data, act, mirror)
 
-    kept_answer = _read(charge_rows.kept)
+    cached_answer = _read(charge_rows.kept)
     paid_among = _read(charge_rows.paid_among)
     charge_of = _read(charge_rows.by_idempotency_key)
     answers_to = _read(charge_rows.answered)

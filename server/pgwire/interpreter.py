@@ -12,7 +12,7 @@ from planner.errors import InvalidSetting, NoRowAsked, RowsNotShown, Unsupported
 from planner.parsing.explain import explained
 from planner.sql.sql_types import ResultType
 from server.errors import WireError
-from server.lru_cache import kept_bytes
+from server.lru_cache import cached_bytes
 from server.note import one_note
 from server.pgwire.errors import no_transaction, unknown_portal
 from server.pgwire.gateway import Gateway
@@ -86,10 +86,10 @@ class Interpreter:
 
     def count(self) -> None:
         """Count what the session keeps now."""
-        self._holding.hold(self._kept_bytes)
+        self._holding.hold(self._cached_bytes)
 
     @property
-    def _kept_bytes(self) -> int:
+    def _cached_bytes(self) -> int:
         statements = sum(sys.getsizeof(name) + one.n_bytes for name, one in self.prepared.items())
         return statements + sum(sys.getsizeof(name) + one.memory_bytes for name, one in self.portals.items())
 
@@ -200,7 +200,7 @@ class Interpreter:
             raise WireError(f"a session has at most {MAX_NAMES} prepared statements", "53400", hint="DEALLOCATE some")
         prepared = Prepared(command, oids, await self.shape(command, oids), self.asked_as)
         self.prepared.pop(name, None)
-        self._holding.check(self._kept_bytes, prepared.n_bytes + kept_bytes(name))
+        self._holding.check(self._cached_bytes, prepared.n_bytes + cached_bytes(name))
         self.prepared[name] = prepared
 
     def prepared_as(self, name: str) -> Prepared:
@@ -246,7 +246,7 @@ class Interpreter:
         if len(self.portals) >= MAX_NAMES and name not in self.portals:
             raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
         self.portals.pop(name, None)
-        self._holding.check(self._kept_bytes, portal.memory_bytes + kept_bytes(name))
+        self._holding.check(self._cached_bytes, portal.memory_bytes + cached_bytes(name))
         portal.depth = self.settings.n_savepoints
         self.portals[name] = portal
 
@@ -285,7 +285,7 @@ class Interpreter:
         return await self._gateway.answer_types(self._analyst, sql, oids, self.settings.search_path())
 
     async def _ask(self, question: c.Question, portal: Portal) -> Result:
-        self._holding.check(self._kept_bytes)  # before anything is charged
+        self._holding.check(self._cached_bytes)  # before anything is charged
         if question.catalog:
             values, formats = portal.raw
             oids, asked = portal.shape.parameters, as_client(question, self._analyst, self.number)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from planner.binding.placeholders import Value
 from server.errors import WireError
-from server.lru_cache import kept_bytes
+from server.lru_cache import cached_bytes
 from server.pgwire.result_rows import Result, Shape
 from server.pgwire.settings import SearchPath
 from server.pgwire.statements.commands import Command, Question
@@ -70,7 +70,7 @@ class Prepared:
     @cached_property
     def n_bytes(self) -> int:
         """What it takes of memory."""
-        return kept_bytes((self.command, self.oids, self.shape))
+        return cached_bytes((self.command, self.oids, self.shape))
 
 
 @dataclass
@@ -121,7 +121,7 @@ class Portal:
     @cached_property
     def _bound_bytes(self) -> int:
         """What the statement and its values take of memory."""
-        return kept_bytes((self.command, self.shape, self.values, self.raw, self.formats))
+        return cached_bytes((self.command, self.shape, self.values, self.raw, self.formats))
 
     @property
     def memory_bytes(self) -> int:

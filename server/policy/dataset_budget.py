@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from planner.policy.policy import Policy
-from planner.policy.validate import delta_uses, discovered_columns
+from planner.policy.validate import delta_uses, partition_selected_columns
 from server.ledger.account import DATASET, UNLIMITED, AccountBalance, Grant, analyst_account
 from server.ledger.analyst import Analyst
 from server.ledger.terms import Terms
@@ -21,7 +21,7 @@ def missing_deltas(
     for account in accounts:
         if account.name not in idle and account.grant.delta < policy.delta:
             granted = f"was granted a delta of {account.grant.delta:g}, and one query may take {policy.delta:g}"
-            refused = f"questions that ask for it are refused, {delta_uses(discovered_columns(policy))}"
+            refused = f"questions that ask for it are refused, {delta_uses(partition_selected_columns(policy))}"
             yield Finding(
                 "warning", account.name, f"{granted}: {refused}; `noisegate admin top-up --delta` adds to it"
             )

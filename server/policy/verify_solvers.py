@@ -49,17 +49,17 @@ def verify_solvers(
     sums = [release for release in plan.releases if release.is_sum]
     if not sums:
         raise UnsupportedSQL("this question has no sum or count to truncate", hint="ask for a sum or a count")
-    query = rewrite(plan, dialect=backend.dialect, schema=schema, loads=False)
+    query = rewrite(plan, dialect=backend.dialect, schema=schema, contributions=False)
     _, found = backend.read(query)
     assert isinstance(found.join, JoinTuples), "sums have a join"
     coded = encode(found.join)
     for row, release in enumerate(sums):
-        ladder = plan.ladder(release)
+        thresholds = plan.thresholds(release)
         if vector:
-            for at in compare_removals(merged(coded, row), ladder):
+            for at in compare_removals(merged(coded, row), thresholds):
                 yield Compared(f"{release.label}, persons removed", 1.0, at)
         else:
-            for at in compare_solvers(coded, row, ladder, plan.gap(release)):
+            for at in compare_solvers(coded, row, thresholds, plan.gap(release)):
                 yield Compared(release.label, release.weight_bound, at)
 
 

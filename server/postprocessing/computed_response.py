@@ -116,15 +116,15 @@ def computed_response(
         delta=sum(answer.delta for answer in _each(composition, answers)),
         budget=budget,
         request_id=request_id,
-        weak=_weak(shown, answers, rows, intervals),
-        cut=_cut(composition, answers, rows),
+        low_precision=_low_precision(shown, answers, rows, intervals),
+        clipped=_cut(composition, answers, rows),
         taus=((None,) * width,) * len(rows),
         notes=(*_notes(composition, answers), *confidence_notes(confidence)),
         raw=_differing(released, rows) if is_moved else (),
         raw_intervals=_differing(ends, intervals) if is_moved else (),
         cached=bool(answers) and all(answer.cached for answer in answers),
         derived_from=tuple(sorted({number for answer in answers for number in answer.derived_from})),
-        nobody_adds_more_than=answers[0].nobody_adds_more_than if covers == ["truth"] else None,
+        at_most=answers[0].at_most if covers == ["truth"] else None,
     )
 
 
@@ -174,7 +174,7 @@ def _differing(own: Sequence[tuple[T, ...]], shown: Sequence[tuple[T, ...]]) -> 
     )
 
 
-def _weak(
+def _low_precision(
     shown: ShownIntervals,
     answers: Sequence[QueryResponse],
     rows: Sequence[tuple[ShownCell, ...]],
@@ -186,7 +186,7 @@ def _weak(
     """
     places = [place for place in shown.places if place not in shown.joint] or shown.places
     if not places:
-        return (any(any(answer.weak) for answer in answers),) * len(rows)
+        return (any(any(answer.low_precision) for answer in answers),) * len(rows)
     return tuple(
         any(_is_wide(_number(row[place]), around[place]) for place in places)
         for row, around in zip(rows, intervals, strict=True)
@@ -205,7 +205,7 @@ def _cut(
     composition: Composition, answers: Sequence[QueryResponse], rows: Sequence[tuple[ShownCell, ...]]
 ) -> tuple[bool, ...]:
     """Per row: may anything have been cut that it is computed from, which is one row where its keys say which?"""
-    everywhere = (any(any(answer.cut) for answer in answers),) * len(rows)
+    everywhere = (any(any(answer.clipped) for answer in answers),) * len(rows)
     if len(answers) != 1:
         return everywhere
     part, (answer,) = composition.parts[0], answers
@@ -216,7 +216,7 @@ def _cut(
         return everywhere
     marks = {
         tuple(str(row[names.index(key)]) for key in keys): mark
-        for row, mark in zip(answer.rows, answer.cut, strict=True)
+        for row, mark in zip(answer.rows, answer.clipped, strict=True)
     }
     found = [marks.get(tuple(str(row[places[key]]) for key in keys)) for row in rows]
     return everywhere if None in found else tuple(mark is True for mark in found)

@@ -33,7 +33,7 @@ def flat_columns(columns: Sequence[tuple[str, ResultType]], noisy: Sequence[bool
     """The columns, with `name_lo` and `name_hi` after each noisy one, and the marks behind them all if there is one.
 
     >>> [name for name, _ in flat_columns([("nation", "text"), ("count", "int8")], [False, True])]
-    ['nation', 'count', 'count_lo', 'count_hi', 'weak', 'cut']
+    ['nation', 'count', 'count_lo', 'count_hi', 'low_precision', 'clipped']
     >>> flat_columns([("n_name", "text")], [False])
     (('n_name', 'text'),)
     """

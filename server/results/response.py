@@ -190,7 +190,7 @@ def response(
         for output, column in zip(plan.display.outputs, columns, strict=True)
     ]
     certain = [replace(one, signal=np.full_like(one.signal, np.inf)) for one in noisy]
-    weak = _weak(plan, noisy, columns, groups)
+    low_precision = _low_precision(plan, noisy, columns, groups)
     poor = _cut(plan, evaluate, Evaluator(plan, domain, certain), noisy, groups)
     clipped = any(answer.raw.made is not None for answer in answers)
     own_intervals = any(answer.raw_intervals.made is not None for answer in answers)
@@ -207,17 +207,17 @@ def response(
         delta=plan.delta,
         budget=budget,
         request_id=request_id,
-        weak=tuple(weak.tolist()),
-        cut=(True,) * len(poor) if cut_by_rule(plan, domain) else tuple(poor.tolist()),
+        low_precision=tuple(low_precision.tolist()),
+        clipped=(True,) * len(poor) if clipped_by_rule(plan, domain) else tuple(poor.tolist()),
         taus=LazyRows([answer.taus for answer in answers], len(groups)),
         notes=(
-            *_notes(plan, domain, noisy, weak, poor, tied),
+            *_notes(plan, domain, noisy, low_precision, poor, tied),
             *_bound_notes(plan, columns, groups),
             *((_CLIPPED,) if clipped else ()),
         ),
         raw=LazyRows([answer.raw for answer in answers], len(groups)) if clipped else (),
         raw_intervals=LazyRows([answer.raw_intervals for answer in answers], len(groups)) if own_intervals else (),
-        nobody_adds_more_than=said,
+        at_most=said,
     )
 
 
@@ -252,7 +252,7 @@ def without_groups(plan: Plan, budget: Budget, request_id: str) -> QueryResponse
     counts = any(isinstance(output.expression, RowCount) for output in plan.display.outputs)
     rows = ((0,) * len(plan.display.outputs),) if counts else ()
     return replace(
-        QueryResponse.exact(_columns(plan), rows, budget, request_id, (_NO_GROUP,)), cut=(False,) * len(rows)
+        QueryResponse.exact(_columns(plan), rows, budget, request_id, (_NO_GROUP,)), clipped=(False,) * len(rows)
     )
 
 
@@ -269,7 +269,7 @@ def _counted(
         mechanism=_mechanisms(plan, noisy),
         epsilon=plan.epsilon,
         delta=plan.delta,
-        cut=(False,),
+        clipped=(False,),
     )
 
 
@@ -380,7 +380,7 @@ def _intervals(column: Column, groups: NDArray[np.int64]) -> CellColumn[Interval
     return CellColumn((low, high), made)
 
 
-def _weak(
+def _low_precision(
     plan: Plan, noisy: Sequence[NoisyAnswer], columns: Sequence[Column], groups: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Per row: is the noise of some column of the order of its value? Its interval is then wider than the value.
@@ -389,17 +389,17 @@ def _weak(
     an interval with one end it is so where that end does not tell the value from 0, of a rank where its mechanism
     says so.
     """
-    weak = np.zeros(len(groups), np.bool_)
+    low_precision = np.zeros(len(groups), np.bool_)
     two_sided = _covers(noisy) != "truth_lower"
     for output, column in zip(plan.display.outputs, columns, strict=True):
         used = releases_used(output.expression)
         if any(plan.releases[release].ranked is not None for release in used):
-            weak |= np.logical_or.reduce([noisy[release].may_be_cut[groups] for release in used])
+            low_precision |= np.logical_or.reduce([noisy[release].may_be_clipped[groups] for release in used])
         elif used and output.type in NUMBERS:
             value, low, high = column.value[groups], column.low[groups], column.high[groups]
             width = high - low if two_sided else np.where(low > 0, 0.0, np.inf)
-            weak |= (low <= high) & ~(width <= np.abs(value))
-    return weak
+            low_precision |= (low <= high) & ~(width <= np.abs(value))
+    return low_precision
 
 
 def _cut(
@@ -463,7 +463,7 @@ def _notes(
     plan: Plan,
     domain: Domain,
     noisy: Sequence[NoisyAnswer],
-    weak: NDArray[np.bool_],
+    low_precision: NDArray[np.bool_],
     cut: NDArray[np.bool_],
     tied: str | None,
 ) -> Iterator[str]:
@@ -479,7 +479,7 @@ def _notes(
         yield _CHOSEN
     if tied is not None:
         yield tied
-    for said, name, marked in ((_WEAK, "weak", weak), (_CUT, "cut", cut)):
+    for said, name, marked in ((_WEAK, "low_precision", low_precision), (_CUT, "clipped", cut)):
         if marked.any():
             one = len(marked) == 1
             yield said.format(rows="this answer" if one else f"{marked.sum()} of {len(marked)} rows ({name})")
@@ -520,7 +520,7 @@ def _is_uncut(plan: Plan, noisy: Sequence[NoisyAnswer]) -> bool:
 
 def _is_as_said(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
     """Was everything released at the threshold that nobody exceeds, as whoever asked says, and no rule cut more?"""
-    return plan.bounds.assumed is not None and bool(noisy) and not cut_by_rule(plan, domain)
+    return plan.bounds.assumed is not None and bool(noisy) and not clipped_by_rule(plan, domain)
 
 
 def _is_promised(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bool:
@@ -530,7 +530,7 @@ def _is_promised(plan: Plan, domain: Domain, noisy: Sequence[NoisyAnswer]) -> bo
     more; and where no rule and no factor of another sum cut anything.
     """
     pairs = list(zip(plan.releases, noisy, strict=True))
-    return bool(pairs) and not cut_by_rule(plan, domain) and all(_holds_truth(*pair) for pair in pairs)
+    return bool(pairs) and not clipped_by_rule(plan, domain) and all(_holds_truth(*pair) for pair in pairs)
 
 
 def _holds_truth(release: Release, noisy: NoisyAnswer) -> bool:
@@ -571,7 +571,7 @@ def _leaves_out(plan: Plan, domain: Domain, rule: int) -> bool:
     return found or len(domain) + domain.withheld > rule
 
 
-def cut_by_rule(plan: Plan, domain: Domain) -> bool:
+def clipped_by_rule(plan: Plan, domain: Domain) -> bool:
     """May the policy's rule have cut any value of the answer?
 
     Counts of distinct values are not under it, nor are mechanisms that bound a unit in all groups together: of their
@@ -588,7 +588,7 @@ def cut_by_rule(plan: Plan, domain: Domain) -> bool:
 
 def _rule_notes(plan: Plan, domain: Domain, rule: int) -> Iterator[str]:
     """What the policy's rule leaves out, by public numbers; nothing where units vote and no value is under it."""
-    if not cut_by_rule(plan, domain):
+    if not clipped_by_rule(plan, domain):
         if plan.selection is None or not plan.selection.votes:
             yield _RULE_SHOWN.format(rule=rule)
         return

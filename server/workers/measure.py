@@ -3,8 +3,8 @@
     Plan --plan_measurements--> Measuring
     BackendQuery --read--> JoinTuples --thin, keep--> JoinTuples --select--> public groups
       --encode--> CodedJoinTuples --truncate--> TruncatedAnswer --release--> NoisyAnswer
-    or, of tuples with one owner, BackendQuery --read--> LoadHistogram --truncate--> TruncatedAnswer --release-->
-    or BackendQuery --read--> LengthHistogram --scale, release-->
+    or, of tuples with one owner, BackendQuery --read--> ContributionHistogram --truncate--> TruncatedAnswer
+    --release--> or BackendQuery --read--> NormHistogram --scale, release-->
 
 Runs in a worker process, but for `plan_measurements`, which sees nothing private.
 """
@@ -23,8 +23,8 @@ from planner.planning.measurements import AnyRelease, measurements, threshold_of
 from planner.policy.policy import Policy
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, RankedTuples
-from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold, keep_groups
 from privacy.mechanisms.group_lp import GroupLp
+from privacy.mechanisms.partition_selection import GroupThreshold, VoteThreshold, keep_groups
 from privacy.mechanisms.rank_release import RankBatch, RankRelease
 from privacy.mechanisms.shared_threshold import LaplaceOrGaussian
 from privacy.mechanisms.sums import GroupsOfKinds
@@ -33,14 +33,14 @@ from privacy.papers.key_counts import KeyCounts
 from privacy.registry import (
     MECHANISMS,
     measures_together,
-    release_lengths,
-    release_loads,
+    release_contributions,
+    release_norms,
     release_together,
 )
 from privacy.sampling.draws import SystemDraws, thin
 from privacy.sampling.scale_up import scale_up, scale_up_noise
 from privacy.truncation.encode import encode
-from privacy.truncation.histograms import LengthHistogram, LoadHistogram, LoadsOfSum
+from privacy.truncation.histograms import ContributionHistogram, ContributionsOfSum, NormHistogram
 from privacy.truncation.programs.solver_routes import load_solver
 from privacy.truncation.solver_name import SolverName
 from privacy.truncation.truncate import truncate, truncate_distinct
@@ -172,10 +172,10 @@ def _shown(
     """The groups that the selection shows, and the tuples of those alone. Only now are found groups public."""
     assert tuples.join is not None, "what is selected by is a weight of the join"
     found = bool(query.discovered)
-    if isinstance(tuples.join, LoadHistogram):
+    if isinstance(tuples.join, ContributionHistogram):
         assert isinstance(threshold, GroupThreshold), "votes are of units"
-        loads = LoadsOfSum(tuples.join, tuples.join.n_sums - 1)
-        shown = threshold.release(loads.at(threshold.ladder), entropy)
+        contributions = ContributionsOfSum(tuples.join, tuples.join.n_sums - 1)
+        shown = threshold.release(contributions.at(threshold.thresholds), entropy)
     else:
         assert isinstance(tuples.join, JoinTuples), "lengths select no groups"
         shown = _selected(encode(tuples.join), None if found else len(domain), measuring, threshold, entropy)
@@ -198,7 +198,7 @@ def _selected(
     if isinstance(threshold, VoteThreshold):
         return threshold.release(coded, row, entropy)
     coded = _ruled(coded, measuring.group_rule, n_groups)
-    answer = truncate(coded, row, threshold.ladder, threshold.gap, solver=measuring.solver)
+    answer = truncate(coded, row, threshold.thresholds, threshold.gap, solver=measuring.solver)
     return threshold.release(answer, entropy)
 
 
@@ -232,18 +232,18 @@ def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> It
             assert isinstance(distinct, DistinctTuples), "units are counted by their tuples"
             yield measured.of_values(distinct, SystemDraws(), entropy)
             continue
-        if isinstance(distinct, LengthHistogram):
-            yield release_lengths([measured], distinct, entropy)[0]
+        if isinstance(distinct, NormHistogram):
+            yield release_norms([measured], distinct, entropy)[0]
             continue
         if measures_together(measured):
             assert isinstance(distinct, DistinctTuples), "values are added up over units"
             yield measured.release(_values_of_units(distinct), 0, entropy)
             continue
-        if isinstance(distinct, LoadHistogram):
-            yield release_loads([measured], distinct, entropy)[0]
+        if isinstance(distinct, ContributionHistogram):
+            yield release_contributions([measured], distinct, entropy)[0]
             continue
         assert isinstance(distinct, DistinctTuples), "values are counted"
-        answer = truncate_distinct(distinct, measured.ladder, measured.gap, solver=measuring.solver)
+        answer = truncate_distinct(distinct, measured.thresholds, measured.gap, solver=measuring.solver)
         yield measured.release(answer, entropy)
 
 
@@ -271,10 +271,10 @@ def _sums(
     together = [one for one in made if measures_together(one)]
     alone = [one for one in made if not measures_together(one)]
     assert len(sums) in (len(units), len(together), len(alone)), "the sums of a question are of one mechanism"
-    if isinstance(tuples.join, LengthHistogram):
-        return release_lengths(made, tuples.join, entropy)
-    if isinstance(tuples.join, LoadHistogram):
-        return release_loads(made, tuples.join, entropy)
+    if isinstance(tuples.join, NormHistogram):
+        return release_norms(made, tuples.join, entropy)
+    if isinstance(tuples.join, ContributionHistogram):
+        return release_contributions(made, tuples.join, entropy)
     coded = encode(tuples.join)
     if units:  # which enforce the rule themselves
         return tuple(one.of_sums(coded, row, SystemDraws(), entropy) for row, one in enumerate(units))
@@ -283,7 +283,7 @@ def _sums(
     if together:
         return release_together(together, coded, entropy)
     return tuple(
-        one.release(truncate(coded, row, one.ladder, one.gap, solver=measuring.solver), entropy)
+        one.release(truncate(coded, row, one.thresholds, one.gap, solver=measuring.solver), entropy)
         for row, one in enumerate(alone)
     )
 

@@ -52,7 +52,7 @@ def audit(
     source = SimulatedEntropy(seed=20260101) if entropy is None else entropy
 
     def run(table: Table, size: int) -> Outputs:
-        answer = repeated(table, measurement.ladder, size * together, measurement.gap)
+        answer = repeated(table, measurement.thresholds, size * together, measurement.gap)
         return outputs(measurement.release(answer, source), together)
 
     return loss_bound(run, pair, runs)

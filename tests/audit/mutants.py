@@ -11,7 +11,7 @@ from privacy.entropy import Entropy
 from privacy.exact import exact_epsilon
 from privacy.join_tuples import DistinctTuples
 from privacy.mechanisms.gem import Gem
-from privacy.mechanisms.noise import ThresholdNoise, rungs
+from privacy.mechanisms.noise import ThresholdNoise, levels
 from privacy.papers.r2t import R2T
 from privacy.units import ONE
 
@@ -36,14 +36,14 @@ class UnsplitGem(Gem):
     """Selection and release both spend everything."""
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
-        return exact_epsilon(self.epsilon), (exact_epsilon(self.epsilon),) * len(self.ladder)
+        return exact_epsilon(self.epsilon), (exact_epsilon(self.epsilon),) * len(self.thresholds)
 
 
 class UnsplitR2T(R2T):
     """Every threshold spends everything."""
 
-    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
-        return rungs(self.ladder, self.gap, exact_epsilon(self.epsilon))
+    def _levels(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
+        return levels(self.thresholds, self.gap, exact_epsilon(self.epsilon))
 
 
 def plain_distinct_count(tuples: DistinctTuples) -> NDArray[np.int64]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.ladder import Ladder
 from privacy.mechanisms.gem import Gem
 from privacy.papers.r2t import R2T
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 
@@ -15,21 +15,21 @@ Table = NDArray[np.int64]
 """(L,) values in units along a ladder."""
 
 
-def repeated(table: Table, ladder: Ladder, runs: int, gap: float = 0.0) -> TabulatedAnswer:
+def repeated(table: Table, thresholds: Thresholds, runs: int, gap: float = 0.0) -> TabulatedAnswer:
     """The same table in every group."""
-    return TabulatedAnswer(np.broadcast_to(table, (runs, len(table))), ladder, gap)
+    return TabulatedAnswer(np.broadcast_to(table, (runs, len(table))), thresholds, gap)
 
 
-def empty_and_full_unit(ladder: Ladder, gap: float = 0.0) -> tuple[Table, Table]:
+def empty_and_full_unit(thresholds: Thresholds, gap: float = 0.0) -> tuple[Table, Table]:
     """Nobody, against one unit that fills every threshold; a solver that errs as much as it may."""
-    full = np.floor((1 + gap) * ladder.units.astype(np.float64)).astype(np.int64)
-    return np.zeros(len(ladder), np.int64), full
+    full = np.floor((1 + gap) * thresholds.units.astype(np.float64)).astype(np.int64)
+    return np.zeros(len(thresholds), np.int64), full
 
 
-def crowd_and_one_more(ladder: Ladder, people: int, load: float) -> tuple[Table, Table]:
+def crowd_and_one_more(thresholds: Thresholds, people: int, contribution: float) -> tuple[Table, Table]:
     """Many people of one load, against the same and a unit with more load than any threshold."""
-    crowd = people * np.minimum(ladder.units, round(load * ONE))
-    return crowd, crowd + ladder.units
+    crowd = people * np.minimum(thresholds.units, round(contribution * ONE))
+    return crowd, crowd + thresholds.units
 
 
 def selection_swing(gem: Gem, distance: int = 6, n_groups: int = 1) -> tuple[Table, Table]:
@@ -41,17 +41,17 @@ def selection_swing(gem: Gem, distance: int = 6, n_groups: int = 1) -> tuple[Tab
     and all others become worse by one, as `rival` beats them. So the odds of `top` grow by nearly exp(eps_1)
     when the others are many. The price depends on how many groups are released together.
     """
-    ladder = gem.ladder
-    tau = ladder.units.astype(np.float64)
-    rival, top = len(ladder) - distance, len(ladder) - 1
+    thresholds = gem.thresholds
+    tau = thresholds.units.astype(np.float64)
+    rival, top = len(thresholds) - distance, len(thresholds) - 1
     selecting, releasing = gem._budgets(n_groups)
     noise = gem.c / float(releasing[0])
-    price = noise + gem.selection.farthest(gem.ladder, float(selecting), n_groups)
-    alpha = np.zeros(len(ladder))
+    price = noise + gem.selection.farthest(gem.thresholds, float(selecting), n_groups)
+    alpha = np.zeros(len(thresholds))
     without = (price - alpha) * tau
     without[rival + 1 : top] = without[rival] + tau[rival]  # unattractive, and still non-decreasing
     without[top] = (price - 1) * tau[top]
-    gained = np.zeros(len(ladder))
+    gained = np.zeros(len(thresholds))
     gained[rival] = tau[rival]
     gained[top] = tau[top]
     first = np.floor(without).astype(np.int64)
@@ -65,7 +65,7 @@ def level_race(r2t: R2T, n_groups: int = 1) -> tuple[Table, Table]:
     """
     level = np.array([penalty for _, penalty in r2t.expected_noise(n_groups)])
     table = np.floor((level + 1.0) * ONE).astype(np.int64)
-    return table, table + np.floor((1 + r2t.gap) * r2t.ladder.units.astype(np.float64)).astype(np.int64)
+    return table, table + np.floor((1 + r2t.gap) * r2t.thresholds.units.astype(np.float64)).astype(np.int64)
 
 
 def margin_swing(
@@ -80,12 +80,12 @@ def margin_swing(
     `rarely` / eps_1 and one more. A unit that fills `rival` and the last and nothing else makes the lowest worse by
     one, as `rival` beats it, and the last better by one: its odds grow by nearly exp(eps_1).
     """
-    ladder, size = gem.ladder, len(gem.ladder)
-    tau = ladder.units.astype(np.float64)
+    thresholds, size = gem.thresholds, len(gem.thresholds)
+    tau = thresholds.units.astype(np.float64)
     selecting = gem.selection.split * gem.epsilon
     noise = gem.c / (gem.epsilon - selecting)
     assert gem.selection.rarity is not None
-    margins = gem.selection.scores(ladder, gem.gap, (noise,) * size, selecting, n_groups).margins
+    margins = gem.selection.scores(thresholds, gem.gap, (noise,) * size, selecting, n_groups).margins
 
     def reach(i: int, j: int) -> float:
         return float(max(tau[i], tau[j]) if gem.monotone else tau[i] + tau[j])
@@ -109,5 +109,5 @@ def margin_swing(
     first = np.floor(np.maximum.accumulate(np.nan_to_num(value))).astype(np.int64)
     gained = np.zeros(size, np.int64)
     filled = [rival, last]
-    gained[filled] = ladder.units[filled]
+    gained[filled] = thresholds.units[filled]
     return first, first + gained

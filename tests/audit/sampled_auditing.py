@@ -49,11 +49,11 @@ def explored_runs(
     size = min(mechanism.drawn, n_units)
     sets = list(itertools.combinations(range(n_units), size))
     table = [_values(mechanism.sampled(prepared, ScriptedDraws(list(chosen)))) for chosen in sets]
-    ladder = mechanism.measurement(1).ladder
+    thresholds = mechanism.measurement(1).thresholds
 
     def release(some: int) -> NoisyAnswer:
         drawn = draws.uniform(len(sets), some)  # each set is as likely as any other
-        return mechanism.noised(TabulatedAnswer(np.array(table)[drawn], ladder), n_units, source)
+        return mechanism.noised(TabulatedAnswer(np.array(table)[drawn], thresholds), n_units, source)
 
     return joined([release(some) for some in goes(runs)])
 
@@ -73,7 +73,7 @@ def sampled_runs(
     def release(some: int) -> NoisyAnswer:
         kept = draws.binomial(np.ones(some * n_units, np.int64), mechanism.rate).reshape(some, n_units)
         drawn = kept @ (1 << np.arange(n_units)[::-1])
-        return mechanism.noised(TabulatedAnswer(np.array(table)[drawn], mechanism.measurement.ladder), source)
+        return mechanism.noised(TabulatedAnswer(np.array(table)[drawn], mechanism.measurement.thresholds), source)
 
     return joined([release(some) for some in goes(runs)])
 
@@ -97,4 +97,4 @@ def joined(parts: Sequence[NoisyAnswer]) -> NoisyAnswer:
 
 def _values(answer: TruncatedAnswer) -> NDArray[np.int64]:
     """Every threshold of one group."""
-    return np.array([answer.solve(0, i) for i in range(len(answer.ladder))], np.int64)
+    return np.array([answer.solve(0, i) for i in range(len(answer.thresholds))], np.int64)

@@ -9,11 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.selection import SelectionSettings, noisy_choice
 from privacy.mechanisms.unit_vectors import UnitVectors, step_of
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from tests.audit.auditing import FAILURE_PROBABILITY, loss_bound, plain, slow
 from tests.audit.auditor import Outputs, epsilon_lower_bound
@@ -26,10 +26,10 @@ PURE = PureBudget(1.0)
 CONCENTRATED = ConcentratedBudget(0.5, 0.01)
 """A delta that is seen in some hundred thousand runs."""
 
-L1, L2 = (Clip(budget, Ladder(0, 0)) for budget in (PURE, CONCENTRATED))
+L1, L2 = (Clip(budget, Thresholds(0, 0)) for budget in (PURE, CONCENTRATED))
 """One threshold, so that the release is what is audited."""
 
-CHOOSING = Clip(PURE, Ladder(-2, 3), selection=SelectionSettings(0.5))
+CHOOSING = Clip(PURE, Thresholds(-2, 3), selection=SelectionSettings(0.5))
 
 NOBODY = (0.0, 0.0, 0.0, 0.0)
 UNITS: list[Vector] = [(1, 0, 0, 0), (BIG, BIG, 0, 0), (BIG, BIG, BIG, BIG), (BIG, 1, 0, 0)]
@@ -58,7 +58,7 @@ def test_catches_sums_that_are_not_scaled(clip: Clip, monkeypatch: pytest.Monkey
     """Each group cut at tau by itself, as if a unit were in one."""
 
     def each_cut(vectors: UnitVectors, tau: int) -> NDArray[np.int64]:
-        cut = np.minimum(vectors._loads, tau) // step_of(tau)
+        cut = np.minimum(vectors._contributions, tau) // step_of(tau)
         return np.bincount(vectors._group, cut, vectors.n_groups).astype(np.int64)
 
     unit = UNITS[2]
@@ -92,7 +92,7 @@ def test_the_choice_and_the_release_together() -> None:
         assert alone(CHOOSING, (unit, NOBODY), 6_000) <= 1.0
 
 
-SCORES = SelectionSettings(0.5, rarity=8.0).exceedance_scores(Ladder(0, 1), 0.0, 1.0)
+SCORES = SelectionSettings(0.5, rarity=8.0).exceedance_scores(Thresholds(0, 1), 0.0, 1.0)
 """Of two thresholds, where the step up from the first has to be worth five units."""
 
 CROWD = np.array([2, 0])
@@ -107,7 +107,7 @@ def chosen(unit: int, entropy: Entropy | None = None) -> float:
 
     def of(counts: NDArray[np.int64]) -> Outputs:
         table = np.broadcast_to(counts, (CHOICES, 2))
-        answer = TabulatedAnswer(np.zeros((CHOICES, 2), np.int64), SCORES.ladder, exceedances=table)
+        answer = TabulatedAnswer(np.zeros((CHOICES, 2), np.int64), SCORES.thresholds, exceedances=table)
         return plain(noisy_choice(answer, SCORES, Fraction(1), source).index)
 
     return epsilon_lower_bound(of(np.add(CROWD, [unit, 0])), of(CROWD), FAILURE_PROBABILITY)

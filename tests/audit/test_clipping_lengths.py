@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.unit_vectors import RoundedNoise
-from privacy.truncation.histograms import SHARE_BITS, LengthHistogram, LoadHistogram, VectorsOfSum
+from privacy.thresholds import Thresholds
+from privacy.truncation.histograms import SHARE_BITS, ContributionHistogram, NormHistogram, VectorsOfSum
 from privacy.units import ONE
 from tests.audit.auditing import loss_bound, plain, slow
 from tests.audit.auditor import Outputs
@@ -17,7 +17,7 @@ from tests.audit.clipped import BIG, RUNS, Vector
 from tests.support.lengths import columns, length_of
 from tests.support.simulated_entropy import SimulatedEntropy
 
-L1, L2 = (Clip(budget, Ladder(0, 0)) for budget in (PureBudget(1.0), ConcentratedBudget(0.5, 0.01)))
+L1, L2 = (Clip(budget, Thresholds(0, 0)) for budget in (PureBudget(1.0), ConcentratedBudget(0.5, 0.01)))
 """One threshold, so that the release is what is audited."""
 
 BOTH = pytest.mark.parametrize("clip", [L1, L2], ids=["l1", "l2"])
@@ -25,20 +25,20 @@ NOBODY = (0.0, 0.0, 0.0, 0.0)
 UNITS: list[Vector] = [(1, 0, 0, 0), (BIG, BIG, 0, 0), (BIG, BIG, BIG, BIG), (BIG, 1, 0, 0)]
 
 
-def side_by_side(vector: Vector, runs: int, clip: Clip, shares_of: float = 1.0) -> LengthHistogram:
+def side_by_side(vector: Vector, runs: int, clip: Clip, shares_of: float = 1.0) -> NormHistogram:
     """So many units with the same vector, each in groups of its own: every unit is one independent run."""
-    loads = [round(part * ONE) for part in vector]
-    length = length_of(loads, clip.euclidean) if sum(loads) else 0
-    taus = clip.ladder.units
+    contributions = [round(part * ONE) for part in vector]
+    length = length_of(contributions, clip.euclidean) if sum(contributions) else 0
+    taus = clip.thresholds.units
     place = int(np.searchsorted(taus, length))
     which, alone, at, many, together = columns([[0, 0, place, runs, length]] if length else [])
     group = np.arange(runs * len(vector))
-    totals = np.tile(np.array(loads, np.int64), runs)
+    totals = np.tile(np.array(contributions, np.int64), runs)
     here = totals > 0
     shares = np.floor(totals[here] / max(length, 1) * 2.0**SHARE_BITS * shares_of).astype(np.int64)
     zeros = np.zeros(int(here.sum()), np.int64)
-    lengths = LoadHistogram(which, alone, at, many, together, 1, 1, taus)
-    return LengthHistogram(lengths, zeros, group[here], zeros + place, totals[here], shares, len(group))
+    lengths = ContributionHistogram(which, alone, at, many, together, 1, 1, taus)
+    return NormHistogram(lengths, zeros, group[here], zeros + place, totals[here], shares, len(group))
 
 
 def audit(clip: Clip, unit: Vector, shares_of: float = 1.0) -> float:

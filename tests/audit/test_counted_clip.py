@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from privacy.exact import exact_epsilon
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.clip import Clip, CountedClip
 from privacy.mechanisms.noise import IntegerNoise
+from privacy.thresholds import Thresholds
 from tests.audit.auditing import loss_bound, plain
 from tests.audit.auditor import Outputs
 from tests.audit.clipped import BIG, Vector, side_by_side
@@ -21,7 +21,7 @@ from tests.support.simulated_entropy import SimulatedEntropy
 
 RUNS = examples(150_000, 400_000)
 
-COUNTED = CountedClip(1.0, Ladder(0, 0), Fraction(8))
+COUNTED = CountedClip(1.0, Thresholds(0, 0), Fraction(8))
 NOBODY = (0.0, 0.0)
 UNITS: list[Vector] = [(BIG, 0), (BIG, BIG), (1, 0)]
 """Far longer than tau in one group and in two, and just as long, who is not counted."""
@@ -35,7 +35,7 @@ class Unsplit(CountedClip):
 
     @property
     def clip(self) -> Clip:
-        return Clip(PureBudget(self.epsilon), self.ladder)
+        return Clip(PureBudget(self.epsilon), self.thresholds)
 
     @property
     def noise(self) -> IntegerNoise:
@@ -60,7 +60,7 @@ def together(counted: CountedClip, unit: Vector, weaker: float = 1.0, times: int
     def run(vector: Vector, size: int) -> Outputs:
         tuples = side_by_side(vector, size)
         seen = counted.clip.release(tuples, 0, source).values.reshape(size, -1)
-        longer = np.full(size, times * (sum(vector) > counted.ladder.taus[0]), np.int64)
+        longer = np.full(size, times * (sum(vector) > counted.thresholds.taus[0]), np.int64)
         people = counted.noise.released(longer, source)
         moved = (np.abs(seen) - np.abs(seen - kept)).sum(axis=1)
         return plain(np.round(sums * moved + number * (np.abs(people) - np.abs(people - times)), 6))
@@ -78,7 +78,7 @@ def test_they_spend_what_they_may() -> None:
 
 
 def test_catches_budgets_that_are_not_split() -> None:
-    assert together(Unsplit(1.0, Ladder(0, 0), Fraction(8)), UNITS[0]) > 1.0
+    assert together(Unsplit(1.0, Thresholds(0, 0), Fraction(8)), UNITS[0]) > 1.0
 
 
 def test_catches_noise_of_half_the_scale() -> None:

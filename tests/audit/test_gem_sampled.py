@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import bernoulli_places
 from privacy.sampling.join_tree import JoinTree, TreePart
+from privacy.thresholds import Thresholds
 from tests.audit.auditing import RUNS, slow
 from tests.audit.mutants import WeakerNoise
 from tests.audit.tuple_samples import UnitAtTheBound, sampled_audit
@@ -27,16 +27,23 @@ RELEASE_HEAVY = SelectionSettings(0.02)
 
 DELTA, RATE, EPSILON = 16, 0.1, 2.0
 UNIT = UnitAtTheBound(DELTA, RATE)
-ONE_RUNG = Ladder(2, 2)
+SINGLE_THRESHOLD = Thresholds(2, 2)
 FEW = examples(50_000, RUNS)
 """Runs that show a mistake, which more do not show better."""
 
 DESIGN = SampleDesign(RATE, DELTA, EPSILON)
 
 
-def sampled(design: SampleDesign = DESIGN, groups: int = 1, gap: float = 0.0, ladder: Ladder = ONE_RUNG) -> Gem:
+def sampled(
+    design: SampleDesign = DESIGN, groups: int = 1, gap: float = 0.0, thresholds: Thresholds = SINGLE_THRESHOLD
+) -> Gem:
     return Gem(
-        PureBudget(EPSILON), groups_per_unit=groups, gap=gap, ladder=ladder, selection=RELEASE_HEAVY, sample=design
+        PureBudget(EPSILON),
+        groups_per_unit=groups,
+        gap=gap,
+        thresholds=thresholds,
+        selection=RELEASE_HEAVY,
+        sample=design,
     )
 
 
@@ -54,8 +61,8 @@ def sampled(design: SampleDesign = DESIGN, groups: int = 1, gap: float = 0.0, la
 def test_the_release_spends_nearly_all_that_the_sample_affords(
     tuples: int, rate: float, epsilon: float, exponent: int
 ) -> None:
-    ladder, design = Ladder(exponent, exponent), SampleDesign(rate, tuples, epsilon)
-    gem = Gem(PureBudget(epsilon), groups_per_unit=1, ladder=ladder, selection=RELEASE_HEAVY, sample=design)
+    thresholds, design = Thresholds(exponent, exponent), SampleDesign(rate, tuples, epsilon)
+    gem = Gem(PureBudget(epsilon), groups_per_unit=1, thresholds=thresholds, selection=RELEASE_HEAVY, sample=design)
     assert 0.75 * epsilon < sampled_audit(gem, UnitAtTheBound(tuples, rate), runs=300_000) <= epsilon
 
 
@@ -64,7 +71,7 @@ def test_selection_and_release_from_one_sample(split: float) -> None:
     gem = Gem(
         PureBudget(EPSILON),
         groups_per_unit=1,
-        ladder=Ladder(-3, 4),
+        thresholds=Thresholds(-3, 4),
         selection=SelectionSettings(split),
         sample=DESIGN,
     )
@@ -74,7 +81,7 @@ def test_selection_and_release_from_one_sample(split: float) -> None:
 def test_a_solver_gap_is_paid_for_in_every_sample() -> None:
     """Also at a threshold of all tuples, where a loss without the gap would be too small."""
     assert 0.75 * EPSILON < sampled_audit(sampled(gap=0.5), UNIT) <= EPSILON
-    assert 0.5 * EPSILON < sampled_audit(sampled(gap=0.5, ladder=Ladder(4, 4)), UNIT) <= EPSILON
+    assert 0.5 * EPSILON < sampled_audit(sampled(gap=0.5, thresholds=Thresholds(4, 4)), UNIT) <= EPSILON
 
 
 @pytest.mark.parametrize("together", [2, slow(3)])
@@ -98,13 +105,15 @@ def test_catches_mistakes() -> None:
 
 def test_catches_budgets_that_are_amplified_one_by_one() -> None:
     """Each of two releases costs half of epsilon on its own sample; both see the same one."""
-    alone = Gem(PureBudget(1.0), 1, ladder=Ladder(0, 0), selection=RELEASE_HEAVY, sample=SampleDesign(RATE, 4, 1.0))
+    alone = Gem(
+        PureBudget(1.0), 1, thresholds=Thresholds(0, 0), selection=RELEASE_HEAVY, sample=SampleDesign(RATE, 4, 1.0)
+    )
     unit = UnitAtTheBound(4, RATE)
     assert sampled_audit(alone, unit) <= 1.0
     assert sampled_audit(alone, unit, together=2) > 2.0
 
 
-ALONG_A_TREE = sampled(ladder=Ladder(4, 4))
+ALONG_A_TREE = sampled(thresholds=Thresholds(4, 4))
 """For a unit all of whose tuples hold one row: its loss is that of single draws."""
 
 

@@ -9,17 +9,17 @@ import pytest
 
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
-from privacy.mechanisms.found_groups import keep_groups
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.group_lp import GroupLp
+from privacy.mechanisms.partition_selection import keep_groups
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.mechanisms.sums import capacities_of
 from privacy.noisy_answer import NoisyAnswer
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder_instance import Capacities
+from privacy.truncation.programs_by_threshold import Capacities
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, loss_bound, plain, slow
 from tests.audit.auditor import Outputs, epsilon_lower_bound
@@ -31,17 +31,19 @@ from tests.support.simulated_entropy import SimulatedEntropy
 RUNS = 400_000
 """The bound from zCDP to (epsilon, delta) leaves some room, which a mistake has to exceed visibly."""
 
-ONE_RUNG = Ladder(0, 0)
-SHORT = Ladder(-3, 4)
-LONG = Ladder(-12, 9)
+SINGLE_THRESHOLD = Thresholds(0, 0)
+SHORT = Thresholds(-3, 4)
+LONG = Thresholds(-12, 9)
 RELEASE_HEAVY = SelectionSettings(0.02)
 PURE = PureBudget(1.0)
 CONCENTRATED = ConcentratedBudget(0.5, 0.01)
 """A delta that is seen in some hundred thousand runs."""
 
 
-def concentrated(groups: int, ladder: Ladder = ONE_RUNG, selection: SelectionSettings = RELEASE_HEAVY) -> Gem:
-    return Gem(CONCENTRATED, groups, ladder=ladder, selection=selection, c=1.0, monotone=True)
+def concentrated(
+    groups: int, thresholds: Thresholds = SINGLE_THRESHOLD, selection: SelectionSettings = RELEASE_HEAVY
+) -> Gem:
+    return Gem(CONCENTRATED, groups, thresholds=thresholds, selection=selection, c=1.0, monotone=True)
 
 
 def lost(mechanism: Gem, pair: tuple[Table, Table], together: int = 1) -> float:
@@ -49,7 +51,7 @@ def lost(mechanism: Gem, pair: tuple[Table, Table], together: int = 1) -> float:
     source = SimulatedEntropy(20261122)
 
     def run(table: Table, size: int) -> Outputs:
-        answer = repeated(table, mechanism.ladder, size * together, mechanism.gap)
+        answer = repeated(table, mechanism.thresholds, size * together, mechanism.gap)
         return summed(mechanism.release(answer, source), together)
 
     return loss_bound(run, pair, examples(250_000, RUNS), mechanism.delta)
@@ -70,15 +72,17 @@ def test_concentrated_empty_against_a_unit_at_every_bound(selection: SelectionSe
 
 @pytest.mark.parametrize("groups", [slow(1), 2])
 def test_concentrated_release_spends_what_it_may(groups: int) -> None:
-    mechanism, pair = concentrated(groups), empty_and_full_unit(ONE_RUNG)
+    mechanism, pair = concentrated(groups), empty_and_full_unit(SINGLE_THRESHOLD)
     assert 0.65 * mechanism.epsilon < lost(mechanism, pair, groups) <= mechanism.epsilon
     assert groups == 1 or lost(concentrated(1), pair, groups) > mechanism.epsilon
 
 
 @pytest.mark.slow
 def test_catches_concentrated_noise_that_forgets_the_gap() -> None:
-    mechanism = Gem(CONCENTRATED, 1, gap=0.9, ladder=ONE_RUNG, selection=RELEASE_HEAVY, c=1.0, monotone=True)
-    pair = empty_and_full_unit(ONE_RUNG, gap=0.9)
+    mechanism = Gem(
+        CONCENTRATED, 1, gap=0.9, thresholds=SINGLE_THRESHOLD, selection=RELEASE_HEAVY, c=1.0, monotone=True
+    )
+    pair = empty_and_full_unit(SINGLE_THRESHOLD, gap=0.9)
     assert lost(mechanism, pair) <= mechanism.epsilon
     assert lost(concentrated(1), pair) > mechanism.epsilon
 
@@ -87,7 +91,7 @@ def test_catches_concentrated_noise_that_forgets_the_gap() -> None:
 @pytest.mark.statistical(FAILURE_PROBABILITY)
 def test_with_the_noise_of_production() -> None:
     mechanism = concentrated(1)
-    answer = [repeated(table, ONE_RUNG, 10_000) for table in empty_and_full_unit(ONE_RUNG)]
+    answer = [repeated(table, SINGLE_THRESHOLD, 10_000) for table in empty_and_full_unit(SINGLE_THRESHOLD)]
     first, second = (summed(mechanism.release(one, OpendpEntropy()), 1) for one in answer)
     assert epsilon_lower_bound(first, second, FAILURE_PROBABILITY, mechanism.delta) <= mechanism.epsilon
 
@@ -101,7 +105,8 @@ A_RULE = ((BIG, 0), (BIG, 2 * BIG)), 1
 @pytest.mark.parametrize(("pair", "most"), [slow(*ONE_THRESHOLD), A_RULE])
 def test_two_groups_of_one_unit(budget: Budget, pair: tuple[Vector, Vector], most: int | None) -> None:
     right, wrong = (
-        GroupLp(SharedThreshold(budget, groups, ladder=ONE_RUNG, selection=RELEASE_HEAVY)) for groups in (2, 1)
+        GroupLp(SharedThreshold(budget, groups, thresholds=SINGLE_THRESHOLD, selection=RELEASE_HEAVY))
+        for groups in (2, 1)
     )
     assert vectors_lost(right, pair, most) <= budget.epsilon
     assert vectors_lost(wrong, pair, most) > budget.epsilon
@@ -148,7 +153,7 @@ class Unscaled(GroupLp):
 
 
 def mechanism(budget: Budget, kind: type[GroupLp] = GroupLp) -> GroupLp:
-    scalar = SharedThreshold(budget, GROUPS, ladder=ONE_RUNG, selection=SelectionSettings(0.02))
+    scalar = SharedThreshold(budget, GROUPS, thresholds=SINGLE_THRESHOLD, selection=SelectionSettings(0.02))
     made = GroupLp(scalar).of_kinds(KINDS)
     return kind(made.scalar, made.solver, made.kinds)
 

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms import joint_scale
 from privacy.mechanisms.bound_first import (
     MEAN_OF_BOUND,
     BoundFirst,
     BoundTest,
-    bound_ladder,
     bound_test,
+    bound_thresholds,
     left_by_test,
 )
 from privacy.mechanisms.budget import PureBudget
@@ -28,6 +27,7 @@ from privacy.mechanisms.joint_scale import FINER, JOINT_CHARGE, ScaledSum, finer
 from privacy.mechanisms.shared_threshold import SharedThreshold, fixed_threshold
 from privacy.mechanisms.sums import Centre, Deviation, Products
 from privacy.mechanisms.unit_vectors import UnitVectors, step_of
+from privacy.thresholds import Thresholds
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, plain, slow
 from tests.audit.auditor import Outputs, epsilon_lower_bound
@@ -39,17 +39,17 @@ from tests.support.simulated_entropy import SimulatedEntropy
 RUNS = examples(100_000, 150_000)
 BOUND_RUNS = examples(50_000, 150_000)
 BOUND = 4
-SHORT = Ladder(0, 2)
+SHORT = Thresholds(0, 2)
 
 
-def _groups(loads: list[int]) -> CodedJoinTuples:
+def _groups(contributions: list[int]) -> CodedJoinTuples:
     """One group per run, in each of which every unit has one tuple of its load."""
-    n = len(loads)
+    n = len(contributions)
     return CodedJoinTuples(
         np.arange(n * BOUND_RUNS, dtype=np.int32)[None],
         np.arange(BOUND_RUNS + 1) * n,
         np.arange(BOUND_RUNS + 1) * n,
-        np.tile(np.array(loads, np.int64) * ONE, BOUND_RUNS)[None],
+        np.tile(np.array(contributions, np.int64) * ONE, BOUND_RUNS)[None],
         (1, 1),
         np.tile(np.arange(n, dtype=np.int32), BOUND_RUNS),
     )
@@ -58,7 +58,7 @@ def _groups(loads: list[int]) -> CodedJoinTuples:
 def _at_the_edge(first: BoundFirst) -> list[int]:
     """Units with the bound each, whose sum passes the test half of the time."""
     test = first.test()
-    return [BOUND] * round(test.least * test.rung.step_weight / BOUND)
+    return [BOUND] * round(test.least * test.level.step_weight / BOUND)
 
 
 def _found_first(
@@ -66,8 +66,8 @@ def _found_first(
 ) -> float:
     source = SimulatedEntropy(seed=20261125) if entropy is None else entropy
 
-    def of(loads: list[int]) -> Outputs:
-        answer = first.release(_groups(loads), 0, source)
+    def of(contributions: list[int]) -> Outputs:
+        answer = first.release(_groups(contributions), 0, source)
         chosen = np.log2(answer.tau).astype(np.int64)
         return Outputs(answer.values, np.where(np.isinf(answer.signal), -1, chosen))
 
@@ -75,7 +75,7 @@ def _found_first(
 
 
 def _bound_first(epsilon: float) -> BoundFirst:
-    return BoundFirst(epsilon, BOUND, 1, ladder=SHORT, monotone=True)
+    return BoundFirst(epsilon, BOUND, 1, thresholds=SHORT, monotone=True)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, slow(8.0)])
@@ -99,9 +99,9 @@ def test_catches_a_release_that_spends_what_the_test_spent() -> None:
     class Unsplit(BoundFirst):
         @property
         def direct(self) -> SharedThreshold:
-            return fixed_threshold(1.3 * self.epsilon, 1, 0.0, bound_ladder(self.bound))
+            return fixed_threshold(1.3 * self.epsilon, 1, 0.0, bound_thresholds(self.bound))
 
-    first = Unsplit(1.0, BOUND, 1, ladder=SHORT, monotone=True)
+    first = Unsplit(1.0, BOUND, 1, thresholds=SHORT, monotone=True)
     crowd = [BOUND] * (3 * len(_at_the_edge(_bound_first(1.0))))
     assert _found_first(first, [*crowd, BOUND], crowd) > 1.0
 
@@ -121,25 +121,25 @@ def _bits(test: BoundTest, value: int, units: int | None, entropy: Entropy | Non
 
 
 def _edge(test: BoundTest) -> int:
-    return test.least * test.rung.step
+    return test.least * test.level.step
 
 
 @pytest.mark.parametrize("epsilon", [slow(0.5), 2.0])
 @pytest.mark.parametrize("load", [0, 1, BOUND])
-def test_the_bit_spends_no_more_than_the_test_has(epsilon: float, load: int) -> None:
+def test_the_bit_spends_no_more_than_the_test_has(epsilon: float, contribution: int) -> None:
     """At the edge, where the number of units decides as much as the sum."""
-    test = BoundTest(Fraction(epsilon), Fraction(1), bound_ladder(BOUND))
+    test = BoundTest(Fraction(epsilon), Fraction(1), bound_thresholds(BOUND))
     units = _edge(test) * MEAN_OF_BOUND // (BOUND * ONE)
-    pair = _bits(test, _edge(test) + load * ONE, units + 1), _bits(test, _edge(test), units)
+    pair = _bits(test, _edge(test) + contribution * ONE, units + 1), _bits(test, _edge(test), units)
     found = epsilon_lower_bound(*pair, FAILURE_PROBABILITY)
     assert found <= epsilon
-    assert load < BOUND or found > 0.5 * epsilon
+    assert contribution < BOUND or found > 0.5 * epsilon
 
 
 def test_catches_a_test_with_half_the_noise() -> None:
-    test = BoundTest(Fraction(1), Fraction(1), bound_ladder(BOUND))
+    test = BoundTest(Fraction(1), Fraction(1), bound_thresholds(BOUND))
     weaker = WeakerNoise(SimulatedEntropy(7), laplace=0.5)
-    with_unit, without = (_bits(test, _edge(test) + load, None, weaker) for load in (BOUND * ONE, 0))
+    with_unit, without = (_bits(test, _edge(test) + contribution, None, weaker) for contribution in (BOUND * ONE, 0))
     assert epsilon_lower_bound(with_unit, without, FAILURE_PROBABILITY) > 1.0
 
 
@@ -152,7 +152,7 @@ def test_catches_units_that_count_three_times_the_bound() -> None:
         ) -> NDArray[np.bool_]:
             return super().passes(values, entropy, None if units is None else 3 * MEAN_OF_BOUND * units)
 
-    test = Thrice(Fraction(1), Fraction(1), bound_ladder(BOUND))
+    test = Thrice(Fraction(1), Fraction(1), bound_thresholds(BOUND))
     units = 5 * _edge(test) // (BOUND * ONE)
     value = 3 * units * BOUND * ONE
     with_unit, without = _bits(test, value + 1, units + 1), _bits(test, value, units)
@@ -166,20 +166,20 @@ def test_the_parts_add_up_to_no_more_than_the_whole() -> None:
         assert Fraction(repr(epsilon)) * Fraction(999_999, 1_000_000) < spent <= Fraction(repr(epsilon))
 
 
-ONE_RUNG = Ladder(0, 0)
+SINGLE_THRESHOLD = Thresholds(0, 0)
 
 
 def _sums(epsilons: Sequence[float]) -> list[ScaledSum]:
-    return [ScaledSum(Clip(PureBudget(epsilon), ONE_RUNG)) for epsilon in epsilons]
+    return [ScaledSum(Clip(PureBudget(epsilon), SINGLE_THRESHOLD)) for epsilon in epsilons]
 
 
-def _runs(loads: Sequence[Sequence[int]], units: Sequence[int] | None = None) -> CodedJoinTuples:
+def _runs(contributions: Sequence[Sequence[int]], units: Sequence[int] | None = None) -> CodedJoinTuples:
     """Tuples of one group per run, each by its weights in all sums; of one unit, or of those given."""
-    m = len(loads)
+    m = len(contributions)
     of = np.zeros(m, np.int64) if units is None else np.array(units)
     n = int(of.max()) + 1 if m else 1
     members = (np.tile(of, RUNS) + np.repeat(np.arange(RUNS), m) * n).astype(np.int32)
-    weights = np.array(loads, np.int64).reshape(m, -1).T if m else np.zeros((2, 0), np.int64)
+    weights = np.array(contributions, np.int64).reshape(m, -1).T if m else np.zeros((2, 0), np.int64)
     return CodedJoinTuples(
         members[None],
         np.arange(RUNS + 1) * m,
@@ -230,7 +230,7 @@ def test_products_around_the_means() -> None:
     """The unit's product, and the mean that it is measured around, both move."""
     first, second, third = 0.2, 0.2, 0.6
     sums = [*_sums([first, second])]
-    products = Clip(PureBudget(third), Ladder(FINER, FINER))
+    products = Clip(PureBudget(third), Thresholds(FINER, FINER))
     sums.append(ScaledSum(products, Products((1, 1.0), (1, 1.0), 0, 1.0)))
     with_unit = [[ONE, 0, 0], [ONE, ONE, ONE]]
     pair = _runs(with_unit, [0, 1]), _runs(with_unit[:1], [0])
@@ -239,18 +239,18 @@ def test_products_around_the_means() -> None:
 
 def _average(epsilons: Sequence[float], less: int | None = None) -> list[ScaledSum]:
     """A count, a centre, and what it leaves: those two of rows 1 and 2, less the row named."""
-    centre, left = (Clip(PureBudget(epsilon), ONE_RUNG, less=less) for epsilon in epsilons[1:])
+    centre, left = (Clip(PureBudget(epsilon), SINGLE_THRESHOLD, less=less) for epsilon in epsilons[1:])
     return [*_sums(epsilons[:1]), ScaledSum(centre, Centre(0)), ScaledSum(left, Deviation(1, 0))]
 
 
-def _of_questions(sums: Sequence[ScaledSum], loads: Sequence[Sequence[int]], entropy: Entropy) -> Outputs:
+def _of_questions(sums: Sequence[ScaledSum], contributions: Sequence[Sequence[int]], entropy: Entropy) -> Outputs:
     """What is left of an average, over the release's own centre: each run is a question of its own.
 
     A unit that pulls the centre up leaves more than the centre of the others would, which the sum of both shows.
     """
-    n = len(loads)
+    n = len(contributions)
     members, ends = np.arange(n, dtype=np.int32), np.array([0, n])
-    tuples = CodedJoinTuples(members[None], ends, ends, np.array(loads, np.int64).T, (1, 1), members)
+    tuples = CodedJoinTuples(members[None], ends, ends, np.array(contributions, np.int64).T, (1, 1), members)
     answers = [release_at_one_scale(sums, tuples, entropy) for _ in range(QUESTIONS)]
     return plain(np.array([sum(float(one.values[0]) for one in answer) for answer in answers]))
 
@@ -275,7 +275,7 @@ def test_catches_an_average_whose_units_are_cut_on_one_side_alone(monkeypatch: p
     true_sums = UnitVectors.sums
 
     def above_zero(vectors: UnitVectors, tau: int) -> NDArray[np.int64]:
-        below = np.bincount(vectors._group, np.minimum(vectors._loads, 0), vectors.n_groups) // step_of(tau)
+        below = np.bincount(vectors._group, np.minimum(vectors._contributions, 0), vectors.n_groups) // step_of(tau)
         return true_sums(vectors, tau) + below.astype(np.int64)
 
     unit, others = [ONE, 0, 0, 16 * ONE], [[ONE, 0, 0, 0]] * 3
@@ -290,14 +290,14 @@ def test_catches_an_average_whose_units_are_cut_on_one_side_alone(monkeypatch: p
 @pytest.mark.slow
 def test_a_test_of_the_bound_is_part_of_the_claim() -> None:
     """One group, whose sum passes half of the time: the audit's runs are questions, one after the other."""
-    chosen = Clip(PureBudget(left_by_test(4.0)), Ladder(0, 2), charge=JOINT_CHARGE)
-    one = ScaledSum(chosen, None, replace(chosen, ladder=bound_ladder(5)), bound_test(4.0, 5), 4.0)
+    chosen = Clip(PureBudget(left_by_test(4.0)), Thresholds(0, 2), charge=JOINT_CHARGE)
+    one = ScaledSum(chosen, None, replace(chosen, thresholds=bound_thresholds(5)), bound_test(4.0, 5), 4.0)
     assert one.test is not None
-    crowd = [5] * round(one.test.least * one.test.rung.step_weight / 5)
+    crowd = [5] * round(one.test.least * one.test.level.step_weight / 5)
 
-    def of(loads: list[int], source: SimulatedEntropy) -> Outputs:
-        members = np.arange(len(loads), dtype=np.int32)
-        ends, weights = np.array([0, len(loads)]), np.array([loads], np.int64) * ONE
+    def of(contributions: list[int], source: SimulatedEntropy) -> Outputs:
+        members = np.arange(len(contributions), dtype=np.int32)
+        ends, weights = np.array([0, len(contributions)]), np.array([contributions], np.int64) * ONE
         tuples = CodedJoinTuples(members[None], ends, ends, weights, (1, 1), members)
         answers = [release_at_one_scale([one], tuples, source)[0] for _ in range(6_000)]
         values, taus = np.array([(answer.values[0], answer.tau[0]) for answer in answers]).T
@@ -334,17 +334,17 @@ def test_catches_a_unit_that_has_a_factor_in_every_group(monkeypatch: pytest.Mon
     """In three groups it then adds three times what noise is for."""
 
     def each_cut(vectors: UnitVectors, tau: int) -> NDArray[np.int64]:
-        cut = np.minimum(vectors._loads, tau) // step_of(tau)
+        cut = np.minimum(vectors._contributions, tau) // step_of(tau)
         return np.bincount(vectors._group, cut, vectors.n_groups).astype(np.int64)
 
-    monkeypatch.setattr(joint_scale, "_scaled", lambda loads, taus, units: list(loads))
+    monkeypatch.setattr(joint_scale, "_scaled", lambda contributions, taus, units: list(contributions))
     monkeypatch.setattr(UnitVectors, "sums", each_cut)
     assert _beside(TOTALS, (UNITS[2], [0.0] * 3), UNITS[2]) > 2.0
 
 
 def test_a_finer_ladder_has_the_same_thresholds() -> None:
-    assert finer(Ladder(-3, 2)) == Ladder(-3, 2 + FINER)
-    assert finer(Ladder(-3, 30)).high == 32
+    assert finer(Thresholds(-3, 2)) == Thresholds(-3, 2 + FINER)
+    assert finer(Thresholds(-3, 30)).high == 32
 
 
 def test_catches_sums_that_spend_everything_each_and_less_noise_and_rows_that_are_scaled_one_by_one() -> None:
@@ -360,7 +360,7 @@ def test_quotients_of_scaled_rows_stay() -> None:
     """A unit with a thousand rows of the same mean as everybody's leaves the mean where it is."""
     everybody: list[list[int]] = [[ONE, ONE // 2]] * 40
     heavy = [[1000 * ONE, 500 * ONE]]
-    sums = [ScaledSum(Clip(PureBudget(50.0), ONE_RUNG)) for _ in range(2)]
+    sums = [ScaledSum(Clip(PureBudget(50.0), SINGLE_THRESHOLD)) for _ in range(2)]
     units = list(range(41))
     count, total = release_at_one_scale(sums, _runs(everybody + heavy, units), SimulatedEntropy(1))
     means: NDArray[np.float64] = total.values / count.values

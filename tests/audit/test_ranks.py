@@ -12,17 +12,17 @@ from scipy.special import logsumexp
 
 from privacy.entropy import Entropy
 from privacy.join_tuples import OwnerColumn, RankedTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms.rank import Rank, Ranks, uniform
 from privacy.mechanisms.rank_release import RankBatch
 from privacy.mechanisms.rank_rows import SharedRows, Sharing
+from privacy.thresholds import Thresholds
 from privacy.units import Floats
 from tests.audit.auditing import FAILURE_PROBABILITY
 from tests.audit.auditor import Outputs, epsilon_lower_bound
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
-ONE_RUNG = Ladder(0, 0)
+SINGLE_THRESHOLD = Thresholds(0, 0)
 RUNS = 30_000
 CROWD = 3
 MIDDLE, TOP = 16, 18
@@ -82,7 +82,7 @@ MANY, BOTH, ONE = {0: 1_000_000}, {0: 1_000_000, TOP: 1}, {TOP: 1}
 @pytest.mark.parametrize("epsilon", [2.0, 3.0])
 @pytest.mark.parametrize("unit", [MANY, BOTH, ONE])
 def test_a_unit_that_goes_keeps_the_claim(epsilon: float, unit: dict[int, int]) -> None:
-    found = _found(RankBatch(epsilon, MEDIAN, N_CODES, ONE_RUNG), _runs(unit), _runs({}))
+    found = _found(RankBatch(epsilon, MEDIAN, N_CODES, SINGLE_THRESHOLD), _runs(unit), _runs({}))
     assert (unit == BOTH or 0.3 * epsilon < found) and found <= epsilon
 
 
@@ -95,22 +95,22 @@ def test_a_unit_that_moves_an_extreme_keeps_it(epsilon: float) -> None:
 
 @pytest.mark.slow
 def test_rows_on_the_side_that_weighs_less_keep_it_and_so_does_a_unit_in_two_groups() -> None:
-    ninetieth = RankBatch(2.0, (Rank(0.9),), N_CODES, ONE_RUNG)
+    ninetieth = RankBatch(2.0, (Rank(0.9),), N_CODES, SINGLE_THRESHOLD)
     for before in (MANY, BOTH, ONE):
         assert _found(ninetieth, _runs(before), _runs({})) <= 2.0
-    spread = RankBatch(2.0, MEDIAN, N_CODES, ONE_RUNG, one_group=False)
+    spread = RankBatch(2.0, MEDIAN, N_CODES, SINGLE_THRESHOLD, one_group=False)
     assert 0.2 < _found(spread, _two_groups(True), _two_groups(False), together=2) <= 2.0
 
 
 def test_catches_a_unit_that_weighs_as_much_as_its_rows() -> None:
     with_unit, without = (_runs(rows, examples(2_000, RUNS), middle=8) for rows in (MANY, {}))
-    assert _found(RankBatch(1.0, MEDIAN, N_CODES, ONE_RUNG), with_unit, without) <= 1.0
+    assert _found(RankBatch(1.0, MEDIAN, N_CODES, SINGLE_THRESHOLD), with_unit, without) <= 1.0
     assert _found(WithEveryRow(1.0, MEDIAN, N_CODES), with_unit, without) > 1.0
 
 
 @pytest.mark.slow
 def test_catches_a_missing_factor_of_two() -> None:
-    assert _found(WithoutTheFactorTwo(2.0, MEDIAN, N_CODES, ONE_RUNG), _runs(MANY), _runs({})) > 2.0
+    assert _found(WithoutTheFactorTwo(2.0, MEDIAN, N_CODES, SINGLE_THRESHOLD), _runs(MANY), _runs({})) > 2.0
 
 
 def _two_groups(there: bool) -> RankedTuples:
@@ -173,7 +173,7 @@ def _spread(there: bool) -> RankedTuples:
 def test_catches_a_rule_of_one_group_that_is_taken_for_a_proof() -> None:
     """Quantiles by group once took it for one; the loss was twice the claim. No sample, so no false alarm."""
     for epsilon in (0.65, 2.0):
-        proved = RankBatch(epsilon, MEDIAN, WIDE + 3, ONE_RUNG, one_group=False)
+        proved = RankBatch(epsilon, MEDIAN, WIDE + 3, SINGLE_THRESHOLD, one_group=False)
         assert 0.3 * epsilon < _exact_loss(proved, _spread(True), _spread(False)) <= epsilon
         assert _exact_loss(replace(proved, one_group=True), _spread(True), _spread(False)) > 1.5 * epsilon
 
@@ -231,11 +231,11 @@ def _found_shared(batch: RankBatch, first: Sequence[Row], second: Sequence[Row])
 
 
 def _batch(epsilon: float, rank: Rank = MEDIAN[0], **more: object) -> RankBatch:
-    return replace(RankBatch(epsilon, (rank,), N_CODES, ONE_RUNG, sharing=Sharing(0.0)), **more)  # type: ignore[arg-type]
+    return replace(RankBatch(epsilon, (rank,), N_CODES, SINGLE_THRESHOLD, sharing=Sharing(0.0)), **more)  # type: ignore[arg-type]
 
 
 def _as(kind: type[RankBatch], epsilon: float) -> RankBatch:
-    return kind(epsilon, MEDIAN, N_CODES, ONE_RUNG, sharing=Sharing(0.0))
+    return kind(epsilon, MEDIAN, N_CODES, SINGLE_THRESHOLD, sharing=Sharing(0.0))
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from privacy.accounting.event import ZCDP, PureDP
 from privacy.entropy import Entropy, OpendpEntropy
 from privacy.exact import exact_epsilon
 from privacy.mechanisms.budget import ConcentratedBudget
-from privacy.mechanisms.noise import ThresholdNoise, rungs
+from privacy.mechanisms.noise import ThresholdNoise, levels
 from privacy.mechanisms.release import released
 from privacy.papers.dp_s4s import S4S
 from privacy.sampling.design import SampleDesign
@@ -27,7 +27,7 @@ from tests.audit.auditor import Outputs
 from tests.audit.mutants import WeakerNoise
 from tests.audit.tuple_samples import UnitAtTheBound, sampled_audit
 from tests.support.papers.renyi_sampling import gaussian_loss, joint_renyi
-from tests.support.papers.s4s_variants import PublishedS4S, S4SConcentrated, S4SRenyi, gaussian_rungs
+from tests.support.papers.s4s_variants import PublishedS4S, S4SConcentrated, S4SRenyi, gaussian_levels
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 
@@ -50,12 +50,12 @@ def values_bound(
     """
     source = SimulatedEntropy(seed=20260108) if entropy is None else entropy
     generator = np.random.default_rng(20260109)
-    grids, index = rungs(race.ladder, race.gap, Fraction(1)), np.arange(len(race.ladder))
+    grids, index = levels(race.thresholds, race.gap, Fraction(1)), np.arange(len(race.thresholds))
 
     def values(there: bool, size: int) -> NDArray[np.int64]:
         if not there:
             return np.zeros((size, len(index)), np.int64)
-        samples = [unit.values(race.ladder, size, generator, race.gap) for _ in (index if fresh else index[:1])]
+        samples = [unit.values(race.thresholds, size, generator, race.gap) for _ in (index if fresh else index[:1])]
         return np.stack([samples[i if fresh else 0][:, i] for i in index], axis=1)
 
     def run(there: bool, size: int) -> Outputs:
@@ -101,8 +101,8 @@ def test_without_a_sample_all_values_spend_nearly_everything() -> None:
 class UnsplitPure(S4S):
     """Every threshold spends everything."""
 
-    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
-        return rungs(self.ladder, self.gap, exact_epsilon(self.epsilon))
+    def _levels(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
+        return levels(self.thresholds, self.gap, exact_epsilon(self.epsilon))
 
 
 def test_catches_an_unsplit_pure_budget_and_half_the_noise() -> None:
@@ -189,7 +189,7 @@ class UnsplitRenyi(S4SRenyi):
 
     @property
     def _steps(self):  # type: ignore[no-untyped-def]
-        return gaussian_rungs(self.ladder, self.gap, [self.plan.rho / self.plan.alpha] * len(self.ladder))
+        return gaussian_levels(self.thresholds, self.gap, [self.plan.rho / self.plan.alpha] * len(self.thresholds))
 
 
 def test_catches_an_unsplit_budget_and_half_the_noise() -> None:
@@ -262,6 +262,6 @@ def test_it_costs_what_all_rows_do() -> None:
     made = concentrated(1024, groups=3)
     rho = ConcentratedBudget.of(EPSILON, DELTA).rho
     assert made.event == ZCDP(rho)
-    spent = math.fsum(rung.rho or math.inf for rung in made._rungs(1)) * 3
+    spent = math.fsum(level.rho or math.inf for level in made._levels(1)) * 3
     assert rho * (1 - 1e-9) < spent <= rho
     assert made.epsilon_if_bound_fails() == EPSILON

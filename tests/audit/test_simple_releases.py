@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from privacy.join_tuples import DistinctTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement
 from privacy.mechanisms.shared_threshold import fixed_threshold
 from privacy.papers.r2t import R2T
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.units import ONE
@@ -42,8 +42,8 @@ def test_a_level_race_spends_nearly_everything_and_no_more(epsilon: float) -> No
 @pytest.mark.slow
 def test_empty_and_a_crowd_against_a_unit_at_every_bound() -> None:
     r2t = R2T(1.0, BOUND, groups_per_unit=1)
-    assert audit(r2t, empty_and_full_unit(r2t.ladder)) <= 1.0
-    assert audit(r2t, crowd_and_one_more(r2t.ladder, people=100, load=5.0)) <= 1.0
+    assert audit(r2t, empty_and_full_unit(r2t.thresholds)) <= 1.0
+    assert audit(r2t, crowd_and_one_more(r2t.thresholds, people=100, contribution=5.0)) <= 1.0
 
 
 def test_a_solver_gap_is_paid_for() -> None:
@@ -69,8 +69,8 @@ def test_catches_too_little_noise() -> None:
 LOAD = 24.0
 
 
-def nobody_and(load: float) -> tuple[Table, Table]:
-    return np.zeros(1, np.int64), np.array([round(load * ONE)], np.int64)
+def nobody_and(contribution: float) -> tuple[Table, Table]:
+    return np.zeros(1, np.int64), np.array([round(contribution * ONE)], np.int64)
 
 
 @pytest.mark.parametrize("epsilon", [slow(0.5), 1.0, slow(2.0)])
@@ -116,8 +116,8 @@ def _pair(measurement: Measurement, first: list[Pair], second: list[Pair]) -> tu
 
 def _table(measurement: Measurement, pairs: list[Pair]) -> Table:
     """Every value along the measurement's ladder, as the mechanism would solve it."""
-    answer = truncate_distinct(distinct_tuples(pairs), measurement.ladder, measurement.gap)
-    return np.array([answer.solve(0, j) for j in range(len(measurement.ladder))])
+    answer = truncate_distinct(distinct_tuples(pairs), measurement.thresholds, measurement.gap)
+    return np.array([answer.solve(0, j) for j in range(len(measurement.thresholds))])
 
 
 def test_a_determined_count_spends_what_it_may_and_so_does_one_that_was_called_so_by_mistake() -> None:
@@ -128,7 +128,7 @@ def test_a_determined_count_spends_what_it_may_and_so_does_one_that_was_called_s
 
 @pytest.mark.slow
 def test_a_supplier_of_many_customers_is_hidden_by_the_projection_program() -> None:
-    gem = Gem(PureBudget(1.0), groups_per_unit=1, gap=0.01, ladder=Ladder(-3, 4))
+    gem = Gem(PureBudget(1.0), groups_per_unit=1, gap=0.01, thresholds=Thresholds(-3, 4))
     assert audit(gem, _pair(gem, WITHOUT, WITH)) <= 1.0
 
 
@@ -155,13 +155,15 @@ DANGLING: Pairs = [(person, -1, 1.0) for person in range(50)]
 """The hub's order is gone and its line is not: without the filter it still joins, and nobody bounds it."""
 
 
-def completed(rows: Pairs, ladder: Ladder) -> Table:
-    answer = truncate(encode(tuples_of(rows)), 0, ladder, 0.0)
-    return np.array([answer.solve(0, i) for i in range(len(ladder))], np.int64)
+def completed(rows: Pairs, thresholds: Thresholds) -> Table:
+    answer = truncate(encode(tuples_of(rows)), 0, thresholds, 0.0)
+    return np.array([answer.solve(0, i) for i in range(len(thresholds))], np.int64)
 
 
-@pytest.mark.parametrize("mechanism", [fixed_threshold(1.0, 1), slow(Gem(PureBudget(1.0), 1, ladder=Ladder(-2, 4)))])
+@pytest.mark.parametrize(
+    "mechanism", [fixed_threshold(1.0, 1), slow(Gem(PureBudget(1.0), 1, thresholds=Thresholds(-2, 4)))]
+)
 def test_a_hub_whose_order_is_gone_is_hidden_and_not_without_its_filter(mechanism: Measurement) -> None:
-    whole, nothing, dangling = (completed(rows, mechanism.ladder) for rows in (WHOLE, [], DANGLING))
+    whole, nothing, dangling = (completed(rows, mechanism.thresholds) for rows in (WHOLE, [], DANGLING))
     assert audit(mechanism, (whole, nothing)) <= 1.0
     assert audit(mechanism, (whole, dangling), runs=FEW) > 1.0

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
 from privacy.papers.pmsja import Pmsja
 from privacy.papers.s4s_vector import S4SVector
 from privacy.papers.smooth_sensitivity import GaussianRamp
 from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
 from privacy.papers.vector_release import SparseVector, TruncatedVector, vector_instance
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.audit.auditing import FAILURE_PROBABILITY, LENGTH, loss_bound, slow
@@ -142,9 +142,9 @@ def one_person(weight: int) -> JoinTuples:
 @pytest.mark.parametrize("made", [S4SVector, Pmsja], ids=lambda made: made.__name__)
 def test_a_person_beyond_every_threshold_is_hidden(made: type[S4SVector] | type[Pmsja]) -> None:
     """The whole way, from tuples: the answer's first value, and the threshold that was taken."""
-    mechanism = made(EPSILON, DELTA, D, ladder=Ladder(0, 3))
+    mechanism = made(EPSILON, DELTA, D, thresholds=Thresholds(0, 3))
     if isinstance(mechanism, S4SVector):
-        mechanism = S4SVector(EPSILON, DELTA, D, ladder=Ladder(0, 3))
+        mechanism = S4SVector(EPSILON, DELTA, D, thresholds=Thresholds(0, 3))
         made_noise = mechanism.noise
         mechanism.__dict__["noise"] = RememberedRamp(D, made_noise.alpha, made_noise.rho, made_noise.growth)
     entropy, outputs = SimulatedEntropy(3), []

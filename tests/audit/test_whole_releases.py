@@ -21,11 +21,11 @@ from planner.plan import BackendQuery
 from planner.policy.policy import Policy, parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.entropy import Entropy
-from privacy.ladder import Ladder
 from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.unit_vectors import UnitVectors
 from privacy.noisy_answer import NoisyAnswer
-from privacy.truncation.histograms import LengthHistogram, VectorsOfSum
+from privacy.thresholds import Thresholds
+from privacy.truncation.histograms import NormHistogram, VectorsOfSum
 from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
@@ -189,7 +189,7 @@ def audit(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 def best(clip: Clip, vectors: UnitVectors | VectorsOfSum, _: Entropy) -> int:
     """The threshold with the best score, as if the data were public."""
-    best_scores = clip._scores(vectors.n_groups).bounds(vectors.kept(clip.ladder))[0]
+    best_scores = clip._scores(vectors.n_groups).bounds(vectors.kept(clip.thresholds))[0]
     return int(best_scores[0].argmin())
 
 
@@ -238,7 +238,7 @@ def test_people_at_the_declared_bound_do_not_exceed_it(tmp_path: Path) -> None:
     """Else every threshold is as good as any, as the last one cuts as many people as the first."""
     for question in (QUESTIONS["l1"], QUESTIONS["l2"]):
         join = asked(question, 5, tmp_path).found[1].join
-        assert isinstance(join, LengthHistogram)
-        exceeding = VectorsOfSum(join, 0).kept(Ladder(0, 4)).exceedances
+        assert isinstance(join, NormHistogram)
+        exceeding = VectorsOfSum(join, 0).kept(Thresholds(0, 4)).exceedances
         assert exceeding is not None
         assert exceeding.tolist() == [[5, 5, 5, 5, 0]]

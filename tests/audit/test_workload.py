@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
-from privacy.ladder import Ladder
 from privacy.marginals import Grid, Reconstruction, best_shares
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.shared_threshold import SharedThreshold
+from privacy.thresholds import Thresholds
 from privacy.units import ONE
 from tests.audit.auditing import loss_bound, plain, slow
 from tests.audit.auditor import Outputs
@@ -35,7 +35,7 @@ def shares(epsilon: float) -> Shares:
 
 def released(mask: int, epsilon: float, people: int, runs: int, entropy: Entropy) -> NDArray[np.float64]:
     """(runs, cells) of a marginal as the library releases it: so many people, all in the first cell."""
-    measurement = SharedThreshold(PureBudget(epsilon), 1, ladder=Ladder(0, 0))
+    measurement = SharedThreshold(PureBudget(epsilon), 1, thresholds=Thresholds(0, 0))
     exact = np.zeros((runs, GRID.cells(mask)), np.int64)
     exact[:, 0] = people * ONE
     return measurement.release_at(0, exact.ravel(), entropy).values.reshape(exact.shape)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
-from privacy.ladder import Ladder
 from privacy.mechanisms.measurement import Measurement
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.audit.auditing import RUNS, loss_bound, outputs_high
@@ -32,12 +32,12 @@ class UnitAtTheBound:
         return generator.binomial(self.tuples, self.rate, runs)
 
     def values(
-        self, ladder: Ladder, runs: int, generator: np.random.Generator, gap: float = 0.0
+        self, thresholds: Thresholds, runs: int, generator: np.random.Generator, gap: float = 0.0
     ) -> NDArray[np.int64]:
         """(runs, L) the truncated answer of each run's sample, in units."""
         drawn = self.drawn(runs, generator)[:, None] * ONE
-        error = np.floor(gap * ladder.units.astype(np.float64)).astype(np.int64)
-        return np.where(drawn > 0, np.minimum(drawn, ladder.units) + error, 0)
+        error = np.floor(gap * thresholds.units.astype(np.float64)).astype(np.int64)
+        return np.where(drawn > 0, np.minimum(drawn, thresholds.units) + error, 0)
 
 
 def sampled_audit(
@@ -53,11 +53,11 @@ def sampled_audit(
     generator = np.random.default_rng(20260106)
 
     def run(there: bool, size: int) -> Outputs:
-        ladder = measurement.ladder
-        values = np.zeros((size, len(ladder)), np.int64)
+        thresholds = measurement.thresholds
+        values = np.zeros((size, len(thresholds)), np.int64)
         if there:
-            values = unit.values(ladder, size, generator, measurement.gap)
-        answer = TabulatedAnswer(np.repeat(values, together, axis=0), ladder, measurement.gap)
+            values = unit.values(thresholds, size, generator, measurement.gap)
+        answer = TabulatedAnswer(np.repeat(values, together, axis=0), thresholds, measurement.gap)
         return outputs_high(measurement.release(answer, source), together)
 
     return loss_bound(run, (False, True), runs, delta)

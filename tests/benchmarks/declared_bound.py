@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from privacy.entropy import OpendpEntropy
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
-from privacy.ladder import useful_ladder
-from privacy.mechanisms.bound_first import BoundFirst, bound_ladder
+from privacy.mechanisms.bound_first import BoundFirst, bound_thresholds
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.shared_threshold import SharedThreshold, fixed_threshold
+from privacy.thresholds import useful_thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.units import WEIGHT_BITS
@@ -60,11 +60,11 @@ def _distributions(bound: int, units: int, rng: np.random.Generator) -> dict[str
 
 
 def _compared(case: str, loads: Loads, bound: int, quick: bool) -> list[Row]:
-    ladder = useful_ladder(True, bound)
+    thresholds = useful_thresholds(True, bound)
     ways: dict[str, SharedThreshold | Gem | BoundFirst] = {
-        "the bound": fixed_threshold(_EPSILON, 1, ladder=bound_ladder(bound)),
-        "a chosen threshold": Gem(PureBudget(_EPSILON), 1, ladder=ladder, monotone=True),
-        "bound_first": BoundFirst(_EPSILON, bound, 1, ladder=ladder, monotone=True),
+        "the bound": fixed_threshold(_EPSILON, 1, thresholds=bound_thresholds(bound)),
+        "a chosen threshold": Gem(PureBudget(_EPSILON), 1, thresholds=thresholds, monotone=True),
+        "bound_first": BoundFirst(_EPSILON, bound, 1, thresholds=thresholds, monotone=True),
     }
     tuples, runs = _coded(loads[loads > 0]), _QUICK_RUNS if quick else _RUNS
     truth = float(loads.sum())
@@ -81,7 +81,7 @@ def _error(way: SharedThreshold | Gem | BoundFirst, tuples: CodedJoinTuples, tru
     def value() -> float:
         if isinstance(way, BoundFirst):
             return float(way.release(tuples, 0, entropy).values[0])
-        return float(way.release(truncate(tuples, 0, way.ladder, way.gap), entropy).values[0])
+        return float(way.release(truncate(tuples, 0, way.thresholds, way.gap), entropy).values[0])
 
     return float(np.median([abs(value() - truth) for _ in range(runs)]))
 

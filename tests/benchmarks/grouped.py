@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
-from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.group_lp import GroupLp, group_lps
@@ -27,6 +26,7 @@ from privacy.mechanisms.measurement import GroupMeasurement
 from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.mechanisms.sums import Sum
 from privacy.registry import AllGroups, group_measurements
+from privacy.thresholds import Thresholds, useful_thresholds
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.benchmarks.rows import Row
@@ -36,7 +36,7 @@ _UNITS = (300, 3_000)
 _GROUPS = (2, 6, 12, 36)
 _EPSILONS = (0.3, 1.0, 4.0)
 _RUNS, _QUICK_RUNS = 41, 5
-_LADDER = useful_ladder(whole=True, tuples_per_unit=None, fine=True)
+_THRESHOLDS = useful_thresholds(whole=True, tuples_per_unit=None, fine=True)
 _NOTHING = 0.9
 """Above this relative error nothing was answered, and ratios of such errors say nothing."""
 
@@ -116,12 +116,12 @@ def _values(measurement: GroupMeasurement, tuples: CodedJoinTuples, source: Simu
 
 
 def _before(epsilon: float, groups_per_unit: int | None) -> GroupLp:
-    return GroupLp(SharedThreshold(PureBudget(epsilon), groups_per_unit, 0.0, _LADDER, nested=True))
+    return GroupLp(SharedThreshold(PureBudget(epsilon), groups_per_unit, 0.0, _THRESHOLDS, nested=True))
 
 
 def _in_hindsight(tuples: CodedJoinTuples, truth: Vectors, epsilon: float, runs: int) -> float:
-    one_rung = (Clip(PureBudget(epsilon), Ladder(rung, rung)) for rung in range(13))
-    return min(_median_error(partial(_values, one, tuples), truth, runs) for one in one_rung)
+    one_level = (Clip(PureBudget(epsilon), Thresholds(level, level)) for level in range(13))
+    return min(_median_error(partial(_values, one, tuples), truth, runs) for one in one_level)
 
 
 def _sums(quick: bool, runs: int) -> Iterator[Row]:
@@ -130,8 +130,8 @@ def _sums(quick: bool, runs: int) -> Iterator[Row]:
     each: dict[str, list[float]] = {spread: [] for spread in _SPREADS}
     for (_, spread, vectors), epsilon in product(populations(quick), _EPSILONS):
         tuples, truth = coded(vectors), vectors.sum(axis=0)
-        (by_group,) = group_lps([Sum(epsilon, 0.0, _LADDER, nested=True)], 0.0, None, None)
-        contenders = (Clip(PureBudget(epsilon), _LADDER), _before(epsilon, None), by_group)
+        (by_group,) = group_lps([Sum(epsilon, 0.0, _THRESHOLDS, nested=True)], 0.0, None, None)
+        contenders = (Clip(PureBudget(epsilon), _THRESHOLDS), _before(epsilon, None), by_group)
         now, before, apart = (_median_error(partial(_values, one, tuples), truth, runs) for one in contenders)
         if min(now, before) < _NOTHING:
             ratios[spread].append(now / before)
@@ -158,11 +158,11 @@ def _marks(quick: bool) -> Iterator[Row]:
     for (_, _, vectors), epsilon in product(populations(quick), _EPSILONS):
         truth, tuples = vectors.sum(axis=0), coded(vectors)
         for _ in range(_MARKED_RUNS):
-            answer = Clip(PureBudget(epsilon), _LADDER).release(tuples, 0, source)
+            answer = Clip(PureBudget(epsilon), _THRESHOLDS).release(tuples, 0, source)
             wrong = (truth > 0) & (np.abs(answer.values - truth) > truth / 2)
-            weak = (answer.high - answer.low) / 2 > np.abs(answer.values)
+            low_precision = (answer.high - answer.low) / 2 > np.abs(answer.values)
             off += int(wrong.sum())
-            marked += int((wrong & (weak | answer.may_be_cut)).sum())
+            marked += int((wrong & (low_precision | answer.may_be_clipped)).sum())
     yield Row("sums", f"l1_clip, of {off} rows that are off by half, marked", 100 * marked / off, "%", least=_MARKED)
 
 
@@ -173,7 +173,7 @@ def _one_group(quick: bool, runs: int) -> Iterator[Row]:
         if spread != "each unit in one group":
             continue
         tuples, truth = coded(vectors), vectors.sum(axis=0)
-        (now,) = group_lps([Sum(epsilon, 0.0, _LADDER, nested=True)], 0.0, 1, None)
+        (now,) = group_lps([Sum(epsilon, 0.0, _THRESHOLDS, nested=True)], 0.0, 1, None)
         errors = [_median_error(partial(_values, one, tuples), truth, runs) for one in (now, _before(epsilon, 1))]
         if min(errors) < _NOTHING:
             found.append(errors[0] / errors[1])
@@ -189,9 +189,9 @@ def _averages(quick: bool, runs: int) -> Iterator[Row]:
         rng = np.random.default_rng(7)
         value = rng.beta(2, 5, (len(counts), 1)) * rng.uniform(0.5, 1.0, counts.shape[1])
         tuples, truth = coded(counts, counts * value), (counts * value).sum(axis=0) / counts.sum(axis=0)
-        made = group_measurements("joint_scale", AllGroups([Sum(epsilon / 2, 0.0, _LADDER)] * 2, 0.0, None))
+        made = group_measurements("joint_scale", AllGroups([Sum(epsilon / 2, 0.0, _THRESHOLDS)] * 2, 0.0, None))
         sums = [one for one in made if isinstance(one, ScaledSum)]
-        apart = Clip(PureBudget(epsilon / 2), _LADDER)
+        apart = Clip(PureBudget(epsilon / 2), _THRESHOLDS)
         releases = partial(_quotients, sums, tuples), partial(_quotients_apart, apart, tuples)
         errors = [_median_error(one, truth, runs) for one in releases]
         if min(errors) < _NOTHING:

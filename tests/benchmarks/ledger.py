@@ -94,7 +94,7 @@ def _spend(ledger: Ledger, number: int) -> float:
 
 
 def _kept(ledger: Ledger, number: int) -> float:
-    seconds, kept = _timed(partial(ledger.kept_answer, f"{number:064x}", name_of(number)))
+    seconds, kept = _timed(partial(ledger.cached_answer, f"{number:064x}", name_of(number)))
     assert kept is not None
     assert kept.paid
     return seconds

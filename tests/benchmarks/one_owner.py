@@ -27,9 +27,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import NESTED_SELECTION, Gem
+from privacy.thresholds import Thresholds, useful_thresholds
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.benchmarks.rows import Row
@@ -120,9 +120,11 @@ def populations(quick: bool) -> Iterator[tuple[str, Loads]]:
 def spread(loads: Loads, epsilon: float, releases: int) -> Spread:
     """So many releases of the default: the groups of one, each with all of epsilon, by numpy's generator."""
     whole = not (loads % 1).any()
-    ladder = useful_ladder(whole, None, fine=True)
-    mechanism = Gem(PureBudget(epsilon), 1, ladder=ladder, selection=NESTED_SELECTION, monotone=True, nested=True)
-    answer = mechanism.release(_repeated(loads, ladder, releases), SimulatedEntropy(15))
+    thresholds = useful_thresholds(whole, None, fine=True)
+    mechanism = Gem(
+        PureBudget(epsilon), 1, thresholds=thresholds, selection=NESTED_SELECTION, monotone=True, nested=True
+    )
+    answer = mechanism.release(_repeated(loads, thresholds, releases), SimulatedEntropy(15))
     off = np.abs(answer.values - loads.sum())
     tail = float(np.quantile(off, 0.95))
     far = off > _FAR * tail
@@ -130,11 +132,11 @@ def spread(loads: Loads, epsilon: float, releases: int) -> Spread:
     return Spread(float(np.median(off)), tail, int(far.sum()), int(unsaid.sum()), float(off.max()))
 
 
-def _repeated(loads: Loads, ladder: Ladder, times: int) -> TabulatedAnswer:
-    values = np.round(truncated(loads, ladder.taus) * ONE).astype(np.int64)
-    above = len(loads) - np.searchsorted(np.sort(loads), ladder.taus, side="right")
-    shape = (times, len(ladder))
-    return TabulatedAnswer(np.broadcast_to(values, shape), ladder, 0.0, np.broadcast_to(above, shape))
+def _repeated(loads: Loads, thresholds: Thresholds, times: int) -> TabulatedAnswer:
+    values = np.round(truncated(loads, thresholds.taus) * ONE).astype(np.int64)
+    above = len(loads) - np.searchsorted(np.sort(loads), thresholds.taus, side="right")
+    shape = (times, len(thresholds))
+    return TabulatedAnswer(np.broadcast_to(values, shape), thresholds, 0.0, np.broadcast_to(above, shape))
 
 
 def in_hindsight(loads: Loads, epsilon: float, quantile: float) -> float:

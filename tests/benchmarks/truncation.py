@@ -22,7 +22,7 @@ from tests.benchmarks.rows import Row
 from tests.support.graph_joins import GRAPHS, edge_file, graph_tuples
 from tests.support.growing_joins import GENERATORS, Generator
 from tests.support.peak_memory import measured
-from tests.support.plain_formulation import plain_ladder
+from tests.support.plain_formulation import plain_thresholds
 from tests.support.tpch_q5 import q5_by_nation
 
 _RUNS, _QUICK_RUNS = 11, 3
@@ -78,7 +78,7 @@ def _mechanisms(pattern: str, owners: int, epsilons: tuple[float, float]) -> dic
 
 def _release(tuples: JoinTuples, mechanism: Measurement) -> None:
     """From join tuples to noisy answers."""
-    mechanism.release(truncate(encode(tuples), 0, mechanism.ladder, mechanism.gap), OpendpEntropy())
+    mechanism.release(truncate(encode(tuples), 0, mechanism.thresholds, mechanism.gap), OpendpEntropy())
 
 
 def _releases(graph: str, pattern: str, tuples: JoinTuples, runs: int) -> list[Row]:
@@ -108,7 +108,7 @@ def _against_the_program(case: str, pattern: str, tuples: JoinTuples, limit_s: f
     """Complete r2t, and of edges its ladder without pruning, against a cold LP without presolve per threshold."""
     mechanism = next(iter(_mechanisms(pattern, len(tuples.owners), (0.8, 1.0)).values()))
     pruned = min(_seconds(partial(_release, tuples, mechanism)) for _ in range(3))
-    plain = plain_ladder(tuples, mechanism.ladder.taus.tolist(), limit_s)
+    plain = plain_thresholds(tuples, mechanism.thresholds.taus.tolist(), limit_s)
     atleast = "" if plain.finished else ", at least"
     rows = [
         Row(
@@ -133,8 +133,8 @@ def _against_the_program(case: str, pattern: str, tuples: JoinTuples, limit_s: f
 
 def _unpruned(tuples: JoinTuples, mechanism: Measurement) -> list[float]:
     """Every threshold solved, in normalised weight."""
-    answer = truncate(encode(tuples), 0, mechanism.ladder, mechanism.gap)
-    return [answer.solve(0, index) / ONE for index in range(len(mechanism.ladder))]
+    answer = truncate(encode(tuples), 0, mechanism.thresholds, mechanism.gap)
+    return [answer.solve(0, index) / ONE for index in range(len(mechanism.thresholds))]
 
 
 def _rectangles(graph: str, runs: int) -> list[Row]:

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from privacy.errors import SolverFailed
 from privacy.join_tuples import CompactJoinTuples, JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
 from privacy.papers.vector_program.certificate import WHOLE
 from privacy.papers.vector_program.norms import squared_norms
 from privacy.papers.vector_program.patterns import build_core
 from privacy.papers.vector_program.reference import ReferenceVectorSolver
 from privacy.papers.vector_program.search import VectorInstance
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import compact
 from privacy.units import ONE
 from server.demo.tpch import generate
@@ -40,7 +40,7 @@ _EPSILON = 4.0 / 5.0
 """Of the selection: a fifth of epsilon = 4, as in DP-S4S, algorithm 5."""
 
 _BETA = 0.1
-_LADDER = Ladder(0, 24)
+_THRESHOLDS = Thresholds(0, 24)
 _SEEDS = 5
 _CLARABEL_S = 60.0
 _QUICK_CLARABEL_S = 10.0
@@ -131,7 +131,7 @@ def _sorted_sets(connection: duckdb.DuckDBPyConnection, n_years: int) -> Compact
 
 def _stops(seed: int | None) -> NDArray[np.int64]:
     """Threshold minus noise per rung, in steps; no noise without a seed. Not a release: nothing here is published."""
-    size = len(_LADDER)
+    size = len(_THRESHOLDS)
     theta = 6 / _EPSILON * math.log(6 / _BETA)
     noise = np.zeros(size)
     if seed is not None:
@@ -146,17 +146,17 @@ def _measure(case: str, tuples: CompactJoinTuples, quick: bool) -> list[Row]:
     _selected(tuples, _stops(None))  # compiles, and reads the memory once
     runs = [_selected(tuples, _stops(seed)) for seed in (None, *range(2 if quick else _SEEDS))]
     prepared, seconds = [run[0] for run in runs], [run[1] for run in runs]
-    _, _, rung, final, gap = runs[0]
+    _, _, level, final, gap = runs[0]
     rows += [
         Row(case, "prepare, best", min(prepared), "s"),
         Row(case, "select without noise", seconds[0], "s"),
         Row(case, "select, median", float(np.median(seconds)), "s"),
         Row(case, "select, worst", max(seconds), "s", most=_BAR_S),
-        Row(case, "chosen threshold", float(_LADDER.taus[rung]), "W"),
+        Row(case, "chosen threshold", float(_THRESHOLDS.taus[level]), "W"),
         Row(case, "removed there, E", final, "persons"),
         Row(case, "proved gap", gap, "persons"),
     ]
-    return rows + _against_clarabel(case, tuples, rung, final, quick)
+    return rows + _against_clarabel(case, tuples, level, final, quick)
 
 
 def _selected(tuples: CompactJoinTuples, stops: NDArray[np.int64]) -> tuple[float, float, int, float, float]:
@@ -164,16 +164,16 @@ def _selected(tuples: CompactJoinTuples, stops: NDArray[np.int64]) -> tuple[floa
     start = time.perf_counter()
     instance = VectorInstance(tuples)
     middle = time.perf_counter()
-    rung = instance.select(_LADDER, stops)
-    assert rung is not None
-    removal = instance.removal(int(_LADDER.units[rung]))
+    level = instance.select(_THRESHOLDS, stops)
+    assert level is not None
+    removal = instance.removal(int(_THRESHOLDS.units[level]))
     end = time.perf_counter()
-    return middle - start, end - middle, rung, removal.removed / WHOLE, (removal.removed - removal.lower) / WHOLE
+    return middle - start, end - middle, level, removal.removed / WHOLE, (removal.removed - removal.lower) / WHOLE
 
 
-def _against_clarabel(case: str, tuples: CompactJoinTuples, rung: int, ours: float, quick: bool) -> list[Row]:
+def _against_clarabel(case: str, tuples: CompactJoinTuples, level: int, ours: float, quick: bool) -> list[Row]:
     """One threshold, cold: the chosen one. The core that Clarabel gets is merged and presolved by us."""
-    tau = int(_LADDER.units[rung])
+    tau = int(_THRESHOLDS.units[level])
     _, seconds = _best(lambda: VectorInstance(tuples).removal(tau))
     limit = _QUICK_CLARABEL_S if quick else _CLARABEL_S
     rows = [Row(case, "one threshold, ours", seconds, "s")]

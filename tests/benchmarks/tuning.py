@@ -12,7 +12,7 @@ from privacy.mechanisms.gem import COST, SELECTION
 from privacy.mechanisms.selection import BETA, GROWTH, RARITY
 from tests.benchmarks.rows import Row
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, heavy_tail, truncated
-from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, ladder
+from tests.support.gem_tuning.simulated_gem import GRID, Knobs, Noise, errors, thresholds
 from tests.support.scalar_study.spread import trimmed_mean
 
 DEFAULT = Knobs(SELECTION.split, BETA, RARITY, COST, growth=GROWTH)
@@ -62,7 +62,7 @@ def run(quick: bool) -> list[Row]:
 
 def heavy_tails(quick: bool) -> list[Row]:
     """What keeping the far tail near costs where loads have heavy tails: errors over those of rarity alone."""
-    taus = ladder(DEFAULT.base)
+    taus = thresholds(DEFAULT.base)
     noise = Noise.drawn(_QUICK_RUNS if quick else _RUNS, len(taus))
     settings = [replace(DEFAULT, growth=growth) for growth in (0.0, 0.3, GROWTH, 0.7, 1.0, 1.5)]
     found = []
@@ -107,15 +107,15 @@ def tasks() -> list[tuple[str, float]]:
 
 def measured(runs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(tasks, settings) trimmed means of the error, and shares of runs whose error is 100% or more."""
-    noise = Noise.drawn(runs, len(ladder(min(knobs.base for knobs in GRID), -20)))
+    noise = Noise.drawn(runs, len(thresholds(min(knobs.base for knobs in GRID), -20)))
     trimmed = np.empty((len(tasks()), len(GRID)))
     failing = np.empty_like(trimmed)
     for task, (name, epsilon) in enumerate(tasks()):
         loads = DISTRIBUTIONS[name]()
-        ladders = {base: ladder(base, _LOWEST.get(name, 0)) for base in {knobs.base for knobs in GRID}}
-        values = {base: truncated(loads, taus) for base, taus in ladders.items()}
+        threshold_sets = {base: thresholds(base, _LOWEST.get(name, 0)) for base in {knobs.base for knobs in GRID}}
+        values = {base: truncated(loads, taus) for base, taus in threshold_sets.items()}
         for i, knobs in enumerate(GRID):
-            off = errors(values[knobs.base], ladders[knobs.base], float(loads.sum()), epsilon, knobs, noise)
+            off = errors(values[knobs.base], threshold_sets[knobs.base], float(loads.sum()), epsilon, knobs, noise)
             trimmed[task, i], failing[task, i] = trimmed_mean(off), np.mean(off >= 1)
     return trimmed, failing
 

@@ -14,7 +14,7 @@ import pytest
 from server.backends.embedded import EmbeddedPostgres
 from server.demo.workplace import Demonstration, add_analyst
 from server.ledger.analyst import Role
-from tests.e2e.custodian import Custodian, own_proxy
+from tests.e2e.administrator import Administrator, own_proxy
 from tests.support.proxies import tpch_demonstration
 from tests.support.shop import shop_demonstration
 from tests.support.wire_proxy import WireProxy, wire_proxy
@@ -75,13 +75,13 @@ def new_client(wire: WireProxy) -> Iterator[Callable[..., httpx.Client]]:
 @pytest.fixture(scope="session")
 def own_running(
     embedded_postgres: EmbeddedPostgres, tpch_url: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Custodian]:
-    with own_proxy(tmp_path_factory.mktemp("own"), embedded_postgres, tpch_url) as custodian:
-        yield custodian
+) -> Iterator[Administrator]:
+    with own_proxy(tmp_path_factory.mktemp("own"), embedded_postgres, tpch_url) as administrator:
+        yield administrator
 
 
 @pytest.fixture
-def own(own_running: Custodian) -> Iterator[Custodian]:
+def own(own_running: Administrator) -> Iterator[Administrator]:
     """A proxy under another policy, with few descriptors, that tests reconfigure, flood and cut off."""
     yield own_running
     own_running.reset()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from server.demo.demonstration import client
 from server.demo.workplace import add_analyst
-from tests.e2e.custodian import Custodian
+from tests.e2e.administrator import Administrator
 from tests.support.seeds import SEED, examples
 from tests.support.wire_proxy import WireProxy
 from tests.unit.server.http.fakes import send
@@ -54,7 +54,7 @@ def _operations() -> list[tuple[str, str]]:
     return sorted((path, method) for path, methods in paths.items() for method in methods)
 
 
-def test_the_api_is_as_it_describes_itself(own: Custodian) -> None:
+def test_the_api_is_as_it_describes_itself(own: Administrator) -> None:
     """On a proxy that others do not share: among the cases are grants of next to nothing to the whole dataset."""
     add_analyst(own.demonstration, epsilon=1.0, name=_GUINEA_PIG)
     for path, method in _operations():
@@ -73,8 +73,8 @@ def _fuzz(path: str, method: str, in_all: int, wire: WireProxy) -> None:
     )
 
     checks = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-    custodian = path.startswith("/v1/admin") or path == "/metrics"
-    key = add_analyst(wire.demonstration, _BUDGET, "admin" if custodian else "analyst")
+    administrator = path.startswith("/v1/admin") or path == "/metrics"
+    key = add_analyst(wire.demonstration, _BUDGET, "admin" if administrator else "analyst")
     wanted, tried = _share(path, method, in_all), 0
     strategy = _strategy(path, method, _jobs(wire, key) if "{job_id}" in path else [])
 

@@ -50,7 +50,7 @@ BY_MONTH: list[Row] = [
 
 
 def answer(
-    columns: Sequence[tuple[str, str]], rows: Sequence[Row], noise: float = 1.0, weak: int | None = None
+    columns: Sequence[tuple[str, str]], rows: Sequence[Row], noise: float = 1.0, low_precision: int | None = None
 ) -> Any:
     """An answer whose columns of type float8 are noisy; one row of it may be weak."""
     noisy = [kind == "float8" for _, kind in columns]
@@ -69,7 +69,7 @@ def answer(
             "confidence": 0.95,
             "covers": "clipped value",
             "mechanism": "laplace",
-            "weak": [place == weak for place in range(len(rows))],
+            "low_precision": [place == low_precision for place in range(len(rows))],
             "taus": [[None] * len(columns)] * len(rows),
             "charge": {"epsilon": 1.0, "delta": 0.0},
             "budget": BUDGET,
@@ -80,8 +80,8 @@ def answer(
     ).model_dump(mode="json")
 
 
-HISTOGRAM = answer([("age", "int8"), ("patients", "float8")], list(BY_AGE.items()), 60_000, weak=0)
-BOXES = answer([("ward", "text"), *FIVE], [[ward, *five] for ward, five in BY_WARD], weak=1)
+HISTOGRAM = answer([("age", "int8"), ("patients", "float8")], list(BY_AGE.items()), 60_000, low_precision=0)
+BOXES = answer([("ward", "text"), *FIVE], [[ward, *five] for ward, five in BY_WARD], low_precision=1)
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +240,10 @@ def test_texts_are_lying_bars_the_largest_first_unless_they_were_ordered(
 ) -> None:
     values = {"PERU": 2500, "FRANCE": 9900, "KENYA": 400}
     page = draw(
-        answer([("n_name", "text"), ("orders", "float8")], list(values.items()), 90, weak=2), 1400, "light", sql
+        answer([("n_name", "text"), ("orders", "float8")], list(values.items()), 90, low_precision=2),
+        1400,
+        "light",
+        sql,
     )
     bars = parts(page, "bar")
     assert [bar["top"] for bar in bars] == sorted(bar["top"] for bar in bars)

@@ -124,7 +124,7 @@ def test_an_answer_is_a_table_and_a_file_too(open_page: Open, demonstration: Dem
         page.get_by_text("Download", exact=True).click()
         page.get_by_role("button", name="CSV").click()
     rows = list(csv.reader(io.StringIO(Path(downloading.value.path()).read_text(), newline="")))
-    assert rows[0] == ["n_name", "orders", "orders_lo", "orders_hi", "weak", "cut"]
+    assert rows[0] == ["n_name", "orders", "orders_lo", "orders_hi", "low_precision", "cut"]
     assert len(rows) == 26
     page.locator("#history button").first.click()
     expect(page.locator(".provenance").first).to_contain_text("Free: you have paid for this answer", timeout=60_000)

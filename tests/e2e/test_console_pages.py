@@ -47,7 +47,7 @@ def test_numbers_that_are_keys_have_no_separators(
         "rows": [[key, 1234] for key in keys],
         "intervals": [[None, around] for _ in keys],
         "covers": covers,
-        "weak": [True] * len(keys),
+        "low_precision": [True] * len(keys),
         "cut": [True, False],
     }
     script = "[...m.table(a[0]).querySelectorAll('tbody tr')].map((row) => [...row.children].map((c) => c.innerText))"

@@ -357,9 +357,9 @@ def test_a_series_by_kind(visit: Visit, office: Office) -> None:
     picture(page, "story-series")
     answer.get_by_role("tab", name="Table").click()
     expect(answer.locator("tbody tr")).to_have_count(21)
-    weak = answer.locator("tr.weak")
-    if weak.count():
-        expect(weak.first.locator(".sign.weak").first).to_contain_text("○")
+    low_precision = answer.locator("tr.weak")
+    if low_precision.count():
+        expect(low_precision.first.locator(".sign.weak").first).to_contain_text("○")
     picture(page, "story-series-table")
     with page.expect_download() as downloading:
         answer.get_by_text("Download", exact=True).click()

@@ -15,7 +15,7 @@ import pytest
 
 from server.demo.demonstration import client
 from server.policy.accepted_policy import PolicyFile
-from tests.e2e.custodian import COUNT, WHY, Custodian
+from tests.e2e.administrator import COUNT, WHY, Administrator
 from tests.support.wire_proxy import WireProxy
 
 NewClient = Callable[..., httpx.Client]
@@ -44,12 +44,12 @@ def test_an_auditor_verifies_and_reads(new_client: NewClient) -> None:
     assert auditor.post("/v1/admin/data/bump", json=WHY).status_code == 403
 
 
-def test_a_policy_changes_whole_or_not_at_all(own: Custodian) -> None:
+def test_a_policy_changes_whole_or_not_at_all(own: Administrator) -> None:
     with own.wire.client(1.0) as asker:
         _changes(own, asker)
 
 
-def _changes(proxy: Custodian, asker: httpx.Client) -> None:
+def _changes(proxy: Administrator, asker: httpx.Client) -> None:
     assert proxy.max_epsilon(asker) == 4.0
 
     proxy.write("max_epsilon = 4.0", "max_epsilon = 2.0")
@@ -73,7 +73,7 @@ def _changes(proxy: Custodian, asker: httpx.Client) -> None:
     assert proxy.max_epsilon(asker) == 8.0
 
 
-def test_what_psql_is_shown_of_the_tables_follows_the_policy(own: Custodian) -> None:
+def test_what_psql_is_shown_of_the_tables_follows_the_policy(own: Administrator) -> None:
     comment = "SELECT col_description('lineitem'::regclass, attnum) FROM pg_attribute WHERE attname = 'l_quantity'"
     with psycopg.connect(own.wire.conninfo(*own.wire.analyst(1.0)), autocommit=True) as asker:
         assert asker.execute(comment).fetchall() == [("from 0 to 50",)]
@@ -84,7 +84,7 @@ def test_what_psql_is_shown_of_the_tables_follows_the_policy(own: Custodian) -> 
 
 
 @pytest.mark.slow
-def test_a_proxy_does_not_start_under_a_weaker_policy_until_it_is_accepted(own: Custodian) -> None:
+def test_a_proxy_does_not_start_under_a_weaker_policy_until_it_is_accepted(own: Administrator) -> None:
     proxy = own
     proxy.write("max_epsilon = 4.0", "max_epsilon = 8.0")
     program = str(Path(sys.executable).with_name("noisegate"))

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from server.demo.demonstration import client
-from tests.e2e.custodian import Custodian
+from tests.e2e.administrator import Administrator
 from tests.support.wire_proxy import WireProxy
 
 EPSILON = 0.01
@@ -45,7 +45,7 @@ class Attacked:
 
 
 @pytest.fixture
-def attacked(own: Custodian) -> Attacked:
+def attacked(own: Administrator) -> Attacked:
     return Attacked(own.wire, own.wire.analyst(1.0)[1])
 
 

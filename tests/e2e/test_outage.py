@@ -12,7 +12,7 @@ from itertools import count
 import httpx
 
 from server.demo.workplace import Demonstration
-from tests.e2e.custodian import Custodian
+from tests.e2e.administrator import Administrator
 
 CLIENTS = 8
 ASKED = 3
@@ -29,7 +29,7 @@ def _ledger_bytes(demonstration: Demonstration) -> int:
         return int(connection.execute("SELECT sum(length(content) + 250) FROM entries").fetchone()[0])
 
 
-def test_an_outage_leaves_next_to_nothing_in_the_ledger(own: Custodian) -> None:
+def test_an_outage_leaves_next_to_nothing_in_the_ledger(own: Administrator) -> None:
     numbers = count(1)
 
     def ask(http: httpx.Client) -> int:

@@ -16,7 +16,7 @@ import pytest
 
 from server.backends.embedded import EmbeddedPostgres
 from server.demo.workplace import add_analyst
-from tests.e2e.custodian import FILES, Custodian
+from tests.e2e.administrator import FILES, Administrator
 from tests.support.proxies import tpch_demonstration
 from tests.support.silent_flood import flood
 from tests.support.wire_proxy import WireProxy, wire_proxy
@@ -123,7 +123,7 @@ def held(
 
 
 @pytest.mark.slow
-def test_two_thousand_sockets_where_few_descriptors_are(own: Custodian) -> None:
+def test_two_thousand_sockets_where_few_descriptors_are(own: Administrator) -> None:
     """Somebody else is answered, however late: how soon depends on what else the machine does."""
     assert own.wire.http.startswith("https") and FILES == 512
     held(own.wire, 2_000, 128, [b"", b"\x16"], per_second=500, worst_s=_PATIENCE_S)

@@ -190,7 +190,7 @@ def test_what_a_mirror_could_answer_otherwise_is_left_to_postgres(on_postgres: D
 
 
 def _statements(query: BackendQuery) -> list[str]:
-    every = query.join, query.loads, *query.distinct, *query.distinct_loads, *query.domains
+    every = query.join, query.contributions, *query.distinct, *query.distinct_contributions, *query.domains
     return [text for text in every if text is not None]
 
 

@@ -77,7 +77,7 @@ def _with_keys(schema: Schema, known: Schema) -> Schema:
 
 
 def _statements(query: BackendQuery) -> list[str]:
-    every = (query.join, query.loads, *dict.fromkeys(query.distinct), *query.domains)
+    every = (query.join, query.contributions, *dict.fromkeys(query.distinct), *query.domains)
     return [text for text in every if text is not None]
 
 

@@ -140,9 +140,9 @@ def _weights(plan: Plan, query: BackendQuery, run: Run) -> list[dict[Group, int]
         for row in run(f"SELECT {', '.join([*keys, *sums])} FROM ({query.join}) AS joined WHERE {owned}{by}"):
             for place, index in enumerate(joined):
                 found[index][tuple(map(plain, row[: len(keys)]))] = int(row[len(keys) + place] or 0)
-    if query.loads is not None:
+    if query.contributions is not None:
         sums_of = [found[index] for index in joined]
-        if query.by_length:  # rows of no public group add to no length
+        if query.by_norm:  # rows of no public group add to no length
             public = set(_groups(query, run, found))
             sums_of = [{group: total for group, total in one.items() if group in public} for one in sums_of]
         _assert_same_loads(query, keys, run, sums_of)
@@ -160,7 +160,7 @@ def _assert_same_loads(query: BackendQuery, keys: list[str], run: Run, sums: lis
     """Where the database counts loads instead, they add up to what the units have."""
     counted: list[dict[Group, int]] = [{} for _ in sums]
     by = ", ".join([*keys, "i"])
-    for row in run(f"SELECT {by}, sum(s) FROM ({query.loads}) AS counted GROUP BY {by}"):
+    for row in run(f"SELECT {by}, sum(s) FROM ({query.contributions}) AS counted GROUP BY {by}"):
         if row[len(keys)] >= len(sums):
             continue  # how many people each group has, which a selection of groups asks for
         counted[row[len(keys)]][tuple(map(plain, row[: len(keys)]))] = int(row[-1])

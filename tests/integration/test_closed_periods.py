@@ -10,7 +10,7 @@ import pytest
 
 from server.backends.open_custody import open_policy_custody
 from server.policy.loads import compare_load
-from server.query import KeptPeriods, QueryRequest, QueryResponse
+from server.query import CachedPeriods, QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
 from tests.support.asking import ask
 from tests.support.growing_clinic import ACT, MONTHLY, Engine, GrowingClinic, growing_clinic
@@ -72,7 +72,7 @@ def _rows(answer: QueryResponse) -> list[tuple[object, ...]]:
 @ON_POSTGRES
 def test_closed_months_are_kept_and_the_open_one_is_charged_alone(clinic: GrowingClinic) -> None:
     first = clinic.ask(MONTHLY)
-    assert first.epsilon == 6.0 and len(first.rows) == 6 and first.kept == ()
+    assert first.epsilon == 6.0 and len(first.rows) == 6 and first.cached_periods == ()
     _loaded(clinic)
     left = clinic.left()
     second = clinic.ask(MONTHLY)
@@ -80,7 +80,7 @@ def test_closed_months_are_kept_and_the_open_one_is_charged_alone(clinic: Growin
     assert list(second.intervals)[:5] == list(first.intervals)[:5]
     assert second.epsilon == 1.0, "one of the six months that a patient may be in"
     assert left - clinic.left() == pytest.approx(1.0, abs=1e-9)
-    assert second.kept == (KeptPeriods(1, None, "2026-05-31", 5),)
+    assert second.cached_periods == (CachedPeriods(1, None, "2026-05-31", 5),)
     assert any("5 of 6 groups are kept from earlier loads" in note and "version 2" in note for note in second.notes)
     (now, rounding), (then, _) = _noise_per_tau(second, 5), _noise_per_tau(first, 5)
     assert now <= 6 * then + rounding, "as accurate as in the whole, whose threshold is for six months together"
@@ -112,7 +112,7 @@ def test_a_question_of_closed_days_alone_is_free_and_its_number_the_same(clinic:
     left = clinic.left()
     again = clinic.ask(BEFORE_JUNE)
     assert _rows(again) == _rows(first) and again.epsilon == 0.0 and again.cached and clinic.left() == left
-    assert again.kept == (KeptPeriods(1, None, "2026-05-31", 1),)
+    assert again.cached_periods == (CachedPeriods(1, None, "2026-05-31", 1),)
     assert any("kept from an earlier load" in note for note in again.notes)
 
 
@@ -121,7 +121,7 @@ def test_what_one_analyst_has_is_not_another_s(clinic: GrowingClinic) -> None:
     clinic.ask(MONTHLY)
     _loaded(clinic)
     answer = clinic.ask(MONTHLY, analyst="bob")
-    assert answer.epsilon == 6.0 and answer.kept == () and clinic.left("bob") == pytest.approx(994.0)
+    assert answer.epsilon == 6.0 and answer.cached_periods == () and clinic.left("bob") == pytest.approx(994.0)
 
 
 @pytest.mark.slow
@@ -134,7 +134,7 @@ def test_what_is_kept_serves_another_epsilon_unless_that_asks_for_much_more(
     _loaded(clinic)
     answer = clinic.ask(MONTHLY, epsilon=epsilon)
     assert answer.epsilon == pytest.approx(charged, rel=0.01)
-    assert sum(one.groups for one in answer.kept) == kept
+    assert sum(one.groups for one in answer.cached_periods) == kept
     assert (_rows(answer)[:kept] == _rows(first)[:kept]) and len(answer.rows) == 6
 
 
@@ -147,7 +147,7 @@ def test_by_other_keys(clinic: GrowingClinic) -> None:
     for first, (sql, kept, of, last) in zip(firsts, keys, strict=True):
         second = clinic.ask(sql, epsilon=20.0)
         assert (len(first.rows), len(second.rows)) == (of, of), sql
-        assert [(one.version, one.last, one.groups) for one in second.kept] == [(1, last, kept)], sql
+        assert [(one.version, one.last, one.groups) for one in second.cached_periods] == [(1, last, kept)], sql
         assert _rows(second)[:kept] == _rows(first)[:kept], sql
         assert 0.0 < second.epsilon < 20.0, sql
 
@@ -159,7 +159,9 @@ def test_a_month_that_closes_is_taken_from_the_load_that_closed_it(clinic: Growi
     clinic.admit("2026-06-11", 20, start=200_000)
     clinic.bump("2026-07-07")
     closing = clinic.ask(MONTHLY)
-    assert closing.epsilon == 1.0 and [one.version for one in closing.kept] == [1], "June was open until the 30th"
+    assert closing.epsilon == 1.0 and [one.version for one in closing.cached_periods] == [1], (
+        "June was open until the 30th"
+    )
     clinic.bump("2026-07-08")
     closed = clinic.ask(MONTHLY)
     assert closed.epsilon == 1.0, "the 30th is closed now, but was not in the load before"
@@ -167,7 +169,10 @@ def test_a_month_that_closes_is_taken_from_the_load_that_closed_it(clinic: Growi
     left = clinic.left()
     kept = clinic.ask(MONTHLY)
     assert kept.epsilon == 0.0 and clinic.left() == left
-    assert kept.kept == (KeptPeriods(4, "2026-06-01", "2026-06-30", 1), KeptPeriods(1, None, "2026-05-31", 5))
+    assert kept.cached_periods == (
+        CachedPeriods(4, "2026-06-01", "2026-06-30", 1),
+        CachedPeriods(1, None, "2026-05-31", 5),
+    )
     assert _rows(kept) == [*_rows(first)[:5], _rows(closed)[5]]
 
 
@@ -183,7 +188,9 @@ def test_a_changed_closed_row_is_found_and_reopened_on_the_custodian_s_word_alon
     assert clinic.bump("2026-06-11", "changed").version == 2
     second = clinic.ask(MONTHLY)
     assert second.epsilon == 4.0, "from March on: which groups there are by two stretches of moments is not known"
-    assert _rows(second)[:2] == _rows(first)[:2] and second.kept == (KeptPeriods(1, None, "2026-02-28", 2),)
+    assert _rows(second)[:2] == _rows(first)[:2] and second.cached_periods == (
+        CachedPeriods(1, None, "2026-02-28", 2),
+    )
     assert any("2026-03 (at version 2)" in note for note in second.notes)
     clinic.bump("2026-06-12")
     assert clinic.ask(MONTHLY).epsilon == 1.0, "March is kept again, of version 2"
@@ -213,7 +220,7 @@ def test_a_person_whose_old_rows_are_removed_is_found_and_all_may_be_reopened_al
     assert found.subjects == ("visit, 2026-05", "visit, 2026-06-01", "visit, 2026-06-02")
     assert clinic.bump("2026-06-11", "all").version == 2
     answer = clinic.ask(MONTHLY)
-    assert answer.epsilon == 6.0 and answer.kept == (), "nothing tells which period had changed"
+    assert answer.epsilon == 6.0 and answer.cached_periods == (), "nothing tells which period had changed"
 
 
 @pytest.mark.slow
@@ -231,7 +238,7 @@ def test_what_rows_lead_to_is_compared_where_it_is_joined(clinic: GrowingClinic)
     assert clinic.bump("2026-06-11", "changed").version == 3
     for sql, epsilon, kept in ((MONTHLY, 6.0, 2), (BY_TOWN, 20.0, 4)):
         answer = clinic.ask(sql, epsilon=epsilon)
-        assert answer.kept == (KeptPeriods(2, None, "2026-02-28", kept),), sql
+        assert answer.cached_periods == (CachedPeriods(2, None, "2026-02-28", kept),), sql
 
 
 @pytest.mark.slow
@@ -239,7 +246,7 @@ def test_new_rows_of_a_dimension_change_nothing(clinic: GrowingClinic) -> None:
     clinic.ask(BY_TOWN, epsilon=20.0)
     clinic.run("INSERT INTO patient VALUES (1000, 'Berne')")
     _loaded(clinic)
-    assert [one.groups for one in clinic.ask(BY_TOWN, epsilon=20.0).kept] == [10]
+    assert [one.groups for one in clinic.ask(BY_TOWN, epsilon=20.0).cached_periods] == [10]
 
 
 @pytest.mark.slow
@@ -250,12 +257,12 @@ def test_a_public_table_beside_is_compared_as_a_whole(clinic: GrowingClinic) -> 
     )
     clinic.ask(sql)
     _loaded(clinic)
-    assert [one.groups for one in clinic.ask(sql).kept] == [5]
+    assert [one.groups for one in clinic.ask(sql).cached_periods] == [5]
     clinic.run("INSERT INTO holiday VALUES ('2026-03-17')")
     assert clinic.bump("2026-06-12").version == 3, "it is public: nobody's leave is asked"
-    assert clinic.ask(sql).kept == ()
+    assert clinic.ask(sql).cached_periods == ()
     clinic.bump("2026-06-13")
-    assert [one.groups for one in clinic.ask(sql).kept] == [5]
+    assert [one.groups for one in clinic.ask(sql).cached_periods] == [5]
 
 
 @pytest.mark.slow
@@ -263,11 +270,11 @@ def test_a_load_that_nobody_compared_keeps_nothing_until_the_next_that_is(clinic
     first = clinic.ask(MONTHLY)
     clinic.ledger.bump_data(ACT)
     answer = clinic.ask(MONTHLY)
-    assert answer.epsilon == 6.0 and answer.kept == ()
+    assert answer.epsilon == 6.0 and answer.cached_periods == ()
     done = clinic.bump("2026-06-12")
     assert done.version == 3 and done.found is not None and not done.found.changed
     again = clinic.ask(MONTHLY)
-    assert [one.version for one in again.kept] == [1], "compared with what was noted last"
+    assert [one.version for one in again.cached_periods] == [1], "compared with what was noted last"
     assert _rows(again)[:5] == _rows(first)[:5]
 
 
@@ -276,7 +283,7 @@ def test_with_another_key_nothing_is_compared(clinic: GrowingClinic) -> None:
     (clinic.folder / "policy.toml.periods-key").unlink()
     done = clinic.bump("2026-06-11")
     assert done.noted and done.found is not None and done.found.incomparable
-    assert clinic.ask(MONTHLY).kept == ()
+    assert clinic.ask(MONTHLY).cached_periods == ()
 
 
 @pytest.mark.slow
@@ -324,8 +331,8 @@ def test_with_a_delta_and_with_groups_that_may_be_withheld(tmp_path: Path, worke
         assert {row[0]: row[1] for row in second.rows if row[0] != june} == {
             month: count for month, count in shown.items() if month != june
         }
-        assert 0.0 < second.epsilon < 6.0 and [one.version for one in second.kept] == [1]
-        assert [one.groups for one in second.kept] == [5], "that nothing is shown of February is kept, too"
+        assert 0.0 < second.epsilon < 6.0 and [one.version for one in second.cached_periods] == [1]
+        assert [one.groups for one in second.cached_periods] == [5], "that nothing is shown of February is kept, too"
         assert second.delta == first.delta
 
 
@@ -343,7 +350,7 @@ def test_open_months_that_are_withheld_are_charged_once_a_load(
         assert first.epsilon == 40.0 and len(first.rows) == (12 if "delta" in privacy else 6)
         _loaded(clinic)
         second = clinic.ask(whole_year, epsilon=40.0)
-        assert 0.0 < second.epsilon < 40.0 and [one.groups for one in second.kept] == [5]
+        assert 0.0 < second.epsilon < 40.0 and [one.groups for one in second.cached_periods] == [5]
         left = clinic.left()
         third = clinic.ask(whole_year, epsilon=40.0)
         assert _rows(third) == _rows(second) and third.epsilon == 0.0 and clinic.left() == left

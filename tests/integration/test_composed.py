@@ -106,7 +106,7 @@ def test_a_share_beside_a_count_leaves_the_count_as_it_is_shown_alone(pipeline: 
     for place, row in enumerate(beside.rows):
         own = by_key[row[:2]]
         assert (row[2], beside.intervals[place][2]) == (alone.rows[own][2], alone.intervals[own][2])
-        assert (beside.weak[place], beside.cut[place]) == (alone.weak[own], alone.cut[own])
+        assert (beside.low_precision[place], beside.clipped[place]) == (alone.low_precision[own], alone.clipped[own])
         assert beside.intervals[place][3] is not None and _number(row[3]) >= 0.0
     own_values, values = ([_number(cells[2]) for cells, _ in one.as_released()] for one in (alone, beside))
     assert sorted(own_values) == sorted(values) and min(values) < 0

@@ -86,7 +86,7 @@ def test_a_promise_makes_intervals_hold_the_truth(
     while told < RELEASES:
         domain, noisy = measure(once, query, plan_measurements(plan, policy))  # type: ignore[arg-type]
         answer = response(plan, domain, noisy, BUDGET, "request")
-        assert answer.covers == "truth" and not any(answer.cut)
+        assert answer.covers == "truth" and not any(answer.clipped)
         for row, intervals in zip(answer.rows, answer.intervals, strict=True):
             (interval,) = [one for one in intervals if one is not None]
             assert interval.low is not None and interval.high is not None

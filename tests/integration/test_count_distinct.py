@@ -13,8 +13,8 @@ from planner.plan import Plan
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.join_tuples import DistinctTuples
-from privacy.ladder import Ladder
-from privacy.truncation.histograms import LoadHistogram
+from privacy.thresholds import Thresholds
+from privacy.truncation.histograms import ContributionHistogram
 from privacy.truncation.truncate import truncate_distinct
 from privacy.units import ONE
 from server.backends.columns import Column
@@ -25,7 +25,7 @@ from server.workers.measure import measure, plan_measurements
 from tests.support.planning import demo_policy, planned
 from tests.support.truncated import truncated
 
-UNTRUNCATED = Ladder(low=30, high=30)
+UNTRUNCATED = Thresholds(low=30, high=30)
 
 ONE_OWNER = "SELECT count(DISTINCT o_clerk) FROM orders"
 DETERMINED = "SELECT count(DISTINCT c_nationkey) FROM customer"
@@ -50,15 +50,15 @@ def schema(tpch_url: str) -> Schema:
         return read_schema(connection)
 
 
-def _counts(url: str, plan: Plan, ladder: Ladder = UNTRUNCATED) -> dict[int, list[int]]:
+def _counts(url: str, plan: Plan, thresholds: Thresholds = UNTRUNCATED) -> dict[int, list[int]]:
     """Per release that counts distinct values, the count of each group, through the parts that run in production."""
     _, tuples = PostgresBackend(url).read(rewrite(plan))
     counts = {}
     for release, distinct in enumerate(tuples.distinct):
         if distinct is not None:
-            assert isinstance(distinct, LoadHistogram if plan.releases[release].owned else DistinctTuples)
+            assert isinstance(distinct, ContributionHistogram if plan.releases[release].owned else DistinctTuples)
             one = plan.releases[release].owned and plan.releases[release].determined  # a histogram knows no more
-            answer = truncated(distinct, 0, Ladder(0, 0) if one else ladder, plan.gap(plan.releases[release]))
+            answer = truncated(distinct, 0, Thresholds(0, 0) if one else thresholds, plan.gap(plan.releases[release]))
             counts[release] = [answer.solve(group, 0) // ONE for group in range(answer.n_groups)]
     return counts
 
@@ -105,7 +105,7 @@ def test_where_one_unit_reaches_one_value_the_threshold_one_cuts_nothing(
     ((count,),) = _plain(tpch_owner_url, DETERMINED)
     plan = planned(DETERMINED, schema)
     assert plan.releases[0].determined
-    assert _counts(tpch_url, plan, Ladder(0, 0)) == {0: [count]}
+    assert _counts(tpch_url, plan, Thresholds(0, 0)) == {0: [count]}
 
 
 def test_a_value_that_some_owner_does_not_determine_is_not_called_determined(schema: Schema) -> None:
@@ -179,8 +179,8 @@ def test_counts_move_by_no_more_than_the_threshold_when_a_supplier_leaves(schema
         replace(column, keys=column.keys[stays], missing=column.missing[stays]) for column in distinct.owners
     )
     fewer = replace(distinct, owners=owners, group=distinct.group[stays], value=distinct.value[stays])
-    ladder, gap = Ladder(-2, 12), plan.gap(plan.releases[0])
-    full, without = (truncate_distinct(table, ladder, gap) for table in (distinct, fewer))
-    moves = np.array([full.solve(0, j) - without.solve(0, j) for j in range(len(ladder))]) / ONE
-    assert np.all(moves <= (1 + gap) * ladder.taus)
-    assert np.all(moves >= -gap * ladder.taus)
+    thresholds, gap = Thresholds(-2, 12), plan.gap(plan.releases[0])
+    full, without = (truncate_distinct(table, thresholds, gap) for table in (distinct, fewer))
+    moves = np.array([full.solve(0, j) - without.solve(0, j) for j in range(len(thresholds))]) / ONE
+    assert np.all(moves <= (1 + gap) * thresholds.taus)
+    assert np.all(moves >= -gap * thresholds.taus)

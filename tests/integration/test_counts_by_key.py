@@ -62,7 +62,7 @@ def test_each_is_served_by_name_and_its_intervals_hold(backend: DuckdbBackend, n
     assert sum(off) / PLACES < 40
     assert any("smoothed" in note for note in answer.notes) == (name != "lpa")
     assert any("as the policy says" in note for note in answer.notes)
-    assert all(answer.cut)  # that nobody is left out is not public
+    assert all(answer.clipped)  # that nobody is left out is not public
 
     of_towns = answered(backend, PER_TOWN, name)
     assert [row[0] for row in of_towns.rows] == ["Aalen", "Berne", "Calw"]
@@ -86,7 +86,7 @@ def test_what_is_no_count_of_people_by_key_is_refused(backend: DuckdbBackend, su
         ("SELECT place, count(DISTINCT host) FROM meeting GROUP BY place", {}, "one owner", "group_lp"),
         ("SELECT count(DISTINCT person) FROM visit", {}, "no GROUP BY", "leave the mechanism out"),
         (PER_TOWN, {"sampling_rate": 0.5}, "sample of rows", "without sampling"),
-        (PER_TOWN, {"nobody_adds_more_than": 1.0}, "chooses for itself", "leave nobody_adds_more_than out"),
+        (PER_TOWN, {"at_most": 1.0}, "chooses for itself", "leave at_most out"),
     ]
     for name, (sql, settings, message, hint) in product(("lpa", "gs"), refusals):
         with subtests.test(name=name, sql=sql):
@@ -208,7 +208,7 @@ def test_a_mean_of_people_whose_number_is_public_is_a_sum(backend: DuckdbBackend
         plan_visits(backend, policy, "SELECT avg(age) FROM person", mechanism="sampled_mean")
     assert "SUM(x) / N" in str(refused.value.hint)
     sql = f"SELECT sum(age) / {PEOPLE}.0 FROM person"
-    answer = answer_visits(backend, policy, plan_visits(backend, policy, sql, nobody_adds_more_than=99.0))
+    answer = answer_visits(backend, policy, plan_visits(backend, policy, sql, at_most=99.0))
     ((mean,),), ((cell,),) = answer.rows, answer.intervals
     assert answer.covers == "truth"
     assert cell is not None and cell.low is not None and cell.high is not None

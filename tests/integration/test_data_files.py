@@ -91,7 +91,7 @@ def _read(custody: Custody, sql: str) -> tuple[float, int]:
     policy = parse_policy(POLICY)
     schema = with_declared_keys(custody.schema(()), policy)
     plan = planned(sql, schema, policy)
-    _, found = custody.backend.read(rewrite(plan, dialect="duckdb", schema=schema, loads=False))
+    _, found = custody.backend.read(rewrite(plan, dialect="duckdb", schema=schema, contributions=False))
     assert isinstance(found.join, JoinTuples)
     truth = float(found.join.weights.sum()) / 2**30 * plan.releases[0].weight_bound
     return truth, len(set(found.join.owners[0].keys.tolist()))

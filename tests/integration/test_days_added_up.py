@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from server.answers.proposals.by_accuracy import AIM
-from server.errors import NothingFollows
+from server.errors import NotDerivable
 from server.query import QueryRequest, QueryResponse
 from server.workers.pool import WorkerPool
 from tests.support.asking import ask
@@ -65,7 +65,7 @@ def _value(answer: QueryResponse) -> float:
 
 def test_a_number_asked_again_is_in_two_parts_and_then_what_is_open_is_charged_alone(clinic: GrowingClinic) -> None:
     first = clinic.ask(_total(TOTAL), EPSILON)
-    assert first.epsilon == EPSILON and first.kept == ()
+    assert first.epsilon == EPSILON and first.cached_periods == ()
     _load(clinic, 0)
     left = clinic.left()
     second = clinic.ask(_total(TOTAL), EPSILON)
@@ -78,7 +78,7 @@ def test_a_number_asked_again_is_in_two_parts_and_then_what_is_open_is_charged_a
         left = clinic.left()
         later = clinic.ask(_total(TOTAL), EPSILON)
         assert 0 < later.epsilon < EPSILON / 2 and left - clinic.left() == pytest.approx(later.epsilon, abs=1e-9)
-        assert [one.version for one in later.kept] == [2] and later.kept[0].last == "2026-04-13"
+        assert [one.version for one in later.cached_periods] == [2] and later.cached_periods[0].last == "2026-04-13"
         assert abs(_value(later) - (4800 + 40 * (number + 1))) < 400, "every row once"
 
 
@@ -88,12 +88,12 @@ def test_averages_around_their_own_centres_are_not_added_up(clinic: GrowingClini
     clinic.ask(series, EPSILON)
     _load(clinic, 0)
     measured = clinic.ask(series, EPSILON)
-    assert {one.version for one in measured.kept} == {1}, "months that stand are kept"
+    assert {one.version for one in measured.cached_periods} == {1}, "months that stand are kept"
     months = [float(str(row[1])) for row in measured.rows if "2025-10" <= str(row[0]) < "2026-05"]
     assert len(months) == 7 and all(abs(month - 19.5) < 8 for month in months)
     closed = f"SELECT avg(cost) {RECENT}".replace("2026-07-01", "2026-04-01")
     total = QueryRequest("ada", closed, epsilon=EPSILON, request_id="r")
-    with pytest.raises(NothingFollows):
+    with pytest.raises(NotDerivable):
         ask(clinic.pipeline(), replace(total, reuse="only"))
     assert abs(_value(ask(clinic.pipeline(), total)) - 19.5) < 4
 
@@ -106,7 +106,7 @@ def test_what_is_kept_of_a_month_stays_once_all_of_it_is_closed(clinic: GrowingC
     assert clinic.bump("2026-05-12").version == 3
     later = clinic.ask(_total(TOTAL), EPSILON)
     assert 0 < later.epsilon < EPSILON / 2
-    assert [(one.version, one.last) for one in later.kept] == [(2, "2026-04-13")]
+    assert [(one.version, one.last) for one in later.cached_periods] == [(2, "2026-04-13")]
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_what_is_kept_of_many_days_stays_after_many_loads(tmp_path: Path, worker
         for number in range(22):
             assert clinic.bump(str(date(2026, 4, 21) + timedelta(days=number))).version == number + 2
             answer = clinic.ask(_total(TOTAL), EPSILON)
-        assert (2, "2026-04-13") in [(one.version, one.last) for one in answer.kept], answer.kept
+        assert (2, "2026-04-13") in [(one.version, one.last) for one in answer.cached_periods], answer.cached_periods
 
 
 @pytest.mark.slow
@@ -149,7 +149,7 @@ def test_a_total_follows_from_a_series_that_several_loads_have_measured(clinic: 
     assert followed.epsilon == 0.0 and clinic.left() == left
     released = [(str(row[0]), float(str(row[1]))) for row, _ in measured.as_released()]  # below 0 where nobody came
     assert abs(_value(followed) - sum(count for _, count in released)) <= len(released) / 2 + 1, "but for rounding"
-    assert {one.version for one in followed.kept} == {1, 2}
+    assert {one.version for one in followed.cached_periods} == {1, 2}
     yearly = sql.replace("SELECT", "SELECT extract(year FROM admitted_at) AS y,") + " GROUP BY 1"
     years = ask(clinic.pipeline(), replace(request, sql=yearly))
     assert years.epsilon == 0.0
@@ -172,7 +172,7 @@ def test_a_part_of_another_question_is_not_taken_for_this_one_s(clinic: GrowingC
         "SELECT sum(cost) FROM visit WHERE admitted_at >= DATE '2023-01-01'",
     ):
         answer = clinic.ask(sql, EPSILON)
-        assert answer.epsilon == EPSILON and answer.kept == (), sql
+        assert answer.epsilon == EPSILON and answer.cached_periods == (), sql
     assert clinic.ask(_total(TOTAL), EPSILON, analyst="bob").epsilon == EPSILON
 
 
@@ -184,7 +184,7 @@ def test_rows_without_a_day_are_counted(clinic: GrowingClinic) -> None:
     for number in (0, 1):
         _load(clinic, number)
         answer = clinic.ask(sql, EPSILON)
-        assert answer.epsilon == EPSILON and answer.kept == ()
+        assert answer.epsilon == EPSILON and answer.cached_periods == ()
     assert abs(_value(answer) - 6880) < 600
 
 
@@ -198,7 +198,7 @@ def test_a_reopened_period_is_measured_again(clinic: GrowingClinic) -> None:
     assert refused.version is None
     assert clinic.bump("2026-04-23", "changed").version == 3
     answer = clinic.ask(_total(TOTAL), EPSILON)
-    assert all(one.version != 1 and one.version != 2 for one in answer.kept)
+    assert all(one.version != 1 and one.version != 2 for one in answer.cached_periods)
     assert abs(_value(answer) - 2760) < 500
 
 
@@ -215,7 +215,7 @@ def test_never_asks_for_all_anew_and_explain_says_what_is_kept(clinic: GrowingCl
     told = clinic.pipeline().explain(request)
     assert "the other days alone are measured" in str(told)
     whole = ask(clinic.pipeline(), replace(request, reuse="never"))
-    assert whole.epsilon == EPSILON and whole.kept == ()
+    assert whole.epsilon == EPSILON and whole.cached_periods == ()
 
 
 @pytest.mark.slow
@@ -235,7 +235,7 @@ def test_an_accuracy_that_is_asked_for_is_not_widened_by_parts(clinic: GrowingCl
     assert "measured apart" not in str(clinic.pipeline().explain(wished))
     answer = ask(clinic.pipeline(), wished)
     assert answer.epsilon == pytest.approx(45.0, rel=0.05)
-    assert answer.kept == () and not any("two parts" in note for note in answer.notes)
+    assert answer.cached_periods == () and not any("two parts" in note for note in answer.notes)
 
 
 @pytest.mark.slow
@@ -256,10 +256,10 @@ def test_what_a_kept_answer_left_out_is_said_and_is_no_part_beside_what_is_measu
         assert free.epsilon == 0.0
         assert any("not among those that the policy declares were left out" in note for note in free.notes)
         before_june = total.replace("07-01", "06-01")
-        with pytest.raises(NothingFollows):  # what lacks rows is no part of a sum over days
+        with pytest.raises(NotDerivable):  # what lacks rows is no part of a sum over days
             ask(clinic.pipeline(), replace(request, sql=before_june))
         clinic.admit("2026-06-10", 1, start=1_000_000)
         assert clinic.bump("2026-06-11").version == 2
         series = clinic.ask(MONTHLY, EPSILON)
-        assert series.epsilon == EPSILON and series.kept == (), "all months are counted alike: with C"
+        assert series.epsilon == EPSILON and series.cached_periods == (), "all months are counted alike: with C"
         assert _value(clinic.ask(before_june, EPSILON)) > 9000

@@ -14,7 +14,7 @@ import pytest
 
 from planner.policy.policy import Policy, parse_policy
 from server.backends.duckdb import DuckdbBackend
-from server.errors import BudgetExhausted, NothingFollows
+from server.errors import BudgetExhausted, NotDerivable
 from server.ledger.account import DATASET, Grant
 from server.ledger.analyst import CUSTODIAN
 from server.ledger.ledger import Ledger
@@ -104,7 +104,7 @@ def test_never_is_measured_and_only_is_not(asked: Ask, ledger: Ledger) -> None:
     asked(MONTHS, epsilon=20.0)
     assert asked(YEARS, epsilon=0.1, reuse="never").epsilon == 0.1
     assert asked(YEARS, epsilon=0.1, reuse="only").cached  # that very answer is kept now
-    with pytest.raises(NothingFollows) as refused:
+    with pytest.raises(NotDerivable) as refused:
         asked(WARDS, reuse="only")
     assert refused.value.hint is not None and "epsilon 1" in refused.value.hint
     assert len(ledger.charges("ada")) == 2
@@ -112,7 +112,7 @@ def test_never_is_measured_and_only_is_not(asked: Ask, ledger: Ledger) -> None:
 
 def test_what_another_analyst_has_paid_for_gives_nothing(asked: Ask, ledger: Ledger) -> None:
     asked(MONTHS, epsilon=20.0)
-    with pytest.raises(NothingFollows):
+    with pytest.raises(NotDerivable):
         asked(YEARS, 0.1, "only", analyst="grace")
     assert asked(YEARS, 0.1, analyst="grace").epsilon == 0.1
     asked(MONTHS, epsilon=20.0, analyst="grace")  # bought: measured once, so the dataset does not pay again
@@ -136,7 +136,7 @@ def test_a_new_load_ends_it(asked: Ask, ledger: Ledger) -> None:
     asked(MONTHS, epsilon=20.0)
     asked(YEARS, 0.1, "only")
     ledger.bump_data(CUSTODIAN)
-    with pytest.raises(NothingFollows):
+    with pytest.raises(NotDerivable):
         asked(YEARS, 0.1, "only")
     asked(MONTHS, epsilon=20.0)
     assert asked(YEARS, 0.1, "only").derived_from == (2,)
@@ -145,7 +145,7 @@ def test_a_new_load_ends_it(asked: Ask, ledger: Ledger) -> None:
 def test_another_policy_ends_it(asked: Ask, pipeline: Pipeline, backend: DuckdbBackend, workers: WorkerPool) -> None:
     asked(MONTHS, epsilon=20.0)
     other = Pipeline(policy(min_epsilon="0.01"), backend.schema(), backend, pipeline.ledger, workers)
-    with pytest.raises(NothingFollows):
+    with pytest.raises(NotDerivable):
         ask(other, QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="only"))
     same = Pipeline(policy(), backend.schema(), backend, pipeline.ledger, workers)  # another proxy
     assert ask(same, QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="only")).derived_from == (1,)
@@ -176,9 +176,9 @@ def test_distinct_values_are_counted_in_single_groups_alone(asked: Ask) -> None:
     asked(f"SELECT v.ward, count(DISTINCT p.id) AS n {FROM} GROUP BY 1", epsilon=9.0)
     one = asked(f"SELECT count(DISTINCT p.id) AS n {FROM} WHERE v.ward = 'A'", 0.1, "only")
     assert one.derived_from == (1,)
-    with pytest.raises(NothingFollows):
+    with pytest.raises(NotDerivable):
         asked(f"SELECT count(DISTINCT p.id) AS n {FROM}", 0.1, "only")
-    with pytest.raises(NothingFollows):
+    with pytest.raises(NotDerivable):
         asked(f"SELECT count(DISTINCT p.id) AS n {FROM} WHERE v.ward IN ('A', 'B')", 0.1, "only")
 
 
@@ -193,7 +193,7 @@ def test_rows_that_are_lacking_are_told_of_and_never_served_unasked(asked: Ask) 
 
 def test_releases_at_one_threshold_are_combined(asked: Ask, pipeline: Pipeline) -> None:
     for epsilon in (4.0, 3.0):
-        asked(COUNTS, epsilon, "never", nobody_adds_more_than=64.0)
+        asked(COUNTS, epsilon, "never", at_most=64.0)
     request = QueryRequest("ada", COUNTS, epsilon=1.0, request_id="r", reuse="only")
     assert ask(pipeline, request).derived_from == (1, 2)
     question = pipeline.planning.question(request)
@@ -209,20 +209,20 @@ def test_releases_at_one_threshold_are_combined(asked: Ask, pipeline: Pipeline) 
 
 
 def test_releases_at_other_thresholds_are_not_combined(asked: Ask, pipeline: Pipeline) -> None:
-    asked(COUNTS, 4.0, "never", nobody_adds_more_than=64.0)
-    asked(COUNTS, 3.0, "never", nobody_adds_more_than=128.0)
+    asked(COUNTS, 4.0, "never", at_most=64.0)
+    asked(COUNTS, 3.0, "never", at_most=128.0)
     assert ask(pipeline, QueryRequest("ada", COUNTS, epsilon=1.0, request_id="r", reuse="only")).derived_from == (1,)
 
 
 def test_what_is_said_of_everybody_has_to_hold_of_what_is_kept(asked: Ask) -> None:
     by_ward = f"SELECT v.ward, count(*) AS n {FROM} GROUP BY 1"
-    asked(by_ward, 4.0, nobody_adds_more_than=16.0)
+    asked(by_ward, 4.0, at_most=16.0)
     total = f"SELECT count(*) AS n {FROM}"
-    said = asked(total, 0.1, "only", nobody_adds_more_than=16.0)
+    said = asked(total, 0.1, "only", at_most=16.0)
     assert said.covers == "truth"
     assert asked(total, 0.1, "only").covers == "clipped value"
-    with pytest.raises(NothingFollows):
-        asked(total, 0.1, "only", nobody_adds_more_than=32.0)
+    with pytest.raises(NotDerivable):
+        asked(total, 0.1, "only", at_most=32.0)
 
 
 def test_parts_of_a_composed_statement_follow_too(asked: Ask, ledger: Ledger) -> None:
@@ -292,7 +292,7 @@ def test_explain_tells_both_ways(asked: Ask, pipeline: Pipeline) -> None:
     assert f"reuse: {told}" in " ".join(line.strip() for line in lines), "lines are broken"
     assert any(line.startswith("would charge: nothing (with reuse = never: epsilon 0.1") for line in lines)
     never = QueryRequest("ada", YEARS, epsilon=0.1, request_id="r", reuse="never")
-    assert pipeline.explain(never).reuse is None and not pipeline.explain(never).follows
+    assert pipeline.explain(never).reuse is None and not pipeline.explain(never).derived
     assert pipeline.explain(QueryRequest("grace", YEARS, epsilon=0.1, request_id="r")).reuse is None
 
 

@@ -190,8 +190,8 @@ def test_the_demonstration_is_the_same_on_both(tpch_duckdb: Path, tpch_url: str)
     validate(demo_policy(), schema)
     for query in QUERIES:
         plan = planned(query.sql, schema)
-        domain, tuples = here.read(rewrite(plan, dialect="duckdb", schema=schema, loads=False))
-        other = rewrite(planned(query.sql, other_schema), loads=False)
+        domain, tuples = here.read(rewrite(plan, dialect="duckdb", schema=schema, contributions=False))
+        other = rewrite(planned(query.sql, other_schema), contributions=False)
         other_domain, other_tuples = PostgresBackend(tpch_url).read(other)
         assert domain == other_domain
         assert isinstance(tuples.join, JoinTuples) and isinstance(other_tuples.join, JoinTuples)

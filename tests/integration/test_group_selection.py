@@ -95,7 +95,7 @@ def test_keys_of_a_person_of_any_number_of_groups_are_found_and_no_row_is_left_o
     assert all(_groups(one) == ["leisure", "work"] for one in answers)  # one person's secret is not shown
     assert answer.mechanism == "l2_clip, vote_threshold"
     assert _medians(answers) == pytest.approx([9000, 6000], rel=0.02)
-    assert not any(answer.weak)
+    assert not any(answer.low_precision)
     assert any("counted for less in each of them" in note for note in answer.notes)
 
 

@@ -15,7 +15,7 @@ from tests.support.seeds import ALL
 COMPILE_ONE = """
 import numpy as np
 from numba.core import event
-from privacy.truncation.level_index import add_loads
+from privacy.truncation.level_index import add_contributions
 
 class Count(event.Listener):
     compiled = 0
@@ -23,7 +23,7 @@ class Count(event.Listener):
     def on_end(self, happening): pass
 
 event.register("numba:compile", Count())
-assert list(add_loads(np.zeros((1, 3), np.int32), np.ones(3, np.int64), 2)) == [3, 0]
+assert list(add_contributions(np.zeros((1, 3), np.int32), np.ones(3, np.int64), 2)) == [3, 0]
 print(Count.compiled)
 """
 

@@ -19,8 +19,8 @@ from planner.policy.policy import parse_policy
 from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import JoinTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms.group_lp import GroupLp
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from server.backends.duckdb import DuckdbBackend
@@ -129,11 +129,11 @@ def test_a_person_who_goes_moves_no_more_than_the_noise_hides(
     assert dict(reached) == {"customer": of_customer, "supplier": of_supplier}
     (told,) = plan_measurements(plan, policy).of_groups(domain).releases
     assert isinstance(told, GroupLp)
-    capacities, ladder = told.capacities(len(domain)), Ladder(0, 8)
+    capacities, thresholds = told.capacities(len(domain)), Thresholds(0, 8)
 
     def values(tuples: JoinTuples) -> NDArray[np.int64]:
-        answer = truncate(encode(tuples), 0, ladder, 0.0, capacities=capacities)
-        return np.array([[answer.solve(group, j) for j in range(len(ladder))] for group in range(len(domain))])
+        answer = truncate(encode(tuples), 0, thresholds, 0.0, capacities=capacities)
+        return np.array([[answer.solve(group, j) for j in range(len(thresholds))] for group in range(len(domain))])
 
     assert isinstance(read.join, JoinTuples)
     every = values(read.join)
@@ -145,7 +145,7 @@ def test_a_person_who_goes_moves_no_more_than_the_noise_hides(
         _, less = DuckdbBackend(path).read(query)
         assert isinstance(less.join, JoinTuples)
         move = every - values(less.join)
-        capacity = ladder.units * dict(capacities.factors)[relation] // 1024
+        capacity = thresholds.units * dict(capacities.factors)[relation] // 1024
         assert (move >= 0).all() and move.any()
         assert (move <= capacity).all()
         assert (move.any(axis=1).sum()) <= dict(reached)[relation]

@@ -99,7 +99,7 @@ def check(ledger: Ledger, told: object, before: int, crashed: list[int]) -> int:
     assert numbers[: len(reserved)] == reserved  # no charge is lost,
     assert len(numbers) <= len(reserved) + 1  # and none is made that was not under way
     for record in records:
-        kept = ledger.kept_answer(record.charge.answer_key, "ada")
+        kept = ledger.cached_answer(record.charge.answer_key, "ada")
         if record.state == "committed":
             assert kept is not None
             assert (kept.number, kept.answer) == (record.number, record.charge.answer_key.encode())

@@ -46,7 +46,7 @@ try:
             ledger.commit(reservation, b"x" * 500)
     finally:
         told["budget"] = ledger.budget("ada").epsilon_left
-        kept = ledger.kept_answer("0", "ada")
+        kept = ledger.cached_answer("0", "ada")
         told["kept"] = kept is not None
 except ServerError as error:
     told["error"] = [type(error).__name__, error.message]

@@ -20,7 +20,7 @@ from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples
 from privacy.truncation.encode import encode
-from privacy.truncation.histograms import LengthHistogram
+from privacy.truncation.histograms import NormHistogram
 from server.backends.backend import Backend
 from server.backends.duckdb import DuckdbBackend
 from server.backends.postgres import PostgresBackend, connected
@@ -124,7 +124,7 @@ def by_unit(coded: CodedJoinTuples) -> list[list[list[int]]]:
     return [[[int(part) for part in vector] for vector in vectors] for vectors in found]
 
 
-def rows_of(histogram: LengthHistogram) -> list[tuple[int, ...]]:
+def rows_of(histogram: NormHistogram) -> list[tuple[int, ...]]:
     lengths = histogram.lengths
     cells = zip(histogram.sums, histogram.group, histogram.interval, histogram.totals, histogram.shares, strict=True)
     units = zip(lengths.sums, lengths.interval, lengths.units, lengths.totals, strict=True)
@@ -139,13 +139,13 @@ def test_databases_add_up_what_people_have(asked: Asked, mechanism: str) -> None
         plan, _ = plan_of(sql, schema, mechanism)
         query = rewrite(plan, dialect=backend.dialect, schema=schema)
         domain, counted = backend.read(query)
-        _, read = backend.read(rewrite(plan, dialect=backend.dialect, schema=schema, loads=False))
+        _, read = backend.read(rewrite(plan, dialect=backend.dialect, schema=schema, contributions=False))
         assert "no unit leaves it" in plan.reason
         both = [counted.join, *counted.distinct], [read.join, *read.distinct]
         for place, (ours, theirs) in enumerate(zip(*both, strict=True)):
             if theirs is None:
                 continue
-            assert isinstance(ours, LengthHistogram), sql
+            assert isinstance(ours, NormHistogram), sql
             assert isinstance(theirs, JoinTuples | DistinctTuples)
             coded = encode(theirs) if isinstance(theirs, JoinTuples) else _values_of_units(theirs)
             vectors, euclidean = by_unit(coded), mechanism == "l2_clip" and place == 0
@@ -167,7 +167,7 @@ def test_sums_over_both_signs_are_read_person_by_person(asked: Asked) -> None:
     plan, _ = plan_of("SELECT town, sum(cost - 100) FROM visit GROUP BY town", schema, "l1_clip")
     assert plan.releases[0].less is not None
     query = rewrite(plan)
-    assert query.loads is None and not query.by_length and query.thresholds == ()
+    assert query.contributions is None and not query.by_norm and query.thresholds == ()
 
 
 def test_answers_are_the_plain_ones_where_noise_is_nothing(asked: Asked) -> None:

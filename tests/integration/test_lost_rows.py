@@ -49,7 +49,7 @@ class Clinic:
         contract = parse_policy(policy)
         schema = with_declared_keys(self.schema, contract)
         plan = planned(sql, schema, contract)
-        _, tuples = PostgresBackend(self.url).read(rewrite(plan, schema=schema, loads=False))
+        _, tuples = PostgresBackend(self.url).read(rewrite(plan, schema=schema, contributions=False))
         assert isinstance(tuples.join, JoinTuples)
         owned = ~tuples.join.owners[0].missing
         for owner in tuples.join.owners[1:]:

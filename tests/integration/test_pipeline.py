@@ -157,7 +157,7 @@ def test_a_question_by_accuracy_finds_out_and_is_free_once_it_is_known(
     assert (again.epsilon, again.cached) == (0.0, True), "what is kept does for less"
     assert len(ledger.charges()) == 2
     told = answering.explain(coarser)  # by the noise it is that very answer, or follows from both
-    assert "free (it follows" in told.reason if told.follows else "free (you have this answer" in told.reason
+    assert "free (it follows" in told.reason if told.derived else "free (you have this answer" in told.reason
 
 
 def test_what_no_accuracy_is_of_is_answered_or_refused_as_ever(
@@ -301,10 +301,10 @@ def test_many_at_once_fail_no_oftener(pipeline: Callable[..., Pipeline], ledger:
 
 def test_an_answer_that_says_little_says_so(pipeline: Callable[..., Pipeline]) -> None:
     """A thousand people with one row each: plenty for epsilon 1, next to nothing for epsilon 0.001."""
-    assert ask(pipeline(), QUESTION).weak == (False,)
-    weak = ask(pipeline(), QueryRequest("ada", QUESTION.sql, epsilon=0.001, reuse="never"))
-    assert weak.weak == (True,)
-    assert any("may be missing" in note for note in weak.notes)
+    assert ask(pipeline(), QUESTION).low_precision == (False,)
+    low_precision = ask(pipeline(), QueryRequest("ada", QUESTION.sql, epsilon=0.001, reuse="never"))
+    assert low_precision.low_precision == (True,)
+    assert any("may be missing" in note for note in low_precision.notes)
 
 
 def test_an_answer_is_kept_with_its_charge(pipeline: Callable[..., Pipeline], tmp_path: Path) -> None:

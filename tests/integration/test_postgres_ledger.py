@@ -30,9 +30,9 @@ from tests.support.ledger_database import empty_ledger_database
 from tests.support.planning import DEMO_POLICY
 from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.ledger_suite import LedgerSuite
+from tests.unit.server.ledger.suite.cached_answers import CachedAnswers
 from tests.unit.server.ledger.suite.claims import Claims
 from tests.unit.server.ledger.suite.crashes import Crashes
-from tests.unit.server.ledger.suite.kept_answers import KeptAnswers
 from tests.unit.server.ledger.suite.ledger_case import Clock, Reopen
 from tests.unit.server.ledger.tampering import EDITS, fill
 
@@ -73,7 +73,7 @@ def reopen(ledger: Ledger, ledger_url: str, marker: Path, clock: Clock) -> Itera
         book.close()
 
 
-class TestPostgresLedger(Claims, KeptAnswers, Crashes):
+class TestPostgresLedger(Claims, CachedAnswers, Crashes):
     """The fixtures above are those of the suite."""
 
 
@@ -251,7 +251,7 @@ def test_a_proxy_whose_lease_has_lapsed_cannot_commit(ledger: Ledger, reopen: Re
         ledger.commit(reservation, b"noisy")
     with pytest.raises(LedgerInvalid):
         ledger.release(reservation)
-    assert ledger.kept_answer("question", "ada") is None
+    assert ledger.cached_answer("question", "ada") is None
     assert ledger.budget("ada").epsilon_left == 0.75
     assert ledger.commit(reserve(ledger, charge(0.25))).epsilon_left == 0.5  # it goes on with a new lease
 

@@ -14,10 +14,10 @@ from planner.postprocessing.write_outer import OuterStatement
 from planner.public.relation import PublicStatement
 from planner.schema import Dialect
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
 from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import AllGroups, group_measurements
+from privacy.thresholds import Thresholds
 from privacy.truncation.programs.library_solvers import ReferenceSolver
 from privacy.truncation.solver_name import SolverName
 from privacy.units import ONE
@@ -68,8 +68,10 @@ def _measured(solver: SolverName, tau: int) -> tuple[NoisyAnswer, bool, int]:
             yield point
 
     ReferenceSolver.points = spied  # type: ignore[method-assign, assignment]
-    ladder = Ladder(tau, tau)
-    made = group_measurements("group_lp", AllGroups([Sum(MUCH, GAP, ladder)], 0.0, groups_per_unit=1, solver=solver))
+    thresholds = Thresholds(tau, tau)
+    made = group_measurements(
+        "group_lp", AllGroups([Sum(MUCH, GAP, thresholds)], 0.0, groups_per_unit=1, solver=solver)
+    )
     try:
         _, (noisy,) = measure(Meetings(), QUERY, Measuring(made, solver=solver))
     finally:

@@ -70,7 +70,8 @@ def test_the_mean_of_samples_is_the_answer(sql: str, strategy: str, tpch_url: st
     whole = (
         sum(
             _weights(
-                tpch_url, rewrite(_plan(tpch_url, sql.replace("TABLESAMPLE BERNOULLI (25)", ""), None), loads=False)
+                tpch_url,
+                rewrite(_plan(tpch_url, sql.replace("TABLESAMPLE BERNOULLI (25)", ""), None), contributions=False),
             )
         )
         / ONE
@@ -93,7 +94,7 @@ def test_the_mean_of_samples_is_the_answer(sql: str, strategy: str, tpch_url: st
 @pytest.mark.parametrize("sql", [PUSHED, pytest.param(TWO_PATHS, marks=pytest.mark.slow)])
 def test_the_released_answer_is_scaled_and_says_what_its_interval_covers(sql: str, tpch_url: str) -> None:
     """Interval and value of one release at epsilon 1: far closer to the answer than the sample's own count."""
-    whole = sum(_weights(tpch_url, rewrite(_plan(tpch_url, sql, None), loads=False))) / ONE
+    whole = sum(_weights(tpch_url, rewrite(_plan(tpch_url, sql, None), contributions=False))) / ONE
     plan = _plan(tpch_url, sql, RATE)
     measurements = plan_measurements(plan, parse_policy(POLICY.read_text()))
     _, (noisy,) = measure(PostgresBackend(tpch_url), rewrite(plan), measurements)

@@ -20,7 +20,7 @@ from planner.policy.declared import with_declared_keys
 from planner.policy.policy import parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import JoinTuples
-from privacy.truncation.histograms import LoadHistogram
+from privacy.truncation.histograms import ContributionHistogram
 from server.backends.backend import Limits
 from server.backends.columns import Integers
 from server.backends.files import ParquetFiles
@@ -56,16 +56,16 @@ def backend(lake: Path) -> Iterator[SparkBackend]:
     yield SparkBackend.of_folder(address(), folder_of(lake))
 
 
-def _query(backend: SparkBackend, sql: str, *, loads: bool = True) -> BackendQuery:
+def _query(backend: SparkBackend, sql: str, *, contributions: bool = True) -> BackendQuery:
     policy = parse_policy(POLICY)
     schema = with_declared_keys(backend.schema(), policy)
-    query = rewrite(planned(sql, schema, policy), dialect="spark", schema=schema, loads=loads)
+    query = rewrite(planned(sql, schema, policy), dialect="spark", schema=schema, contributions=contributions)
     return replace(query, fingerprint=backend.schema().fingerprint)
 
 
 def test_hostile_costs_weigh_what_a_clamped_double_weighs(backend: SparkBackend) -> None:
     """NaN counts as NULL, infinity as the bound; and no row makes the statement fail."""
-    _, read = backend.read(_query(backend, "SELECT sum(cost) FROM visit", loads=False))
+    _, read = backend.read(_query(backend, "SELECT sum(cost) FROM visit", contributions=False))
     assert isinstance(read.join, JoinTuples)
     clamped = [0.0 if cost is None or math.isnan(cost) else min(max(cost, 0.0), 100.0) for cost in COSTS]
     expected = 2 * sum(math.floor(clamped[i % len(COSTS)] / 100 * 2**30) for i in range(1500))
@@ -75,14 +75,14 @@ def test_hostile_costs_weigh_what_a_clamped_double_weighs(backend: SparkBackend)
 def test_one_owner_questions_bring_no_person_out_of_spark(backend: SparkBackend) -> None:
     """What arrives is how many people have how much: a row per group and power of two, whoever they are."""
     query = _query(backend, "SELECT town, count(*) FROM visit JOIN patient ON patient_id = patient.id GROUP BY town")
-    assert query.loads is not None
+    assert query.contributions is not None
     _, read = backend.read(query)
-    assert isinstance(read.join, LoadHistogram)
+    assert isinstance(read.join, ContributionHistogram)
     assert int(read.join.units.sum()) == 600
     assert len(read.join.units) <= 2 * (len(query.thresholds) + 1) < 600
     with opened_session(address(), None) as session:
         session.with_files(backend.tables)
-        tables = list(session.tables(query.loads))
+        tables = list(session.tables(query.contributions))
         assert set(tables[0].column_names) == {"k0", "i", "b", "n", "s"}
 
 
@@ -98,7 +98,7 @@ def test_totals_saturate_instead_of_failing(tmp_path: Path) -> None:
 def test_more_rows_than_the_limit_are_not_taken_in(backend: SparkBackend) -> None:
     few = replace(backend, limits=Limits(rows=100))
     with pytest.raises(QueryCancelled, match="joins more than the proxy takes in"):
-        few.read(_query(backend, "SELECT sum(cost) FROM visit", loads=False))
+        few.read(_query(backend, "SELECT sum(cost) FROM visit", contributions=False))
 
 
 def test_a_statement_over_its_time_is_ended(backend: SparkBackend) -> None:

@@ -58,7 +58,7 @@ def _count(custody: Custody, policy: Policy, sql: str) -> float:
     """The truth of a count behind the rewriting."""
     schema = with_declared_keys(custody.schema(()), policy)
     plan = planned(sql, schema, policy)
-    _, found = custody.backend.read(rewrite(plan, dialect="duckdb", schema=schema, loads=False))
+    _, found = custody.backend.read(rewrite(plan, dialect="duckdb", schema=schema, contributions=False))
     assert isinstance(found.join, JoinTuples)
     return float(found.join.weights.sum()) / 2**30 * plan.releases[0].weight_bound
 

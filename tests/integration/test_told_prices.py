@@ -12,7 +12,7 @@ import pytest
 
 from planner.errors import PlannerError
 from server.answers.workload.workload import WorkloadItem, WorkloadRequest
-from server.errors import NothingFollows, ServerError
+from server.errors import NotDerivable, ServerError
 from server.pipeline import Pipeline
 from server.query import Explanation, QueryRequest
 from server.workers.pool import WorkerPool
@@ -77,7 +77,7 @@ def _check_one(clinic: GrowingClinic, pipeline: Pipeline, request: QueryRequest)
         if isinstance(told, BaseException):
             assert (type(error), charged) == (type(told), 0.0), request
             return "refused"
-        if isinstance(error, NothingFollows):
+        if isinstance(error, NotDerivable):
             assert told.charge_epsilon and charged == 0.0, request
             return "not free"
         assert told.most_epsilon is not None and charged <= told.most_epsilon + 1e-9, (request, error)
@@ -90,7 +90,7 @@ def _check_one(clinic: GrowingClinic, pipeline: Pipeline, request: QueryRequest)
         assert told.charge_epsilon - 1e-9 <= charged <= told.most_epsilon + 1e-9, request
         return "found out"
     assert told.charge_epsilon == pytest.approx(charged, abs=1e-9), request
-    assert (told.paid or told.follows) <= (charged == 0.0), request
+    assert (told.paid or told.derived) <= (charged == 0.0), request
     if charged == 0.0:
         return "free"
     return "in part" if charged < told.epsilon - 1e-6 else "measured"

@@ -37,11 +37,11 @@ def test_they_hold_the_truth_as_often_as_they_say(backend: DuckdbBackend, policy
 
 def _check(backend: DuckdbBackend, policy: Policy, sql: str, most: float) -> None:
     truth, missed, told = _exact(backend, sql), 0, 0
-    plan = plan_visits(backend, policy, sql, nobody_adds_more_than=most)
+    plan = plan_visits(backend, policy, sql, at_most=most)
     for _ in range(RELEASES if len(truth) == 1 else 3):
         answer = answer_visits(backend, policy, plan)
-        assert (answer.covers, answer.nobody_adds_more_than) == ("truth", most)
-        assert not any(answer.cut)
+        assert (answer.covers, answer.at_most) == ("truth", most)
+        assert not any(answer.clipped)
         for row, intervals in zip(answer.rows, answer.intervals, strict=True):
             (interval,) = [one for one in intervals if one is not None]
             assert interval.low is not None and interval.high is not None
@@ -52,7 +52,7 @@ def _check(backend: DuckdbBackend, policy: Policy, sql: str, most: float) -> Non
 
 
 def test_the_same_of_a_threshold_too_small_would_not(backend: DuckdbBackend, policy: Policy) -> None:
-    plan = plan_visits(backend, policy, COUNT, nobody_adds_more_than=VISITS - 1)
+    plan = plan_visits(backend, policy, COUNT, at_most=VISITS - 1)
     (interval,) = answer_visits(backend, policy, plan).intervals[0]
     assert interval is not None and interval.high is not None
     assert interval.high < _exact(backend, COUNT)[()], "a fifth of all visits is cut: what was said was not true"
@@ -62,7 +62,7 @@ def test_everybody_is_protected_by_noise_of_what_was_said(backend: DuckdbBackend
     """The noise is that of the threshold alone, whatever people add: twice as much where twice as much is said."""
     scales = []
     for most in (float(VISITS), 2.0 * VISITS):
-        plan = plan_visits(backend, policy, COUNT, nobody_adds_more_than=most, epsilon=0.5)
+        plan = plan_visits(backend, policy, COUNT, at_most=most, epsilon=0.5)
         answer = answer_visits(backend, policy, plan)
         (interval,) = answer.intervals[0]
         assert interval is not None and interval.high is not None and interval.low is not None

@@ -13,7 +13,7 @@ import pytest
 from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
 from server.answers.run import Running
 from server.answers.workload.workload import WorkloadItem, WorkloadRequest, WorkloadResponse
-from server.errors import BackendConnectionLost, BudgetExhausted, NoProposal, NothingFollows, QueryFailed
+from server.errors import BackendConnectionLost, BudgetExhausted, NoProposal, NotDerivable, QueryFailed
 from server.ledger.analyst import Act
 from server.ledger.currency import charged_epsilon
 from server.ledger.ledger import Ledger
@@ -302,7 +302,7 @@ def test_unrelated_questions_get_equal_shares(pipeline: Pipeline) -> None:
 @pytest.mark.slow
 def test_what_is_to_be_free_is_refused_with_its_price_where_it_is_not(pipeline: Pipeline, ledger: Ledger) -> None:
     board = (BY_WARD, BY_MONTH, ALONE)
-    with pytest.raises(NothingFollows, match="for epsilon 2") as refused:
+    with pytest.raises(NotDerivable, match="for epsilon 2") as refused:
         pipeline.workload(asked(*board, epsilon=2.0, reuse="only"))
     assert spent(ledger) == 0 and "reuse = auto" in (refused.value.hint or "")
     first = pipeline.workload(asked(*board, epsilon=2.0))
@@ -311,7 +311,7 @@ def test_what_is_to_be_free_is_refused_with_its_price_where_it_is_not(pipeline: 
     assert again.epsilon == 0.0 and spent(ledger) == paid
     assert [list(one.rows) for one in again.answers] == [list(one.rows) for one in first.answers]
     ledger.bump_data(Act("ada", "a new load"))
-    with pytest.raises(NothingFollows):
+    with pytest.raises(NotDerivable):
         pipeline.workload(asked(*board, epsilon=2.0, reuse="only"))
     assert spent(ledger) == paid
 
@@ -358,7 +358,7 @@ def test_many_rows_of_each_person_add_up_where_it_is_said_how_many(pipeline: Pip
         "SELECT kind, count(*) AS n FROM visit WHERE patient < 5000 GROUP BY kind",
         "SELECT count(*) AS n FROM visit WHERE patient < 5000",
     ]
-    answered = pipeline.workload(asked(*statements, epsilon=10.0, nobody_adds_more_than=3))
+    answered = pipeline.workload(asked(*statements, epsilon=10.0, at_most=3))
     assert all(answer.covers == "truth" for answer in answered.answers)
     total = float(answered.answers[1].rows[0][0])  # type: ignore[arg-type]
     assert total == pytest.approx(6_000, abs=60)

@@ -239,7 +239,7 @@ class PlacedWorld:
         if len(key.key) > 1 and found:
             nowhere.append((None, found[0][1]))
         if self.whole:
-            found, nowhere = self._kept_whole(table, row, key, found, nowhere)
+            found, nowhere = self._cached_whole(table, row, key, found, nowhere)
         elif not key.enforced:
             nowhere.append(tuple(_key(table.columns[name][0], 6) for name in key.columns))
         fit = [
@@ -252,7 +252,7 @@ class PlacedWorld:
         row |= dict(zip(key.columns, draw.choice(fit), strict=True)) if fit else {}
         return bool(fit)
 
-    def _kept_whole(
+    def _cached_whole(
         self,
         table: PlacedTable,
         row: Row,

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privacy.ladder import Ladder
 from privacy.mechanisms.noise import ThresholdNoise
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder_instance import ladder_instance
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
 from privacy.truncation.programs.presolve import presolve
 from privacy.truncation.programs.solver_routes import routes
+from privacy.truncation.programs_by_threshold import programs_by_threshold
 from privacy.truncation.truncate import truncate
 from tests.support.dense_graphs import dense_triangles
 from tests.support.graph_joins import counted
 from tests.support.seeds import sampled
 
-LADDER = Ladder(2, 9)
+THRESHOLDS = Thresholds(2, 9)
 GAP = 0.01
 
 
@@ -32,8 +32,8 @@ def _removed(columns: NDArray[np.int64], person: int, share: float, seed: int) -
 
 
 def _values(columns: NDArray[np.int64], gap: float = GAP) -> list[int]:
-    answer = truncate(encode(counted(tuple(columns))), 0, LADDER, gap)
-    return [answer.solve(0, index) for index in range(len(LADDER))]
+    answer = truncate(encode(counted(tuple(columns))), 0, THRESHOLDS, gap)
+    return [answer.solve(0, index) for index in range(len(THRESHOLDS))]
 
 
 @pytest.mark.parametrize("seed", sampled(range(4), 1))
@@ -43,16 +43,16 @@ def test_a_person_who_leaves_moves_swept_values_by_at_most_their_sensitivity(see
     busiest = np.argsort(-np.bincount(columns.ravel()))
     for person, share in ((busiest[0], 1.0), (busiest[0], 0.5), (busiest[40], 1.0), (busiest[150], 1.0)):
         without = _values(_removed(columns, int(person), share, seed))
-        for tau, more, less in zip(LADDER.units.tolist(), everybody, without, strict=True):
+        for tau, more, less in zip(THRESHOLDS.units.tolist(), everybody, without, strict=True):
             noise = ThresholdNoise(tau, GAP, Fraction(1))
             assert abs(more - less) <= (1 + Fraction(GAP)) * tau
             assert abs(more // noise.step - less // noise.step) <= noise.sensitivity
 
 
 def test_these_programs_are_swept() -> None:
-    instance = ladder_instance(encode(counted(tuple(dense_triangles(200, 6, 30, 12, 0)))), 0, LADDER)
+    instance = programs_by_threshold(encode(counted(tuple(dense_triangles(200, 6, 30, 12, 0)))), 0, THRESHOLDS)
     swept = 0
-    for index in range(len(LADDER)):
+    for index in range(len(THRESHOLDS)):
         reduced = instance.reduced(0, index)
         core = None if reduced.core is None else presolve(reduced.core).core
         swept += core is not None and isinstance(routes(core)[0], CoordinateSolver)
@@ -64,5 +64,5 @@ def test_values_are_within_their_gap_and_do_not_depend_on_the_order_of_rows(seed
     columns = dense_triangles(200, 6, 30, 12, seed)
     shuffled = columns[:, np.random.default_rng(seed).permutation(columns.shape[1])]
     assert _values(columns) == _values(shuffled)
-    for tau, rough, fine in zip(LADDER.units.tolist(), _values(columns), _values(columns, 0.0005), strict=True):
+    for tau, rough, fine in zip(THRESHOLDS.units.tolist(), _values(columns), _values(columns, 0.0005), strict=True):
         assert -GAP * tau <= rough - fine <= 0.0005 * tau

@@ -18,7 +18,7 @@ import pytest
 from server.answers.work import Measure
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
-from server.errors import NothingFollows
+from server.errors import NotDerivable
 from server.ledger.sqlite import create_ledger
 from server.pipeline import Pipeline
 from server.query import QueryRequest
@@ -128,6 +128,6 @@ def test_what_is_not_finer_is_not_used(pipeline: Pipeline) -> None:
         f"SELECT v.ward, count(DISTINCT p.id) {FROM} WHERE v.days < 9 GROUP BY 1",
         f"SELECT v.ward < 'B', count(*) {FROM} WHERE v.days < 9 GROUP BY 1",  # the order of texts is the database's
     ):
-        with pytest.raises(NothingFollows):
+        with pytest.raises(NotDerivable):
             ask(pipeline, QueryRequest("ada", sql, request_id="r", reuse="only"))
     assert len(pipeline.ledger.charges("ada")) == 1

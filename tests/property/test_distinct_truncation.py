@@ -8,18 +8,18 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.distinct import distinct_bounds, distinct_instance
 from privacy.truncation.truncate import truncate_distinct
 from privacy.units import ONE
 from tests.unit.privacy.truncation.distinct.distinct_instances import Pair, distinct_tuples, projection_optimum
 
 GAP = 0.05
-LADDER = Ladder(-4, 4)
-OTHER = Ladder(LADDER.low, LADDER.high, Fraction(12, 7))
+THRESHOLDS = Thresholds(-4, 4)
+OTHER = Thresholds(THRESHOLDS.low, THRESHOLDS.high, Fraction(12, 7))
 """As many thresholds, of which none is twice another."""
 
-CELLS = range(len(LADDER))
+CELLS = range(len(THRESHOLDS))
 NEW_UNIT = 999
 
 values = st.integers(-1, 6)
@@ -27,38 +27,38 @@ single = st.lists(st.tuples(st.integers(0, 6).map(lambda unit: frozenset({unit})
 several = st.lists(st.tuples(st.frozensets(st.integers(0, 6), max_size=3), values), min_size=1, max_size=25)
 
 
-@given(several, st.permutations(CELLS), st.sampled_from([LADDER, OTHER]))
+@given(several, st.permutations(CELLS), st.sampled_from([THRESHOLDS, OTHER]))
 def test_values_are_the_projection_program_within_the_gap_and_the_bounds(
-    pairs: list[Pair], order: list[int], ladder: Ladder
+    pairs: list[Pair], order: list[int], thresholds: Thresholds
 ) -> None:
-    answer = truncate_distinct(distinct_tuples(pairs), ladder, GAP)
-    fresh = [truncate_distinct(distinct_tuples(pairs), ladder, GAP).solve(0, j) for j in CELLS]
+    answer = truncate_distinct(distinct_tuples(pairs), thresholds, GAP)
+    fresh = [truncate_distinct(distinct_tuples(pairs), thresholds, GAP).solve(0, j) for j in CELLS]
     for j in order:
         low, high = answer.bounds()
         assert np.all((low[0] <= fresh) & (fresh <= high[0]))
         assert answer.solve(0, j) == fresh[j]
-        tau = int(ladder.units[j])
+        tau = int(thresholds.units[j])
         exact = projection_optimum(pairs, tau)
         assert exact - GAP * tau - 1e-5 * tau <= fresh[j] <= exact + 1e-5 * tau
 
 
 @given(single)
 def test_with_one_owner_the_flow_is_the_projection_program_exactly(pairs: list[Pair]) -> None:
-    answer = truncate_distinct(distinct_tuples(pairs), LADDER, 0.0)
-    for j, tau in enumerate(LADDER.units.tolist()):
+    answer = truncate_distinct(distinct_tuples(pairs), THRESHOLDS, 0.0)
+    for j, tau in enumerate(THRESHOLDS.units.tolist()):
         value = answer.solve(0, j)
         assert abs(value - projection_optimum(pairs, tau)) <= 1e-5 * tau
         assert value % min(tau, ONE) == 0
 
 
-@given(st.one_of(single, several), st.sampled_from([LADDER, OTHER]))
-def test_bounds_contain_the_projection_program(pairs: list[Pair], ladder: Ladder) -> None:
-    start = distinct_bounds(distinct_instance(distinct_tuples(pairs), ladder))
-    exact = [projection_optimum(pairs, tau) for tau in ladder.units.tolist()]
-    for j, tau in enumerate(ladder.units.tolist()):
+@given(st.one_of(single, several), st.sampled_from([THRESHOLDS, OTHER]))
+def test_bounds_contain_the_projection_program(pairs: list[Pair], thresholds: Thresholds) -> None:
+    start = distinct_bounds(distinct_instance(distinct_tuples(pairs), thresholds))
+    exact = [projection_optimum(pairs, tau) for tau in thresholds.units.tolist()]
+    for j, tau in enumerate(thresholds.units.tolist()):
         assert start.lower[0, j] - 1e-5 * tau <= exact[j] <= start.upper[0, j] + 1e-5 * tau
     for j in range(int(start.linear[0])):
-        assert abs(2 * exact[j] - exact[j + 1]) <= 1e-5 * int(ladder.units[j])
+        assert abs(2 * exact[j] - exact[j + 1]) <= 1e-5 * int(thresholds.units[j])
 
 
 @given(several, several, st.sampled_from([0, 1, NEW_UNIT]))
@@ -66,9 +66,9 @@ def test_one_unit_moves_a_certified_value_by_at_most_one_plus_the_gap(
     table: list[Pair], added: list[Pair], unit: int
 ) -> None:
     more = table + [(owners | {unit}, value) for owners, value in added]
-    small = truncate_distinct(distinct_tuples(table), LADDER, GAP)
-    large = truncate_distinct(distinct_tuples(more), LADDER, GAP)
-    for j, tau in enumerate(LADDER.units.tolist()):
+    small = truncate_distinct(distinct_tuples(table), THRESHOLDS, GAP)
+    large = truncate_distinct(distinct_tuples(more), THRESHOLDS, GAP)
+    for j, tau in enumerate(THRESHOLDS.units.tolist()):
         assert abs(large.solve(0, j) - small.solve(0, j)) <= (1 + GAP) * tau
 
 
@@ -77,10 +77,10 @@ def test_one_unit_moves_an_exact_value_by_at_most_the_threshold(
     table: list[Pair], added: list[Pair], unit: int
 ) -> None:
     more = table + [(frozenset({unit}), value) for _, value in added]
-    small = truncate_distinct(distinct_tuples(table), LADDER, 0.0)
-    large = truncate_distinct(distinct_tuples(more), LADDER, 0.0)
+    small = truncate_distinct(distinct_tuples(table), THRESHOLDS, 0.0)
+    large = truncate_distinct(distinct_tuples(more), THRESHOLDS, 0.0)
     reached = len({value for owners, value in more if owners == {unit} and value >= 0})
-    for j, tau in enumerate(LADDER.units.tolist()):
+    for j, tau in enumerate(THRESHOLDS.units.tolist()):
         assert 0 <= large.solve(0, j) - small.solve(0, j) <= min(tau, reached * ONE)
 
 
@@ -94,7 +94,7 @@ def test_where_every_owner_determines_the_value_nothing_is_cut_at_one(pairs: lis
             for unit in owners:
                 reached.setdefault(unit, set()).add(value)
         if all(len(found) == 1 for found in reached.values()):
-            answer = truncate_distinct(distinct_tuples(rows), Ladder(0, 0), GAP)
+            answer = truncate_distinct(distinct_tuples(rows), Thresholds(0, 0), GAP)
             assert answer.solve(0, 0) == len({value for _, value in rows}) * ONE
 
 
@@ -102,16 +102,16 @@ def test_where_every_owner_determines_the_value_nothing_is_cut_at_one(pairs: lis
 def test_neither_order_nor_repetition_changes_a_value(pairs: list[Pair], random: object) -> None:
     shuffled = pairs + pairs[:5]
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    first = truncate_distinct(distinct_tuples(pairs), LADDER, GAP)
-    second = truncate_distinct(distinct_tuples(shuffled), LADDER, GAP)
+    first = truncate_distinct(distinct_tuples(pairs), THRESHOLDS, GAP)
+    second = truncate_distinct(distinct_tuples(shuffled), THRESHOLDS, GAP)
     assert [first.solve(0, j) for j in CELLS] == [second.solve(0, j) for j in CELLS]
 
 
 @given(single, single, st.permutations(CELLS))
 def test_groups_do_not_see_each_other(first: list[Pair], second: list[Pair], order: list[int]) -> None:
     group = [0] * len(first) + [1] * len(second)
-    both = truncate_distinct(distinct_tuples(first + second, group, 2), LADDER, 0.0)
-    alone = [truncate_distinct(distinct_tuples(pairs), LADDER, 0.0) for pairs in (first, second)]
+    both = truncate_distinct(distinct_tuples(first + second, group, 2), THRESHOLDS, 0.0)
+    alone = [truncate_distinct(distinct_tuples(pairs), THRESHOLDS, 0.0) for pairs in (first, second)]
     for j in order:
         for g in (0, 1):
             assert both.solve(g, j) == alone[g].solve(0, j)

@@ -10,11 +10,11 @@ from privacy.truncation.encode import encode
 from privacy.truncation.programs.exact_flow import exact_flow
 from privacy.truncation.programs.library_solvers import ReferenceSolver
 from privacy.truncation.truncate import truncate
-from tests.property.truncation_strategies import LADDER, Tuple, graphs, small_integers
+from tests.property.truncation_strategies import THRESHOLDS, Tuple, graphs, small_integers
 from tests.support.seeds import examples
 from tests.unit.privacy.truncation.instances import from_sets, optimum_of, program
 
-CELLS = range(len(LADDER))
+CELLS = range(len(THRESHOLDS))
 NEW_UNIT = 999
 
 
@@ -39,13 +39,13 @@ def test_thousands_of_graphs_have_the_optimum_of_the_reference_formulation(
 
 @given(graphs(), st.permutations(CELLS))
 def test_values_are_the_optimum_rounded_down_in_any_order_of_questions(table: list[Tuple], order: list[int]) -> None:
-    answer = truncate(encode(from_sets(table)), 0, LADDER, 0.0)
-    fresh = [truncate(encode(from_sets(table)), 0, LADDER, 0.0).solve(0, j) for j in CELLS]
+    answer = truncate(encode(from_sets(table)), 0, THRESHOLDS, 0.0)
+    fresh = [truncate(encode(from_sets(table)), 0, THRESHOLDS, 0.0).solve(0, j) for j in CELLS]
     for j in order:
         low, high = answer.bounds()
         assert np.all((low[0] <= fresh) & (fresh <= high[0]))
         assert answer.solve(0, j) == fresh[j]
-        tau = int(LADDER.units[j])
+        tau = int(THRESHOLDS.units[j])
         assert -1e-6 * tau <= optimum_of(table, tau) - fresh[j] <= 1 + 1e-6 * tau
 
 
@@ -56,9 +56,9 @@ def test_computed_values_move_by_at_most_the_threshold_and_what_was_added(
 ) -> None:
     """No tolerance: these are the numbers that noise is added to."""
     more = [(frozenset({unit, min(owners)}), weight) for owners, weight in added]
-    small = truncate(encode(from_sets(table)), 0, LADDER, 0.0)
-    large = truncate(encode(from_sets(table + more)), 0, LADDER, 0.0)
-    for j, tau in enumerate(LADDER.units.tolist()):
+    small = truncate(encode(from_sets(table)), 0, THRESHOLDS, 0.0)
+    large = truncate(encode(from_sets(table + more)), 0, THRESHOLDS, 0.0)
+    for j, tau in enumerate(THRESHOLDS.units.tolist()):
         assert 0 <= large.solve(0, j) - small.solve(0, j) <= min(tau, sum(weight for _, weight in more))
 
 

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.join_tuples import JoinTuples
-from privacy.mechanisms.found_groups import keep_groups
+from privacy.mechanisms.partition_selection import keep_groups
 from privacy.mechanisms.shared_threshold import SummedAnswer
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
-from tests.property.truncation_strategies import LADDER, Tuple, graphs, single_owners
+from tests.property.truncation_strategies import THRESHOLDS, Tuple, graphs, single_owners
 from tests.unit.privacy.truncation.instances import from_sets
 
 GROUPS = 5
@@ -25,7 +25,7 @@ def grouped(table: list[Tuple], group: list[int]) -> JoinTuples:
 
 def values(answer: TruncatedAnswer) -> list[list[int]]:
     """Every value, solved."""
-    return [[answer.solve(group, i) for i in range(len(LADDER))] for group in range(answer.n_groups)]
+    return [[answer.solve(group, i) for i in range(len(THRESHOLDS))] for group in range(answer.n_groups)]
 
 
 @st.composite
@@ -43,9 +43,9 @@ def neighbours(draw: st.DrawFn) -> tuple[JoinTuples, JoinTuples, int]:
 @given(neighbours())
 def test_the_summed_answer_moves_by_at_most_tau(pair: tuple[JoinTuples, JoinTuples, int]) -> None:
     first, second, reached = pair
-    sums = [SummedAnswer(truncate(encode(table), 0, LADDER, 0.0), reached) for table in (first, second)]
+    sums = [SummedAnswer(truncate(encode(table), 0, THRESHOLDS, 0.0), reached) for table in (first, second)]
     small, large = (values(one)[0] for one in sums)
-    for j, tau in enumerate(LADDER.units.tolist()):
+    for j, tau in enumerate(THRESHOLDS.units.tolist()):
         assert 0 <= large[j] - small[j] <= tau
         assert all(abs(large[j] - small[j] - large[i] + small[i]) <= tau for i in range(j))
 
@@ -58,13 +58,13 @@ def test_a_rule_moves_as_many_groups_as_it_keeps(table: list[Tuple], more: list[
     there = data.draw(st.lists(groups, min_size=len(more), max_size=len(more)))
     added = [(frozenset({NEW_UNIT}), weight) for _, weight in more]
     kept = [keep_groups(encode(one), most) for one in (grouped(table, where), grouped(table + added, where + there))]
-    small, large = (np.array(values(truncate(one, 0, LADDER, 0.0))) for one in kept)
+    small, large = (np.array(values(truncate(one, 0, THRESHOLDS, 0.0))) for one in kept)
     move = np.abs(large - small)
-    assert (move <= LADDER.units).all()
+    assert (move <= THRESHOLDS.units).all()
     assert (move > 0).any(axis=1).sum() <= most
-    sums = [values(SummedAnswer(truncate(one, 0, LADDER, 0.0), most))[0] for one in kept]
+    sums = [values(SummedAnswer(truncate(one, 0, THRESHOLDS, 0.0), most))[0] for one in kept]
     moved = np.array(sums[1]) - np.array(sums[0])
-    larger = np.maximum(LADDER.units[:, None], LADDER.units[None, :])
+    larger = np.maximum(THRESHOLDS.units[:, None], THRESHOLDS.units[None, :])
     assert (np.abs(moved[:, None] - moved[None, :]) <= larger).all()
     for one in kept:
         group = np.repeat(np.arange(GROUPS), np.diff(one.row_start))

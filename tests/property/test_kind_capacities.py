@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privacy.ladder import Ladder
 from privacy.mechanisms.noise import ThresholdNoise
 from privacy.mechanisms.shared_threshold import SummedAnswer
 from privacy.mechanisms.sums import capacities_of
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder_instance import CAPACITY_BITS, Capacities
+from privacy.truncation.programs_by_threshold import CAPACITY_BITS, Capacities
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
@@ -25,8 +25,8 @@ from tests.support.seeds import sampled
 from tests.unit.privacy.truncation.instances import join_tuples, optimum, owner, program
 
 GROUPS, UNITS = 4, 4
-LADDER = Ladder(-3, 4)
-LONG = Ladder(-20, 32)
+THRESHOLDS = Thresholds(-3, 4)
+LONG = Thresholds(-20, 32)
 GAP = 0.05
 
 
@@ -40,21 +40,23 @@ class Row:
     weight: int
 
 
-def truncated(rows: list[Row], capacities: Capacities, gap: float, ladder: Ladder = LADDER) -> TruncatedAnswer:
+def truncated(
+    rows: list[Row], capacities: Capacities, gap: float, thresholds: Thresholds = THRESHOLDS
+) -> TruncatedAnswer:
     customers, parts = [row.customer for row in rows], [row.part for row in rows]
     owners = [owner("customer", customers, np.int64), owner("part", parts, np.int64)]
     table = join_tuples(owners, [[row.weight for row in rows]], [row.group for row in rows], GROUPS)
-    return truncate(encode(table), 0, ladder, gap, capacities=capacities)
+    return truncate(encode(table), 0, thresholds, gap, capacities=capacities)
 
 
 def values(answer: TruncatedAnswer) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    return np.array([[answer.solve(group, j) for j in range(len(answer.ladder))] for group in range(GROUPS)])
+    return np.array([[answer.solve(group, j) for j in range(len(answer.thresholds))] for group in range(GROUPS)])
 
 
 def oracle(rows: list[Row], group: int, index: int, capacities: Capacities) -> float:
     """The program of one group on a blackboard, customers first, each kind with its own capacity."""
     factor = dict(capacities.factors)
-    tau = int(LADDER.units[index])
+    tau = int(THRESHOLDS.units[index])
     caps = [tau * factor.get(kind, 1 << CAPACITY_BITS) >> CAPACITY_BITS for kind in ("customer", "part")]
     table = [(_units(row), row.weight) for row in rows if row.group == group and _units(row)]
     return optimum(program(table, [caps[0]] * UNITS + [caps[1]] * UNITS))
@@ -87,7 +89,7 @@ def test_values_are_those_of_the_program_with_a_capacity_for_each_kind(rows: lis
     capacities = Capacities((("customer", one), ("part", other)))
     exact, certified = (values(truncated(rows, capacities, gap)) for gap in (0.0, GAP))
     for group in range(GROUPS):
-        for j, tau in enumerate(LADDER.units.tolist()):
+        for j, tau in enumerate(THRESHOLDS.units.tolist()):
             best, slack = oracle(rows, group, j, capacities), 1e-6 * 9 * tau
             assert math.floor(best + slack) >= exact[group, j] >= best - 1 - slack
             assert best - GAP * tau - slack <= certified[group, j] <= best + slack
@@ -99,7 +101,7 @@ def test_bounds_hold_before_anything_is_solved_and_in_any_order(rows: list[Row],
     for gap in (0.0, GAP):
         known = values(truncated(rows, capacities, gap))
         answer = truncated(rows, capacities, gap)
-        for j in reversed(range(len(LADDER))):
+        for j in reversed(range(len(THRESHOLDS))):
             low, high = answer.bounds()
             assert ((low <= known) & (known <= high)).all()
             for group in range(GROUPS):
@@ -126,7 +128,7 @@ def test_a_unit_of_either_kind_moves_no_more_than_the_noise_hides(
     reached = dict(kinds)[kind]
     factor = dict(capacities.factors)[kind]
     assert ((move > 0).sum(axis=0) <= reached).all()
-    for j, tau in enumerate(LADDER.units.tolist()):
+    for j, tau in enumerate(THRESHOLDS.units.tolist()):
         own = (tau * factor >> CAPACITY_BITS) + int(gap * tau)
         assert (move[:, j] <= own).all()
         noise = ThresholdNoise(tau, gap, Fraction(1))
@@ -135,15 +137,17 @@ def test_a_unit_of_either_kind_moves_no_more_than_the_noise_hides(
         if gaussian:
             assert (steps.astype(float) ** 2).sum() <= GROUPS * noise.sensitivity**2
     sums = [
-        np.array([SummedAnswer(truncated(table, capacities, gap), GROUPS).solve(0, j) for j in range(len(LADDER))])
+        np.array(
+            [SummedAnswer(truncated(table, capacities, gap), GROUPS).solve(0, j) for j in range(len(THRESHOLDS))]
+        )
         for table in (rows, left)
     ]
     moved = np.abs(sums[0] - sums[1])
-    assert (moved <= np.ceil((1 + gap) * LADDER.units)).all()
+    assert (moved <= np.ceil((1 + gap) * THRESHOLDS.units)).all()
     if not gap:
         assert (sums[0] >= sums[1]).all()
         apart = np.abs((sums[0] - sums[1])[:, None] - (sums[0] - sums[1])[None, :])
-        assert (apart <= np.maximum(LADDER.units[:, None], LADDER.units[None, :])).all()
+        assert (apart <= np.maximum(THRESHOLDS.units[:, None], THRESHOLDS.units[None, :])).all()
 
 
 def test_a_unit_at_its_capacity_everywhere_is_hidden_at_every_threshold() -> None:
@@ -176,19 +180,19 @@ def _check_capacity(reached: int, groups: int, gaussian: bool) -> None:
 def test_large_groups_and_long_ladders_have_the_values_of_the_program(seed: int) -> None:
     """By the flow, which small groups do without, and where values are those of a larger threshold scaled down."""
     pick = np.random.default_rng(seed)
-    size, ladder = 300, Ladder(-20, 8)
+    size, thresholds = 300, Thresholds(-20, 8)
     customers, parts = pick.integers(0, 12, size).tolist(), pick.integers(0, 60, size).tolist()
     weight = pick.integers(ONE >> 12, ONE, size)
     with_part = [None if pick.random() < 0.1 else part for part in parts]
     owners = [owner("customer", customers), owner("part", with_part, np.int64)]
     capacities = Capacities((("customer", int(pick.integers(1 << CAPACITY_BITS, 40 << CAPACITY_BITS))),))
     coded = encode(join_tuples(owners, [weight]))
-    answers = [truncate(coded, 0, ladder, gap, capacities=capacities) for gap in (0.0, GAP)]
+    answers = [truncate(coded, 0, thresholds, gap, capacities=capacities) for gap in (0.0, GAP)]
     sets = [
         (frozenset({customer} if missing else {customer, 12 + part}), int(one))
         for customer, part, missing, one in zip(customers, parts, owners[1].missing.tolist(), weight, strict=True)
     ]
-    for j, tau in enumerate(ladder.units.tolist()):
+    for j, tau in enumerate(thresholds.units.tolist()):
         own = tau * dict(capacities.factors)["customer"] >> CAPACITY_BITS
         best, slack = optimum(program(sets, [own] * 12 + [tau] * 60)), 1e-6 * own
         exact, certified = (answer.solve(0, j) for answer in answers)
@@ -200,6 +204,6 @@ def test_one_unit_of_the_kind_that_reaches_few_may_fill_a_group() -> None:
     """The gain: 25 rows of one customer count in full where each part has one."""
     rows = [Row(0, part, 0, ONE) for part in range(UNITS)]
     pure = capacities_of((("customer", 1), ("part", GROUPS)), None, GROUPS, gaussian=False)
-    at_one = LADDER.units.tolist().index(ONE)
+    at_one = THRESHOLDS.units.tolist().index(ONE)
     assert truncated(rows, pure, 0.0).solve(0, at_one) == UNITS * ONE
     assert truncated(rows, Capacities(), 0.0).solve(0, at_one) == ONE

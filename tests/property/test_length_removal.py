@@ -10,15 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from privacy.ladder import Ladder
 from privacy.mechanisms.unit_vectors import RoundedNoise
-from privacy.truncation.histograms import FINER_BITS, LengthHistogram, VectorsOfSum
+from privacy.thresholds import Thresholds
+from privacy.truncation.histograms import FINER_BITS, NormHistogram, VectorsOfSum
 from privacy.units import MAX_UNITS, ONE
 from tests.support.lengths import Vectors, length_of, lengths_of
 from tests.support.seeds import examples
 
 MOST_GROUPS = 7
-LADDER = Ladder(-20, 32, parts=4)
+THRESHOLDS = Thresholds(-20, 32, parts=4)
 BIG = 1 << 40
 BOTH = pytest.mark.parametrize("euclidean", [False, True])
 
@@ -30,8 +30,8 @@ weights = st.one_of(
 vectors = st.lists(weights, min_size=MOST_GROUPS, max_size=MOST_GROUPS)
 
 
-def found(units: Vectors, *, euclidean: bool) -> LengthHistogram:
-    return lengths_of([units], len(units[0]), LADDER.units.tolist(), euclidean=euclidean)
+def found(units: Vectors, *, euclidean: bool) -> NormHistogram:
+    return lengths_of([units], len(units[0]), THRESHOLDS.units.tolist(), euclidean=euclidean)
 
 
 def within(moved: list[Fraction], tau: Fraction, euclidean: bool) -> bool:
@@ -39,18 +39,18 @@ def within(moved: list[Fraction], tau: Fraction, euclidean: bool) -> bool:
     return sum(part * part for part in moved) <= tau * tau if euclidean else sum(moved) <= tau
 
 
-@given(st.integers(1, MOST_GROUPS), vectors, vectors, st.integers(0, len(LADDER) - 1), st.booleans())
+@given(st.integers(1, MOST_GROUPS), vectors, vectors, st.integers(0, len(THRESHOLDS) - 1), st.booleans())
 @settings(max_examples=examples(80, 800))
 @example(6, [BIG, 0, 0, 0, 0, 0, 0], [0] + [BIG] * 6, 80, False)
 @example(7, [ONE - 1] * 7, [MAX_UNITS // 8] * 7, 80, True)
 @example(7, [MAX_UNITS // 8] * 7, [ONE // 7] * 7, 208, False)
 @example(3, [1, 1, 1, 0, 0, 0, 0], [BIG, BIG, 1, 0, 0, 0, 0], 0, True)
 def test_a_unit_that_comes_moves_sums_by_tau_and_its_rounding(
-    groups: int, unit: list[int], crowd: list[int], rung: int, euclidean: bool
+    groups: int, unit: list[int], crowd: list[int], level: int, euclidean: bool
 ) -> None:
     both, others = ([crowd[:groups], unit[:groups]], [crowd[:groups]])
     more, fewer = (VectorsOfSum(found(units, euclidean=euclidean), 0) for units in (both, others))
-    tau = int(LADDER.units[rung])
+    tau = int(THRESHOLDS.units[level])
     noise = RoundedNoise(tau, 0.0, Fraction(1), groups=groups)
     moved = (more.sums(tau, noise.step) - fewer.sums(tau, noise.step)).tolist()
     in_steps = Fraction(tau << FINER_BITS, noise.step)
@@ -59,7 +59,7 @@ def test_a_unit_that_comes_moves_sums_by_tau_and_its_rounding(
         "each group rounds one step off"
     )
     assert within(list(map(Fraction, moved)), Fraction(noise.sensitivity), euclidean)
-    counted, before = (one.kept(LADDER).exceedances for one in (more, fewer))
+    counted, before = (one.kept(THRESHOLDS).exceedances for one in (more, fewer))
     assert counted is not None and before is not None
     assert set((counted - before).ravel().tolist()) <= {0, 1}
 

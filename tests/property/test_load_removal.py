@@ -18,14 +18,14 @@ from planner.policy.validate import validate
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from privacy.join_tuples import JoinTuples
-from privacy.ladder import Ladder
-from privacy.truncation.histograms import LoadHistogram
+from privacy.thresholds import Thresholds
+from privacy.truncation.histograms import ContributionHistogram
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from server.backends.duckdb import DuckdbBackend
 from tests.support.seeds import sampled
 from tests.support.truncated import truncated
 
-AT_ONE = Ladder(0, 0)
+AT_ONE = Thresholds(0, 0)
 """What groups are selected at."""
 
 PEOPLE, WARDS = 12, 3
@@ -123,26 +123,29 @@ class Clinic:
 
 
 def values(
-    backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool
+    backend: DuckdbBackend, sql: str, policy: Policy, *, contributions: bool
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Per sum, (groups, thresholds) truncated, and the thresholds, in units."""
     schema = schema_of(backend)
     validate(policy, schema)
     plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism="group_lp")
-    query = rewrite(plan, dialect="duckdb", schema=schema, loads=loads)
+    query = rewrite(plan, dialect="duckdb", schema=schema, contributions=contributions)
     _, found = backend.read(query)
-    assert isinstance(found.join, LoadHistogram if loads else JoinTuples)
-    ladders = [plan.ladder(release) for release in plan.releases]
+    assert isinstance(found.join, ContributionHistogram if contributions else JoinTuples)
+    threshold_sets = [plan.thresholds(release) for release in plan.releases]
     if plan.selection is not None:
-        ladders.append(AT_ONE)
-    return [solved(truncated(found.join, row, ladder, 0.0), ladder) for row, ladder in enumerate(ladders)]
+        threshold_sets.append(AT_ONE)
+    return [
+        solved(truncated(found.join, row, thresholds, 0.0), thresholds)
+        for row, thresholds in enumerate(threshold_sets)
+    ]
 
 
-def solved(answer: TruncatedAnswer, ladder: Ladder) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def solved(answer: TruncatedAnswer, thresholds: Thresholds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(groups, thresholds) truncated, and the thresholds, in units."""
-    rungs = range(len(ladder))
-    found = np.array([[answer.solve(group, rung) for rung in rungs] for group in range(answer.n_groups)], np.int64)
-    return found.reshape(answer.n_groups, len(ladder)), ladder.units
+    levels = range(len(thresholds))
+    found = np.array([[answer.solve(group, level) for level in levels] for group in range(answer.n_groups)], np.int64)
+    return found.reshape(answer.n_groups, len(thresholds)), thresholds.units
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(0, marks=pytest.mark.slow)])
@@ -153,9 +156,9 @@ def test_loads_say_what_people_have_and_one_person_moves_them_by_tau(tmp_path: P
     everybody = clinic.without(None)
     others = [clinic.without(person) for person in sampled(range(0, PEOPLE, 3), 2)]
     for sql in sampled(QUESTIONS, 5):
-        whole = values(everybody, sql, policy, loads=True)
-        units = values(everybody, sql, policy, loads=False)
+        whole = values(everybody, sql, policy, contributions=True)
+        units = values(everybody, sql, policy, contributions=False)
         assert all((one == other).all() for (one, _), (other, _) in zip(whole, units, strict=True)), sql
         for other in others:
-            for (more, taus), (fewer, _) in zip(whole, values(other, sql, policy, loads=True), strict=True):
+            for (more, taus), (fewer, _) in zip(whole, values(other, sql, policy, contributions=True), strict=True):
                 assert (more >= fewer).all() and (more - fewer <= taus).all(), sql

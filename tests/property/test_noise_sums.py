@@ -43,16 +43,16 @@ def test_an_interval_covers_the_sum_of_truncated_answers(given_parts: list[Part]
     truth, total = 0.0, np.zeros(NOISES)
     for power, budget, gaussian, count, weight in given_parts:
         grid = ThresholdNoise(max(1, int(2.0**power * ONE)), 0.01 if count % 2 else 0.0, budget)
-        rung = replace(grid, rho=float(budget)) if gaussian else grid
+        level = replace(grid, rho=float(budget)) if gaussian else grid
         for _ in range(count):
             exact = int(generator.integers(0, 1 << 40))
             hidden = generator.random() * grid.gap * grid.tau  # what a solver leaves of the truncated answer
             truth += weight * (exact / ONE + hidden)
-            drawn = (exact // rung.step + rung.draw(NOISES, entropy)) * rung.step_weight
+            drawn = (exact // level.step + level.draw(NOISES, entropy)) * level.step_weight
             total += weight * drawn
-            below, above = rung.interval(CONFIDENCE)
+            below, above = level.interval(CONFIDENCE)
             value = float(drawn[0])
-            row = (value - below, value + above, value, rung.tau, rung.noise_scale, float(gaussian), weight)
+            row = (value - below, value + above, value, level.tau, level.noise_scale, float(gaussian), weight)
             for place, number in enumerate(row):
                 fields[place].append(number)
     low, high, values, tau, scale, kinds, weights = (np.array(one) for one in fields)

@@ -25,14 +25,14 @@ from planner.rewriting import join_tables
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Schema
 from planner.sensitivity.provenance import _Search
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from server.backends.postgres import PostgresBackend
 from server.backends.postgres_catalog import read_schema
 from tests.support.seeds import SEED, examples
 from tests.support.truncated import truncated
 
-LADDER = Ladder(low=-2, high=8)
-AT_ONE = list(LADDER.taus).index(1.0)
+THRESHOLDS = Thresholds(low=-2, high=8)
+AT_ONE = list(THRESHOLDS.taus).index(1.0)
 Rows = dict[str, list[tuple[object, ...]]]
 Owned = Callable[[Rows, random.Random], Rows]
 """Which rows somebody owns, whom it chooses."""
@@ -101,28 +101,28 @@ class Database:
     schema: Schema
     backend: PostgresBackend
 
-    def planned(self, policy_text: str, sql: str) -> tuple[BackendQuery, float, Ladder]:
+    def planned(self, policy_text: str, sql: str) -> tuple[BackendQuery, float, Thresholds]:
         """What is read, the gap of its program, and the thresholds, which a histogram of loads has of its own."""
         policy = parse_policy(policy_text)
         validate(policy, self.schema)
         query = bind(parse(sql), self.schema, policy)
         plan = make_plan(query, self.schema, policy, epsilon=1.0, delta=0.0, mechanism="gem")
         (release,) = plan.releases
-        ladder = plan.ladder(release) if plan.nested(release) else LADDER
-        return rewrite(plan), plan.gap(release), ladder
+        thresholds = plan.thresholds(release) if plan.nested(release) else THRESHOLDS
+        return rewrite(plan), plan.gap(release), thresholds
 
-    def values(self, planned: tuple[BackendQuery, float, Ladder], rows: Rows) -> NDArray[np.float64]:
+    def values(self, planned: tuple[BackendQuery, float, Thresholds], rows: Rows) -> NDArray[np.float64]:
         """v over the thresholds, in the sensitivity that is claimed for each."""
-        query, gap, ladder = planned
+        query, gap, thresholds = planned
         for table, held in rows.items():
             self.connection.execute(f"DELETE FROM {table}".encode())
             with self.connection.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN".encode()) as copy:
                 for row in held:
                     copy.write_row(row)
         _, tuples = self.backend.read(query)
-        answer = truncated(tuples.distinct[0] or tuples.join, 0, ladder, gap)
-        solved = np.array([answer.solve(0, index) for index in range(len(ladder))], np.float64)
-        return np.asarray(solved / ((1 + gap) * ladder.units), np.float64)
+        answer = truncated(tuples.distinct[0] or tuples.join, 0, thresholds, gap)
+        solved = np.array([answer.solve(0, index) for index in range(len(thresholds))], np.float64)
+        return np.asarray(solved / ((1 + gap) * thresholds.units), np.float64)
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_rows_deeper_than_the_depth_are_left_out(database: Database, monkeypatch
     counted, joined = OF_BOARDS[:2]
     for sql, tuples in ((counted, 3), (joined, 2)):
         found = database.values(database.planned(BOARD, sql), rows)[-1]
-        assert found == pytest.approx(tuples / LADDER.taus[-1] / 1.01), sql
+        assert found == pytest.approx(tuples / THRESHOLDS.taus[-1] / 1.01), sql
     planned = database.planned(BOARD, counted)
     sound = database.values(planned, rows) - database.values(planned, less)
     assert np.max(np.abs(sound)) <= 1.0

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder_instance import ladder_instance
+from privacy.truncation.programs_by_threshold import programs_by_threshold
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
 from tests.support.seeds import sampled
 
-LADDER = Ladder(-2, 5)
+THRESHOLDS = Thresholds(-2, 5)
 N_GROUPS = 2
 
 
@@ -54,9 +54,9 @@ def _shuffled(tuples: JoinTuples, random: Random) -> JoinTuples:
 
 
 def _assert_same_programs(first: JoinTuples, second: JoinTuples) -> None:
-    ours, theirs = (ladder_instance(encode(tuples), 0, LADDER) for tuples in (first, second))
+    ours, theirs = (programs_by_threshold(encode(tuples), 0, THRESHOLDS) for tuples in (first, second))
     for group in range(N_GROUPS):
-        for index in range(len(LADDER)):
+        for index in range(len(THRESHOLDS)):
             a, b = ours.reduced(group, index), theirs.reduced(group, index)
             assert a.settled == b.settled
             assert (a.core is None) == (b.core is None)
@@ -74,9 +74,9 @@ def test_what_a_solver_sees(tuples: JoinTuples, random: Random) -> None:
 
 @given(tables(), st.randoms(use_true_random=False), st.sampled_from([0.02, 0.3]))
 def test_values_and_bounds_whatever_was_asked_before(tuples: JoinTuples, random: Random, gap: float) -> None:
-    first, second = (truncate(encode(table), 0, LADDER, gap) for table in (tuples, _shuffled(tuples, random)))
+    first, second = (truncate(encode(table), 0, THRESHOLDS, gap) for table in (tuples, _shuffled(tuples, random)))
     assert np.array_equal(first.bounds(), second.bounds())
-    cells = [(group, index) for group in range(N_GROUPS) for index in range(len(LADDER))]
+    cells = [(group, index) for group in range(N_GROUPS) for index in range(len(THRESHOLDS))]
     values = [first.solve(*cell) for cell in cells]
     for cell in random.sample(cells, len(cells)):
         second.sharpen(*cell)
@@ -89,6 +89,6 @@ def test_hundreds_of_rows(positions: int) -> None:
     tuples = _table(random, 800, positions, n_units=30, missing=0.1)
     other = _shuffled(tuples, Random(positions))
     _assert_same_programs(tuples, other)
-    ours, theirs = (truncate(encode(table), 0, LADDER, 0.01) for table in (tuples, other))
-    for index in range(len(LADDER)):
+    ours, theirs = (truncate(encode(table), 0, THRESHOLDS, 0.01) for table in (tuples, other))
+    for index in range(len(THRESHOLDS)):
         assert ours.solve(1, index) == theirs.solve(1, index)

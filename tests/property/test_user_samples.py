@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.join_tuples import CompactJoinTuples, JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import compact, encode
 from privacy.truncation.truncate import truncate
 from privacy.units import ONE
@@ -43,7 +43,7 @@ def same(first: CompactJoinTuples, second: CompactJoinTuples) -> bool:
 @lru_cache(maxsize=4096)
 def truncated(rows: tuple[tuple[int, int, int], ...]) -> float:
     """At the threshold 1, in normalised weight."""
-    return truncate(encode(instance(list(rows))), 0, Ladder(0, 0), 0.0).solve(0, 0) / ONE
+    return truncate(encode(instance(list(rows))), 0, Thresholds(0, 0), 0.0).solve(0, 0) / ONE
 
 
 @given(rows_of, st.lists(st.booleans(), min_size=UNITS, max_size=UNITS))
@@ -70,7 +70,7 @@ def test_drawn_units_bring_the_tuples_that_they_own_first(rows: Rows, drawn: set
     brought = [row for row in rows if row[0] in {firsts[i] for i in drawn if i < len(firsts)}]
     assert same(compact(filed.brought_by(chosen)), compact(instance(brought)))
     loads = [sum(row[2] for row in rows if i < len(firsts) and row[0] == firsts[i]) for i in chosen]
-    assert filed.loads_of(chosen).tolist() == [load * (ONE // 4) for load in loads]
+    assert filed.contributions_of(chosen).tolist() == [load * (ONE // 4) for load in loads]
     assert filed.n_units == UNITS
 
 

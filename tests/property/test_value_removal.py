@@ -14,7 +14,7 @@ from planner.planning.make_plan import make_plan
 from planner.policy.policy import Policy, parse_policy
 from planner.rewriting.rewrite import rewrite
 from privacy.join_tuples import DistinctTuples
-from privacy.truncation.histograms import LoadHistogram
+from privacy.truncation.histograms import ContributionHistogram
 from server.backends.duckdb import DuckdbBackend
 from tests.property.test_load_removal import AT_ONE, ATTACHED, PEOPLE, POLICY, Clinic, solved
 from tests.support.seeds import sampled
@@ -48,7 +48,7 @@ Cells = list[NDArray[np.int64]]
 
 
 def values_at(
-    backend: DuckdbBackend, sql: str, policy: Policy, *, loads: bool
+    backend: DuckdbBackend, sql: str, policy: Policy, *, contributions: bool
 ) -> tuple[dict[object, Cells], list[NDArray[np.int64]]]:
     """By group, what each release is truncated to; the selection's last, where there is one. And the thresholds."""
     schema = backend.schema()
@@ -56,16 +56,19 @@ def values_at(
     asked = None if any(aggregate.function != "distinct" for aggregate in bound.aggregates) else "gem"
     plan = make_plan(bound, schema, policy, epsilon=1.0, delta=None, mechanism=asked)
     assert "no unit leaves it" in plan.reason
-    domain, found = backend.read(rewrite(plan, dialect="duckdb", schema=schema, loads=loads))
-    ladders = [plan.ladder(release) for release in plan.releases if release.is_sum]
+    domain, found = backend.read(rewrite(plan, dialect="duckdb", schema=schema, contributions=contributions))
+    threshold_sets = [plan.thresholds(release) for release in plan.releases if release.is_sum]
     if plan.selection is not None:
-        ladders.append(AT_ONE)
-    answers = [solved(truncated(found.join, row, ladder, 0.0), ladder) for row, ladder in enumerate(ladders)]
+        threshold_sets.append(AT_ONE)
+    answers = [
+        solved(truncated(found.join, row, thresholds, 0.0), thresholds)
+        for row, thresholds in enumerate(threshold_sets)
+    ]
     for release, one in zip(plan.releases, found.distinct, strict=False):
         if one is not None:
-            assert isinstance(one, LoadHistogram if loads else DistinctTuples)
-            ladder = AT_ONE if release.determined else plan.ladder(release)
-            answers.append(solved(truncated(one, 0, ladder, 0.0), ladder))
+            assert isinstance(one, ContributionHistogram if contributions else DistinctTuples)
+            thresholds = AT_ONE if release.determined else plan.thresholds(release)
+            answers.append(solved(truncated(one, 0, thresholds, 0.0), thresholds))
     groups: dict[object, Cells] = {
         group: [cells[place] for cells, _ in answers] for place, group in enumerate(domain.groups)
     }
@@ -80,15 +83,15 @@ def test_values_and_found_groups_are_what_people_have_and_one_moves_them_by_tau(
     others = [clinic.without(person) for person in sampled(range(0, PEOPLE, 5), 1)]
     for sql in (*sampled(OWNED, 4), *sampled(FOUND, 2)):
         contract = finding if sql in FOUND else policy
-        whole, taus = values_at(everybody, sql, contract, loads=True)
-        units, _ = values_at(everybody, sql, contract, loads=False)
+        whole, taus = values_at(everybody, sql, contract, contributions=True)
+        units, _ = values_at(everybody, sql, contract, contributions=False)
         shown = {group for group, cells in units.items() if sql not in FOUND or any(one.any() for one in cells)}
         assert whole.keys() == shown, sql
         for group, cells in whole.items():
             assert all((one == other).all() for one, other in zip(cells, units[group], strict=True)), sql
         assert any(one.any() for cells in whole.values() for one in cells), sql
         for other in others:
-            less, _ = values_at(other, sql, contract, loads=True)
+            less, _ = values_at(other, sql, contract, contributions=True)
             assert less.keys() <= whole.keys(), sql
             for group, cells in whole.items():
                 left = less.get(group, [np.zeros_like(one) for one in cells])
@@ -102,5 +105,7 @@ def test_values_that_people_may_share_are_read_person_by_person(tmp_path: Path) 
     schema = backend.schema()
     for sql in SHARED:
         plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=None, mechanism=None)
-        assert not any(map(plan.counts_loads_of, plan.releases)) and "no unit leaves it" not in plan.reason, sql
-        assert rewrite(plan, dialect="duckdb", schema=schema).distinct_loads == (), sql
+        assert not any(map(plan.counts_contributions_of, plan.releases)) and "no unit leaves it" not in plan.reason, (
+            sql
+        )
+        assert rewrite(plan, dialect="duckdb", schema=schema).distinct_contributions == (), sql

@@ -8,14 +8,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privacy.ladder import Ladder
 from privacy.papers.vector_program.certificate import WHOLE
 from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
 from privacy.papers.vector_release import VectorGrid, rounding
+from privacy.thresholds import Thresholds
 from tests.property.truncation_strategies import weights
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted
 
-LADDER = Ladder(-3, 4)
+THRESHOLDS = Thresholds(-3, 4)
 GROUPS = 3
 
 
@@ -29,7 +29,7 @@ def neighbours(draw: st.DrawFn) -> tuple[list[Grouped], list[Grouped]]:
     return tuples, kept
 
 
-@given(neighbours(), st.sampled_from(LADDER.units.tolist()))
+@given(neighbours(), st.sampled_from(THRESHOLDS.units.tolist()))
 def test_bounds_and_sums_move_as_far_as_their_noise_pays_for(
     pair: tuple[list[Grouped], list[Grouped]], tau: int
 ) -> None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from privacy.errors import SolverFailed
 from privacy.join_tuples import CompactJoinTuples
-from privacy.ladder import Ladder
 from privacy.papers.vector_program.certificate import WHOLE
 from privacy.papers.vector_program.reference import ReferenceVectorSolver
 from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
+from privacy.thresholds import Thresholds
 from tests.property.truncation_strategies import weights
 from tests.support.seeds import examples
 from tests.unit.privacy.truncation.vector.vectors import (
@@ -26,12 +26,12 @@ from tests.unit.privacy.truncation.vector.vectors import (
     sums_of,
 )
 
-LADDER = Ladder(-3, 4)
+THRESHOLDS = Thresholds(-3, 4)
 GAP = persons(DEFAULT_GAP)
 ORACLE = 2e-5
 """Persons by which Clarabel may be off on these sizes."""
 
-taus = st.sampled_from(LADDER.units.tolist())
+taus = st.sampled_from(THRESHOLDS.units.tolist())
 
 
 def instances(max_size: int = 20) -> st.SearchStrategy[list[Grouped]]:
@@ -91,7 +91,7 @@ def test_neighbours_differ_by_what_the_noise_is_scaled_for(
 @given(instances())
 def test_fewer_are_removed_as_the_threshold_grows(tuples: list[Grouped]) -> None:
     instance = VectorInstance(compacted(tuples))
-    removals = [instance.removal(tau) for tau in LADDER.units.tolist()]
+    removals = [instance.removal(tau) for tau in THRESHOLDS.units.tolist()]
     assert all(later.removed <= sooner.removed + DEFAULT_GAP for sooner, later in pairwise(removals))
 
 
@@ -103,13 +103,13 @@ def test_sums_are_exact(tuples: list[Grouped], tau: int) -> None:
 
 
 @settings(max_examples=examples(40, 300))
-@given(instances(), st.lists(st.integers(-WHOLE, 6 * WHOLE), min_size=len(LADDER), max_size=len(LADDER)))
+@given(instances(), st.lists(st.integers(-WHOLE, 6 * WHOLE), min_size=len(THRESHOLDS), max_size=len(THRESHOLDS)))
 def test_selection_equals_a_scan_of_the_whole_ladder(tuples: list[Grouped], stop: list[int]) -> None:
     instance = compacted(tuples)
     full = VectorInstance(instance)
-    passing = [full.removal(tau).removed <= limit for tau, limit in zip(LADDER.units.tolist(), stop, strict=True)]
+    passing = [full.removal(tau).removed <= limit for tau, limit in zip(THRESHOLDS.units.tolist(), stop, strict=True)]
     expected = passing.index(True) if any(passing) else None
-    assert VectorInstance(instance).select(LADDER, np.array(stop, np.int64)) == expected
+    assert VectorInstance(instance).select(THRESHOLDS, np.array(stop, np.int64)) == expected
 
 
 @given(instances(), st.data())
@@ -117,8 +117,8 @@ def test_selection_is_right_when_a_stop_value_is_hit_exactly(tuples: list[Groupe
     """Stop values at and one step beside the values themselves, where a sloppy bound would show."""
     instance = compacted(tuples)
     full = VectorInstance(instance)
-    values = [full.removal(rung).removed for rung in LADDER.units.tolist()]
+    values = [full.removal(level).removed for level in THRESHOLDS.units.tolist()]
     stop = [value + data.draw(st.integers(-1, 1)) for value in values]
     passing = [value <= limit for value, limit in zip(values, stop, strict=True)]
     expected = passing.index(True) if any(passing) else None
-    assert VectorInstance(instance).select(LADDER, np.array(stop, np.int64)) == expected
+    assert VectorInstance(instance).select(THRESHOLDS, np.array(stop, np.int64)) == expected

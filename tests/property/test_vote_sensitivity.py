@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.mechanisms.found_groups import VoteThreshold
+from privacy.mechanisms.partition_selection import VoteThreshold
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.units import ONE
 
 Tuple = tuple[frozenset[int], int]
 
-LADDER = Ladder(-3, 4)
+THRESHOLDS = Thresholds(-3, 4)
 """From below most weights to above most loads of these tables."""
 
 weights = st.one_of(st.sampled_from([0, 1, ONE // 3, ONE, 3 * ONE]), st.integers(0, 2 * ONE))

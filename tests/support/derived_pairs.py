@@ -239,8 +239,8 @@ def declared(name: str) -> str:
 
 def says_what_it_lacks(pair: Pair, answer: QueryResponse, connection: duckdb.DuckDBPyConnection) -> bool:
     """Are rows told of that the question counts, by the database itself, and the kept groups do not have?"""
-    kept_alone = tuple(Filter(declared(name), bool) for name in pair.kept)
-    there = replace(pair, filters=(*pair.filters, *((0, one) for one in kept_alone)))
+    cached_alone = tuple(Filter(declared(name), bool) for name in pair.kept)
+    there = replace(pair, filters=(*pair.filters, *((0, one) for one in cached_alone)))
     every, some = (exact(connection, one.sql("count(*) AS n")) for one in (pair, there))
     own = {
         tuple(map(_text, row[: len(pair.keys)])) for row in answer.rows

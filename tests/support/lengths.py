@@ -1,4 +1,4 @@
-"""What a database makes of vectors (`planner.rewriting.loads`), from the vectors themselves, one by one."""
+"""What a database makes of vectors (`planner.rewriting.contributions`), from the vectors themselves, one by one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.truncation.histograms import LengthHistogram, LoadHistogram
+from privacy.truncation.histograms import ContributionHistogram, NormHistogram
 from privacy.units import MAX_UNITS
 
 LIMB = (1 << 20) - 1
@@ -38,7 +38,7 @@ def length_of(vector: Sequence[int], euclidean: bool) -> int:
 
 def lengths_of(
     sums: Sequence[Vectors], n_groups: int, thresholds: Sequence[int], *, euclidean: bool
-) -> LengthHistogram:
+) -> NormHistogram:
     """Of each sum, what its units have."""
     cells: dict[tuple[int, int, int], list[int]] = {}
     units: dict[tuple[int, int], list[int]] = {}
@@ -51,15 +51,15 @@ def lengths_of(
             counted = units.setdefault((number, interval), [0, 0])
             counted[0] += 1
             counted[1] = min(MAX_UNITS, counted[1] + length)
-            for own, load in enumerate(vector):
-                if load:
+            for own, contribution in enumerate(vector):
+                if contribution:
                     cell = cells.setdefault((number, own, interval), [0, 0])
-                    cell[0] = min(MAX_UNITS, cell[0] + load)
-                    cell[1] += math.floor(load / length * 2.0**30)
+                    cell[0] = min(MAX_UNITS, cell[0] + contribution)
+                    cell[1] += math.floor(contribution / length * 2.0**30)
     row, group, place, total, share = columns([(*key, *cells[key]) for key in sorted(cells)])
     which, alone, at, many, together = columns([(key[0], 0, key[1], *units[key]) for key in sorted(units)])
-    lengths = LoadHistogram(which, alone, at, many, together, 1, len(sums), np.array(thresholds, np.int64))
-    return LengthHistogram(lengths, row, group, place, total, share, n_groups)
+    lengths = ContributionHistogram(which, alone, at, many, together, 1, len(sums), np.array(thresholds, np.int64))
+    return NormHistogram(lengths, row, group, place, total, share, n_groups)
 
 
 def columns(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:

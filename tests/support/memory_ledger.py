@@ -9,7 +9,7 @@ from server.errors import BudgetExhausted, DuplicateRequest, LedgerInvalid, Quer
 from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.analyst import Act
 from server.ledger.balance import Outlook
-from server.ledger.charge import Charge, ChargeRecord, ChargeState, KeptAnswer, Reservation
+from server.ledger.charge import CachedAnswer, Charge, ChargeRecord, ChargeState, Reservation
 from server.ledger.currency import charged_epsilon, epsilon_of, granted_epsilon
 from server.query import Budget
 
@@ -51,7 +51,7 @@ class MemoryLedger:
             return Reservation(len(self.charged), charge)
 
     def claim(self, charge: Charge) -> Reservation | None:
-        kept = self.kept_answer(charge.answer_key, charge.analyst)
+        kept = self.cached_answer(charge.answer_key, charge.analyst)
         if kept is not None and (kept.paid or charge.repeats is None):
             return None
         return self.reserve(charge)
@@ -95,7 +95,7 @@ class MemoryLedger:
     def release(self, reservation: Reservation) -> None:
         self._settle(reservation, "released")
 
-    def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer | None:
+    def cached_answer(self, answer_key: str, analyst: str) -> CachedAnswer | None:
         paid = {
             charge.repeats or number
             for number, (charge, state) in enumerate(self.charged, 1)
@@ -105,7 +105,7 @@ class MemoryLedger:
         if not kept:
             return None
         number = next((number for number in kept if number in paid), kept[0])
-        return KeptAnswer(number, self._answers[number], self.charged[number - 1][0], number in paid)
+        return CachedAnswer(number, self._answers[number], self.charged[number - 1][0], number in paid)
 
     def paid_among(self, answer_keys: Sequence[str], analyst: str) -> frozenset[str]:
         own = {one.answer_key for one, state in self.charged if (one.analyst, state) == (analyst, "committed")}

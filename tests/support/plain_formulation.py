@@ -12,7 +12,7 @@ from privacy.join_tuples import JoinTuples
 
 
 @dataclass(frozen=True)
-class PlainLadder:
+class PlainThresholds:
     """What one ladder of cold LPs took.
 
     Attributes:
@@ -26,7 +26,7 @@ class PlainLadder:
     finished: bool
 
 
-def plain_ladder(tuples: JoinTuples, taus: list[float], limit_s: float) -> PlainLadder:
+def plain_thresholds(tuples: JoinTuples, taus: list[float], limit_s: float) -> PlainThresholds:
     """Solve max sum x_t, 0 <= x_t <= 1, load of every unit <= tau, for each threshold from the largest down.
 
     Args:
@@ -48,7 +48,7 @@ def plain_ladder(tuples: JoinTuples, taus: list[float], limit_s: float) -> Plain
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             break
         values.append(-highs.getInfo().objective_function_value)
-    return PlainLadder(time.perf_counter() - started, tuple(values), len(values) == len(taus))
+    return PlainThresholds(time.perf_counter() - started, tuple(values), len(values) == len(taus))
 
 
 def _model(tuples: JoinTuples, tau: float) -> highspy.HighsLp:

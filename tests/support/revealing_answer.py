@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 
 
 class RevealingAnswer:
@@ -14,14 +14,14 @@ class RevealingAnswer:
     def __init__(
         self,
         values: NDArray[np.int64],
-        ladder: Ladder,
+        thresholds: Thresholds,
         lower: NDArray[np.int64],
         upper: NDArray[np.int64],
         gap: float = 0.0,
     ) -> None:
         assert ((lower <= values) & (values <= upper)).all()
         self._values, self._lower, self._upper = values, lower.copy(), upper.copy()
-        self.ladder, self.gap = ladder, gap
+        self.thresholds, self.gap = thresholds, gap
         self.solved: list[tuple[int, int]] = []
 
     @property

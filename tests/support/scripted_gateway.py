@@ -8,13 +8,13 @@ from typing import cast
 
 from planner.errors import RowsNotShown, UnknownTable
 from server.admission import Admission, LedgerReads
-from server.answers.kept_answers import Paid
+from server.answers.cached_answers import Paid
 from server.answers.work import Cached, Explain, Work
 from server.connections import Outgoing
 from server.errors import BudgetExhausted, CancelledByClient
 from server.ledger.account import AccountBalance, Grant, analyst_account
 from server.ledger.balance import Outlook
-from server.ledger.charge import Charge, KeptAnswer
+from server.ledger.charge import CachedAnswer, Charge
 from server.ledger.ledger import Ledger
 from server.pgwire.gateway import Gateway
 from server.pgwire.result_rows import CatalogResult, Shape
@@ -31,7 +31,7 @@ BUDGET = Budget(10.0, 0.0, 9.0, 0.0)
 
 def kept(size: int = 0) -> Cached:
     """A look-up that has found an answer of so many bytes; what it says is up to who finishes it."""
-    answer = KeptAnswer(1, bytes(size), cast(Charge, None), paid=True)
+    answer = CachedAnswer(1, bytes(size), cast(Charge, None), paid=True)
     return Cached(cast(Question, None), Paid(answer, BUDGET))
 
 
@@ -48,8 +48,8 @@ class ScriptedGateway(Gateway):
     def __init__(self) -> None:
         self.asked: list[QueryRequest] = []
         self.catalog_asked: list[str] = []
-        self.weak: tuple[bool, ...] = ()
-        self.cut: tuple[bool, ...] = ()
+        self.low_precision: tuple[bool, ...] = ()
+        self.clipped: tuple[bool, ...] = ()
         self.types: tuple[Field, ...] = ()
         self.outgoing = Outgoing()
         threads = ThreadPool(4, 64)
@@ -95,7 +95,18 @@ class ScriptedGateway(Gateway):
             return self.made()
         intervals = tuple((None, Interval(float(count) - 2, None)) for _, count in ROWS)
         return QueryResponse(
-            COLUMNS, ROWS, intervals, 0.95, "clipped value", "gem", 1.0, 0.0, BUDGET, "r", self.weak, self.cut
+            COLUMNS,
+            ROWS,
+            intervals,
+            0.95,
+            "clipped value",
+            "gem",
+            1.0,
+            0.0,
+            BUDGET,
+            "r",
+            self.low_precision,
+            self.clipped,
         )
 
     def outlook(self, analyst: str) -> Outlook:

@@ -96,7 +96,7 @@ def plan_visits(
     delta: float | None = None,
     mechanism: str | None = None,
     sampling_rate: float | None = None,
-    nobody_adds_more_than: float | None = None,
+    at_most: float | None = None,
 ) -> Plan:
     """Parse, bind and plan."""
     schema = backend.schema()
@@ -109,7 +109,7 @@ def plan_visits(
         delta=delta,
         mechanism=mechanism,
         sampling_rate=sampling_rate,
-        nobody_adds_more_than=nobody_adds_more_than,
+        at_most=at_most,
     )
 
 

@@ -20,7 +20,7 @@ from tests.release.readme import BLOCKS, RESULTS, ROOT, written
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 RUN = {
-    "console": "tests/e2e/test_custodians_walk.py",
+    "console": "tests/e2e/test_administrators_walk.py",
     "sql": "tests/e2e/test_docs.py",
     "toml": "tests/e2e/test_docs.py",
     "yaml": "tests/e2e/test_docs.py",

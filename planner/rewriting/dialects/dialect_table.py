@@ -12,7 +12,7 @@ from planner.errors import UnsupportedSQL
 from planner.rewriting.dialects.duckdb import duckdb_public_sql, duckdb_sql
 from planner.rewriting.dialects.mirror import enum_by_labels, mirror_sql
 from planner.rewriting.dialects.postgres import postgres_sql
-from planner.rewriting.dialects.spark import spark_loads_sql, spark_public_sql, spark_sql
+from planner.rewriting.dialects.spark import spark_contributions_sql, spark_public_sql, spark_sql
 from planner.schema import Dialect, Schema, Table, name_parts
 from planner.sql.sql_types import ResultType, SqlType
 
@@ -56,7 +56,7 @@ class DialectSql:
     types: Mapping[ResultType, str]
     by_name: bool = False
     refused: frozenset[type[exp.Expr]] = field(default_factory=frozenset)
-    loads: Callable[[exp.Expr], str] = postgres_sql
+    contributions: Callable[[exp.Expr], str] = postgres_sql
     again: str = ""
     around: bool = True
     enum: Callable[[SqlType], str | None] = _enum_by_name
@@ -110,7 +110,7 @@ DIALECTS: Mapping[Dialect, DialectSql] = {
         _on_spark(spark_sql, duckdb_sql),
         _on_spark(spark_public_sql, duckdb_public_sql),
         _TYPES,
-        loads=spark_loads_sql,
+        contributions=spark_contributions_sql,
         around=False,
     ),
     "mirror": replace(_DUCKDB, question=mirror_sql),  # of private tables alone

@@ -232,7 +232,7 @@ def spark_public_sql(tree: exp.Expr, tables: Mapping[str, Table]) -> str:
     return written(writer.write(tree).sql)
 
 
-def spark_loads_sql(tree: exp.Expr) -> str:
+def spark_contributions_sql(tree: exp.Expr) -> str:
     """Write the statement around all contributions, which has only whole numbers and saturating totals."""
 
     def saturating(node: exp.Expr) -> exp.Expr:

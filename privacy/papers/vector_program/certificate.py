@@ -126,7 +126,7 @@ def add_tuples(
     run_code: Int32s,
     by_run: Floats,
     scale: float,
-    load: Floats,
+    contribution: Floats,
     square: Floats,
     gain: Floats,
     prices: Floats,
@@ -154,7 +154,7 @@ def add_tuples(
             gain[0] += total
             total = 0.0
         if group[t] != counters[0]:
-            close_group(t, indptr, units, code_of, load, square, counters)
+            close_group(t, indptr, units, code_of, contribution, square, counters)
             for run in range(counters[2], counters[3]):
                 by_code[run_code[run]] = 0.0
             start = counters[3]
@@ -177,7 +177,7 @@ def add_tuples(
         weight = weights[t] * scale
         kept = weight * max(kept, 0.0)
         for i in range(size):
-            load[row[i]] += kept
+            contribution[row[i]] += kept
         paid = 0.0
         for b in range(n_points):
             left, worth = 1.0, 0.0
@@ -196,19 +196,19 @@ def add_tuples(
 
 @kernel
 def close_group(
-    end: int, indptr: Ints, units: Int32s, code_of: Int32s, load: Floats, square: Floats, counters: Ints
+    end: int, indptr: Ints, units: Int32s, code_of: Int32s, contribution: Floats, square: Floats, counters: Ints
 ) -> None:
     """Square and forget the loads of the group that ends before tuple `end`: all, or those of its few owners."""
     start = indptr[counters[1]]
-    if indptr[end] - start < len(load):
+    if indptr[end] - start < len(contribution):
         for entry in range(start, indptr[end]):
             code = code_of[units[entry]]
-            square[code] += load[code] * load[code]
-            load[code] = 0.0
+            square[code] += contribution[code] * contribution[code]
+            contribution[code] = 0.0
     else:
-        for code in range(len(load)):
-            square[code] += load[code] * load[code]
-            load[code] = 0.0
+        for code in range(len(contribution)):
+            square[code] += contribution[code] * contribution[code]
+            contribution[code] = 0.0
     counters[1] = end
 
 
@@ -321,16 +321,16 @@ def certificate_pass(
     points, by_code = np.zeros((len(units) + 1, n_points)), np.zeros((len(units) + 1, n_points))
     points[code_of[dual.columns]] = dual.points
     run_code = code_of[dual.columns[dual.run_column]]
-    load, square = np.zeros(len(units) + 1), np.zeros(len(units) + 1)
+    contribution, square = np.zeros(len(units) + 1), np.zeros(len(units) + 1)
     prices = np.zeros(tuples.n_units)
     gain, counters = np.zeros(1), np.array(FRESH_COUNTERS)
     table = tuples.indptr, tuples.units, tuples.group, tuples.weights[release]
     own = np.concatenate((np.zeros(1), shares[units]))
     multipliers = by_code, dual.run_group, run_code, dual.by_run
-    sums = load, square, gain, prices
+    sums = contribution, square, gain, prices
     for first, last in slices(tuples.indptr):
         add_tuples(first, last, *table, code_of, own, points, *multipliers, 1.0 / float(tau), *sums, counters)
-    close_group(len(tuples.group), tuples.indptr, tuples.units, code_of, load, square, counters)
+    close_group(len(tuples.group), tuples.indptr, tuples.units, code_of, contribution, square, counters)
     lengths = np.zeros(tuples.n_units)
     lengths[units] = np.where(over[units], np.sqrt(square[1:]), 0.0)
     # Each sum errs by the number of its own terms: with millions of units the number of all tuples says too much.

@@ -32,7 +32,7 @@ from privacy.errors import SolverFailed
 from privacy.join_tuples import Private
 from privacy.kernel import kernel
 from privacy.papers.vector_program.certificate import DualPoint, on_grid, raised
-from privacy.papers.vector_program.patterns import Core, loads_at, weights_left_at
+from privacy.papers.vector_program.patterns import Core, contributions_at, weights_left_at
 from privacy.units import Floats, Int32s, Ints
 
 _BLOCK = 1 << 22
@@ -63,14 +63,14 @@ class Cuts(Private):
     bound: Floats
 
 
-def cuts_at(core: Core, shares: Floats, loads: Floats, broken: Ints) -> Cuts:
+def cuts_at(core: Core, shares: Floats, contributions: Floats, broken: Ints) -> Cuts:
     """One cut for each of the constrained columns `broken`, whose lengths are not zero at `shares`.
 
     Cost: a pass over the patterns per 2^22 coefficients of a full table, at most _PASSES; where that is too few for
       as many cuts of as many columns, a look at the patterns of each broken column, out of order but once.
     """
-    lengths = core.lengths_of(loads)
-    direction = loads / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
+    lengths = core.lengths_of(contributions)
+    direction = contributions / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
     starts, columns, values = _rows(core, shares, direction, broken)
     owners = np.repeat(broken, np.diff(starts))
     totals = np.zeros(len(core.columns))
@@ -314,22 +314,22 @@ def repaired(core: Core, shares: Floats) -> Floats:
     """
     best = np.ones(len(shares))
     for _ in range(_REPAIR_STEPS):
-        loads = loads_at(core, shares)
-        lengths = core.lengths_of(loads)
+        contributions = contributions_at(core, shares)
+        lengths = core.lengths_of(contributions)
         feasible = raised(shares, lengths)
         if feasible.sum() < best.sum():
             best = feasible
         if (feasible - shares).sum() <= _ENOUGH:
             break
-        slopes = slopes_at(core, shares, loads, lengths)
+        slopes = slopes_at(core, shares, contributions, lengths)
         long = (lengths > 1.0) & (slopes > 0.0)
         shares = on_grid(shares + np.where(long, (lengths - 1.0) / np.where(long, slopes, 1.0), 0.0))
     return best
 
 
-def slopes_at(core: Core, shares: Floats, loads: Floats, lengths: Floats) -> Floats:
+def slopes_at(core: Core, shares: Floats, contributions: Floats, lengths: Floats) -> Floats:
     """(C,) how fast the length of each constrained column falls in its own share."""
-    direction = loads / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
+    direction = contributions / np.maximum(lengths, np.finfo(float).tiny)[core.run_column]
     falls = weights_left_at(core, shares) * direction
     return np.bincount(core.run_column, falls, len(core.columns)).astype(np.float64)
 
@@ -464,7 +464,7 @@ class CoreSearch:
         self.shares = np.ones(len(core.columns))
         self.lower, self.upper = 0.0, float(len(core.columns))
         self._repeats, self._found = 0, self._point
-        self._loads: Floats = np.zeros(0)
+        self._contributions: Floats = np.zeros(0)
         self._broken: Ints = np.zeros(0, np.int64)
         self._look(False)
 
@@ -473,7 +473,7 @@ class CoreSearch:
 
         Cost: a linear program from where the last one stood, and three passes over the patterns.
         """
-        batch = cuts_at(self._core, self._point, self._loads, self._broken)
+        batch = cuts_at(self._core, self._point, self._contributions, self._broken)
         self._batches.append(batch)
         self._master.add(batch)
         point, self._duals = self._master.solve()
@@ -498,16 +498,16 @@ class CoreSearch:
         self._measure(settled)
         if settled and len(self._broken):
             nudge = np.where(self._found > 0.0, _NUDGE * 8.0**self._repeats, 0.0)
-            raw = self._point, self._loads, self._broken
+            raw = self._point, self._contributions, self._broken
             self._point = on_grid(self._found + nudge)
             self._measure(settled)
             if not len(self._broken):
-                self._point, self._loads, self._broken = raw
+                self._point, self._contributions, self._broken = raw
 
     def _measure(self, settled: bool) -> None:
         """Who is too long at the point, and whether what it becomes is the best so far."""
-        self._loads = loads_at(self._core, self._point)
-        lengths = self._core.lengths_of(self._loads)
+        self._contributions = contributions_at(self._core, self._point)
+        lengths = self._core.lengths_of(self._contributions)
         self._broken = np.flatnonzero(lengths > 1.0 + _TOLERANCE)
         feasible = repaired(self._core, self._point) if settled else raised(self._point, lengths)
         if feasible.sum() < self.upper:

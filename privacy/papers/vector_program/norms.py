@@ -75,7 +75,7 @@ def squared_norms(tuples: CompactJoinTuples, release: int) -> SquaredNorms:
 @kernel
 def _accumulate(indptr: Ints, units: Int32s, group: Ints, weights: Ints, high: Ints, low: Ints, degree: Ints) -> None:
     """Loads saturate at 2^62 + 1 before they can wrap; each finished group is squared into (high, low)."""
-    load = np.zeros(len(high), np.int64)
+    contribution = np.zeros(len(high), np.int64)
     touched = np.empty(len(high), np.int32)
     start = 0
     while start < len(group):
@@ -86,25 +86,27 @@ def _accumulate(indptr: Ints, units: Int32s, group: Ints, weights: Ints, high: I
                 for entry in range(indptr[t], indptr[t + 1]):
                     u = units[entry]
                     degree[u] += 1
-                    if load[u] == 0:
+                    if contribution[u] == 0:
                         touched[count] = u
                         count += 1
-                    load[u] = load[u] + weight if load[u] <= MAX_UNITS - weight else MAX_UNITS + 1
+                    contribution[u] = (
+                        contribution[u] + weight if contribution[u] <= MAX_UNITS - weight else MAX_UNITS + 1
+                    )
             t += 1
         for i in range(count):
             u = touched[i]
-            _add_square(high, low, u, load[u])
-            load[u] = 0
+            _add_square(high, low, u, contribution[u])
+            contribution[u] = 0
         start = t
 
 
 @kernel
-def _add_square(high: Ints, low: Ints, u: int, load: int) -> None:
+def _add_square(high: Ints, low: Ints, u: int, contribution: int) -> None:
     """(high, low)[u] += load^2, saturating: every product below is at most 2^63 - 2^32."""
-    if load > MAX_UNITS or high[u] > MAX_UNITS:
+    if contribution > MAX_UNITS or high[u] > MAX_UNITS:
         high[u] = MAX_UNITS + 1
         return
-    a, b = load >> _HALF, load & _MASK
+    a, b = contribution >> _HALF, contribution & _MASK
     cross = 2 * a * b
     rest = low[u] + b * b
     carry = rest >> 62

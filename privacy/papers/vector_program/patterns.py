@@ -246,9 +246,9 @@ class Core(Private):
     run_column: Ints
     run_group: Ints
 
-    def lengths_of(self, loads: Floats) -> Floats:
+    def lengths_of(self, contributions: Floats) -> Floats:
         """(C,) L2 norms over groups of values (R,) per run."""
-        return np.sqrt(np.bincount(self.run_column, loads * loads, len(self.columns)))
+        return np.sqrt(np.bincount(self.run_column, contributions * contributions, len(self.columns)))
 
 
 def build_core(
@@ -296,7 +296,7 @@ def _runs(indptr: Ints, columns: Int32s, group: Ints, constrained: Bools) -> tup
     return run, run_column[:count].copy(), run_group[:count].copy()
 
 
-def loads_at(core: Core, shares: Floats) -> Floats:
+def contributions_at(core: Core, shares: Floats) -> Floats:
     """(R,) what shares (C,) leave of each run's weight, in multiples of tau."""
     return _by_run(core, shares, False)
 

@@ -41,12 +41,12 @@ class ReferenceVectorSolver:
         """
         import cvxpy
 
-        weights, owned, loads = _matrices(tuples, release, tau)
+        weights, owned, contributions = _matrices(tuples, release, tau)
         kept = cvxpy.Variable(tuples.n_units)
         left = cvxpy.Variable(len(weights))
         sizes = np.diff(tuples.indptr)
         constraints = [owned @ kept - sizes <= left - 1, kept >= 0, kept <= 1, left >= 0, left <= 1]
-        constraints += [cvxpy.norm(_vectors(load, left), 2, axis=0) <= 1 for load in loads]
+        constraints += [cvxpy.norm(_vectors(contribution, left), 2, axis=0) <= 1 for contribution in contributions]
         return tuples.n_units - self._solve(cvxpy.Maximize(cvxpy.sum(kept)), constraints)
 
     @_shapes_only()
@@ -57,13 +57,13 @@ class ReferenceVectorSolver:
         """
         import cvxpy
 
-        _, owned, loads = _matrices(tuples, release, tau)
+        _, owned, contributions = _matrices(tuples, release, tau)
         shares = cvxpy.Variable(tuples.n_units)
         left = cvxpy.pos(1 - owned @ shares)
         constraints = [
             shares >= 0,
             shares <= 1,
-            *(cvxpy.norm(_vectors(load, left), 2, axis=0) <= 1 for load in loads),
+            *(cvxpy.norm(_vectors(contribution, left), 2, axis=0) <= 1 for contribution in contributions),
         ]
         return self._solve(cvxpy.Minimize(cvxpy.sum(shares)), constraints)
 
@@ -84,11 +84,11 @@ class ReferenceVectorSolver:
         return float(problem.value)
 
 
-def _vectors(load: tuple[int, csr_array], left: Any) -> Any:
+def _vectors(contribution: tuple[int, csr_array], left: Any) -> Any:
     """The vectors of all units that reach k groups as columns, given what is left of every tuple."""
     import cvxpy
 
-    k, matrix = load
+    k, matrix = contribution
     return cvxpy.reshape(matrix @ left, (k, matrix.shape[0] // k), order="F")
 
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from privacy.errors import InvalidParameter, SolverFailed
 from privacy.join_tuples import CompactJoinTuples, Private
-from privacy.ladder import Ladder
 from privacy.papers.vector_program.certificate import STEP_BITS, WHOLE, Line, certificate_pass, in_steps, raised
 from privacy.papers.vector_program.cutting_planes import CoreSearch
 from privacy.papers.vector_program.norms import Removal, SquaredNorms, squared_norms, truncated_sums
-from privacy.papers.vector_program.patterns import build_core, loads_at
+from privacy.papers.vector_program.patterns import build_core, contributions_at
+from privacy.thresholds import Thresholds
 from privacy.units import MAX_UNITS, Bools, Floats, Ints
 
 _SAMPLE = 1 << 18
@@ -68,7 +68,7 @@ def pilot(tuples: CompactJoinTuples, release: int, over: Bools, tau: int) -> Pil
     search = CoreSearch(core)
     while not search.closed(_GAP):
         search.step()
-    lengths = core.lengths_of(loads_at(core, search.shares))
+    lengths = core.lengths_of(contributions_at(core, search.shares))
     matters = (search.shares > 0.0) | (lengths > _NEARLY)
     guess = np.zeros(len(over))
     guess[start.columns] = search.shares * _TRUST
@@ -294,7 +294,7 @@ class VectorInstance(Private):
         """(d,) what is left of each group at tau: exact integers in 2^-SHARE_BITS units. See truncated_sums."""
         return truncated_sums(self._tuples, self._release, self.removal(tau).shares)
 
-    def select(self, ladder: Ladder, stop: Ints) -> int | None:
+    def select(self, thresholds: Thresholds, stop: Ints) -> int | None:
         """The first rung whose `removed` is at most its stop value, or None: what a sparse vector's scan returns.
 
         The same as calling `removal` at every rung, but only rungs that bounds leave open are searched, from the
@@ -305,27 +305,27 @@ class VectorInstance(Private):
         Raises: InvalidParameter.
         Cost: on real data two or three searches, the last ones cut short.
         """
-        taus = ladder.units.tolist()
+        taus = thresholds.units.tolist()
         if stop.shape != (len(taus),) or stop.dtype != np.int64:
             raise InvalidParameter("stop is one int64 per rung")
         limits: list[int] = stop.tolist()
-        easy = (rung for rung, tau in enumerate(taus) if self._easy_upper(tau) <= limits[rung])
+        easy = (level for level, tau in enumerate(taus) if self._easy_upper(tau) <= limits[level])
         first = next(easy, len(taus))
         guessed = self._guessed(taus, limits, first)
         if guessed is not None and self.removal(taus[guessed]).removed <= limits[guessed]:
             first = guessed  # most likely the answer, of which the caller needs all anyway
         searched = first
-        for rung in reversed(range(first)):
-            if self._floor(taus[rung]) > limits[rung]:
+        for level in reversed(range(first)):
+            if self._floor(taus[level]) > limits[level]:
                 continue
             # Thresholds in between cost less to search and usually show that this one removes too many.
-            for step in reversed(range(rung, searched)):
-                search = self._settled(taus[step], limits[rung], taus[rung])
+            for step in reversed(range(level, searched)):
+                search = self._settled(taus[step], limits[level], taus[level])
                 searched = step
-                if max(search.lower, search.lower_at(taus[rung])) > limits[rung]:
+                if max(search.lower, search.lower_at(taus[level])) > limits[level]:
                     break
-            if searched == rung and search.upper <= limits[rung]:
-                first = rung
+            if searched == level and search.upper <= limits[level]:
+                first = level
         return first if first < len(taus) else None
 
     def _guessed(self, taus: list[int], limits: list[int], end: int) -> int | None:
@@ -334,14 +334,14 @@ class VectorInstance(Private):
         Two samples say how large the next one is at least, E being convex.
         """
         guessed, above, expected = None, math.inf, -math.inf
-        for rung in reversed(range(end)):
-            if expected > limits[rung]:
+        for level in reversed(range(end)):
+            if expected > limits[level]:
                 break
-            seen = self._search(taus[rung]).look()
+            seen = self._search(taus[level]).look()
             if seen is None:
                 break
-            if seen <= limits[rung]:
-                guessed = rung
+            if seen <= limits[level]:
+                guessed = level
             above, expected = seen, seen + max(0.0, seen - above) / 2
         return guessed
 

@@ -28,13 +28,13 @@ _LOW = (1 << _LOW_BITS) - 1
 
 
 @kernel
-def unit_loads(indptr: Ints, units: Ints, x: Ints, load: Ints) -> None:
+def unit_contributions(indptr: Ints, units: Ints, x: Ints, contribution: Ints) -> None:
     """load = total of each unit's tuples, saturating at MAX_UNITS."""
-    load[:] = 0
+    contribution[:] = 0
     for t in range(len(x)):
         for e in range(indptr[t], indptr[t + 1]):
             u = units[e]
-            load[u] = min(load[u], MAX_UNITS - x[t]) + x[t]
+            contribution[u] = min(contribution[u], MAX_UNITS - x[t]) + x[t]
 
 
 @kernel
@@ -45,7 +45,7 @@ def make_feasible(indptr: Ints, units: Ints, caps: Ints, x: Ints, room: Ints) ->
     either: a unit that still exceeded its cap would lose its tuples. A saturated load is unknown, so its
     tuples count nothing.
     """
-    unit_loads(indptr, units, x, room)
+    unit_contributions(indptr, units, x, room)
     ratio = np.ones(len(caps))
     for u in range(len(caps)):
         if room[u] >= MAX_UNITS:
@@ -67,7 +67,7 @@ def make_feasible(indptr: Ints, units: Ints, caps: Ints, x: Ints, room: Ints) ->
             for e in range(indptr[t], indptr[t + 1]):
                 if room[units[e]] > caps[units[e]]:
                     x[t] = 0
-        unit_loads(indptr, units, x, room)
+        unit_contributions(indptr, units, x, room)
     for u in range(len(caps)):
         room[u] = caps[u] - room[u]
 

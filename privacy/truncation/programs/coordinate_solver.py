@@ -48,11 +48,11 @@ def gather(x: Floats, step: int, x_out: Floats) -> None:
 
 
 @kernel
-def add_all(table: Table, places: Places, x: Floats, load: Floats) -> None:
+def add_all(table: Table, places: Places, x: Floats, contribution: Floats) -> None:
     """load += what each unit's tuples have."""
     for place in range(len(x)):
         for j in range(len(places)):
-            load[table[place, j]] += x[place]
+            contribution[table[place, j]] += x[place]
 
 
 @kernel
@@ -131,10 +131,10 @@ class CoordinateSolver:
         x = worth * min(1.0, caps.sum() / (worth.sum() * len(places)))  # all alike, and nobody far over
         y, units = np.full(n + 1, 1.0 / len(places)), np.zeros((n + 1, 2))
         y[n] = 0.0
-        load = np.zeros(n + 1)
-        add_all(table, places, x, load)
+        contribution = np.zeros(n + 1)
+        add_all(table, places, x, contribution)
         units[:n, PENALTY] = _PENALTY / np.maximum(caps, 1.0 / program.scale)
-        units[:n, PRICE] = y[:n] + units[:n, PENALTY] * (load[:n] - caps)
+        units[:n, PRICE] = y[:n] + units[:n, PENALTY] * (contribution[:n] - caps)
         x_out = np.empty(m)
         look = pause = _FIRST_LOOK
         for sweeps in range(1, self.sweep_limit + 1):

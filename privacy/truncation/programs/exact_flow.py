@@ -59,7 +59,7 @@ class Pairs(Private):
     weights: Ints
     caps: Ints
 
-    def loads(self) -> Ints:
+    def contributions(self) -> Ints:
         """(n,) total weight of each member's pairs, saturating at 2^62."""
         return self.totals(self.weights, self.weights)
 
@@ -116,7 +116,7 @@ class Peeling(NamedTuple):
     x: Ints
     done: Bools
     spare: Ints
-    load: Ints
+    contribution: Ints
     role: NDArray[np.int8]
     queue: Int32s
 
@@ -160,7 +160,7 @@ def _by_need(graph: Neighbours, state: Peeling, u: int) -> Ints:
         if not state.done[graph.pair[slot]]:
             v = graph.other[slot]
             slots[count] = slot
-            missing[count] = state.load[v] - state.spare[v]
+            missing[count] = state.contribution[v] - state.spare[v]
             count += 1
     return slots[:count][np.argsort(missing[:count])]
 
@@ -187,10 +187,10 @@ def _decide(graph: Neighbours, state: Peeling, u: int, slot: int, most: int) -> 
     state.x[e] = amount
     state.spare[u] -= amount
     state.spare[v] -= amount
-    if state.load[u] < SATURATED:
-        state.load[u] -= state.weights[e]
-    if state.load[v] < SATURATED:
-        state.load[v] -= state.weights[e]
+    if state.contribution[u] < SATURATED:
+        state.contribution[u] -= state.weights[e]
+    if state.contribution[v] < SATURATED:
+        state.contribution[v] -= state.weights[e]
 
 
 @kernel
@@ -199,7 +199,7 @@ def _close(state: Peeling, u: int, waiting: int) -> int:
     if state.role[u] == OPEN:
         if state.spare[u] == 0:  # first: what did not fit is no longer in the load
             state.role[u] = FULL
-        elif state.load[u] <= state.spare[u]:
+        elif state.contribution[u] <= state.spare[u]:
             state.role[u] = SLACK
         else:
             return waiting
@@ -298,7 +298,7 @@ def _peeled(pairs: Pairs) -> Peeling:
         x=np.zeros(m, np.int64),
         done=np.zeros(m, np.bool_),
         spare=pairs.caps.copy(),
-        load=pairs.loads(),
+        contribution=pairs.contributions(),
         role=np.zeros(n, np.int8),
         queue=np.empty(n, np.int32),
     )
@@ -325,7 +325,7 @@ def _with_core(pairs: Pairs, state: Peeling, decided: FlowAndCut) -> FlowAndCut:
 
 def _guess(graph: Neighbours, state: Peeling, members: Ints) -> None:
     """Fill all members, those first that miss the least to be slack."""
-    order = members[np.argsort((state.load - state.spare)[members], kind="stable")]
+    order = members[np.argsort((state.contribution - state.spare)[members], kind="stable")]
     for start in range(0, len(order), _GUESSES):
         guess(graph, state, order[start : start + _GUESSES])
 

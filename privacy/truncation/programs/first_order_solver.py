@@ -42,7 +42,7 @@ def iterate(
     x_anchor: Floats,
     y: Floats,
     y_anchor: Floats,
-    load: Floats,
+    contribution: Floats,
     scalars: Floats,
     count: int,
 ) -> None:
@@ -60,11 +60,11 @@ def iterate(
         epoch = scalars[SINCE_RESTART]
         forward, back = (epoch + 1.0) / (epoch + 2.0), 1.0 / (epoch + 2.0)
         omega = scalars[OMEGA]
-        moved_x = _primal_step(table, places, weights, x, x_anchor, y, load, omega, forward, back)
+        moved_x = _primal_step(table, places, weights, x, x_anchor, y, contribution, omega, forward, back)
         moved_y = 0.0
         for u in range(len(caps)):
             old = y[u]
-            new = max(0.0, old + omega * step[u] * (load[u] - caps[u]))
+            new = max(0.0, old + omega * step[u] * (contribution[u] - caps[u]))
             moved_y += (new - old) * (new - old) / step[u]
             y[u] = forward * (2.0 * new - old) + back * y_anchor[u]
         residual = np.sqrt(omega * moved_x + moved_y / omega)
@@ -86,14 +86,14 @@ def _primal_step(
     x: Floats,
     x_anchor: Floats,
     y: Floats,
-    load: Floats,
+    contribution: Floats,
     omega: float,
     forward: float,
     back: float,
 ) -> float:
     """The half of an iteration that touches the tuples: how far x moved, squared, in the metric of its step."""
     length = 1.0 / (omega * len(places))
-    load[:] = 0.0
+    contribution[:] = 0.0
     moved = 0.0
     for t in range(len(weights)):
         reduced = 1.0
@@ -107,7 +107,7 @@ def _primal_step(
             new = weights[t]
         ahead = 2.0 * new - old
         for j in range(len(places)):
-            load[table[t, j]] += ahead
+            contribution[table[t, j]] += ahead
         moved += (new - old) * (new - old)
         x[t] = forward * ahead + back * x_anchor[t]
     return moved * len(places)
@@ -221,7 +221,7 @@ class _State:
         self._y = np.full(len(self._caps) + 1, 1.0 / len(self._places))
         self._y[-1] = 0.0
         self._x_anchor, self._y_anchor = self._x.copy(), self._y.copy()
-        self._load = np.empty(len(self._y))
+        self._contribution = np.empty(len(self._y))
         self._x_out, self._y_out = np.empty(len(self._x)), np.empty(len(self._y))
         self._scalars = np.zeros(5)
         self._scalars[OMEGA] = self._primal_weight(incidence.degrees.mean())
@@ -231,7 +231,7 @@ class _State:
         at_once = max(1, _ENTRIES_PER_CALL // self._table.size)
         while (done := int(self._scalars[ITERATIONS])) < until:
             point = self._x, self._x_anchor, self._y, self._y_anchor
-            iterate(*self._program, *point, self._load, self._scalars, min(at_once, until - done))
+            iterate(*self._program, *point, self._contribution, self._scalars, min(at_once, until - done))
 
     def candidate(self) -> Point:
         """The projection of the next step, within the bounds."""

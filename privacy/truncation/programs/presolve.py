@@ -22,9 +22,9 @@ _LOW = (1 << _LOW_BITS) - 1
 
 
 @kernel
-def clip_and_load(indptr: Ints, units: Ints, weights: Ints, caps: Ints, load: Ints) -> None:
+def clip_and_load(indptr: Ints, units: Ints, weights: Ints, caps: Ints, contribution: Ints) -> None:
     """In place: no tuple weighs more than its smallest cap; load = what each unit's tuples weigh, saturating."""
-    load[:] = 0
+    contribution[:] = 0
     for t in range(len(weights)):
         weight = weights[t]
         for e in range(indptr[t], indptr[t + 1]):
@@ -32,7 +32,7 @@ def clip_and_load(indptr: Ints, units: Ints, weights: Ints, caps: Ints, load: In
         weights[t] = weight
         for e in range(indptr[t], indptr[t + 1]):
             u = units[e]
-            load[u] = min(load[u], MAX_UNITS - weight) + weight
+            contribution[u] = min(contribution[u], MAX_UNITS - weight) + weight
 
 
 @kernel
@@ -346,7 +346,7 @@ class _Work:
         self._units = program.incidence.units.astype(np.int64)
         self._weights = program.weights.copy()
         self._caps = program.caps.copy()
-        self._load = np.empty(len(program.caps), np.int64)
+        self._contribution = np.empty(len(program.caps), np.int64)
         width = int(program.incidence.owners.max(initial=0))
         self._may_equal = np.full(width + 1, not ascends(self._indptr, self._units))
         self.settled = 0
@@ -354,12 +354,12 @@ class _Work:
     def round(self) -> bool:
         """Apply every rule once; whether another round can find more."""
         n_rows, n_entries = len(self._weights), len(self._units)
-        clip_and_load(self._indptr, self._units, self._weights, self._caps, self._load)
-        binding = self._load > self._caps
+        clip_and_load(self._indptr, self._units, self._weights, self._caps, self._contribution)
+        binding = self._contribution > self._caps
         degree = np.bincount(self._units, minlength=len(self._caps))
         drop_dominated(self._indptr, self._units, self._caps, degree, binding)
         free = np.zeros(2, np.int64)
-        wanted = self._load
+        wanted = self._contribution
         tables = self._indptr, self._units, self._weights
         self._shrink(*keep_contested(*tables, binding, self._caps, wanted, free, self._may_equal))
         filled = np.minimum(wanted, self._caps)
@@ -376,7 +376,7 @@ class _Work:
         """
         if not len(self._weights):
             return None
-        clip_and_load(self._indptr, self._units, self._weights, self._caps, self._load)
+        clip_and_load(self._indptr, self._units, self._weights, self._caps, self._contribution)
         occurs = np.zeros(len(self._caps), bool)
         occurs[self._units] = True
         number = np.cumsum(occurs) - 1

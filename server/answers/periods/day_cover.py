@@ -30,7 +30,7 @@ from planner.planning.contribution_bounds import CLIPPING
 from planner.reuse.period_scope import TimeValues
 from privacy.exact import groups_reached
 from privacy.registry import MECHANISMS
-from server.answers.periods.day_pieces import Days, KeptSource, Piece
+from server.answers.periods.day_pieces import CachedSource, Days, Piece
 from server.backends.columns import Domain
 from server.question import Question
 from server.workers.group_limits import is_in_range
@@ -181,7 +181,7 @@ class Covering:
         return found
 
 
-def foreseen_tau(sources: Sequence[KeptSource], release: int, days: Days, horizon: Horizon) -> float | None:
+def foreseen_tau(sources: Sequence[CachedSource], release: int, days: Days, horizon: Horizon) -> float | None:
     """The threshold that a sum over some days is foreseen to choose, by those of the analyst's earlier answers.
 
     The answer about the most similar number of days says it, the newest of several. Of fewer days a person adds less,
@@ -198,7 +198,7 @@ def foreseen_tau(sources: Sequence[KeptSource], release: int, days: Days, horizo
 
     def told() -> Iterator[tuple[float, float]]:
         for source in sources:
-            ratio = wanted / horizon.length(source.match.kept_days)
+            ratio = wanted / horizon.length(source.match.cached_days)
             tau = float(source.noisy[release].tau.max(initial=0.0))
             yield abs(math.log(ratio)), tau * (ratio**_EVENLY if ratio < 1 else ratio)
 

@@ -21,8 +21,8 @@ from planner.plan import Plan
 from planner.reuse.matching import AskedRelease, Lacking, Match, NewGroup, Undecided
 from planner.reuse.period_scope import TimeValues
 from privacy.noisy_answer import NoisyAnswer
+from server.answers.cached_outlines import Owned
 from server.answers.derived import holds, usable
-from server.answers.kept_outlines import Owned
 from server.answers.released import Released
 from server.answers.reusing import OwnGroups, combinations, estimand
 from server.answers.sums import NOWHERE, added_up, noise_widths, weighted
@@ -32,7 +32,7 @@ Days = tuple[Run, ...]
 
 
 @dataclass(frozen=True)
-class KeptSource:
+class CachedSource:
     """A kept answer beside a question.
 
     Attributes:
@@ -93,9 +93,9 @@ class Piece:
         return float(self.noisy[release].tau[self.rows].max(initial=0.0))
 
 
-def kept_source(
+def cached_source(
     plan: Plan, asked: Sequence[AskedRelease | None], owned: Owned, match: Match, released: Released
-) -> KeptSource | None:
+) -> CachedSource | None:
     """The kept answer with which of its releases are the question's; None where one is missing, or cannot be added.
 
     Args:
@@ -118,21 +118,21 @@ def kept_source(
     noisy = tuple(released.noisy[place] for place in places)
     told = next((one for one in owned.outline.days if one.column == match.column), None)
     estimates = told, *(estimand(owned, released, place) for place in places)
-    return KeptSource(owned, released.domain, match, noisy, estimates, owned.outline.data_version)
+    return CachedSource(owned, released.domain, match, noisy, estimates, owned.outline.data_version)
 
 
-def with_means(sources: Sequence[KeptSource]) -> list[KeptSource]:
+def with_means(sources: Sequence[CachedSource]) -> list[CachedSource]:
     """The sources, and of several that estimate the same truncated numbers their mean by inverse variances.
 
     The same: of equal days, conditions and groups, cut alike at equal thresholds in every group.
     """
-    alike: dict[object, list[KeptSource]] = defaultdict(list)
+    alike: dict[object, list[CachedSource]] = defaultdict(list)
     for source in sources:
         alike[source.estimates].append(source)
     return [*sources, *(_mean(same) for same in alike.values() if len(same) > 1)]
 
 
-def _mean(sources: Sequence[KeptSource]) -> KeptSource:
+def _mean(sources: Sequence[CachedSource]) -> CachedSource:
     first = sources[0]
     place = np.arange(len(first.domain))
     every = zip(*(one.noisy for one in sources), strict=True)
@@ -141,7 +141,7 @@ def _mean(sources: Sequence[KeptSource]) -> KeptSource:
 
 
 def pieces(
-    source: KeptSource,
+    source: CachedSource,
     own: OwnGroups,
     class_of: Sequence[TimeValues],
     classes: Mapping[TimeValues, Days],

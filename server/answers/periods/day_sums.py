@@ -38,8 +38,8 @@ from planner.reuse.matching import AskedQuestion
 from planner.reuse.period_scope import MOST_RUNS, PeriodScope, TimeValues, period_scope
 from planner.sql.result_types import KeyCell
 from privacy.registry import MECHANISMS
-from server.answers.kept_answers import KeptAnswers
-from server.answers.kept_outlines import KeptOutlines, Owned
+from server.answers.cached_answers import CachedAnswers
+from server.answers.cached_outlines import CachedOutlines, Owned
 from server.answers.periods.day_cover import (
     NARROW,
     Cover,
@@ -53,10 +53,10 @@ from server.answers.periods.day_cover import (
     wider_than,
 )
 from server.answers.periods.day_pieces import (
+    CachedSource,
     Days,
-    KeptSource,
     Piece,
-    kept_source,
+    cached_source,
     open_part_key,
     pieces,
     with_means,
@@ -173,7 +173,7 @@ class _Adding:
 
     whole: _Whole
     days: Days
-    sources: Sequence[KeptSource]
+    sources: Sequence[CachedSource]
     pieces: Sequence[Piece]
     covering: Covering
     asked: AskedQuestion
@@ -196,8 +196,8 @@ class DaySums:
     """
 
     planning: Planning
-    outlines: KeptOutlines
-    kept: KeptAnswers
+    outlines: CachedOutlines
+    kept: CachedAnswers
     recent: LruCache[tuple[int, str, int, int, int], tuple[_Adding | None]] = field(
         default_factory=lambda: LruCache(_RECENT, _RECENT_BYTES, lambda _: 1 << 16)
     )
@@ -309,7 +309,7 @@ class DaySums:
     def _adding(self, whole: _Whole, every: Sequence[Owned]) -> _Adding | None:
         """What is known of a question; None where it is none that may be a sum over days."""
         question, scope, noted, plan = whole.question, whole.scope, whole.noted, whole.question.plan
-        if plan.selection is not None or any(domain.is_discovered for domain in plan.domains):
+        if plan.selection is not None or any(domain.selects_partitions for domain in plan.domains):
             return None
         if any(release.around is not None for release in plan.releases):
             return None  # what was measured around one number does not add up with what was around another
@@ -330,10 +330,10 @@ class DaySums:
             and (match := by_days.follows(owned.outline, noted.loads[owned.outline.data_version])) is not None
         ]
         may_stand = [
-            pair for pair in matches if pair[1].by_days or stands(pair[1].kept_days, pair[0].outline.data_version)
+            pair for pair in matches if pair[1].by_days or stands(pair[1].cached_days, pair[0].outline.data_version)
         ]
         horizon = _horizon(scope, noted, self.planning.policy)
-        longest = sorted(may_stand[_NEWEST:], key=lambda pair: -horizon.length(pair[1].kept_days))[:_LONGEST]
+        longest = sorted(may_stand[_NEWEST:], key=lambda pair: -horizon.length(pair[1].cached_days))[:_LONGEST]
         others = [pair for pair in matches if pair not in may_stand][:_OTHERS]
         matches = [*may_stand[:_NEWEST], *longest, *others]
         if not matches:
@@ -350,7 +350,7 @@ class DaySums:
             source
             for owned, match in matches
             if (released := self.kept.released_to(owned.answer_key, whole.analyst)) is not None
-            and (source := kept_source(plan, asked.releases, owned, match, released)) is not None
+            and (source := cached_source(plan, asked.releases, owned, match, released)) is not None
         ]
         measuring = question.measuring.of_groups(domain)
         tables = [sorted(one.expected_noise(len(domain))) for one in measuring.releases]
@@ -462,7 +462,7 @@ class DaySums:
             [key.name for key in source.owned.outline.keys] == keys
             and source.version < one.whole.question.data_version
             and not source.match.extra
-            and source.match.kept_days[0][0] == one.days[0][0]
+            and source.match.cached_days[0][0] == one.days[0][0]
             for source in one.sources
         )
 

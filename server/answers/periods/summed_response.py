@@ -10,13 +10,13 @@ import numpy as np
 from planner.group_domains.day_conditions import Run, joined_runs
 from planner.reuse.period_scope import PeriodScope
 from privacy.registry import MECHANISMS, JointMechanism
+from server.answers.cached_answers import Served
 from server.answers.derived import MEANS, plan_of_parts
-from server.answers.kept_answers import Served
 from server.answers.periods.day_pieces import Piece
 from server.answers.periods.day_sums import DaySum
 from server.answers.periods.noted_periods import NotedPeriods
 from server.answers.sums import NOWHERE, Term, put_together
-from server.query import Budget, KeptPeriods, QueryResponse
+from server.query import Budget, CachedPeriods, QueryResponse
 from server.question import Question
 from server.results.notes import confidence_notes
 from server.results.response import response
@@ -94,25 +94,25 @@ def summed_response(
         delta=sum(one.delta for one in served),
         cached=all(one.cached for one in served),
         notes=(*notes, *(confidence_notes(answer.confidence) if most > 1 else ())),
-        kept=tuple(kept_periods(summed)),
+        cached_periods=tuple(cached_periods(summed)),
     )
 
 
-def kept_periods(summed: DaySum) -> Iterator[KeptPeriods]:
+def cached_periods(summed: DaySum) -> Iterator[CachedPeriods]:
     """What is kept, by the version of the data that it was measured over, the newest first."""
     for version in sorted({piece.version for piece in summed.pieces}, reverse=True):
         used = [piece for piece in summed.pieces if piece.version == version]
         days = joined_runs([run for piece in used for run in piece.days])
         first, last = days[0][0], days[-1][1]
-        yield KeptPeriods(
+        yield CachedPeriods(
             version=version,
             first=None if first is None else first.isoformat(),
             last=None if last is None else last.isoformat(),
-            groups=_kept_groups(summed, used),
+            groups=_cached_groups(summed, used),
         )
 
 
-def _kept_groups(summed: DaySum, pieces: Sequence[Piece]) -> int:
+def _cached_groups(summed: DaySum, pieces: Sequence[Piece]) -> int:
     """How many groups something is kept of; of one that is withheld, that it is."""
     values = {piece.values for piece in pieces}
     return sum(own in values for own in summed.class_of)
@@ -141,12 +141,12 @@ _TWO_PARTS = (
 
 def _notes(summed: DaySum, question: Question, most: int) -> Iterator[str]:
     scope, version, groups = summed.scope, summed.noted.version, len(summed.domain)
-    kept = list(kept_periods(summed))
+    kept = list(cached_periods(summed))
     earlier = [one for one in kept if one.version < version]
     which = "; ".join(f"version {one.version}: {one.first or 'the first day'} to {one.last}" for one in earlier)
     told = {"which": which, "table": scope.table, "column": scope.column}
     if earlier and summed.parts:
-        count, parts = _kept_groups(summed, summed.pieces), most > 1
+        count, parts = _cached_groups(summed, summed.pieces), most > 1
         kept_of, others = (f"Parts of {count}", "The other days") if parts else (str(count), "The others")
         yield _SOME_KEPT.format(kept=kept_of, groups=groups, version=version, others=others, **told)
     elif earlier:

@@ -95,7 +95,7 @@ def worst_relative_error(answer: QueryResponse) -> float:
     """The largest distance of an interval's end from its value, in multiples of it; infinite if every row is cut."""
     errors = [
         max(_open(interval.high) - value, value - _open(interval.low, -1)) / abs(value) if value else math.inf
-        for (row, intervals), cut in zip(answer.as_released(), answer.cut, strict=True)
+        for (row, intervals), cut in zip(answer.as_released(), answer.clipped, strict=True)
         if not cut
         for value, interval in zip(row, intervals, strict=True)
         if interval is not None and isinstance(value, int | float)

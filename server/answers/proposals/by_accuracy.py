@@ -162,7 +162,7 @@ def answered_in_two(
     """
     first = answer(replace(part.request, idempotency_key=""))
     accuracy = accuracy_of(request)
-    parts = first if first.kept else None
+    parts = first if first.cached_periods else None
     if accuracy.reached(first) > accuracy.wanted and part.request.reuse == "auto" and (parts or first.epsilon == 0.0):
         # It followed from other answers, in whole or in part, and tells too little: nothing is kept under its own
         # name to aim the rest by.
@@ -201,16 +201,16 @@ def with_reached(answer: QueryResponse, request: QueryRequest) -> QueryResponse:
     if answer.covers == "exact":
         return answer
     reached = worst_relative_error(answer) if accuracy.is_relative else worst_error(answer)
-    n_cut, n_rows = sum(answer.cut), len(answer.rows)
+    n_clipped, n_rows = sum(answer.clipped), len(answer.rows)
     if math.isinf(reached):
-        why = "all are marked cut" if 0 < n_cut == n_rows else "an interval is open, or a value is nothing"
+        why = "all are marked cut" if 0 < n_clipped == n_rows else "an interval is open, or a value is nothing"
         told = f"Asked for {accuracy}; no row tells whether it is reached: {why}."
         return replace(answer, notes=(f"{told} {_AGAIN}", *answer.notes))
     said = f"{100 * reached:.3g}%" if accuracy.is_relative else f"{reached:,.4g}"
     short = "" if reached <= accuracy.wanted else f": it was expected to be, and is not. {_AGAIN.removesuffix('.')}"
     note = f"Asked for {accuracy}; the worst interval that counts reaches {said}{short}."
-    if n_cut and accuracy.is_relative:
-        note += f" {n_cut:,} of {n_rows:,} rows are marked cut, and do not count: what was cut is in no interval."
+    if n_clipped and accuracy.is_relative:
+        note += f" {n_clipped:,} of {n_rows:,} rows are marked cut, and do not count: what was cut is in no interval."
     return replace(answer, notes=(note, *answer.notes))
 
 

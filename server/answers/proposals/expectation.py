@@ -49,7 +49,7 @@ def known_answers(ledger: Ledger, analyst: str, plan_hash: str) -> list[Known]:
     """The newest answers to a query that an analyst was charged for. Nobody else's: it would tell what they said."""
     found = []
     for record in ledger.answers_to(analyst, plan_hash, limit=_LOOKED_AT):
-        kept = ledger.kept_answer(record.charge.answer_key, analyst)
+        kept = ledger.cached_answer(record.charge.answer_key, analyst)
         if kept is not None and kept.paid:
             charge = record.charge
             known = Known(record.number, charge.epsilon, charge.answer_key, decoded(kept.answer), charge.delta)
@@ -71,11 +71,11 @@ class Expected:
 
     Attributes:
       relative_errors: per column, half-widths of intervals at 95% in multiples of their values.
-      cut: the share of rows that would be marked cut, in [0, 1]; None where nothing tells.
+      clipped: the share of rows that would be marked cut, in [0, 1]; None where nothing tells.
     """
 
     relative_errors: tuple[RelativeError, ...] = ()
-    cut: float | None = None
+    clipped: float | None = None
 
 
 def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
@@ -107,7 +107,7 @@ def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
         if now and own:
             most = max(median(now), median(own))
             found.append(RelativeError(column.name, _finite(median(now)), _finite(max(now)), _finite(most)))
-    return Expected(tuple(found), fmean(answer.cut) if answer.cut else None)
+    return Expected(tuple(found), fmean(answer.clipped) if answer.clipped else None)
 
 
 def _parts(answer: QueryResponse, place: int) -> list[float]:

@@ -23,7 +23,7 @@ from server.answers.workload.workload import (
     WorkloadResponse,
     WorkloadSummary,
 )
-from server.errors import NothingFollows, ServerError
+from server.errors import NotDerivable, ServerError
 from server.planning import Planning
 from server.postprocessing.computed_response import after_charges
 from server.query import QueryResponse
@@ -151,7 +151,7 @@ def answer_workload(
       request: the questions.
       cancelled: set by whoever does not want the answers any more.
     Raises: PlannerError, BudgetExhausted and what questions raise, none of them charged; QueryFailed and
-      CancelledByClient, charged; NothingFollows, not charged, where nothing may be and something would be.
+      CancelledByClient, charged; NotDerivable, not charged, where nothing may be and something would be.
     """
     planning = running.deciding.planning
     planned = _planned(running.deciding, request, cancelled)
@@ -180,11 +180,11 @@ def answer_workload(
     )
 
 
-def _not_free(planned: PlannedWorkload) -> NothingFollows:
+def _not_free(planned: PlannedWorkload) -> NotDerivable:
     """The refusal of a workload that is to be free, and is not; it names the price."""
     wanted = planned.wanted.values()
     epsilon = sum(one.charge.epsilon for one in wanted)
-    return NothingFollows(
+    return NotDerivable(
         f"these answers are not all paid for: {len(wanted)} would be measured, for epsilon {epsilon:g}",
         hint="the data or the policy may be new since they were; with reuse = auto they are measured and charged",
     )

@@ -16,6 +16,7 @@ from planner.errors import InvalidSetting, PlannerError, StatementTooComplex
 from planner.limits import check_cells
 from planner.policy.policy import Policy
 from planner.public.relation import PublicStatement
+from server.answers.cached_answers import Paid
 from server.answers.counted_grid import (
     Allocation,
     CountedGrid,
@@ -29,7 +30,6 @@ from server.answers.counted_grid import (
     why_not_in_a_grid,
 )
 from server.answers.decide import Deciding
-from server.answers.kept_answers import Paid
 from server.answers.proposals.expectation import known_answers
 from server.answers.work import (
     Cached,
@@ -257,7 +257,7 @@ def _check_size(
     for one in found:
         if isinstance(one, Cached | Measure | ListGroups):
             question = one.question
-            selected = any(domain.is_discovered for domain in question.plan.domains)
+            selected = any(domain.selects_partitions for domain in question.plan.domains)
             groups = 1 if selected else len(deciding.planning.groups_of(question, request.analyst, cancelled))
             cells += groups * question.plan.columns
     check_cells(cells, 1)

@@ -46,7 +46,7 @@ class WorkloadRequest:
       delta: the most of each question that spends one; None: the policy's, divided among them.
       request_id: stands in logs, the ledger and error bodies.
       idempotency_key: the client's own name of this request; empty for none.
-      nobody_adds_more_than: as in QueryRequest, of every question.
+      at_most: as in QueryRequest, of every question.
       reuse: `auto`; `only`: nothing may be charged, as for a dashboard that is refreshed.
     """
 
@@ -57,7 +57,7 @@ class WorkloadRequest:
     delta: float | None = None
     request_id: str = ""
     idempotency_key: str = ""
-    nobody_adds_more_than: float | None = None
+    at_most: float | None = None
     reuse: Literal["auto", "only"] = "auto"
 
     def check(self) -> None:
@@ -86,7 +86,7 @@ class WorkloadRequest:
             delta=self.delta if delta is None else delta,
             request_id=self.request_id,
             parameters=item.parameters,
-            nobody_adds_more_than=self.nobody_adds_more_than,
+            at_most=self.at_most,
             as_accurate=self.max_relative_error is not None,
         )
 

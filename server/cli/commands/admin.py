@@ -66,13 +66,13 @@ def accounts(
     """
     with opened(policy) as ledger:
         balances = [one for one in ledger.accounts(_analyst(analyst)) if not low or is_low(one)]
-        custodians = {analyst_account(one.name) for one in ledger.analysts() if one.role != "analyst"}
+        administrators = {analyst_account(one.name) for one in ledger.analysts() if one.role != "analyst"}
     if low:
-        balances = [one for one in balances if one.name not in custodians]
+        balances = [one for one in balances if one.name not in administrators]
     none = "-" if output is Format.TABLE else None
     rows = [
         (one.name, *((none,) * (len(_ACCOUNTS) - 2)), "it asks no questions, and has no budget")
-        if one.name in custodians
+        if one.name in administrators
         else (
             one.name,
             one.grant.epsilon,
@@ -93,7 +93,7 @@ def accounts(
         return
     show_rows(_ACCOUNTS[:-1], [row[:-1] for row in rows], output)  # sentences would make a table of no use
     for row in rows:
-        if row[0] not in custodians:
+        if row[0] not in administrators:
             write(f"{printable(str(row[0]))} protects at {row[-1]}")
 
 

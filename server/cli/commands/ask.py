@@ -86,7 +86,7 @@ def option(name: str, about: str | None = None) -> Any:
 Epsilon = Annotated[float | None, option("epsilon")]
 Delta = Annotated[float | None, option("delta")]
 MechanismChoice = Annotated[str | None, option("mechanism")]
-AddsAtMost = Annotated[float | None, option("nobody_adds_more_than")]
+AddsAtMost = Annotated[float | None, option("at_most")]
 Reusing = Annotated[str, option("reuse")]
 KeyFile = Annotated[
     Path | None, typer.Option(help="A file with your key, instead of NOISEGATE_KEY in the environment.")
@@ -127,7 +127,7 @@ def query(
     max_absolute_error: Annotated[
         float | None, option("max_absolute_error", "Instead of --epsilon: the same in the answer's unit.")
     ] = None,
-    nobody_adds_more_than: AddsAtMost = None,
+    at_most: AddsAtMost = None,
     reuse: Reusing = "auto",
     yes: Annotated[
         bool,
@@ -164,7 +164,7 @@ def query(
     values = None if parameters is None else [_value(text) for text in parameters]
     key = read_key(key_file)
     asked: dict[str, object] = {"sql": sql, "delta": delta, "parameters": values}
-    asked["nobody_adds_more_than"] = nobody_adds_more_than
+    asked["at_most"] = at_most
     errors: dict[str, object] = {"max_relative_error": max_relative_error, "max_absolute_error": max_absolute_error}
     by_error = any(one is not None for one in errors.values())
     if interval_width is not None or by_error:
@@ -200,7 +200,7 @@ def explain(
     ] = "table",
     key_file: KeyFile = None,
     parameters: Parameters = None,
-    nobody_adds_more_than: AddsAtMost = None,
+    at_most: AddsAtMost = None,
     reuse: Reusing = "auto",
 ) -> None:
     """Show what a query would do and cost, without asking it.
@@ -214,7 +214,7 @@ def explain(
     sql = _statement(sql)
     values = None if parameters is None else [_value(text) for text in parameters]
     body = {"sql": sql, "epsilon": epsilon, "delta": delta, "mechanism": mechanism, "parameters": values}
-    body |= {"nobody_adds_more_than": nobody_adds_more_than, "reuse": reuse}
+    body |= {"at_most": at_most, "reuse": reuse}
     text = ask(url, "/v1/explain", read_key(key_file), body, sql=sql)
     if output == "json":
         write(_indented(text, url))

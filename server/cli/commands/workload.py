@@ -27,7 +27,7 @@ def workload(
     max_relative_error: Annotated[
         float | None, option("max_relative_error", "Instead of --epsilon: 0.05 for 5% around every value.")
     ] = None,
-    nobody_adds_more_than: AddsAtMost = None,
+    at_most: AddsAtMost = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say what it would cost; ask nothing.")] = False,
     output: Annotated[
         Format, typer.Option("--format", help="table, or json (or --json) for a program.")
@@ -55,7 +55,7 @@ def workload(
         "queries": [{"sql": statement} for statement in statements],
         "epsilon": epsilon,
         "max_relative_error": max_relative_error,
-        "nobody_adds_more_than": nobody_adds_more_than,
+        "at_most": at_most,
     }
     path = "/v1/workload/explain" if explain else "/v1/workload"
     answered = ask(url, path, read_key(key_file), body, sql="")

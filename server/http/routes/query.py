@@ -116,7 +116,7 @@ class AccuracyBody(StatementBody):
     ] = None
     max_absolute_error: Annotated[float | None, of_setting("max_absolute_error")] = None
     delta: Annotated[float | None, of_setting("delta")] = None
-    nobody_adds_more_than: Annotated[float | None, of_setting("nobody_adds_more_than")] = None
+    at_most: Annotated[float | None, of_setting("at_most")] = None
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -132,7 +132,7 @@ class AccuracyBody(StatementBody):
             delta=self.delta,
             request_id=request_id,
             parameters=tuple(self.parameters),
-            nobody_adds_more_than=self.nobody_adds_more_than,
+            at_most=self.at_most,
         )
 
     def accuracy(self) -> Accuracy:

@@ -22,7 +22,7 @@ from privacy.accounting.event import (
 from privacy.errors import InvalidParameter
 from server.ledger.account import Accounting
 from server.ledger.balance import Balance
-from server.ledger.charge import Charge, ChargeRecord, KeptAnswer
+from server.ledger.charge import CachedAnswer, Charge, ChargeRecord
 from server.ledger.currency import charged_delta, charged_epsilon, delta_of, epsilon_of
 from server.ledger.entry import Reserved, Tuning
 from server.ledger.store import Reading, Writing
@@ -219,13 +219,13 @@ _KEPT = (
 """Two analysts who race for one question are given, and pay for, two answers: to each is kept the own one."""
 
 
-def kept(reading: Reading, answer_key: str, analyst: str) -> KeptAnswer | None:
+def kept(reading: Reading, answer_key: str, analyst: str) -> CachedAnswer | None:
     """The kept answer for which the analyst was charged, else the first one kept under the key; indexed."""
     row = reading.row(_KEPT, analyst, answer_key)
     if row is None:
         return None
     number, answer, content, paid = row
-    return KeptAnswer(number, bytes(answer), charge_in(Reserved.read(content)), bool(paid))
+    return CachedAnswer(number, bytes(answer), charge_in(Reserved.read(content)), bool(paid))
 
 
 def keep(writing: Writing, number: int, answer_key: str, answer: bytes) -> None:

@@ -67,7 +67,7 @@ def _renewing(short: tuple[Balance, ...]) -> str | None:
 
 def _granting(charge: Charge, short: tuple[Balance, ...], fits: str | None) -> str | None:
     """Who gives more, and how: where a delta is short, since few can ask with less of one, and where nothing fits."""
-    stopped = next((account for account in short if account.is_cut_by_total), None)
+    stopped = next((account for account in short if account.is_clipped_by_total), None)
     if stopped is not None:
         return (
             f"All periods of {stopped.name} have come to what its custodian accepts in total; a custodian can accept"

@@ -79,7 +79,7 @@ def rollups(workers: WorkerPool, quick: bool) -> list[Row]:
                     ledger.add_analyst("ada", "0" * 64, epsilon=1e6, delta=0.01)
                     backend = DuckdbBackend(file, "public")
                     pipeline = Pipeline(hospital_policy(), backend.schema(), backend, ledger, workers)
-                    _of_one_kept(pipeline, rows, seed, found)
+                    _of_one_cached(pipeline, rows, seed, found)
     case = f"{found.pairs} roll-ups of kept answers"
     return [
         Row(case, "pairs that were generated", found.pairs, "1", least=None if quick else KEPT * COARSER),
@@ -93,7 +93,7 @@ def rollups(workers: WorkerPool, quick: bool) -> list[Row]:
     ]
 
 
-def _of_one_kept(pipeline: Pipeline, rows: duckdb.DuckDBPyConnection, seed: int, found: _Found) -> None:
+def _of_one_cached(pipeline: Pipeline, rows: duckdb.DuckDBPyConnection, seed: int, found: _Found) -> None:
     """Measure a finer question, and derive coarser ones."""
     draw, rng = random.Random(seed), np.random.default_rng(seed)
     kept = finer(draw)

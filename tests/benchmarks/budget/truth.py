@@ -48,7 +48,7 @@ def _error(connection: duckdb.DuckDBPyConnection, one: Answered) -> TrueError | 
     errors, holds = [], []
     for place in measured:
         apart, sizes = [], []
-        for row, intervals, cut in zip(answer.rows, answer.intervals, answer.cut, strict=True):
+        for row, intervals, cut in zip(answer.rows, answer.intervals, answer.clipped, strict=True):
             cell, around = row[place], intervals[place]
             if not isinstance(cell, int | float):
                 continue

@@ -20,18 +20,18 @@ def typical_error(answer: QueryResponse) -> float:
     Returns: infinite where more than half of the rows are cut, an interval is open, no column has one, or the typical
       value is 0.
     """
-    sound = [place for place, cut in enumerate(answer.cut) if not cut]
-    return math.inf if is_cut(answer) else _of_rows(answer, sound)
+    sound = [place for place, cut in enumerate(answer.clipped) if not cut]
+    return math.inf if is_clipped(answer) else _of_rows(answer, sound)
 
 
-def is_cut(answer: QueryResponse) -> bool:
+def is_clipped(answer: QueryResponse) -> bool:
     """Is more than half of the rows marked `cut`: may more be missing than the intervals say?"""
-    return sum(answer.cut) * 2 > len(answer.cut)
+    return sum(answer.clipped) * 2 > len(answer.clipped)
 
 
 def noise_alone(answer: QueryResponse) -> float:
     """The same of all rows, whatever was cut away: how wide the intervals are."""
-    return _of_rows(answer, list(range(len(answer.cut))))
+    return _of_rows(answer, list(range(len(answer.clipped))))
 
 
 def _of_rows(answer: QueryResponse, sound: list[int]) -> float:

@@ -25,7 +25,7 @@ from server.answers.periods.summed_response import IN_TWO
 from server.errors import ServerError
 from server.query import QueryResponse
 from tests.benchmarks.budget.dashboards import Asked
-from tests.benchmarks.budget.typical_error import TARGET, is_cut, noise_alone, typical_error
+from tests.benchmarks.budget.typical_error import TARGET, is_clipped, noise_alone, typical_error
 
 _PILOTS = (0.02, 0.1, 0.5)
 _WEAK = 0.5
@@ -248,7 +248,7 @@ class Viewer:
     def _asks_again(self, one: _Pending, answer: QueryResponse, need: float) -> bool:
         """Find the next epsilon. Returns: False where none is permitted that would do."""
         template, most, wide = one.asked.template, self.proxy.max_epsilon, noise_alone(answer)
-        cut = is_cut(answer)
+        cut = is_clipped(answer)
         if cut:
             self._cut_at[template] = max(self._cut_at[template], one.epsilon)
         combines = one.combines and self.proxy.combines
@@ -285,4 +285,4 @@ class Viewer:
 
 def _is_in_parts(answer: QueryResponse) -> bool:
     """Is it put together from kept days, or were closed days measured apart, to be kept?"""
-    return bool(answer.kept) or IN_TWO in answer.notes
+    return bool(answer.cached_periods) or IN_TWO in answer.notes

@@ -114,9 +114,9 @@ def against_plain(engine: Engine, pool: WorkerPool, scale: float, quick: bool) -
             most = _FLOOR if barred and not of_plain else None
             yield Row(case, "proxy, of sums by customer", median(proxy_s) / least, "1", most=most)
         query = rewrite(plan, dialect=found.dialect, schema=schema)
-        if query.loads is not None:
+        if query.contributions is not None:
             groups = max(1, len(found.domain(query)))
-            left = _rows_that_leave(engine, query.loads)
+            left = _rows_that_leave(engine, query.contributions)
             each = left / groups / query.n_releases
             yield Row(case, MEMORY, _peak_mb(pipeline, ledger, sql), "MB")
             yield Row(case, "rows that leave the database, per group and sum", each, "rows", most=_MOST_ROWS)

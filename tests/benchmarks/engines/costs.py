@@ -49,7 +49,7 @@ def costs(engine: Engine, scale: float, quick: bool) -> Iterator[Row]:
         sql = QUESTIONS[name]
         plan = make_plan(bind(parse(sql), schema, policy), schema, policy, epsilon=1.0, delta=0.0, mechanism=None)
         query, measuring = rewrite(plan, dialect=found.dialect, schema=schema), plan_measurements(plan, policy)
-        statement = query.join if query.loads is None else query.loads
+        statement = query.join if query.contributions is None else query.contributions
         assert statement is not None, "it sums over a join"
         inside = _not_sent(statement)
         read = _ungrouped(plan, found.dialect, schema)

@@ -23,7 +23,7 @@ from server.backends.backend import Backend
 from server.backends.columns import Domain
 from server.backends.duckdb import DuckdbBackend
 from server.backends.query_tuples import QueryTuples
-from server.ledger.charge import ChargeRecord, KeptAnswer
+from server.ledger.charge import CachedAnswer, ChargeRecord
 from server.ledger.ledger import Ledger
 from server.pipeline import Pipeline
 from server.query import Budget, Cell, Interval, QueryRequest
@@ -70,10 +70,10 @@ class _OneAnswer:
         charge = self.question.charge(QueryRequest(analyst, "", request_id="benchmark"))
         return [ChargeRecord(1, charge, "committed", (), 0, 0)]
 
-    def kept_answer(self, answer_key: str, analyst: str) -> KeptAnswer:
+    def cached_answer(self, answer_key: str, analyst: str) -> CachedAnswer:
         """It."""
         (record,) = self.answers_to(analyst, "", 1)
-        return KeptAnswer(1, encoded(self.kept), record.charge, paid=True)
+        return CachedAnswer(1, encoded(self.kept), record.charge, paid=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class Asking:
             answer = response(
                 question.plan, *measure(backend, question.query, question.measuring), budget, "benchmark"
             )
-            for row, intervals, cut in zip(answer.rows, answer.intervals, answer.cut, strict=True):
+            for row, intervals, cut in zip(answer.rows, answer.intervals, answer.clipped, strict=True):
                 true = truth.get(_text(row[0]) if key else "")
                 around = intervals[-1] or Interval(None, None)
                 low = -np.inf if around.low is None else around.low

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
-from privacy.mechanisms.found_groups import keep_groups
+from privacy.mechanisms.partition_selection import keep_groups
 from privacy.mechanisms.sums import Sum
 from privacy.papers.grouping_smoothing import FPA, GSR, GSS, LPA, enforced
 from privacy.papers.smoothing_choice import GS
 from privacy.registry import AllGroups, group_measurements
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.benchmarks.published.picture import draw
@@ -207,8 +207,10 @@ def _defaults(
     owners = (OwnerColumn("unit", units, np.zeros(len(units), bool)),)
     coded = encode(JoinTuples(owners, keys, n_keys, np.full((1, len(units)), ONE)))
     kept = keep_groups(coded, most)
-    (pure,) = group_measurements("group_lp", AllGroups([Sum(epsilon, 0.0, Ladder(0, 0))], 0.0, min(2 * most, n_keys)))
-    (clipped,) = group_measurements("l2_clip", AllGroups([Sum(epsilon, 0.0, Ladder(0, 10))], _DELTA, None))
+    (pure,) = group_measurements(
+        "group_lp", AllGroups([Sum(epsilon, 0.0, Thresholds(0, 0))], 0.0, min(2 * most, n_keys))
+    )
+    (clipped,) = group_measurements("l2_clip", AllGroups([Sum(epsilon, 0.0, Thresholds(0, 10))], _DELTA, None))
     return {
         "default (group_lp)": lambda entropy: pure.release(kept, 0, entropy).values,
         "default with delta 1e-6 (l2_clip)": lambda entropy: clipped.release(coded, 0, entropy).values,

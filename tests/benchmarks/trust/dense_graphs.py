@@ -66,7 +66,7 @@ def _releases(name: str, tuples: JoinTuples, epsilon: float, runs: int) -> list[
 
 def _release(tuples: JoinTuples, gem: Measurement) -> float:
     """From join tuples to a noisy count; its threshold."""
-    answer = truncate(encode(tuples), 0, gem.ladder, gem.gap)
+    answer = truncate(encode(tuples), 0, gem.thresholds, gem.gap)
     return float(gem.release(answer, OpendpEntropy()).tau[0])
 
 

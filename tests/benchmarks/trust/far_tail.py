@@ -74,16 +74,16 @@ def _tabulated(
     (measuring,) = plan_measurements(plan, policy).releases
     scalar = measuring.scalar if isinstance(measuring, GroupLp) else measuring
     if isinstance(scalar, Clip):  # of one owner's tuples in groups: as the shared threshold of their totals
-        scalar = SharedThreshold(scalar.budget, 1, 0.0, scalar.ladder, scalar.selection, nested=True)
+        scalar = SharedThreshold(scalar.budget, 1, 0.0, scalar.thresholds, scalar.selection, nested=True)
     assert isinstance(scalar, Gem | SharedThreshold), "the demonstration's questions choose their thresholds"
-    _, read = backend.read(rewrite(plan, schema=schema, loads=False))
+    _, read = backend.read(rewrite(plan, schema=schema, contributions=False))
     assert isinstance(read.join, JoinTuples)
-    answer = truncate(encode(read.join), 0, scalar.ladder, scalar.gap)
+    answer = truncate(encode(read.join), 0, scalar.thresholds, scalar.gap)
     values = np.array(
-        [[answer.solve(group, rung) for rung in range(len(scalar.ladder))] for group in range(answer.n_groups)]
+        [[answer.solve(group, level) for level in range(len(scalar.thresholds))] for group in range(answer.n_groups)]
     )
     counts = answer.exceedances if isinstance(answer, CountedAnswer) else None
-    return scalar, TabulatedAnswer(values.astype(np.int64), scalar.ladder, scalar.gap, counts)
+    return scalar, TabulatedAnswer(values.astype(np.int64), scalar.thresholds, scalar.gap, counts)
 
 
 def _before(selection: SelectionSettings) -> SelectionSettings:
@@ -129,9 +129,9 @@ class _ManyReleases(SharedThreshold):
         """(runs, G) released, in normalised weight."""
         groups = answer.n_groups
         summed = SummedAnswer(answer, self._reached(groups))
-        together = RepeatedAnswer(summed, self.ladder, runs)
-        rung = self.budget.choose(together, self._scores(groups), self._selecting, entropy).index
-        index, exact = np.repeat(rung, groups), answer.values.T[rung].ravel()
-        steps = self._rungs(groups)
+        together = RepeatedAnswer(summed, self.thresholds, runs)
+        level = self.budget.choose(together, self._scores(groups), self._selecting, entropy).index
+        index, exact = np.repeat(level, groups), answer.values.T[level].ravel()
+        steps = self._levels(groups)
         noisy = released(exact, release_noise(index, steps, entropy), index, steps)
         return noisy.reshape(runs, groups)

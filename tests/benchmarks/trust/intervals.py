@@ -61,8 +61,8 @@ def _free_bound(asked: Asked, most: float, tau: float) -> float | None:
     else:
         return None
     selecting *= scalar.selection.split
-    free = (0.0,) * len(scalar.ladder)
-    margins = scalar.selection.scores(scalar.ladder, scalar.gap, free, selecting, groups).margins
+    free = (0.0,) * len(scalar.thresholds)
+    margins = scalar.selection.scores(scalar.thresholds, scalar.gap, free, selecting, groups).margins
     apart = min(max(0, math.ceil(math.log2(most / tau))), len(margins) - 1)
     return most * (margins[-1] + margins[apart] + 2 * math.log(1 / 0.025) / selecting)
 

@@ -23,7 +23,7 @@ class _Rows:
     """Released rows: how far each is from its truth, as a part of it; is it weak; its signal; was it marked?"""
 
     error: NDArray[np.float64]
-    weak: NDArray[np.bool_]
+    low_precision: NDArray[np.bool_]
     wide: NDArray[np.bool_]
     signal: NDArray[np.float64]
     marked: NDArray[np.bool_]
@@ -52,10 +52,10 @@ def _released(data: DataSet, quick: bool) -> Iterable[_Rows]:
                 shown = asked.shown(domain, noisy)
                 values = noisy.values * asked.plan.releases[0].weight_bound
                 error = np.abs(values - truths) / np.where(known, truths, 1.0)
-                weak = np.array(shown.weak)
+                low_precision = np.array(shown.low_precision)
                 wide = noisy.high - noisy.low > np.abs(noisy.values)
-                marked = weak | np.array(shown.cut)
-                yield _Rows(error[known], weak[known], wide[known], noisy.signal[known], marked[known])
+                marked = low_precision | np.array(shown.clipped)
+                yield _Rows(error[known], low_precision[known], wide[known], noisy.signal[known], marked[known])
 
 
 def _joined(parts: Sequence[_Rows]) -> _Rows:
@@ -85,7 +85,7 @@ def _trade_off(rows: _Rows) -> list[Row]:
     far, near = rows.error > _FAR, rows.error <= _NEAR
     found = []
     for least in _CURVE:
-        marked = rows.weak | (rows.signal < least)
+        marked = rows.low_precision | (rows.signal < least)
         case = f"all data, cut below a signal of {least:g}"
         found += [
             Row(case, "marked, of rows that are off by more than half", _share(marked, far), "1"),

@@ -98,7 +98,7 @@ class Question:
         """The most that anybody adds to a cell."""
         return max(float(loads.max(initial=0.0)) for loads in self.loads.values())
 
-    def asked(self, epsilon: float, nobody_adds_more_than: float | None = None) -> Asked:
+    def asked(self, epsilon: float, at_most: float | None = None) -> Asked:
         """The question at an epsilon, planned and read."""
         data = self.data
         plan = make_plan(
@@ -108,7 +108,7 @@ class Question:
             epsilon=epsilon,
             delta=0.0,
             mechanism=None,
-            nobody_adds_more_than=nobody_adds_more_than,
+            at_most=at_most,
         )
         query = rewrite(plan, dialect="duckdb", schema=data.schema)
         return Asked(self, plan, query, plan_measurements(plan, data.policy), _Read(*data.backend.read(query)))

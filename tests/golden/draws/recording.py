@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
-from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.group_lp import GroupLp
 from privacy.mechanisms.measurement import Measurement, ServedGroupMeasurement
+from privacy.mechanisms.partition_selection import GroupThreshold, VoteThreshold
 from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.grouping_smoothing import FPA, GSR, GSS, LPA, enforced
@@ -35,10 +34,11 @@ from privacy.registry import (
     group_measurements,
     key_counts,
     measurement,
-    release_lengths,
+    release_norms,
 )
 from privacy.sampling.design import SampleDesign
 from privacy.sampling.draws import thin
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate, truncate_distinct
 from privacy.units import ONE
@@ -160,13 +160,13 @@ def _centres(epsilon: float) -> Iterator[tuple[str, Release]]:
 
 
 def _truncated(mechanism: Measurement, drawn: JoinTuples) -> Release:
-    answer = cache(lambda: truncate(encode(drawn), 0, mechanism.ladder, mechanism.gap))
+    answer = cache(lambda: truncate(encode(drawn), 0, mechanism.thresholds, mechanism.gap))
     return lambda seed: _arrays(mechanism.release(answer(), SimulatedEntropy(seed)))
 
 
 def _shown(threshold: GroupThreshold, drawn: JoinTuples) -> Release:
     counted = JoinTuples(drawn.owners, drawn.group, drawn.n_groups, np.full_like(drawn.weights, ONE))
-    answer = cache(lambda: truncate(encode(counted), 0, threshold.ladder, threshold.gap))
+    answer = cache(lambda: truncate(encode(counted), 0, threshold.thresholds, threshold.gap))
     return lambda seed: [threshold.release(answer(), SimulatedEntropy(seed))]
 
 
@@ -179,7 +179,7 @@ def _distinct(owners: int, epsilon: float) -> Release:
     gap = 0.0 if owners == 1 else 0.01  # counts of distinct values are certified from two owners on
     mechanism, drawn = measurement("gem", EachGroup(epsilon, 2, gap, whole=True)), tuples(owners, GROUPS)
     values = DistinctTuples(drawn.owners, drawn.group, drawn.n_groups, drawn.weights[0] % 37)
-    answer = cache(lambda: truncate_distinct(values, mechanism.ladder, mechanism.gap))
+    answer = cache(lambda: truncate_distinct(values, mechanism.thresholds, mechanism.gap))
     return lambda seed: _arrays(mechanism.release(answer(), SimulatedEntropy(seed)))
 
 
@@ -187,13 +187,13 @@ def _lengths(name: str, one: Sum, delta: float) -> Release:
     """Of what a database adds up of vectors."""
     made = group_measurements(name, AllGroups([one], delta, 2))
     vectors = (np.random.default_rng(20261129).zipf(1.6, (300, GROUPS)).clip(0, MOST) * ONE).tolist()
-    found = lengths_of([vectors], GROUPS, one.ladder.units.tolist(), euclidean=name == "l2_clip")
-    return lambda seed: _arrays(release_lengths(made, found, SimulatedEntropy(seed))[0])
+    found = lengths_of([vectors], GROUPS, one.thresholds.units.tolist(), euclidean=name == "l2_clip")
+    return lambda seed: _arrays(release_norms(made, found, SimulatedEntropy(seed))[0])
 
 
 def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
-    coded, ladder = encode(tuples(owners, GROUPS)), Ladder(0, 10)
-    one = Sum(epsilon, _gap(owners), ladder)
+    coded, thresholds = encode(tuples(owners, GROUPS)), Thresholds(0, 10)
+    one = Sum(epsilon, _gap(owners), thresholds)
 
     def of(name: str, delta: float, sample: SampleDesign | None = None, bound: int | None = None) -> Release:
         (made,) = group_measurements(name, AllGroups([replace(one, bound=bound)], delta, 2, sample))
@@ -226,7 +226,7 @@ def _grouped(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
         yield f"{name}, {owners} owners, epsilon {epsilon}", of(name, DELTA)
     published = (PmsjaAsPublished, S4SVectorAsPublished)
     for kind in published:
-        vector = kind(epsilon, DELTA, GROUPS, ladder=ladder)
+        vector = kind(epsilon, DELTA, GROUPS, thresholds=thresholds)
 
         def release(seed: int, vector: PmsjaAsPublished | S4SVectorAsPublished = vector) -> list[NDArray[np.generic]]:
             return _arrays(vector.release(coded, 0, SimulatedEntropy(seed)))
@@ -242,7 +242,7 @@ def _sampled(owners: int, epsilon: float) -> Iterator[tuple[str, Release]]:
     def thinned(seed: int) -> list[NDArray[np.generic]]:
         weights = np.concatenate([drawn.weights, np.full_like(drawn.weights, 3)])
         sample = thin(JoinTuples(drawn.owners, drawn.group, 1, weights), 0.25, SeededDraws(seed))
-        return _arrays(gem.release(truncate(encode(sample), 0, gem.ladder, gem.gap), SimulatedEntropy(seed)))
+        return _arrays(gem.release(truncate(encode(sample), 0, gem.thresholds, gem.gap), SimulatedEntropy(seed)))
 
     yield f"gem of a thinned sample, {owners} owners, epsilon {epsilon}", thinned
     made: list[Sampled] = [

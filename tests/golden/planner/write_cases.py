@@ -34,7 +34,7 @@ def after_text(before: Path) -> str:
     """What the planner makes of a question: the join, distinct values, how many units have how many, the domains."""
     text = before.read_text()
     query = rewritten(text, mechanism=mechanism_of(text))
-    every = query.join, *query.distinct, *query.distinct_loads, *query.domains
+    every = query.join, *query.distinct, *query.distinct_contributions, *query.domains
     statements = [statement for statement in every if statement is not None]
     texts = [parse_one(statement, dialect="postgres").sql("postgres", pretty=True) for statement in statements]
     return ";\n\n".join(texts) + ";\n"

@@ -57,9 +57,21 @@ def response(kind: ResultType) -> QueryResponse:
     """An answer of one column of the type."""
     rows = tuple((cell,) for cell in CELLS[kind])
     nothing, budget = ((None,),) * len(rows), Budget(1.0, 0.0, 1.0, 0.0)
-    columns, weak = (ResultColumn("x", kind),), (False,) * len(rows)
+    columns, low_precision = (ResultColumn("x", kind),), (False,) * len(rows)
     return QueryResponse(
-        columns, rows, nothing, 1.0, "exact", "none", 0.0, 0.0, budget, "r", weak=weak, taus=nothing, notes=()
+        columns,
+        rows,
+        nothing,
+        1.0,
+        "exact",
+        "none",
+        0.0,
+        0.0,
+        budget,
+        "r",
+        low_precision=low_precision,
+        taus=nothing,
+        notes=(),
     )
 
 

@@ -64,7 +64,7 @@ def _request(draw: random.Random, sql: str, values: tuple[int | float | str, ...
         mechanism=mechanism,
         parameters=values,
         sampling_rate=draw.choice((None,) * 9 + (0.5,)),
-        nobody_adds_more_than=draw.choice((None,) * 9 + (30.0,)),
+        at_most=draw.choice((None,) * 9 + (30.0,)),
         reuse="never" if draw.random() < 0.8 else "auto",
     )
 

@@ -61,7 +61,7 @@ GRID = [
 often."""
 
 
-def ladder(base: float, low: int = 0, high: int = 32) -> NDArray[np.float64]:
+def thresholds(base: float, low: int = 0, high: int = 32) -> NDArray[np.float64]:
     """(L,) thresholds base^i from 2^low to 2^high."""
     steps = round((high - low) / math.log2(base))
     return np.asarray(2.0**low * base ** np.arange(steps + 1))
@@ -84,8 +84,8 @@ def errors(
     selecting = knobs.split * epsilon
     releasing = epsilon - selecting
     farthest = math.log(len(taus) / knobs.beta)
-    rung = np.arange(len(taus))
-    doublings = (rung[:, None] - rung[None, :]) * math.log2(knobs.base)
+    level = np.arange(len(taus))
+    doublings = (level[:, None] - level[None, :]) * math.log2(knobs.base)
     apart = taus[:, None] - taus[None, :]
     pair = np.add.outer(taus, taus) if knobs.divisor == "sum" else np.maximum.outer(taus, taus)
     if knobs.rarity is None:

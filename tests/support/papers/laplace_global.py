@@ -11,11 +11,11 @@ import numpy as np
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import check_confidence, check_gap, check_groups, exact, exact_epsilon, group_epsilon
-from privacy.ladder import Ladder
 from privacy.mechanisms.measurement import Pure
 from privacy.mechanisms.release import check_answer
 from privacy.mechanisms.selection import settled_values
 from privacy.noisy_answer import NoisyAnswer
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE
 from tests.support.papers.summed_noise import SummedNoise
@@ -54,11 +54,11 @@ class LaplaceGlobal(Pure):
         check_confidence(self.confidence)
 
     @cached_property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """The one threshold, which cuts nobody when the bound holds."""
         mantissa, exponent = math.frexp(self.global_sensitivity)
         exponent -= mantissa == 0.5
-        return Ladder(exponent, exponent)
+        return Thresholds(exponent, exponent)
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group.
@@ -66,7 +66,7 @@ class LaplaceGlobal(Pure):
         Returns: the noisy values; tau is the global sensitivity, and each interval covers the truncated answer.
         Cost: G draws, and the solves that the bounds leave open.
         """
-        check_answer(answer, self.ladder, self.gap)
+        check_answer(answer, self.thresholds, self.gap)
         noise = self._noise(answer.n_groups)
         values = noise.weight(noise.released(settled_values(answer, 0), entropy))
         below, above = self._interval(noise)
@@ -85,7 +85,7 @@ class LaplaceGlobal(Pure):
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
         """What one release tells about a unit with more than the bound: (1 + gap) tau over what the noise hides."""
-        tau = int(self.ladder.units[0])
+        tau = int(self.thresholds.units[0])
         noise = self._noise(n_groups)
         steps = math.ceil((1 + exact(self.gap)) * tau / noise.step)
         reached = exact_epsilon(self.epsilon) / group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
@@ -97,11 +97,11 @@ class LaplaceGlobal(Pure):
 
     def _noise(self, n_groups: int) -> SummedNoise:
         """Noise for GS + gap tau, rounded up to units."""
-        most = exact(self.global_sensitivity) * ONE + exact(self.gap) * int(self.ladder.units[0])
+        most = exact(self.global_sensitivity) * ONE + exact(self.gap) * int(self.thresholds.units[0])
         return SummedNoise(math.ceil(most), group_epsilon(self.epsilon, self.groups_per_unit, n_groups))
 
     def _interval(self, noise: SummedNoise) -> tuple[float, float]:
         """How far the truncated answer lies below and above the released value, at most: as for a ThresholdNoise."""
         steps = noise.upper_quantile((1 - self.confidence) / 2)
-        tau = float(self.ladder.taus[0])
+        tau = float(self.thresholds.taus[0])
         return steps * noise.step_weight, (steps + 1) * noise.step_weight + self.gap * tau

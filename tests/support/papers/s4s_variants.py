@@ -19,13 +19,13 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, group_epsilon
 from privacy.join_tuples import JoinTuples, Private
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import ConcentratedBudget
-from privacy.mechanisms.noise import ThresholdNoise, rungs
+from privacy.mechanisms.noise import ThresholdNoise, levels
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.dp_s4s import S4S, budgets_apart, published_budgets
 from privacy.sampling.draws import Draws
 from privacy.sampling.scale_up import scale_up
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -63,18 +63,18 @@ class PublishedS4S(S4S):
     def event(self) -> PrivacyEvent:
         """What the releases cost together."""
         assert self.sample is not None, "checked above"
-        return PureDP(self.sample.joint([rung.loss for rung in self._rungs(1)]))
+        return PureDP(self.sample.joint([level.loss for level in self._levels(1)]))
 
     @property
     def event_apart(self) -> PrivacyEvent:
         """What the releases cost when each has a sample of its own: Algorithm 2 adds up to epsilon at most."""
         return PureDP(self.epsilon)
 
-    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
+    def _levels(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         assert self.sample is not None, "checked above"
         cell: Fraction = group_epsilon(self.epsilon, self.groups_per_unit, n_groups)
-        budgets = budgets_apart(self.sample, cell, self.ladder, self.gap)
-        return rungs(self.ladder, self.gap, tuple(map(Fraction, budgets)))
+        budgets = budgets_apart(self.sample, cell, self.thresholds, self.gap)
+        return levels(self.thresholds, self.gap, tuple(map(Fraction, budgets)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,12 +87,14 @@ class SeparateAnswers(Private):
     """
 
     answers: tuple[TruncatedAnswer, ...]
-    ladder: Ladder
+    thresholds: Thresholds
 
     def __post_init__(self) -> None:
-        base = self.ladder.base
-        rungs = [Ladder(exponent, exponent, base) for exponent in range(self.ladder.low, self.ladder.high + 1)]
-        if [answer.ladder for answer in self.answers] != rungs:
+        base = self.thresholds.base
+        levels = [
+            Thresholds(exponent, exponent, base) for exponent in range(self.thresholds.low, self.thresholds.high + 1)
+        ]
+        if [answer.thresholds for answer in self.answers] != levels:
             raise InvalidParameter("there is one answer per threshold")
         if len({(answer.n_groups, answer.gap) for answer in self.answers}) != 1:
             raise InvalidParameter("the answers of all thresholds have the same groups and gap")
@@ -170,7 +172,7 @@ class S4SRenyi(S4S):
 
     def draw(self, n_groups: int, entropy: Entropy) -> Ints:
         """(G, L) noise in steps, threshold by threshold."""
-        return one_by_one(self._rungs(n_groups), n_groups, entropy)
+        return one_by_one(self._levels(n_groups), n_groups, entropy)
 
     def divergence_apart(self, alpha: float) -> float:
         """The sum of the thresholds' Renyi divergences of order alpha, each amplified on its own."""
@@ -189,48 +191,48 @@ class S4SRenyi(S4S):
     @cached_property
     def plan(self) -> RenyiPlan:
         """The order and its budget."""
-        even = self._losses(gaussian_rungs(self.ladder, self.gap, [1.0] * len(self.ladder)))
+        even = self._losses(gaussian_levels(self.thresholds, self.gap, [1.0] * len(self.thresholds)))
         return least_noise(even, self.tuples_per_unit, self.rate, self.epsilon, self.delta)
 
-    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
+    def _levels(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
         return self._steps
 
     @cached_property
     def _steps(self) -> tuple[ThresholdNoise, ...]:
         alpha, rho = self.plan.alpha, self.plan.rho
-        budgets = published_budgets(rho, len(self.ladder), self._amplified)
+        budgets = published_budgets(rho, len(self.thresholds), self._amplified)
         concentrated = [budget / (alpha * self.groups_per_unit) for budget in budgets]
         if self.published:
-            return gaussian_rungs(self.ladder, self.gap, concentrated)
-        losses = self._losses(gaussian_rungs(self.ladder, self.gap, concentrated))
+            return gaussian_levels(self.thresholds, self.gap, concentrated)
+        losses = self._losses(gaussian_levels(self.thresholds, self.gap, concentrated))
         factor = affordable_factor(losses, self.tuples_per_unit, self.rate, alpha, rho)
-        return gaussian_rungs(self.ladder, self.gap, [factor * budget for budget in concentrated])
+        return gaussian_levels(self.thresholds, self.gap, [factor * budget for budget in concentrated])
 
     def _amplified(self, i: int, budget: float) -> float:
         """Lemma 3.5: the divergence of threshold i on its own, when it has `budget` before sampling."""
-        rhos = [budget / (self.plan.alpha * self.groups_per_unit)] * len(self.ladder)
-        losses = self._losses(gaussian_rungs(self.ladder, self.gap, rhos)[i : i + 1])
+        rhos = [budget / (self.plan.alpha * self.groups_per_unit)] * len(self.thresholds)
+        losses = self._losses(gaussian_levels(self.thresholds, self.gap, rhos)[i : i + 1])
         return joint_renyi(losses, self.tuples_per_unit, self.rate, self.plan.alpha)
 
     def _losses(self, steps: tuple[ThresholdNoise, ...]) -> list[SquareLoss]:
         """Of each threshold, in all groups that one unit reaches."""
-        return [square_loss(rung).times(self.groups_per_unit) for rung in steps]
+        return [square_loss(level).times(self.groups_per_unit) for level in steps]
 
 
-def square_loss(rung: ThresholdNoise) -> SquareLoss:
+def square_loss(level: ThresholdNoise) -> SquareLoss:
     """What Gaussian noise tells when a sample of tuples of weight at most 1 gains k tuples of one unit."""
-    laplace = rung.loss
+    laplace = level.loss
     return SquareLoss(0.0, laplace.step, laplace.slope, laplace.cap)
 
 
 def one_by_one(steps: Sequence[ThresholdNoise], n_groups: int, entropy: Entropy) -> Ints:
     """(G, L) noise in steps, drawn threshold by threshold."""
-    return np.stack([rung.draw(n_groups, entropy) for rung in steps], axis=1)
+    return np.stack([level.draw(n_groups, entropy) for level in steps], axis=1)
 
 
-def gaussian_rungs(ladder: Ladder, gap: float, rhos: Sequence[float]) -> tuple[ThresholdNoise, ...]:
+def gaussian_levels(thresholds: Thresholds, gap: float, rhos: Sequence[float]) -> tuple[ThresholdNoise, ...]:
     """A release at each threshold that spends its rho."""
-    grids = rungs(ladder, gap, Fraction(1))  # only their steps and sensitivities are used
+    grids = levels(thresholds, gap, Fraction(1))  # only their steps and sensitivities are used
     return tuple(replace(grid, rho=rho) for grid, rho in zip(grids, rhos, strict=True))
 
 
@@ -270,7 +272,7 @@ class S4SConcentrated(S4S):
 
     def draw(self, n_groups: int, entropy: Entropy) -> Ints:
         """(G, L) noise in steps, threshold by threshold."""
-        return one_by_one(self._rungs(n_groups), n_groups, entropy)
+        return one_by_one(self._levels(n_groups), n_groups, entropy)
 
     @cached_property
     def concentrated(self) -> ConcentratedBudget:
@@ -286,13 +288,13 @@ class S4SConcentrated(S4S):
         """`epsilon`: nothing is amplified."""
         return self.epsilon
 
-    def _rungs(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
-        return gaussian_rungs(self.ladder, self.gap, [self._each] * len(self.ladder))
+    def _levels(self, n_groups: int) -> tuple[ThresholdNoise, ...]:
+        return gaussian_levels(self.thresholds, self.gap, [self._each] * len(self.thresholds))
 
     @property
     def _each(self) -> float:
         """rho of each threshold's release in each group."""
-        return self.concentrated.rho / (len(self.ladder) * self.groups_per_unit) * DOWN
+        return self.concentrated.rho / (len(self.thresholds) * self.groups_per_unit) * DOWN
 
 
 @dataclass(frozen=True)
@@ -354,19 +356,19 @@ class FreshS4S:
         check_single(tuples)
         if tuples.weights.max(initial=0) > ONE:
             raise InvalidParameter("a join tuple weighs at most 1")
-        ladder = self.race.ladder
-        rungs = [Ladder(exponent, exponent) for exponent in range(ladder.low, ladder.high + 1)]
-        answers = tuple(self._answer(tuples, rung, draws) for rung in rungs)
-        noisy = self.race.release(SeparateAnswers(answers, ladder), entropy)
-        return replace(scale_up(noisy, self.rate, len(ladder)), mechanism=self.name)
+        thresholds = self.race.thresholds
+        levels = [Thresholds(exponent, exponent) for exponent in range(thresholds.low, thresholds.high + 1)]
+        answers = tuple(self._answer(tuples, level, draws) for level in levels)
+        noisy = self.race.release(SeparateAnswers(answers, thresholds), entropy)
+        return replace(scale_up(noisy, self.rate, len(thresholds)), mechanism=self.name)
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
         """(tau, penalty) per threshold, in normalised weight, divided by q as the answer is."""
         return [(tau / self.rate, reach / self.rate) for tau, reach in self.race.expected_noise(n_groups)]
 
-    def _answer(self, tuples: JoinTuples, rung: Ladder, draws: Draws) -> TruncatedAnswer:
+    def _answer(self, tuples: JoinTuples, level: Thresholds, draws: Draws) -> TruncatedAnswer:
         """The truncated answer of one sample at its one threshold."""
         kept = draws.binomial(np.ones(len(tuples.group), np.int64), self.rate).astype(bool)
         owners = tuple(replace(owner, keys=owner.keys[kept], missing=owner.missing[kept]) for owner in tuples.owners)
         sample = replace(tuples, owners=owners, group=tuples.group[kept], weights=tuples.weights[:, kept])
-        return truncate(encode(sample), 0, rung, self.race.gap)
+        return truncate(encode(sample), 0, level, self.race.gap)

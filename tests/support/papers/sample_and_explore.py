@@ -149,7 +149,7 @@ class SampleAndExplore:
     def _truncated(self, tuples: JoinTuples) -> TruncatedAnswer:
         """The truncated answer of a sample, on the inner mechanism's thresholds."""
         shape = self.inner.at(1.0)
-        return truncate(encode(tuples), 0, shape.ladder, shape.gap)
+        return truncate(encode(tuples), 0, shape.thresholds, shape.gap)
 
 
 _CONFIDENCE = 0.99
@@ -273,8 +273,8 @@ class RepeatedExploration:
         miss = 0.0 if self.population.public else (1 - self.confidence) / 5
         count = self.population.count(prepared.n_units, entropy, 1 - miss)
         noise = self.noise(count.least)
-        loads = prepared.loads_of(draws.uniform(prepared.n_units, runs * self.drawn))
-        noisy = noise.released(np.minimum(loads, self._threshold_units), entropy)
+        contributions = prepared.contributions_of(draws.uniform(prepared.n_units, runs * self.drawn))
+        noisy = noise.released(np.minimum(contributions, self._threshold_units), entropy)
         return self._answer(noisy.reshape(runs, self.drawn).sum(axis=1), noise, count, miss)
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
@@ -294,8 +294,8 @@ class RepeatedExploration:
     def _answer(self, sums: Ints, noise: SummedNoise, count: UnitCount, miss: float) -> NoisyAnswer:
         """The answer from sums of noisy steps.
 
-        With k' the quantile of the noise, the sum of the truncated loads lies from the noisy sum less k' steps to
-        the noisy sum plus k' steps plus what rounding down to steps hides, less than a step each.
+        With k' the quantile of the noise, the sum of the truncated contributions lies from the noisy sum less k'
+        steps to the noisy sum plus k' steps plus what rounding down to steps hides, less than a step each.
         """
         reach = noise.quantile((1 - self.confidence - miss) / 2, self.drawn)
         everywhere = np.ones(len(sums))

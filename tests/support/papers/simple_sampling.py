@@ -17,7 +17,6 @@ from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.exact import exact, exact_epsilon
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, Private
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import Measurement, Pure
@@ -26,6 +25,7 @@ from privacy.mechanisms.shared_threshold import fixed_threshold
 from privacy.noisy_answer import NoisyAnswer
 from privacy.papers.r2t import R2T
 from privacy.sampling.draws import MAX_COUNT, Draws
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TruncatedAnswer
@@ -93,7 +93,7 @@ class InnerMechanism:
     def at(self, epsilon: float) -> Measurement:
         """The mechanism with its budget. Raises: InvalidParameter."""
         if self.name == "gem":
-            return Gem(PureBudget(epsilon), 1, self.gap, Ladder(low=0) if self.whole else Ladder())
+            return Gem(PureBudget(epsilon), 1, self.gap, Thresholds(low=0) if self.whole else Thresholds())
         if self.bound is None or not math.isfinite(self.bound):
             raise InvalidParameter("this mechanism needs a bound")
         if self.name == "laplace_global":
@@ -104,7 +104,7 @@ class InnerMechanism:
             mantissa, exponent = math.frexp(self.bound)
             if mantissa != 0.5:
                 raise InvalidParameter("a threshold is a power of two")
-            return fixed_threshold(epsilon, 1, self.gap, Ladder(exponent - 1, exponent - 1))
+            return fixed_threshold(epsilon, 1, self.gap, Thresholds(exponent - 1, exponent - 1))
         raise InvalidParameter("no mechanism of this name runs on a sample of privacy units")
 
 
@@ -316,7 +316,7 @@ class SimpleSampling(Pure):
     def _truncated(self, tuples: CodedJoinTuples) -> TruncatedAnswer:
         """The truncated answer of a sample, on the inner mechanism's thresholds."""
         measurement = self.measurement
-        return truncate(tuples, 0, measurement.ladder, measurement.gap)
+        return truncate(tuples, 0, measurement.thresholds, measurement.gap)
 
 
 def _made_up(tuples: CodedJoinTuples, rate: float, positions: int) -> CodedJoinTuples:

@@ -116,7 +116,7 @@ class Explorable(Private):
       owners: (positions, m) int32 codes of the owners, NOBODY where there is none, sorted by first owner.
       weights: (m,) int64 units, in the same order.
       starts: (a + 1,) int64; the tuples of first owner i are starts[i] to starts[i + 1].
-      loads: (a,) int64 units, the total weight of each, saturating at MAX_UNITS.
+      contributions: (a,) int64 units, the total weight of each, saturating at MAX_UNITS.
       n_units: how many units there are, with those that bring no tuple, >= a; 1 where there is none, so that a draw
         never fails.
     """
@@ -124,19 +124,19 @@ class Explorable(Private):
     owners: Int32s
     weights: Ints
     starts: Ints
-    loads: Ints
+    contributions: Ints
     n_units: int
 
-    def loads_of(self, drawn: Ints) -> Ints:
+    def contributions_of(self, drawn: Ints) -> Ints:
         """(k,) the total weight that each drawn unit brings; 0 for units that are nobody's first owner.
 
         Args:
           drawn: (k,) in [0, n_units), repetitions allowed.
         """
-        brings = drawn < len(self.loads)
-        if not len(self.loads):
+        brings = drawn < len(self.contributions)
+        if not len(self.contributions):
             return np.zeros(len(drawn), np.int64)
-        return np.where(brings, self.loads[np.where(brings, drawn, 0)], 0)
+        return np.where(brings, self.contributions[np.where(brings, drawn, 0)], 0)
 
     def brought_by(self, drawn: Ints) -> JoinTuples:
         """The tuples whose first owner is among the drawn units.
@@ -145,7 +145,7 @@ class Explorable(Private):
           drawn: (k,) distinct, in [0, n_units).
         Cost: linear in the tuples that are brought.
         """
-        drawn = drawn[drawn < len(self.loads)]
+        drawn = drawn[drawn < len(self.contributions)]
         sizes = self.starts[drawn + 1] - self.starts[drawn]
         rows = np.empty(int(sizes.sum()), np.int64)
         _rows(self.starts, drawn, rows)
@@ -178,8 +178,10 @@ def explorable(tuples: JoinTuples, n_units: int = 0) -> Explorable:
     starts = np.flatnonzero(np.diff(first, prepend=NOBODY, append=np.iinfo(np.int32).max)).astype(np.int64)
     weights = tuples.weights[0, rows]
     rank = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    loads = saturating_sums(rank, weights, len(starts) - 1)
-    return Explorable(np.ascontiguousarray(codes[:, rows]), weights, starts, loads, max(n_units, len(loads), 1))
+    contributions = saturating_sums(rank, weights, len(starts) - 1)
+    return Explorable(
+        np.ascontiguousarray(codes[:, rows]), weights, starts, contributions, max(n_units, len(contributions), 1)
+    )
 
 
 def check_single(tuples: JoinTuples) -> None:

@@ -8,10 +8,10 @@ from functools import cached_property
 
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
-from privacy.ladder import Ladder
 from privacy.papers.smooth_sensitivity import log_ratio, log_x_at, smooth_bound
 from privacy.papers.vector_program.certificate import WHOLE
 from privacy.papers.vector_release import SparseVector, VectorMechanism
+from privacy.thresholds import Thresholds
 from tests.support.papers.renyi_sampling import best_order
 
 
@@ -30,7 +30,7 @@ class PmsjaAsPublished(VectorMechanism):
       beta: in (0, 1).
     """
 
-    ladder: Ladder = field(default_factory=lambda: Ladder(1))
+    thresholds: Thresholds = field(default_factory=lambda: Thresholds(1))
     beta: float = 0.1
     name = "pmsja_as_published"
 
@@ -147,7 +147,7 @@ class S4SVectorAsPublished(VectorMechanism):
       beta: in (0, 1).
     """
 
-    ladder: Ladder = field(default_factory=lambda: Ladder(0))
+    thresholds: Thresholds = field(default_factory=lambda: Thresholds(0))
     beta: float = 0.1
     name = "s4s_vector_as_published"
     private_scale = True

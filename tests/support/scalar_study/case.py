@@ -10,7 +10,7 @@ from itertools import product
 import duckdb
 
 from privacy.join_tuples import JoinTuples
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.units import ONE
 from tests.support.graph_joins import GRAPHS, edge_file, graph_tuples
 from tests.support.scalar_study.tpch_totals import revenue_tuples
@@ -63,9 +63,9 @@ class ScalarCase:
         return 0.0 if len(self.tuples.owners) <= 2 else 0.01
 
     @property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """Every threshold that some mechanism wants."""
-        return Ladder(0 if self.whole else -20, (self.tuples_per_unit - 1).bit_length())
+        return Thresholds(0 if self.whole else -20, (self.tuples_per_unit - 1).bit_length())
 
     def __repr__(self) -> str:
         return f"ScalarCase({self.name!r}, <private>)"

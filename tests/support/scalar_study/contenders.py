@@ -68,13 +68,13 @@ def _as_if_alone(mechanism: Measurement, together: int) -> Measurement:
 
 def repeated(answer: TruncatedAnswer, mechanism: Measurement, runs: int) -> RepeatedAnswer:
     """One answer as that many groups, known as well as the mechanism's noise shows it."""
-    return RepeatedAnswer(answer, mechanism.ladder, runs, [width for _, width in mechanism.expected_noise()])
+    return RepeatedAnswer(answer, mechanism.thresholds, runs, [width for _, width in mechanism.expected_noise()])
 
 
 def answers(case: ScalarCase, rate: float, samples: int, generator: np.random.Generator) -> Iterator[TruncatedAnswer]:
     """Truncated answers of samples of join tuples, on the case's whole ladder; at rate 1 there is one."""
     for _ in range(samples if rate < 1 else 1):
-        yield truncate(encode(sampled(case.tuples, rate, generator)), 0, case.ladder, case.gap)
+        yield truncate(encode(sampled(case.tuples, rate, generator)), 0, case.thresholds, case.gap)
 
 
 def seconds_on_tuples(mechanism: Measurement, case: ScalarCase, rate: float, entropy: Entropy, times: int) -> float:
@@ -82,7 +82,7 @@ def seconds_on_tuples(mechanism: Measurement, case: ScalarCase, rate: float, ent
     tuples = sampled(case.tuples, rate, np.random.default_rng(5))
 
     def once() -> None:
-        mechanism.release(truncate(encode(tuples), 0, mechanism.ladder, mechanism.gap), entropy)
+        mechanism.release(truncate(encode(tuples), 0, mechanism.thresholds, mechanism.gap), entropy)
 
     return least_seconds(once, times)
 

@@ -27,10 +27,10 @@ _HALF_WIDTH = 3.0
 def release_scales(case: ScalarCase, epsilon: float, rate: float) -> NDArray[np.float64]:
     """(L,) noise scale per threshold of one release that may spend everything, for the sample."""
     if rate == 1:
-        scales: NDArray[np.float64] = case.ladder.taus * ((1 + case.gap) / epsilon)
+        scales: NDArray[np.float64] = case.thresholds.taus * ((1 + case.gap) / epsilon)
         return scales
     design = SampleDesign(rate, case.tuples_per_unit, epsilon)
-    return np.array([_scale(int(units), case.gap, design) for units in case.ladder.units])
+    return np.array([_scale(int(units), case.gap, design) for units in case.thresholds.units])
 
 
 def _scale(units: int, gap: float, design: SampleDesign) -> float:
@@ -44,7 +44,7 @@ def best_known(
     answer: TruncatedAnswer, scales: NDArray[np.float64], truth: float, rate: float
 ) -> NDArray[np.float64]:
     """(L,) upper bounds of one sample's truncated values, of which the best is known as well as noise shows it."""
-    shown = RepeatedAnswer(answer, answer.ladder, 1, list(_HALF_WIDTH * scales))
+    shown = RepeatedAnswer(answer, answer.thresholds, 1, list(_HALF_WIDTH * scales))
     while True:
         lower, upper = (bound[0] for bound in shown.bounds())
         errors = [_error(value / ONE, scale, truth, rate) for value, scale in zip(upper, scales, strict=True)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import CountedAnswer, TruncatedAnswer
 from privacy.units import ONE
 
@@ -35,15 +35,15 @@ class RepeatedAnswer:
     """
 
     answer: TruncatedAnswer
-    ladder: Ladder
+    thresholds: Thresholds
     times: int
     widths: Sequence[float] = ()
 
     def __post_init__(self) -> None:
-        whole = self.answer.ladder
+        whole = self.answer.thresholds
         assert self.answer.n_groups == 1
-        assert whole.low <= self.ladder.low <= self.ladder.high <= whole.high
-        assert self.ladder == whole or whole.parts == 1
+        assert whole.low <= self.thresholds.low <= self.thresholds.high <= whole.high
+        assert self.thresholds == whole or whole.parts == 1
 
     @property
     def n_groups(self) -> int:
@@ -55,16 +55,16 @@ class RepeatedAnswer:
 
     @property
     def _first(self) -> int:
-        return self.ladder.low - self.answer.ladder.low
+        return self.thresholds.low - self.answer.thresholds.low
 
     def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        part = slice(self._first, self._first + len(self.ladder))
+        part = slice(self._first, self._first + len(self.thresholds))
         low, high = (bound[:, part] for bound in self.answer.bounds())
         if self.widths:
             middle = low + (high - low) // 2
             close = high - low <= _BLUR * ONE * np.array(self.widths)
             low, high = np.where(close, middle, low), np.where(close, middle, high)
-        shape = (self.times, len(self.ladder))
+        shape = (self.times, len(self.thresholds))
         return np.broadcast_to(low, shape), np.broadcast_to(high, shape)
 
     @property
@@ -73,8 +73,8 @@ class RepeatedAnswer:
         counts = self.answer.exceedances if isinstance(self.answer, CountedAnswer) else None
         if counts is None:
             return None
-        part = counts[:, self._first : self._first + len(self.ladder)]
-        return np.broadcast_to(part, (self.times, len(self.ladder)))
+        part = counts[:, self._first : self._first + len(self.thresholds)]
+        return np.broadcast_to(part, (self.times, len(self.thresholds)))
 
     def sharpen(self, group: int, index: int) -> None:
         self.answer.sharpen(0, self._first + index)

@@ -177,7 +177,7 @@ class Simulation:
             patched(self.scheduler, self.database, self._process),
         ):
             self._markers = [Path(folder) / f"marker{place}.json" for place in range(_PROXIES)]
-            self._custodian = Ledger(PostgresStore("simulated", Path(folder) / "custodian.json"))
+            self._administrator = Ledger(PostgresStore("simulated", Path(folder) / "custodian.json"))
             self.database.committed = self._note_left
             self.database.harmed = lambda kind, process: self._note(kind, process, self.scheduler.now_s)
             self._note_left()
@@ -333,7 +333,7 @@ class Simulation:
     def _bump(self) -> None:
         """The custodian's own process says that the data is a new load, where the ledger can be written now."""
         with suppress(ServerError):
-            self._custodian.bump_data(Act("custodian", "a new load"))
+            self._administrator.bump_data(Act("custodian", "a new load"))
 
     def _harm_all(self, kind: str, until_s: float) -> None:
         self._note(kind, None, until_s)
@@ -376,7 +376,7 @@ class Simulation:
         charges = last.ledger.charges(limit=10**6)
         kept = {}
         for record in charges:
-            answer = last.ledger.kept_answer(record.charge.answer_key, record.charge.analyst)
+            answer = last.ledger.cached_answer(record.charge.answer_key, record.charge.analyst)
             if record.state == "committed" and record.charge.repeats is None and answer is not None:
                 kept[record.number] = self._number(record.number)
         verified = last.ledger.verify()

@@ -16,7 +16,7 @@ from planner.errors import SchemaChanged
 from planner.policy.policy import Policy
 from planner.schema import Dialect, Schema
 from privacy.noisy_answer import NoisyAnswer
-from server.answers import kept_answers
+from server.answers import cached_answers
 from server.backends.columns import Domain
 from server.errors import (
     BackendConnectionLost,
@@ -175,8 +175,12 @@ def patched(scheduler: Scheduler, database: SimulatedDatabase, process: Callable
     """
     time, locks = SimulatedTime(scheduler), SimulatedThreading(scheduler)
     changed: list[tuple[Any, str, object]] = [
-        (kept_answers, "shown_answers", LruCache(64, 1 << 20)),  # by question and charge: other histories have theirs
-        (kept_answers, "time", time),
+        (
+            cached_answers,
+            "shown_answers",
+            LruCache(64, 1 << 20),
+        ),  # by question and charge: other histories have theirs
+        (cached_answers, "time", time),
         (single_flight, "time", time),
         (single_flight, "threading", locks),
         (single_flight, "time", time),

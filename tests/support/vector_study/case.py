@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.join_tuples import JoinTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms.sums import GroupsOfKinds
+from privacy.thresholds import Thresholds
 from privacy.units import ONE
 from tests.support.vector_study.path_groups import EDGES, PATTERNS, is_there, path_tuples
 from tests.support.vector_study.tpch_groups import QUERIES, grouped_tuples
@@ -59,14 +59,14 @@ class VectorCase:
         return 0.0 if len(self.tuples.owners) <= 2 else 0.01
 
     @property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """What our own mechanisms choose from: as the server has it for these weights."""
-        return Ladder(0 if self.whole else -20, 32)
+        return Thresholds(0 if self.whole else -20, 32)
 
     @property
-    def published_ladder(self) -> Ladder:
+    def published_thresholds(self) -> Thresholds:
         """1, 2, 4, ...; of revenue in thousands, as its authors have it, up to a factor below 2."""
-        return Ladder(0 if self.whole else -7, 32)
+        return Thresholds(0 if self.whole else -7, 32)
 
     def __repr__(self) -> str:
         return f"VectorCase({self.name!r}, <private>)"

@@ -21,7 +21,7 @@ from privacy.papers.s4s_vector import S4SVector
 from privacy.papers.vector_release import vector_instance
 from privacy.registry import AllGroups, group_measurements
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder_instance import ALIKE, Capacities
+from privacy.truncation.programs_by_threshold import ALIKE, Capacities
 from privacy.truncation.truncate import truncate
 from tests.support.papers.vectors_as_published import PmsjaAsPublished, S4SVectorAsPublished
 from tests.support.vector_study.case import VectorCase
@@ -53,15 +53,15 @@ def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
         return by_default(epsilon, delta, case, tuples, case.kinds)
 
     def own(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
-        pure = Gem(PureBudget(epsilon), case.groups_per_unit, case.gap, case.ladder)
+        pure = Gem(PureBudget(epsilon), case.groups_per_unit, case.gap, case.thresholds)
         budget = ConcentratedBudget.of(epsilon, delta)
-        concentrated = Gem(budget, case.groups_per_unit, case.gap, case.ladder, c=1.0, monotone=True)
+        concentrated = Gem(budget, case.groups_per_unit, case.gap, case.thresholds, c=1.0, monotone=True)
         noise = [one.expected_noise(case.n_groups)[-1][1] for one in (pure, concentrated)]
         return _each_group(pure if noise[0] <= noise[1] else concentrated, case, tuples)
 
     def clipped(case: VectorCase, tuples: CodedJoinTuples) -> Releases:
         built = group_measurements(
-            "l2_clip", AllGroups([Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)
+            "l2_clip", AllGroups([Sum(epsilon, case.gap, case.thresholds)], delta, case.groups_per_unit)
         )[0]
         return lambda entropy: built.release(tuples, 0, entropy).values
 
@@ -72,14 +72,15 @@ def contenders(epsilon: float, delta: float) -> tuple[Contender, ...]:
         Contender("default", default),
         Contender("group_lp, own thresholds", own),
         Contender("l2_clip", clipped, lambda case: case.clips),
-        Contender("pmsja", together(lambda c: Pmsja(epsilon, delta, c.n_groups, c.ladder))),
-        Contender("s4s_vector", together(lambda c: S4SVector(epsilon, delta, c.n_groups, c.ladder))),
+        Contender("pmsja", together(lambda c: Pmsja(epsilon, delta, c.n_groups, c.thresholds))),
+        Contender("s4s_vector", together(lambda c: S4SVector(epsilon, delta, c.n_groups, c.thresholds))),
         Contender(
-            "pmsja as published", together(lambda c: PmsjaAsPublished(epsilon, delta, c.n_groups, c.published_ladder))
+            "pmsja as published",
+            together(lambda c: PmsjaAsPublished(epsilon, delta, c.n_groups, c.published_thresholds)),
         ),
         Contender(
             "s4s_vector as published",
-            together(lambda c: S4SVectorAsPublished(epsilon, delta, c.n_groups, c.published_ladder)),
+            together(lambda c: S4SVectorAsPublished(epsilon, delta, c.n_groups, c.published_thresholds)),
         ),
     )
 
@@ -89,7 +90,7 @@ def by_default(
 ) -> Releases:
     """`group_lp`, told how many groups the units of each relation reach, or with one capacity for all of them."""
     built = group_measurements(
-        "group_lp", AllGroups([Sum(epsilon, case.gap, case.ladder)], delta, case.groups_per_unit)
+        "group_lp", AllGroups([Sum(epsilon, case.gap, case.thresholds)], delta, case.groups_per_unit)
     )[0]
     assert isinstance(built, GroupLp)
     built = built.of_kinds(kinds) if kinds else built
@@ -113,7 +114,7 @@ def seconds(contender: Contender, case: VectorCase, tuples: JoinTuples, entropy:
 def _each_group(
     scalar: Scalar, case: VectorCase, tuples: CodedJoinTuples, capacities: Capacities = ALIKE
 ) -> Releases:
-    answer = truncate(tuples, 0, case.ladder, case.gap, capacities=capacities)
+    answer = truncate(tuples, 0, case.thresholds, case.gap, capacities=capacities)
     return lambda entropy: scalar.release(answer, entropy).values
 
 

@@ -14,7 +14,7 @@ from planner.parsing.parse import read
 from planner.policy.policy import parse_policy
 from planner.public.route import names_private_table
 from planner.schema import Schema
-from server.query import Budget, Interval, KeptPeriods, QueryResponse, ResultColumn
+from server.query import Budget, CachedPeriods, Interval, QueryResponse, ResultColumn
 from tests.benchmarks.budget.dashboards import DAYS, LOADS, Asked, Chart, Dashboard, Selected, asked, recorded
 from tests.benchmarks.budget.growing_data import GrowingData, shop_tables, travel_tables
 from tests.benchmarks.budget.levers import Levers, missing
@@ -60,7 +60,7 @@ def answer(
         0.0,
         _BUDGET,
         "",
-        cut=tuple(cut or [False] * len(cells)),
+        clipped=tuple(cut or [False] * len(cells)),
     )
 
 
@@ -117,7 +117,7 @@ def test_tools_cut_time_as_they_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "halves", "cut", "expected"),
+    ("cells", "halves", "clipped", "expected"),
     [
         ([(100.0,)], [5.0], (), 0.05),
         ([(-100.0,)], [5.0], (), 0.05),
@@ -205,7 +205,7 @@ class _Noisy:
         cut = [epsilon < self.cuts_below]
         told = answer([(self.value,)], [self.noise[sql] / epsilon], cut, epsilon)
         kept = self.measured.setdefault(sql, self.day) < self.day
-        return replace(told, kept=(KeptPeriods(1, None, None, 1),)) if self.keeps and kept else told
+        return replace(told, cached_periods=(CachedPeriods(1, None, None, 1),)) if self.keeps and kept else told
 
 
 def _asked(sql: str) -> Asked:

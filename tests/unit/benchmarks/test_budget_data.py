@@ -70,7 +70,7 @@ def test_true_errors_compare_cells_of_the_same_key(data: GrowingData, tmp_path: 
     (error,) = true_errors(file, [Answered(asked, 0, 0.0, 0.0, 0.0, 0.1, 1, told)])
     assert error.typical == pytest.approx(1 / 2.5)  # 5 and 0 are true: each is one off, and 2.5 is their median
     assert (error.unmarked, error.held) == (2, 2)
-    narrow = replace(told, intervals=((None, Interval(5.5, 6.5)), (None, Interval(0.0, 2.0))), cut=(False, True))
+    narrow = replace(told, intervals=((None, Interval(5.5, 6.5)), (None, Interval(0.0, 2.0))), clipped=(False, True))
     (error,) = true_errors(file, [Answered(asked, 0, 0.0, 0.0, 0.0, 0.1, 1, narrow)])
     assert (error.unmarked, error.held) == (1, 0), "5 is not within 5.5 to 6.5, and what is marked does not count"
 

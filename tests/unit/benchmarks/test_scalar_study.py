@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TabulatedAnswer
@@ -42,8 +42,8 @@ def case() -> ScalarCase:
 
 
 def test_a_repeated_answer_is_the_same_truncation(case: ScalarCase) -> None:
-    plain = truncate(encode(case.tuples), 0, case.ladder, 0.0)
-    repeated = RepeatedAnswer(truncate(encode(case.tuples), 0, case.ladder, 0.0), Ladder(2, 6), 3)
+    plain = truncate(encode(case.tuples), 0, case.thresholds, 0.0)
+    repeated = RepeatedAnswer(truncate(encode(case.tuples), 0, case.thresholds, 0.0), Thresholds(2, 6), 3)
     solved = [[repeated.solve(group, index) for index in range(5)] for group in range(3)]
     assert solved == [[plain.solve(0, index) for index in range(2, 7)]] * 3
     low, high = repeated.bounds()
@@ -59,25 +59,25 @@ def test_bounds_that_noise_hides_count_as_their_middle() -> None:
         def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             return self.values, self.values + ONE
 
-    answer = Half(np.array([[4 * ONE, 6 * ONE]]), Ladder(0, 1))
-    low, high = RepeatedAnswer(answer, Ladder(0, 1), 2, [60.0, 40.0]).bounds()
+    answer = Half(np.array([[4 * ONE, 6 * ONE]]), Thresholds(0, 1))
+    low, high = RepeatedAnswer(answer, Thresholds(0, 1), 2, [60.0, 40.0]).bounds()
     assert (low / ONE).tolist() == [[4.5, 6.0]] * 2
     assert (high / ONE).tolist() == [[4.5, 7.0]] * 2
 
 
 def test_a_repeated_answer_counts_as_many_units_above_each_threshold() -> None:
     values = np.array([[8, 9]], np.int64)
-    assert RepeatedAnswer(TabulatedAnswer(values, Ladder(0, 1)), Ladder(0, 1), 2).exceedances is None
-    counted = TabulatedAnswer(values, Ladder(0, 1), 0.0, np.array([[1, 0]], np.int64))
-    found = RepeatedAnswer(counted, Ladder(0, 1), 2).exceedances
+    assert RepeatedAnswer(TabulatedAnswer(values, Thresholds(0, 1)), Thresholds(0, 1), 2).exceedances is None
+    counted = TabulatedAnswer(values, Thresholds(0, 1), 0.0, np.array([[1, 0]], np.int64))
+    found = RepeatedAnswer(counted, Thresholds(0, 1), 2).exceedances
     assert found is not None
     assert found.tolist() == [[1, 0], [1, 0]]
 
 
 def test_runs_of_a_repeated_answer_have_a_noise_of_their_own_and_the_whole_budget() -> None:
-    ladder = Ladder(0, 0)
-    answer = TabulatedAnswer(np.array([[1000 * ONE]]), ladder)
-    mechanism = Gem(PureBudget(2.0), 1, ladder=ladder)
+    thresholds = Thresholds(0, 0)
+    answer = TabulatedAnswer(np.array([[1000 * ONE]]), thresholds)
+    mechanism = Gem(PureBudget(2.0), 1, thresholds=thresholds)
     values = released(mechanism, answer, 4000, 1.0, SimulatedEntropy(1))
     apart = np.abs(values - 1000)
     assert len(np.unique(values)) > 3900

@@ -8,15 +8,15 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import COST, SELECTION, Gem
 from privacy.mechanisms.selection import BETA, GROWTH, RARITY
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 from tests.benchmarks.tuning import DEFAULT, held, regrets
 from tests.support.gem_tuning.degree_distributions import DISTRIBUTIONS, truncated
-from tests.support.gem_tuning.simulated_gem import GRID, Divisor, Knobs, Noise, errors, ladder
+from tests.support.gem_tuning.simulated_gem import GRID, Divisor, Knobs, Noise, errors, thresholds
 from tests.support.scalar_study.contenders import released
 from tests.support.scalar_study.spread import trimmed_mean
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -35,15 +35,15 @@ def test_the_default_is_on_the_grid() -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_the_simulation_errs_as_the_mechanism_does(epsilon: float, rarity: float | None, divisor: Divisor) -> None:
     """20,000 runs each: the trimmed means have standard errors below 1%."""
-    rungs = Ladder(0, 12)
-    values = truncated(LOADS, rungs.taus)
+    levels = Thresholds(0, 12)
+    values = truncated(LOADS, levels.taus)
     selection = replace(SELECTION, rarity=rarity)
-    gem = Gem(PureBudget(epsilon), 1, ladder=rungs, selection=selection, monotone=divisor == "larger")
-    answer = TabulatedAnswer(np.round(values * ONE).astype(np.int64)[None], rungs)
+    gem = Gem(PureBudget(epsilon), 1, thresholds=levels, selection=selection, monotone=divisor == "larger")
+    answer = TabulatedAnswer(np.round(values * ONE).astype(np.int64)[None], levels)
     values_released = released(gem, answer, 20_000, 1.0, SimulatedEntropy(1))
     ours = trimmed_mean(np.abs(values_released - LOADS.sum()) / LOADS.sum())
     knobs = Knobs(SELECTION.split, BETA, rarity, COST, divisor=divisor, growth=GROWTH)
-    simulated = errors(values, rungs.taus, float(LOADS.sum()), epsilon, knobs, Noise.drawn(20_000, len(rungs)))
+    simulated = errors(values, levels.taus, float(LOADS.sum()), epsilon, knobs, Noise.drawn(20_000, len(levels)))
     assert trimmed_mean(simulated) == pytest.approx(ours, rel=0.05)
 
 
@@ -51,7 +51,7 @@ def test_our_scores_err_less_than_the_published_ones() -> None:
     noise = Noise.drawn(2_000, 33)
     ratios = []
     for make in DISTRIBUTIONS.values():
-        loads, taus = make(), ladder(2.0)
+        loads, taus = make(), thresholds(2.0)
         ours, published = (
             trimmed_mean(errors(truncated(loads, taus), taus, float(loads.sum()), 1.0, knobs, noise))
             for knobs in (DEFAULT, Knobs(0.6, 1e-3, None, divisor="sum"))
@@ -62,9 +62,9 @@ def test_our_scores_err_less_than_the_published_ones() -> None:
 
 
 def test_truncation_is_a_minimum() -> None:
-    taus = ladder(2.0, 0, 10)
+    taus = thresholds(2.0, 0, 10)
     assert truncated(LOADS, taus) == pytest.approx([np.minimum(LOADS, tau).sum() for tau in taus])
-    assert ladder(2**0.5, 0, 2) == pytest.approx([1, 2**0.5, 2, 2**1.5, 4])
+    assert thresholds(2**0.5, 0, 2) == pytest.approx([1, 2**0.5, 2, 2**1.5, 4])
 
 
 def test_regret_is_held_against_the_best_of_each_task() -> None:

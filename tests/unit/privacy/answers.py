@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
 
@@ -29,17 +29,19 @@ class FloatEntropy(ShortEntropy):
 
 
 @cache
-def poisson_loads() -> NDArray[np.int64]:
+def poisson_contributions() -> NDArray[np.int64]:
     """Of 10,000 people, around 15."""
     return np.random.default_rng(0).poisson(15, 10_000)
 
 
-def poisson_answer(ladder: Ladder, groups: int = 1, gap: float = 0.0, people: int = 10_000) -> TabulatedAnswer:
+def poisson_answer(
+    thresholds: Thresholds, groups: int = 1, gap: float = 0.0, people: int = 10_000
+) -> TabulatedAnswer:
     """So many of those people, one owner per tuple, the same in every group."""
-    table = np.minimum(poisson_loads()[:people, None] * ONE, ladder.units).sum(axis=0)
-    return TabulatedAnswer(np.broadcast_to(table, (groups, len(ladder))), ladder, gap)
+    table = np.minimum(poisson_contributions()[:people, None] * ONE, thresholds.units).sum(axis=0)
+    return TabulatedAnswer(np.broadcast_to(table, (groups, len(thresholds))), thresholds, gap)
 
 
-def answer_of(ladder: Ladder, values: list[int], gap: float = 0.0) -> TabulatedAnswer:
+def answer_of(thresholds: Thresholds, values: list[int], gap: float = 0.0) -> TabulatedAnswer:
     """These values at a ladder's only threshold."""
-    return TabulatedAnswer(np.array(values, np.int64)[:, None] * ONE, ladder, gap)
+    return TabulatedAnswer(np.array(values, np.int64)[:, None] * ONE, thresholds, gap)

@@ -21,7 +21,7 @@ from privacy.exact import (
     group_epsilon,
     groups_reached,
 )
-from privacy.ladder import Ladder, one_threshold
+from privacy.thresholds import Thresholds, one_threshold
 from privacy.units import ONE
 from tests.unit.privacy.refusals import refuses_calls, refuses_each
 
@@ -64,36 +64,40 @@ def test_no_more_groups_are_reached_than_there_are() -> None:
 
 
 def test_powers_of_two_by_default() -> None:
-    ladder = Ladder(-2, 3)
-    assert ladder.taus.tolist() == [0.25, 0.5, 1, 2, 4, 8]
-    assert ladder.units.tolist() == [int(tau * ONE) for tau in ladder.taus]
-    assert len(ladder) == 6
-    assert ladder.doubling
-    assert Ladder(-2, 3, Fraction(2)) == ladder
+    thresholds = Thresholds(-2, 3)
+    assert thresholds.taus.tolist() == [0.25, 0.5, 1, 2, 4, 8]
+    assert thresholds.units.tolist() == [int(tau * ONE) for tau in thresholds.taus]
+    assert len(thresholds) == 6
+    assert thresholds.doubling
+    assert Thresholds(-2, 3, Fraction(2)) == thresholds
 
 
 def test_powers_of_any_base_rounded_down_to_what_a_float_holds() -> None:
     for base in (Fraction(3), Fraction(3, 2), Fraction(11, 2), Fraction(6, 5)):
-        ladder = Ladder(1, 12, base)
-        assert not ladder.doubling, base
-        assert np.all(np.diff(ladder.units) > 0), base
-        for exponent, (units, tau) in enumerate(zip(ladder.units.tolist(), ladder.taus.tolist(), strict=True), 1):
+        thresholds = Thresholds(1, 12, base)
+        assert not thresholds.doubling, base
+        assert np.all(np.diff(thresholds.units) > 0), base
+        for exponent, (units, tau) in enumerate(
+            zip(thresholds.units.tolist(), thresholds.taus.tolist(), strict=True), 1
+        ):
             exact = Fraction(base) ** exponent * ONE
             assert exact * (1 - Fraction(1, 1 << 49)) - 1 < units <= exact, base
             assert Fraction(tau) * ONE == units, base
 
 
 def test_the_longest_ladders_there_are() -> None:
-    assert Ladder().units[[0, -1]].tolist() == [1 << 10, 1 << 62]
-    assert len(Ladder(0, 121, Fraction(6, 5))) == 122
+    assert Thresholds().units[[0, -1]].tolist() == [1 << 10, 1 << 62]
+    assert len(Thresholds(0, 121, Fraction(6, 5))) == 122
 
 
 def test_refuses_what_truncation_is_not_made_for() -> None:
     refuses_calls(
-        Ladder, (3, 2, 2), (-21, 0, 2), (0, 33, 2), (0, 21, 3), (0, 1, 1), (0, 1, Fraction(1, 2)), (0, 1, 1.5)
+        Thresholds, (3, 2, 2), (-21, 0, 2), (0, 33, 2), (0, 21, 3), (0, 1, 1), (0, 1, Fraction(1, 2)), (0, 1, 1.5)
     )
     nearly_one = Fraction(101, 100)
-    refuses_calls(Ladder, (0, 127, nearly_one), (0, 1, 1 + Fraction(1, 1 << 40)), (-(10**9), -(10**9), nearly_one))
+    refuses_calls(
+        Thresholds, (0, 127, nearly_one), (0, 1, 1 + Fraction(1, 1 << 40)), (-(10**9), -(10**9), nearly_one)
+    )
 
 
 def test_one_threshold_is_no_less_than_a_bound_and_hardly_more() -> None:

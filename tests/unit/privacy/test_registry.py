@@ -17,7 +17,6 @@ from privacy.accounting.event import PureDP
 from privacy.entropy import OpendpEntropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import ServedGroupMeasurement, ServedMeasurement
@@ -41,6 +40,7 @@ from privacy.registry import (
     why_not_served,
 )
 from privacy.sampling.design import SampleDesign
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from tests.support import papers as compared
 from tests.unit.privacy.refusals import refuses_each
@@ -53,21 +53,21 @@ def test_makes_mechanisms_by_name() -> None:
 
 
 def test_a_threshold_above_a_unit_s_tuples_is_left_out() -> None:
-    assert measurement("gem", EachGroup(1.0, tuples_per_unit=1000)).ladder == Ladder(-20, 10)
-    assert measurement("gem", EachGroup(1.0, whole=True, tuples_per_unit=1024)).ladder == Ladder(0, 10)
-    assert measurement("gem", EachGroup(1.0, whole=True, tuples_per_unit=1)).ladder == Ladder(0, 0)
-    assert measurement("gem", EachGroup(1.0, tuples_per_unit=1 << 40)).ladder == Ladder()
+    assert measurement("gem", EachGroup(1.0, tuples_per_unit=1000)).thresholds == Thresholds(-20, 10)
+    assert measurement("gem", EachGroup(1.0, whole=True, tuples_per_unit=1024)).thresholds == Thresholds(0, 10)
+    assert measurement("gem", EachGroup(1.0, whole=True, tuples_per_unit=1)).thresholds == Thresholds(0, 0)
+    assert measurement("gem", EachGroup(1.0, tuples_per_unit=1 << 40)).thresholds == Thresholds()
 
 
 def test_a_sum_without_a_bound_is_none_for_bound_first() -> None:
-    (made,) = group_measurements("bound_first", AllGroups([Sum(1.0, 0.0, Ladder(0, 8), bound=200)], 0.0, 1))
+    (made,) = group_measurements("bound_first", AllGroups([Sum(1.0, 0.0, Thresholds(0, 8), bound=200)], 0.0, 1))
     assert (made.name, made.expected_noise(1)[-1][0]) == ("bound_first", 200.0)
     with pytest.raises(InvalidParameter, match="needs a bound"):
-        group_measurements("bound_first", AllGroups([Sum(1.0, 0.0, Ladder(0, 8))], 0.0, 1))
+        group_measurements("bound_first", AllGroups([Sum(1.0, 0.0, Thresholds(0, 8))], 0.0, 1))
 
 
 def test_averages_are_tested_against_the_bound_and_spend_no_more() -> None:
-    sums = [Sum(0.4, 0.0, Ladder(0, 8), bound=200), Sum(0.6, 0.0, Ladder(), bound=200)]
+    sums = [Sum(0.4, 0.0, Thresholds(0, 8), bound=200), Sum(0.6, 0.0, Thresholds(), bound=200)]
     for made, one in zip(group_measurements("joint_scale", AllGroups(sums, 0.0, 1)), sums, strict=True):
         assert (made.epsilon, made.event) == (one.epsilon, PureDP(one.epsilon))
         assert made.expected_noise(1)[-1][0] == 200.0
@@ -101,7 +101,7 @@ def test_a_mechanism_is_served_or_compared_and_its_entry_has_its_name() -> None:
     assert {*OFFERED, "fixed", "bound_first", "joint_scale", "rank"} == set(MECHANISMS)
     each = EachGroup(1.0, 1, 0.0, 8.0, True, 8)
     made: list[ServedMeasurement | ServedGroupMeasurement] = []
-    together = AllGroups([Sum(1.0, 0.0, Ladder(0, 3), bound=8)], 1e-6, 1)
+    together = AllGroups([Sum(1.0, 0.0, Thresholds(0, 3), bound=8)], 1e-6, 1)
     for name, entry in MECHANISMS.items():
         if isinstance(entry, ScalarMechanism):
             alone = entry.build(each)
@@ -162,14 +162,14 @@ def test_a_comparison_mechanism_is_not_made_by_a_server() -> None:
         with pytest.raises(InvalidParameter):
             measurement(name, EachGroup(1.0))
         with pytest.raises(InvalidParameter):
-            group_measurements(name, AllGroups([Sum(1.0, 0.0, Ladder(0, 3))], 1e-6))
+            group_measurements(name, AllGroups([Sum(1.0, 0.0, Thresholds(0, 3))], 1e-6))
 
 
 def test_mechanisms_for_all_groups_and_for_each_are_not_confused() -> None:
     with pytest.raises(InvalidParameter):
         measurement("l2_clip", EachGroup(1.0))
     with pytest.raises(InvalidParameter):
-        group_measurements("gem", AllGroups([Sum(1.0, 0.0, Ladder(0, 3))], 1e-6))
+        group_measurements("gem", AllGroups([Sum(1.0, 0.0, Thresholds(0, 3))], 1e-6))
 
 
 def test_only_counts_by_key_are_made_as_such() -> None:
@@ -178,7 +178,7 @@ def test_only_counts_by_key_are_made_as_such() -> None:
 
 def test_sums_of_several_mechanisms_are_not_released_together() -> None:
     join = JoinTuples((OwnerColumn("a", np.arange(3), np.zeros(3, bool)),), np.zeros(3, int), 1, np.ones((2, 3), int))
-    tuples, one = encode(join), Sum(1.0, 0.0, Ladder(0, 3))
+    tuples, one = encode(join), Sum(1.0, 0.0, Thresholds(0, 3))
     (group_lp,), (l2_clip,) = (
         group_measurements(name, AllGroups([one], 1e-6, 1)) for name in ("group_lp", "l2_clip")
     )

@@ -36,21 +36,23 @@ def test_kinds_are_sent_beside_the_notes_and_read_back() -> None:
 def test_one_sentence_says_what_matters_most() -> None:
     """What may be missing goes before an extreme at its bound, that before noise, and noise before what it covers."""
     bound = Note("Of max: it is the upper end.", "bound")
-    told = replace(answer(QueryRequest("ada", "SELECT 1")), notes=("Anything.",), weak=(), cut=(), covers="truth")
+    told = replace(
+        answer(QueryRequest("ada", "SELECT 1")), notes=("Anything.",), low_precision=(), clipped=(), covers="truth"
+    )
     expected: list[tuple[dict[str, Any], str]] = [
         (
-            {"cut": (False, True), "weak": (True, True), "notes": (bound,)},
+            {"clipped": (False, True), "low_precision": (True, True), "notes": (bound,)},
             "missing in 1 of 2 rows (cut): people with",
         ),
-        ({"cut": (True,)}, "Some of the value may be missing: people with many rows are counted in part."),
+        ({"clipped": (True,)}, "Some of the value may be missing: people with many rows are counted in part."),
         ({"intervals": ((None,),)}, "No interval is shown: noise may decide the values, which rows are shown"),
-        ({"weak": (True,), "notes": ("Anything.", bound)}, "Of max: it is the upper end."),
+        ({"low_precision": (True,), "notes": ("Anything.", bound)}, "Of max: it is the upper end."),
         (
-            {"weak": (True, False)},
+            {"low_precision": (True, False)},
             "The noise may be as large as the value in 1 of 2 rows (weak); the true value lies in",
         ),
         ({}, "The true value lies in the interval, at 95% confidence, if what the policy declares is true."),
-        ({"nobody_adds_more_than": 30.0}, "if nobody adds more than 30, as you say."),
+        ({"at_most": 30.0}, "if nobody adds more than 30, as you say."),
         (
             {"covers": "clipped value"},
             "The interval is for the clipped value, where people with many rows count in part",
@@ -62,5 +64,5 @@ def test_one_sentence_says_what_matters_most() -> None:
     for changed, words in expected:
         assert words in one_note(replace(told, **changed)), changed
     assert one_note(replace(told, covers="exact")) == "Anything."
-    marked = replace(told, cut=(True,))
+    marked = replace(told, clipped=(True,))
     assert without_rows(marked).note == one_note(marked), "also where the rows, and their marks, are sent apart"

@@ -76,7 +76,7 @@ function isPaid({ measured }, place) {
 }
 
 // What the page has no field for.
-const NO_FIELD = /; nobody_adds_more_than .*$/;
+const NO_FIELD = /; at_most .*$/;
 
 function said({ how, half_width: half, half_width_alone: alone, why }, text) {
   if (how === "free") return "free: it follows from what you have paid for, or reads nobody’s rows";

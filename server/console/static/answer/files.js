@@ -17,7 +17,7 @@ export function csv({ columns, rows, intervals, weak, cut }) {
     const interval = intervals[place][index];
     return wide[index] ? [cell, interval?.low ?? null, interval?.high ?? null] : [cell];
   }).concat(marked ? [weak[place], cut[place]] : []));
-  return [marked ? [...names, "weak", "cut"] : names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  return [marked ? [...names, "low_precision", "cut"] : names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
 // A cell that a spreadsheet would run as a formula is made text.

@@ -88,7 +88,7 @@ function facts(explanation, guess, within, { take, test }) {
     const words = "Its answer tells how exact others will be, is charged, and stays yours.";
     found.push(["A test", element("span", {}, words, " ", quiet(`Ask with epsilon ${amount(guess.test)}`, () => test(guess.test)))]);
   }
-  if (explanation.likely_cut > 0 && !explanation.paid) found.push(["Likely cut", likelyCut(explanation, within), "cut"]);
+  if (explanation.likely_clipped > 0 && !explanation.paid) found.push(["Likely cut", likelyCut(explanation, within), "cut"]);
   if (explanation.privacy_units.length) found.push(["Protects", protection(explanation), "people"]);
   if (explanation.reuse && !explanation.paid) {
     const wider = ON_REQUEST.test(explanation.reuse) ? [" ", quiet("Show that answer, free", take)] : [];
@@ -98,7 +98,7 @@ function facts(explanation, guess, within, { take, test }) {
 }
 
 // Rows whose intervals do not cover what was cut: no accuracy is promised of them.
-function likelyCut({ likely_cut: part, n_groups: groups }, within) {
+function likelyCut({ likely_clipped: part, n_groups: groups }, within) {
   const rows = groups === 1 ? "the answer" : part === 1 ? "every row" : `about ${percent(part)} of the rows`;
   return `${rows}: the true value may be larger than the interval says there${within ? `, so that “right within ${percent(within)}” is not promised of it` : ""}. ` +
     "A larger epsilon or fewer groups help, unless it is the policy that cuts.";

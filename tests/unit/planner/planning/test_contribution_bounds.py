@@ -64,7 +64,7 @@ def test_a_release_has_the_bound_of_what_it_adds_up(aggregate: str, clip: float,
         plan = plan_of(f"SELECT {aggregate} FROM {source}")
         assert plan.mechanism == "l1_clip"
         assert bounds(plan) == [(clip, at_most, True)], source
-        assert len(plan.ladder(plan.releases[0])) == 1
+        assert len(plan.thresholds(plan.releases[0])) == 1
 
 
 def test_the_smaller_of_two_promises_holds() -> None:
@@ -95,7 +95,7 @@ def test_groups_are_bounded_together() -> None:
 def test_what_has_no_bound_chooses_beside_what_has_one() -> None:
     plan = plan_of("SELECT count(*), sum(l_quantity) FROM lineitem", {"lineitem": ({}, {"l_quantity": 3000})})
     assert bounds(plan) == [None, (None, 3000, False)]
-    assert len(plan.ladder(plan.releases[0])) > 1
+    assert len(plan.thresholds(plan.releases[0])) > 1
 
 
 def test_of_an_average_the_count_is_bounded_and_what_it_leaves_no_larger() -> None:
@@ -106,7 +106,9 @@ def test_of_an_average_the_count_is_bounded_and_what_it_leaves_no_larger() -> No
     for now, then in zip(plan.releases, before.releases, strict=True):
         assert now.epsilon == then.epsilon
         if now.around is not None:
-            assert plan.ladder(now).high == 6 < before.ladder(then).high, "64 rows are the first power of 2 above 40"
+            assert plan.thresholds(now).high == 6 < before.thresholds(then).high, (
+                "64 rows are the first power of 2 above 40"
+            )
 
 
 def test_people_and_ranks_are_untouched() -> None:
@@ -147,7 +149,7 @@ def test_samples_and_other_mechanisms_choose_for_themselves() -> None:
 
 
 def test_what_the_request_says_wins() -> None:
-    plan = plan_of("SELECT count(*) FROM lineitem", nobody_adds_more_than=60.0)
+    plan = plan_of("SELECT count(*) FROM lineitem", at_most=60.0)
     assert plan.mechanism == "gem"
     assert plan.named_threshold(plan.releases[0]) == 60
     assert bounds(plan) == [None]

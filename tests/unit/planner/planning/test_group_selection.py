@@ -76,7 +76,7 @@ def test_a_column_is_found_only_where_the_policy_opens_it() -> None:
         planned(SEGMENTS, policy=replace(demo_policy(), delta=1e-6))
     assert "discover = true" in str(refused.value.hint)
     plan = planned(SEGMENTS, policy=_opened("customer", "c_mktsegment"), epsilon=1.0)
-    assert plan.domains[0].is_discovered
+    assert plan.domains[0].selects_partitions
     assert plan.selection is not None
     assert plan.selection.epsilon + plan.releases[0].epsilon == plan.epsilon == 1.0
     assert plan.selection.delta == plan.delta == 1e-6
@@ -86,7 +86,7 @@ def test_a_column_is_found_only_where_the_policy_opens_it() -> None:
 def test_a_known_domain_is_better_than_a_found_one() -> None:
     sql = "SELECT c_mktsegment, count(*) FROM customer WHERE c_mktsegment IN ('A', 'B') GROUP BY c_mktsegment"
     plan = planned(sql, policy=_opened("customer", "c_mktsegment"))
-    assert not plan.domains[0].is_discovered
+    assert not plan.domains[0].selects_partitions
     assert (plan.selection, plan.delta) == (None, 0.0)
 
 

@@ -14,7 +14,7 @@ from planner.parsing.parse import parse
 from planner.plan import Plan, UnitBounds
 from planner.planning.make_plan import make_plan
 from planner.rewriting.rewrite import rewrite
-from privacy.ladder import one_threshold
+from privacy.thresholds import one_threshold
 from tests.support.planning import demo_policy
 from tests.support.tpch_schema import tpch_schema
 
@@ -31,7 +31,7 @@ def plan_of(sql: str, most: float, mechanism: str | None = None, sampling_rate: 
         delta=None,
         mechanism=mechanism,
         sampling_rate=sampling_rate,
-        nobody_adds_more_than=most,
+        at_most=most,
     )
 
 

@@ -48,7 +48,7 @@ def test_what_does_not_add_up_is_asked_alone() -> None:
 
 def test_what_nobody_adds_more_than_makes_many_rows_add_up() -> None:
     query = bound("SELECT kind, count(*) FROM visit GROUP BY kind")
-    assert why_alone(query, plan(query, nobody_adds_more_than=5.0)) is None
+    assert why_alone(query, plan(query, at_most=5.0)) is None
 
 
 def test_other_filters_and_other_limits_count_other_things() -> None:
@@ -57,10 +57,7 @@ def test_other_filters_and_other_limits_count_other_things() -> None:
     other = marginal(plan(bound("SELECT ward, count(*) FROM patient WHERE age > 31 GROUP BY ward")))
     assert one.counted == same.counted != other.counted
     query = bound("SELECT kind, count(*) FROM visit GROUP BY kind")
-    assert (
-        marginal(plan(query, nobody_adds_more_than=5.0)).counted
-        != marginal(plan(query, nobody_adds_more_than=6.0)).counted
-    )
+    assert marginal(plan(query, at_most=5.0)).counted != marginal(plan(query, at_most=6.0)).counted
 
 
 def test_declared_values_leave_rows_out_until_others_have_a_group() -> None:

@@ -19,9 +19,9 @@ BY_NATION = (
 def late(sql: str, schema: Schema | None = None) -> list[str]:
     """The tables that stand behind the sums per owner, by the letters of their aliases."""
     catalog = schema or tpch_schema()
-    loads = rewrite(planned(sql, catalog, mechanism="group_lp"), schema=catalog).loads
-    assert loads is not None
-    _, attached, rest = loads.partition(') AS "orders_1" ')
+    contributions = rewrite(planned(sql, catalog, mechanism="group_lp"), schema=catalog).contributions
+    assert contributions is not None
+    _, attached, rest = contributions.partition(') AS "orders_1" ')
     return [part.split('"')[3] for part in rest.split(" JOIN ")[1:]] if attached else []
 
 

@@ -59,17 +59,17 @@ def test_tuples_are_lone_where_owners_and_keys_hold_a_unique_key_of_every_row() 
     for sql, lone in cases:
         plan = planned(sql, SCHEMA, POLICY)
         assert plan.lone is lone
-        join = rewrite(plan, schema=SCHEMA, loads=False).join
+        join = rewrite(plan, schema=SCHEMA, contributions=False).join
         assert join is not None
         assert ("GROUP BY" in join) is not lone
 
 
 def test_units_are_counted_over_merged_rows_whatever_keys_promise() -> None:
     plan = planned("SELECT count(*) FROM person", SCHEMA, POLICY, mechanism="gem")
-    assert plan.lone and plan.counts_loads
-    loads = rewrite(plan, schema=SCHEMA).loads
-    assert loads is not None
-    assert loads.count("GROUP BY") == 2, "of the units, and of their intervals"
+    assert plan.lone and plan.counts_contributions
+    contributions = rewrite(plan, schema=SCHEMA).contributions
+    assert contributions is not None
+    assert contributions.count("GROUP BY") == 2, "of the units, and of their intervals"
 
 
 def test_a_sample_that_the_proxy_draws_still_counts_equal_tuples() -> None:

@@ -27,18 +27,18 @@ SHARED = [
 def test_a_value_that_determines_its_owner_is_counted_by_the_database() -> None:
     for sql in OWNED:
         plan = planned(sql)
-        (loads,) = rewrite(plan).distinct_loads
-        assert loads is not None and '"values"' in loads
+        (contributions,) = rewrite(plan).distinct_contributions
+        assert contributions is not None and '"values"' in contributions
         assert "no unit leaves it" in plan.reason
 
 
 def test_a_value_that_units_may_share_is_not() -> None:
     for sql in SHARED:
         plan = planned(sql)
-        assert not plan.releases[0].owned and rewrite(plan).distinct_loads == ()
+        assert not plan.releases[0].owned and rewrite(plan).distinct_contributions == ()
         assert "no unit leaves it" not in plan.reason
 
 
 def test_a_mechanism_that_asks_for_more_than_truncated_counts_reads_the_units() -> None:
     plan = planned(OWNED[0], mechanism="r2t")
-    assert plan.releases[0].owned and rewrite(plan).distinct_loads == ()
+    assert plan.releases[0].owned and rewrite(plan).distinct_contributions == ()

@@ -72,8 +72,8 @@ def test_a_simulation_is_off_by_what_was_predicted() -> None:
     values = (kept + generator.laplace(0, scale, runs)) / rate
     total = math.hypot(one.noise, one.unit_sampling * math.sqrt(tuples))
     assert np.quantile(np.abs(values - tuples), 0.95) == pytest.approx(total, rel=0.1)
-    table = np.broadcast_to(np.minimum(50 * ONE, made_here.ladder.units) * 400, (5, len(made_here.ladder)))
-    assert made_here.release(TabulatedAnswer(table, made_here.ladder), SimulatedEntropy(2)).values.shape == (5,)
+    table = np.broadcast_to(np.minimum(50 * ONE, made_here.thresholds.units) * 400, (5, len(made_here.thresholds)))
+    assert made_here.release(TabulatedAnswer(table, made_here.thresholds), SimulatedEntropy(2)).values.shape == (5,)
 
 
 def released(values: NDArray[np.float64], reach: float, *, high: float | None = None) -> NoisyAnswer:

@@ -18,12 +18,12 @@ from scipy import integrate, stats
 
 from privacy.accounting.renyi import divergence_budget, epsilon_at
 from privacy.errors import InvalidParameter
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.noise import ThresholdNoise
 from privacy.sampling.design import SampleDesign, choice_budget, joint_loss, largest_factor, release_budget
 from privacy.sampling.loss import Loss, choice_loss, laplace_loss
+from privacy.thresholds import Thresholds
 from tests.support.papers.renyi_sampling import (
     SquareLoss,
     affordable_factor,
@@ -323,21 +323,21 @@ def test_gem_s_transcripts_cost_no_more_than_epsilon_in_all_groups_together() ->
     """Whatever threshold each of a unit's groups chooses."""
     design = SampleDesign(0.02, 300, 2.0)
     gem = Gem(
-        PureBudget(1.0), groups_per_unit=3, gap=0.01, ladder=Ladder(0, 9), sample=design
+        PureBudget(1.0), groups_per_unit=3, gap=0.01, thresholds=Thresholds(0, 9), sample=design
     )  # another release has the rest
     selecting, releasing = gem._budgets(10)
     rng = np.random.default_rng(0)
     for _ in range(50):
-        chosen = rng.integers(len(gem.ladder), size=3)
-        rungs = [ThresholdNoise(int(gem.ladder.units[i]), 0.01, releasing[i]) for i in chosen]
-        losses = [choice_loss(float(selecting))] * 3 + [rung.loss for rung in rungs]
+        chosen = rng.integers(len(gem.thresholds), size=3)
+        levels = [ThresholdNoise(int(gem.thresholds.units[i]), 0.01, releasing[i]) for i in chosen]
+        losses = [choice_loss(float(selecting))] * 3 + [level.loss for level in levels]
         # The other release spends as much, so it counts once more.
         assert design.joint(losses + losses) <= 2.0 * (1 + 1e-7)
 
 
 def test_a_rung_s_loss_bounds_how_far_its_steps_can_move() -> None:
     for exponent, gap in ((3, 0.0), (25, 0.0), (4, 0.01), (30, 0.01), (-5, 0.0)):
-        rung = ThresholdNoise(1 << (30 + exponent), gap, Fraction(1, 3))
+        level = ThresholdNoise(1 << (30 + exponent), gap, Fraction(1, 3))
         for k in (1, 2, 7, 8, 9, 10**6, 1 << 40):
-            moved = math.ceil(Fraction(min(rung.tau_units, k << 30) + Fraction(gap) * rung.tau_units) / rung.step)
-            assert moved / rung.scale <= (rung.loss.step + rung.loss.slope * min(rung.loss.cap, k)) * (1 + 1e-12)
+            moved = math.ceil(Fraction(min(level.tau_units, k << 30) + Fraction(gap) * level.tau_units) / level.step)
+            assert moved / level.scale <= (level.loss.step + level.loss.slope * min(level.loss.cap, k)) * (1 + 1e-12)

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.lazy_answer import core_bounds, tighten
 from privacy.truncation.programs.certificate import add_products
 from privacy.truncation.truncated_answer import StartingBounds
 from privacy.units import MAX_UNITS, ONE, exact_sum, from_halves, saturating_add
 from tests.unit.privacy.truncation.instances import optimum, program
 
-TAUS = Ladder(-20, 32).units
-OTHERS = Ladder(-12, 20, 3).units
+TAUS = Thresholds(-20, 32).units
+OTHERS = Thresholds(-12, 20, 3).units
 
 
 def _concave(taus: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
@@ -36,7 +36,7 @@ def test_what_is_known_bounds_the_rest_and_the_truth_stays_inside() -> None:
 
 
 def test_a_chord_runs_through_the_origin_and_between_solved_thresholds() -> None:
-    taus = Ladder(0, 3).units
+    taus = Thresholds(0, 3).units
     lower, upper = np.array([0, 60, 0, 120]) * ONE, np.array([500, 60, 500, 120]) * ONE
     tighten(lower, upper, taus)
     assert np.allclose(lower / ONE, [30, 60, 80, 120], atol=1e-3)
@@ -50,17 +50,17 @@ def test_saturated_bounds_stay_in_range() -> None:
     assert np.all((lower >= 0) & (lower <= upper) & (upper <= MAX_UNITS))
 
 
-WHOLE_LADDER = Ladder().units
+WHOLE_THRESHOLDS = Thresholds().units
 
 
 def _capped(slopes: list[tuple[int, int]]) -> list[int]:
     """sum of min(k tau, cap): concave, non-decreasing, 0 at 0, exactly."""
-    return [min(MAX_UNITS, sum(min(k * int(tau), cap) for k, cap in slopes)) for tau in WHOLE_LADDER]
+    return [min(MAX_UNITS, sum(min(k * int(tau), cap) for k, cap in slopes)) for tau in WHOLE_THRESHOLDS]
 
 
 @given(
     st.lists(st.tuples(st.integers(0, 1000), st.integers(0, MAX_UNITS)), min_size=1, max_size=4),
-    st.lists(st.integers(0, len(WHOLE_LADDER) - 1), max_size=8),
+    st.lists(st.integers(0, len(WHOLE_THRESHOLDS) - 1), max_size=8),
     st.integers(0, 60),
 )
 def test_bounds_contain_the_function(slopes: list[tuple[int, int]], known: list[int], looseness: int) -> None:
@@ -72,7 +72,7 @@ def test_bounds_contain_the_function(slopes: list[tuple[int, int]], known: list[
     upper = np.array(
         [value if i in known else min(MAX_UNITS, value + slack) for i, value in enumerate(exact.tolist())], np.int64
     )
-    tighten(lower, upper, WHOLE_LADDER)
+    tighten(lower, upper, WHOLE_THRESHOLDS)
     assert np.all(lower <= exact)
     assert np.all(exact <= upper)
 
@@ -82,9 +82,9 @@ def test_a_small_part_beside_a_huge_one_is_not_lost() -> None:
     for total in [1 << 40, 1 << 54, 1 << 61]:
         exact = np.array(_capped([(3, total), (1, 5000)]), np.int64)
         lower, upper = np.zeros_like(exact), np.full_like(exact, MAX_UNITS)
-        for index in (0, 5, 20, 40, len(WHOLE_LADDER) - 1):
+        for index in (0, 5, 20, 40, len(WHOLE_THRESHOLDS) - 1):
             lower[index] = upper[index] = exact[index]
-        tighten(lower, upper, WHOLE_LADDER)
+        tighten(lower, upper, WHOLE_THRESHOLDS)
         assert np.all(lower <= exact), total
         assert np.all(exact <= upper), total
 

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from privacy.join_tuples import CodedJoinTuples, CompactJoinTuples, JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.codes import NOBODY, KeyFormat, owner_codes, radix_sort, row_type
 from privacy.truncation.encode import compact, encode
 from privacy.truncation.truncate import truncate
@@ -72,8 +72,8 @@ def test_nothing_is_left_of_tuples_without_owners() -> None:
         for columns in ([], [owner("n", [None, None], np.int64)]):
             coded = encode(join_tuples(columns, [1, 2], [0, 0], n_groups))
             assert (_rows(coded), coded.owners) == ([], (1, 1)), n_groups
-            assert not truncate(coded, 0, Ladder(0, 2), 0.0).bounds()[0].any(), n_groups
-            assert not truncate(coded, 0, Ladder(0, 2), 0.01).bounds()[1].any(), n_groups
+            assert not truncate(coded, 0, Thresholds(0, 2), 0.0).bounds()[0].any(), n_groups
+            assert not truncate(coded, 0, Thresholds(0, 2), 0.01).bounds()[1].any(), n_groups
 
 
 def test_units_are_numbered_in_the_order_of_their_keys() -> None:
@@ -93,7 +93,7 @@ def test_tables_that_cannot_be_written_to_stay_as_they_are() -> None:
     tuples = join_tuples([owner("n", [5, 5, None]), owner("n", [6, 5, 6])], [ONE, ONE, ONE], [1, 0, -1], 2)
     for array in (tuples.group, tuples.weights, *(column.keys for column in tuples.owners)):
         array.flags.writeable = False
-    values = truncate(encode(tuples), 0, Ladder(0, 1), 0.0)
+    values = truncate(encode(tuples), 0, Thresholds(0, 1), 0.0)
     assert [values.solve(group, 0) for group in (0, 1)] == [ONE, ONE]
 
 

@@ -14,7 +14,7 @@ from privacy import compare_solvers as compared_solvers
 from privacy.compare_solvers import compare_removals, compare_solvers
 from privacy.errors import SolverFailed
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import compact, encode
 from privacy.truncation.programs import solver_routes
 from privacy.truncation.programs.coordinate_solver import CoordinateSolver
@@ -133,7 +133,7 @@ def test_sweeps_come_first_where_simplex_could_take_long() -> None:
 
 
 GAP = 0.01
-LADDER = Ladder(-2, 4)
+THRESHOLDS = Thresholds(-2, 4)
 
 
 def hyperedges(m: int, people: int, owners: int = 3, groups: int = 2) -> JoinTuples:
@@ -155,15 +155,15 @@ def triples(m: int, people: int) -> PreparedProgram:
 def test_both_solvers_agree_at_every_threshold() -> None:
     for owners in [1, 2, 3]:
         gap = 0.0 if owners < 3 else GAP
-        found = list(compare_solvers(encode(hyperedges(60, 25, owners)), 0, LADDER, gap))
-        assert [one.tau for one in found] == LADDER.units.astype(float).__truediv__(ONE).tolist(), owners
+        found = list(compare_solvers(encode(hyperedges(60, 25, owners)), 0, THRESHOLDS, gap))
+        assert [one.tau for one in found] == THRESHOLDS.units.astype(float).__truediv__(ONE).tolist(), owners
         assert all(one.agrees and one.reference is not None for one in found), owners
         assert all(one.difference <= one.allowed + 1e-5 * max(1.0, one.certified) for one in found), owners
         assert found[0].certified < found[-1].certified, owners
 
 
 def test_both_solvers_remove_as_many_people_at_every_length() -> None:
-    found = list(compare_removals(compact(hyperedges(40, 15)), LADDER))
+    found = list(compare_removals(compact(hyperedges(40, 15)), THRESHOLDS))
     assert all(one.agrees for one in found)
     assert sum(one.reference is not None for one in found) >= len(found) - 1
     assert found[0].certified > found[-1].certified
@@ -177,13 +177,13 @@ def test_a_value_that_is_off_by_more_than_the_gap_shows(monkeypatch: pytest.Monk
             yield 1.1 * x, y
 
     monkeypatch.setattr(ReferenceSolver, "points", larger)
-    found = list(compare_solvers(encode(hyperedges(60, 25)), 0, LADDER, GAP))
+    found = list(compare_solvers(encode(hyperedges(60, 25)), 0, THRESHOLDS, GAP))
     assert not all(one.agrees for one in found)
 
 
 def test_what_is_too_large_for_cvxpy_is_left_to_the_certified_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compared_solvers, "COMPARED_ENTRIES", 10)
-    found = list(compare_solvers(encode(hyperedges(60, 25)), 0, LADDER, GAP))
+    found = list(compare_solvers(encode(hyperedges(60, 25)), 0, THRESHOLDS, GAP))
     assert all(one.reference is None and one.agrees for one in found)
 
 
@@ -203,12 +203,12 @@ def test_a_released_value_is_certified_whoever_solved(monkeypatch: pytest.Monkey
 
     for seed in range(examples(1, 4)):
         tuples = encode(hyperedges(80 + seed, 30))
-        certified = truncate(tuples, 0, LADDER, GAP)
-        cells = [*itertools.product(range(2), enumerate(LADDER.units.tolist()))]
+        certified = truncate(tuples, 0, THRESHOLDS, GAP)
+        cells = [*itertools.product(range(2), enumerate(THRESHOLDS.units.tolist()))]
         values = {(group, index): certified.solve(group, index) for group, (index, _) in cells}
         for points in (ReferenceSolver.points, nonsense):
             monkeypatch.setattr(ReferenceSolver, "points", points)
-            other = truncate(tuples, 0, LADDER, GAP, solver="reference")
+            other = truncate(tuples, 0, THRESHOLDS, GAP, solver="reference")
             for group, (index, tau) in cells:
                 assert abs(values[group, index] - other.solve(group, index)) <= GAP * tau, (seed, points)
         monkeypatch.undo()

@@ -13,7 +13,7 @@ import pytest
 
 from planner.plan import BackendQuery
 from privacy.units import ONE
-from server.backends.columns import Domain, distinct_tuples, join_tuples, load_histogram
+from server.backends.columns import Domain, contribution_histogram, distinct_tuples, join_tuples
 from server.errors import BackendFailed
 
 
@@ -138,13 +138,13 @@ def test_no_private_value_in_a_repr() -> None:
 
 def test_one_numeric_in_two_spellings_is_one_group_of_loads() -> None:
     """PostgreSQL shows whichever spelling of a group came first."""
-    query = replace(_query(("person",), 1), loads="loads", thresholds=(1, 2))
+    query = replace(_query(("person",), 1), contributions="loads", thresholds=(1, 2))
     columns = [(Decimal("1.0"), Decimal("1.00")), (0, 0), (0, 1), (3, 4), (3, 8)]
-    found = load_histogram(columns, query, Domain(((Decimal(1),),)), n_sums=1)
+    found = contribution_histogram(columns, query, Domain(((Decimal(1),),)), n_sums=1)
     assert found.group.tolist() == [0, 0]
-    zeros = load_histogram([(0.0, -0.0), *columns[1:]], query, Domain(((Decimal("0.0"),),)), n_sums=1)
+    zeros = contribution_histogram([(0.0, -0.0), *columns[1:]], query, Domain(((Decimal("0.0"),),)), n_sums=1)
     assert zeros.group.tolist() == [0, 0]
     two = [("a", "A"), *columns[1:]]
-    assert load_histogram(two, query, Domain((("a", "A"),)), n_sums=1).group.tolist() == [0, 1]
+    assert contribution_histogram(two, query, Domain((("a", "A"),)), n_sums=1).group.tolist() == [0, 1]
     with pytest.raises(BackendFailed, match="two of the database's group keys"):
-        load_histogram([(True, 1), *columns[1:]], query, Domain(((1,),)), n_sums=1)
+        contribution_histogram([(True, 1), *columns[1:]], query, Domain(((1,),)), n_sums=1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from tests.unit.server.ledger.suite.accountings import Accountings
 from tests.unit.server.ledger.suite.accounts import Accounts
 from tests.unit.server.ledger.suite.analysts import Analysts
+from tests.unit.server.ledger.suite.cached_answers import CachedAnswers
 from tests.unit.server.ledger.suite.claims import Claims
 from tests.unit.server.ledger.suite.clocks import Clocks
 from tests.unit.server.ledger.suite.crashes import Crashes
 from tests.unit.server.ledger.suite.failures import Failures
 from tests.unit.server.ledger.suite.grants import Grants
-from tests.unit.server.ledger.suite.kept_answers import KeptAnswers
 from tests.unit.server.ledger.suite.questions import Questions
 from tests.unit.server.ledger.suite.records import Records
 from tests.unit.server.ledger.suite.renewals import Renewals
@@ -29,7 +29,7 @@ class LedgerSuite(
     Grants,
     Renewals,
     Questions,
-    KeptAnswers,
+    CachedAnswers,
     Crashes,
     Tunings,
     Records,

@@ -29,7 +29,7 @@ READS: dict[str, Callable[[Ledger], object]] = {
     "data version": lambda ledger: ledger.data_version(),
     "accepted policy": lambda ledger: ledger.accepted_policy(),
     "budget": lambda ledger: ledger.budget(name_of(1)),
-    "kept answer": lambda ledger: ledger.kept_answer(charge_of(1).answer_key, name_of(1)),
+    "kept answer": lambda ledger: ledger.cached_answer(charge_of(1).answer_key, name_of(1)),
     "idempotency key": lambda ledger: ledger.charge_of(name_of(1), "once"),
     "answers to a plan": lambda ledger: ledger.answers_to(name_of(1), charge_of(1).plan_hash),
     "history": lambda ledger: ledger.newest_charges(name_of(1), limit=1),

@@ -297,12 +297,12 @@ def test_a_cursor_is_described_before_it_runs_and_runs_once() -> None:
 def test_settings_reach_the_question() -> None:
     talk = Talk()
     sets = "SET noisegate.epsilon = 0.5; SET noisegate.mechanism = 'r2t'; SET noisegate.sampling_rate TO 0.25;"
-    sets += " SET noisegate.nobody_adds_more_than = 30; SET noisegate.max_relative_error = 0.05;"
+    sets += " SET noisegate.at_most = 30; SET noisegate.max_relative_error = 0.05;"
     sets += " SET noisegate.reuse = 'Never'"
     talk.say(query(sets), query("SELECT count(*) FROM t"))
     asked = talk.gateway.asked[0]
     assert (asked.analyst, asked.epsilon, asked.mechanism, asked.sampling_rate) == ("ann", 0.5, "r2t", 0.25)
-    assert (asked.nobody_adds_more_than, asked.max_relative_error, asked.max_absolute_error) == (30.0, 0.05, None)
+    assert (asked.at_most, asked.max_relative_error, asked.max_absolute_error) == (30.0, 0.05, None)
     assert asked.reuse == "never"
     assert error(talk.say(query("SET noisegate.reuse = 'always'")))["C"] == "22023"
 
@@ -351,7 +351,7 @@ def test_a_type_that_cannot_hold_the_cells_is_not_told() -> None:
 
 def test_marked_rows_are_counted_in_the_notice_and_marked_beside_the_intervals() -> None:
     talk = Talk()
-    talk.gateway.weak, talk.gateway.cut = (False, True, True), (True, False, False)
+    talk.gateway.low_precision, talk.gateway.clipped = (False, True, True), (True, False, False)
     for asked in (query("SELECT nation, count(*) FROM t"), query("COPY (SELECT nation, count(*) FROM t) TO STDOUT")):
         (told,) = [fields_of(body) for kind, body in talk.say(asked) if kind == "N"]
         assert told["S"] == "NOTICE" and "missing in 1 of 3 rows (cut): people" in told["M"]

@@ -63,14 +63,14 @@ def test_an_interval_below_0_is_as_wide_above_0_as_the_noise() -> None:
 def test_a_row_is_weak_whose_interval_is_wider_than_its_value() -> None:
     plan = answer_plan(KEY, X, types=["text", "float8"], keys=["text"])
     answer = response(plan, LETTERS, [noisy_answer([-1, 10, 11, 0], reach=5.25)], BUDGET, "r")
-    assert (answer.weak, answer.cut) == ((True, True, False, True), (False,) * 4)
+    assert (answer.low_precision, answer.clipped) == ((True, True, False, True), (False,) * 4)
     assert any("3 of 4 rows (weak)" in note for note in answer.notes)
 
 
 def test_of_a_lower_bound_a_row_is_weak_that_may_be_0() -> None:
     plan = answer_plan(KEY, X, types=["text", "float8"], keys=["text"])
     noisy = noisy_answer([3] * 4, low=[-1, 0, 0.5, 2], high=[math.inf] * 4, covers="truth_lower")
-    assert response(plan, LETTERS, [noisy], BUDGET, "r").weak == (True, True, False, False)
+    assert response(plan, LETTERS, [noisy], BUDGET, "r").low_precision == (True, True, False, False)
 
 
 def test_an_interval_reaches_up_by_what_may_be_missing_and_a_row_that_lacks_much_is_marked() -> None:
@@ -81,12 +81,12 @@ def test_an_interval_reaches_up_by_what_may_be_missing_and_a_row_that_lacks_much
     highs = [one.high for _, one in answer.intervals if one is not None]
     assert highs == pytest.approx([101, 106, 101 + 100 / 8, 101 + 100 / 3.6])
     assert [one.low for _, one in answer.intervals if one is not None] == [99.0] * 4
-    assert answer.cut == (False, False, True, True)
+    assert answer.clipped == (False, False, True, True)
     noisy = noisy_answer([100] * 4, reach=30.0, signal=[math.inf, 5, 2, 0.9])
-    assert response(plan, LETTERS, [noisy], BUDGET, "r").cut == (False, False, False, True), "noise is larger"
+    assert response(plan, LETTERS, [noisy], BUDGET, "r").clipped == (False, False, False, True), "noise is larger"
     bounded = replace(plan, bounds=replace(plan.bounds, tuples=2))
     uncut = response(bounded, LETTERS, [noisy], BUDGET, "r")
-    assert uncut.cut == (False,) * 4
+    assert uncut.clipped == (False,) * 4
     assert {one.high for _, one in uncut.intervals if one is not None} == {130.0}
 
 
@@ -105,12 +105,12 @@ def test_an_interval_is_for_the_truth_if_nobody_adds_more_than_was_said() -> Non
             answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), bounds=UnitBounds(1, assumed=bounded)
         )
         answer = response(plan, LETTERS, [noisy_answer([5] * 4)], BUDGET, "r")
-        assert (answer.covers, answer.nobody_adds_more_than) == (covers, bounded), bounded
+        assert (answer.covers, answer.at_most) == (covers, bounded), bounded
         assert ("If nobody adds more than 30 to a group" in answer.notes[0]) == (bounded is not None), bounded
         ruled = response(
             replace(plan, bounds=replace(plan.bounds, rule=1)), LETTERS, [noisy_answer([5] * 4)], BUDGET, "r"
         )
-        assert (ruled.covers, ruled.nobody_adds_more_than) == ("clipped value", None), "a rule leaves rows out"
+        assert (ruled.covers, ruled.at_most) == ("clipped value", None), "a rule leaves rows out"
 
 
 def test_values_are_multiplied_by_their_bound() -> None:
@@ -132,7 +132,7 @@ def test_a_ratio_whose_denominator_may_be_nothing_is_weak() -> None:
     plan = answer_plan(ratio, n_releases=2, keys=["text"])
     answer = response(plan, Domain((("a", "b"),)), [many, few], BUDGET, "r")
     assert [interval is None or interval.high is None for (interval,) in answer.intervals] == [False, True]
-    assert answer.weak == (False, True)
+    assert answer.low_precision == (False, True)
 
 
 def test_a_ratio_without_a_denominator_is_null() -> None:
@@ -210,24 +210,24 @@ def test_a_lower_bound_anywhere_is_said() -> None:
 
 def test_a_row_is_cut_when_all_releases_of_a_column_may_be() -> None:
     split = answer_plan(Apply("-", (X, Y)), n_releases=2)
-    strong, weak = noisy_answer([100], signal=[9.0]), noisy_answer([1], signal=[0.5])
-    assert response(split, PLAIN, [strong, weak], BUDGET, "r").cut == (False,)
-    assert response(split, PLAIN, [weak, weak], BUDGET, "r").cut == (True,)
+    strong, low_precision = noisy_answer([100], signal=[9.0]), noisy_answer([1], signal=[0.5])
+    assert response(split, PLAIN, [strong, low_precision], BUDGET, "r").clipped == (False,)
+    assert response(split, PLAIN, [low_precision, low_precision], BUDGET, "r").clipped == (True,)
 
 
 def test_a_quotient_may_be_cut_where_one_of_its_sides_may() -> None:
     mean = answer_plan(Apply("/", (X, Y)), n_releases=2)
-    strong, weak = noisy_answer([1], signal=[9.0]), noisy_answer([1], signal=[1.0])
-    for sides in ([strong, weak], [weak, strong]):
-        assert response(mean, PLAIN, sides, BUDGET, "r").cut == (True,)
-    assert response(mean, PLAIN, [strong, strong], BUDGET, "r").cut == (False,)
+    strong, low_precision = noisy_answer([1], signal=[9.0]), noisy_answer([1], signal=[1.0])
+    for sides in ([strong, low_precision], [low_precision, strong]):
+        assert response(mean, PLAIN, sides, BUDGET, "r").clipped == (True,)
+    assert response(mean, PLAIN, [strong, strong], BUDGET, "r").clipped == (False,)
 
 
 def test_marked_rows_are_those_that_are_shown() -> None:
     plan = answer_plan(KEY, X, types=["text", "int8"], order=(SortKey(X, descending=True),), limit=2)
     noisy = noisy_answer([1, 2, 3, 4], signal=[9, 9, 1, 9])
     answer = response(plan, LETTERS, [noisy], BUDGET, "r")
-    assert (letters(answer), answer.cut) == ("dc", (False, True))
+    assert (letters(answer), answer.clipped) == ("dc", (False, True))
     assert "1 of 2 rows" in answer.notes[-1]
 
 
@@ -350,16 +350,18 @@ def test_rows_that_the_rule_for_groups_can_cut_are_marked() -> None:
     for rule, marked in ((1, True), (4, False), (None, False)):
         plan = replace(answer_plan(KEY, X, types=["text", "int8"], keys=["text"]), bounds=UnitBounds(1, rule))
         answer = response(plan, LETTERS, [strong], BUDGET, "r")
-        assert answer.cut == (marked,) * 4
+        assert answer.clipped == (marked,) * 4
         assert any("in all 4 groups only 0.25 of each value is left" in note for note in answer.notes) == marked
         assert not any("Ask with a larger epsilon" in note for note in answer.notes), "no epsilon helps"
         distinct = replace(plan, releases=(replace(plan.releases[0], distinct=exp.Literal.number(1)),))
-        assert response(distinct, LETTERS, [strong], BUDGET, "r").cut == (False,) * 4, "no rule for these"
+        assert response(distinct, LETTERS, [strong], BUDGET, "r").clipped == (False,) * 4, "no rule for these"
         together = replace(plan, mechanism="l2_clip")
-        assert response(together, LETTERS, [strong], BUDGET, "r").cut == (False,) * 4, "nor for all groups together"
+        assert response(together, LETTERS, [strong], BUDGET, "r").clipped == (False,) * 4, (
+            "nor for all groups together"
+        )
     found = replace(_selected(1e-6, None), bounds=UnitBounds(1, 9))
     one = response(found, LETTERS.only(np.array([0])), [noisy_answer([5], signal=[100.0])], BUDGET, "r")
-    assert one.cut == (True,) and any("any part of it" in note for note in one.notes)
+    assert one.clipped == (True,) and any("any part of it" in note for note in one.notes)
 
 
 def test_of_found_groups_no_number_is_told() -> None:

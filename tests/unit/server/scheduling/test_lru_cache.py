@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.lru_cache import LruCache, kept_bytes
+from server.lru_cache import LruCache, cached_bytes
 from tests.support.planning import planned
 
 
@@ -38,7 +38,7 @@ def test_what_takes_too_many_bytes_is_forgotten() -> None:
 def test_a_plan_counts_with_its_tree() -> None:
     """Which is many times its statement."""
     short, long = (
-        kept_bytes(
+        cached_bytes(
             planned("SELECT count(*) FROM orders WHERE " + " OR ".join(f"o_orderkey = {n}" for n in range(most)))
         )
         for most in (1, 201)

@@ -10,10 +10,10 @@ from planner.errors import InvalidSetting, StatementTooComplex
 from planner.limits import MAX_CELLS, MIN_EPSILON, check_cells, most_groups
 from planner.plan import BackendQuery, Plan
 from planner.released_expression import Display
-from privacy.ladder import Ladder
-from privacy.mechanisms.found_groups import VoteThreshold
+from privacy.mechanisms.partition_selection import VoteThreshold
 from privacy.mechanisms.sums import Sum
 from privacy.registry import AllGroups, group_measurements
+from privacy.thresholds import Thresholds
 from server.backends.columns import Domain
 from server.workers.group_limits import check_explained, check_groups, is_in_range
 from server.workers.measure import Measuring
@@ -90,7 +90,7 @@ def test_where_the_number_of_groups_is_private_the_largest_decides() -> None:
     groups = Groups(1)
     check_groups(plan, query, measuring, groups)
     assert isinstance(measuring.threshold, VoteThreshold)
-    shared = group_measurements("group_lp", AllGroups([Sum(plan.releases[0].epsilon, 0.0, Ladder())], 0.0))
+    shared = group_measurements("group_lp", AllGroups([Sum(plan.releases[0].epsilon, 0.0, Thresholds())], 0.0))
     everywhere = replace(measuring, releases=shared)
     with pytest.raises(InvalidSetting, match="100,000 groups"):
         check_groups(plan, query, everywhere, groups)

@@ -19,16 +19,16 @@ from planner.schema import Dialect
 from privacy.entropy import Entropy
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, DistinctTuples, JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
 from privacy.mechanisms import group_lp
 from privacy.mechanisms.budget import PureBudget
-from privacy.mechanisms.found_groups import GroupThreshold
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.measurement import ServedGroupMeasurement
+from privacy.mechanisms.partition_selection import GroupThreshold
 from privacy.mechanisms.shared_threshold import SharedThreshold
 from privacy.mechanisms.sums import Sum
 from privacy.noisy_answer import NoisyAnswer
 from privacy.registry import MECHANISMS, AllGroups, JointMechanism, group_measurements
+from privacy.thresholds import Thresholds
 from privacy.truncation import truncate
 from privacy.units import ONE
 from server.backends.columns import Domain
@@ -44,7 +44,7 @@ MUCH = 1e3
 
 PUBLIC = BackendQuery("join", (None,), ("person",), (None,), (tuple(range(KEYS)),), 2, "f")
 FOUND = BackendQuery("join", (None,), ("person",), (None,), (None,), 2, "f")
-SUM = Sum(MUCH, 0.0, Ladder(0, 10))
+SUM = Sum(MUCH, 0.0, Thresholds(0, 10))
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def test_the_rule_binds_mechanisms_that_rely_on_it_and_no_others() -> None:
     clipped = group_measurements("l2_clip", AllGroups([SUM], 0.5, groups_per_unit=2))
     everywhere = _counts(PUBLIC, Measuring(clipped, group_rule=1))
     assert min(everywhere.values()) > 0.8 * PEOPLE
-    scalar = Measuring((Gem(PureBudget(MUCH), 2, ladder=Ladder(0, 1)),), group_rule=1)
+    scalar = Measuring((Gem(PureBudget(MUCH), 2, thresholds=Thresholds(0, 1)),), group_rule=1)
     assert sum(_counts(PUBLIC, scalar).values()) == 2 * PEOPLE
 
 
@@ -143,7 +143,10 @@ def test_the_policy_s_solver_truncates_whatever_measures(monkeypatch: pytest.Mon
                 monkeypatch.setattr(entry, name, spied)
     query = BackendQuery("join", (None, "values"), ("person",), (None,), (tuple(range(KEYS)),), 2, "f")
     (joint,) = group_measurements("group_lp", AllGroups([SUM], 0.0, groups_per_unit=1, solver="reference"))
-    counted, threshold = Gem(PureBudget(MUCH), ladder=Ladder(0, 10)), GroupThreshold(MUCH, 1e-9, groups_per_unit=2)
+    counted, threshold = (
+        Gem(PureBudget(MUCH), thresholds=Thresholds(0, 10)),
+        GroupThreshold(MUCH, 1e-9, groups_per_unit=2),
+    )
     measure(ByHand(), query, Measuring((joint, counted), threshold, solver="reference"))
     assert asked == ["truncate reference", "truncate reference", "truncate_distinct reference"]
     asked.clear()
@@ -167,7 +170,9 @@ def test_a_plan_is_measured_with_the_policy_s_solver() -> None:
 def test_sums_and_distinct_values_keep_their_places() -> None:
     query = BackendQuery("join", ("values", None), ("person",), (None,), (tuple(range(KEYS)),), 1, "f")
     (sums,) = group_measurements("l2_clip", AllGroups([SUM], 0.5))
-    distinct = Gem(PureBudget(MUCH), ladder=Ladder(0, 0))  # a larger one, at times chosen, moves a count by one
+    distinct = Gem(
+        PureBudget(MUCH), thresholds=Thresholds(0, 0)
+    )  # a larger one, at times chosen, moves a count by one
     _, (people, tuples) = measure(ByHand(), query, Measuring((distinct, sums)))
     assert (people.mechanism, tuples.mechanism) == ("gem", "l2_clip")
     assert np.rint(people.values).tolist() == [PEOPLE] * KEYS
@@ -188,7 +193,7 @@ def test_a_mechanism_of_several_sums_is_given_them_all_at_once(monkeypatch: pyte
     query = BackendQuery("join", (None, "values", None), ("person",), (None,), (tuple(range(KEYS)),), 2, "f")
     first, last = group_measurements("l2_clip", AllGroups([SUM, SUM], 0.5))
     monkeypatch.setitem(MECHANISMS, "l2_clip", replace(entry, release=by_one_draw))
-    distinct = Gem(PureBudget(MUCH), ladder=Ladder(0, 0))
+    distinct = Gem(PureBudget(MUCH), thresholds=Thresholds(0, 0))
     _, noisy = measure(ByHand(), query, Measuring((first, distinct, last)))
     assert [one.mechanism for one in noisy] == ["l2_clip", "gem", "l2_clip"]
     assert np.array_equal(noisy[2].values, noisy[0].values + 1), "two draws of continuous noise never agree"
@@ -215,7 +220,7 @@ def test_people_in_several_groups_are_bounded_in_all_of_them_together() -> None:
     sql = "SELECT o_totalprice > 1000, count(DISTINCT o_custkey) FROM orders GROUP BY 1"
     plan = planned(sql)
     assert plan.mechanism == "l1_clip" and plan.adds_up(plan.releases[0])
-    assert rewrite(plan).values_by_length, "what people of each total have says it all"
+    assert rewrite(plan).values_by_norm, "what people of each total have says it all"
     (made,) = plan_measurements(plan, demo_policy()).releases
     assert made.name == "l1_clip"
     by_key = planned("SELECT c_acctbal > 0, count(DISTINCT c_custkey) FROM customer GROUP BY 1")
@@ -251,7 +256,7 @@ def test_noise_that_was_checked_can_be_drawn_whatever_the_groups_of_a_kind() -> 
         (1e-2, 1e-15),
         (1.0, 1e-6),
     ]:
-        made = group_measurements("group_lp", AllGroups([Sum(epsilon, 0.0, Ladder())] * 2, delta))
+        made = group_measurements("group_lp", AllGroups([Sum(epsilon, 0.0, Thresholds())] * 2, delta))
         checked = Measuring(made, kinds=(KindReach("a", ((0,),)), KindReach("b", ((),))))
         for n_groups in (1, 10, 1_000, 100_000, 1_000_000):
             if not _may_be_drawn(checked, n_groups):
@@ -303,7 +308,7 @@ def test_sums_that_share_one_budget_have_one_kind_of_noise() -> None:
 def test_noise_of_two_kinds_does_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutant: the choice is by each sum's own noise, which one that has a single threshold has less of."""
     monkeypatch.setattr(SharedThreshold, "noise_beside_a_choice", lambda self, n_groups: self.noise_per_tau(n_groups))
-    sums = [Sum(1.0, 0.0, ladder) for ladder in (Ladder(4, 4), Ladder(0, 10), Ladder(0, 10))]
+    sums = [Sum(1.0, 0.0, thresholds) for thresholds in (Thresholds(4, 4), Thresholds(0, 10), Thresholds(0, 10))]
     mixed = Measuring(group_measurements("group_lp", AllGroups(sums, 1e-6, None, None, "certified")))
     with pytest.raises(AssertionError, match="two kinds"):
         for groups in range(1, KEYS + 1):

@@ -12,9 +12,9 @@ from planner.plan import BackendQuery
 from planner.planning.mechanism_choice import MOST_BOUND
 from planner.postprocessing.allowed_sql import check_allowed
 from planner.rewriting.compact_tuples import sample_rows
-from planner.rewriting.dialects.spark import spark_loads_sql, spark_pattern, spark_public_sql, spark_sql
+from planner.rewriting.contributions import count_contributions, scale_contributions
+from planner.rewriting.dialects.spark import spark_contributions_sql, spark_pattern, spark_public_sql, spark_sql
 from planner.rewriting.guard_weight import guard_weight
-from planner.rewriting.loads import count_loads, scale_loads
 from planner.rewriting.rewrite import rewrite
 from planner.schema import Column, Schema, Table
 from planner.sql.trees import bound_column, cast_sql, named_sql, table_sql
@@ -146,15 +146,15 @@ def test_a_weight_is_floor_of_what_is_clamped_already() -> None:
 
 
 def test_loads_are_counted_with_totals_that_saturate() -> None:
-    written = spark_loads_sql(count_loads(2, 2, [2, MOST_BOUND]))
+    written = spark_contributions_sql(count_contributions(2, 2, [2, MOST_BOUND]))
     assert "SUM(`load`)" in written.replace("TRY_SUM", "SUM") and " SUM(" not in written
     assert "LEAST(COALESCE(TRY_SUM(`load`), 4611686018427387904), 4611686018427387904)" in written
 
 
 def test_lengths_are_added_up_with_totals_that_saturate() -> None:
     for euclidean in (False, True):
-        relations = scale_loads(1, 2, [2, MOST_BOUND], euclidean=euclidean, known={0: ("a", None)})
-        written = " ".join(map(spark_loads_sql, relations.values()))
+        relations = scale_contributions(1, 2, [2, MOST_BOUND], euclidean=euclidean, known={0: ("a", None)})
+        written = " ".join(map(spark_contributions_sql, relations.values()))
         assert "TRY_SUM" in written and " SUM(" not in written.replace("(SUM(", " SUM(")
         assert "(`k0` IN ('a') OR `k0` IS NULL)" in written
 

@@ -12,7 +12,6 @@ import pytest
 from privacy.accounting.event import ZCDP, PureDP
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder, useful_ladder
 from privacy.mechanisms.budget import Budget, ConcentratedBudget, PureBudget
 from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.gem import Gem
@@ -20,6 +19,7 @@ from privacy.mechanisms.group_lp import GroupLp, group_lps
 from privacy.mechanisms.selection import SelectionSettings
 from privacy.mechanisms.sums import Sum
 from privacy.mechanisms.unit_vectors import UnitVectors, step_of
+from privacy.thresholds import Thresholds, useful_thresholds
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
@@ -42,11 +42,11 @@ def pair() -> CodedJoinTuples:
 def people() -> CodedJoinTuples:
     """1,500 people with up to 200 rows, few of whom have most of them: nine of ten of each in one of 6 groups."""
     pick = np.random.default_rng(1)
-    loads = np.minimum(200, pick.zipf(1.7, 1_500))
-    rows = int(loads.sum())
+    contributions = np.minimum(200, pick.zipf(1.7, 1_500))
+    rows = int(contributions.sum())
     at_home = pick.random(rows) < 0.9
-    group = np.where(at_home, np.repeat(pick.integers(0, WARDS, 1_500), loads), pick.integers(0, WARDS, rows))
-    unit = owner("u", np.repeat(np.arange(1_500), loads).tolist())
+    group = np.where(at_home, np.repeat(pick.integers(0, WARDS, 1_500), contributions), pick.integers(0, WARDS, rows))
+    unit = owner("u", np.repeat(np.arange(1_500), contributions).tolist())
     return encode(join_tuples([unit], [ONE] * rows, group.tolist(), WARDS))
 
 
@@ -68,7 +68,7 @@ def test_a_unit_that_is_too_long_keeps_its_proportions() -> None:
     assert scaled(ONE * 7 // 2, pair(), euclidean=False) == pytest.approx([1.5, 2.0, 1.0, 0.0], abs=1e-6)
     assert scaled(8 * ONE, pair(), euclidean=True) == pytest.approx([3.0, 4.0, 1.0, 0.0], abs=1e-6)
     assert scaled(4 * ONE, pair(), euclidean=True) == pytest.approx([2.4, 3.2, 1.0, 0.0], abs=1e-6)
-    kept = UnitVectors.of_sum(pair(), 0, euclidean=False).kept(Ladder(0, 3))
+    kept = UnitVectors.of_sum(pair(), 0, euclidean=False).kept(Thresholds(0, 3))
     assert kept.values.tolist() == [[2 * ONE, 3 * ONE + 2, 5 * ONE + 2, 8 * ONE + 2]]
     assert kept.exceedances is not None
     assert kept.exceedances.tolist() == [[2, 1, 1, 0]], "1 + 2^-29 is more than 1"
@@ -93,7 +93,7 @@ def test_a_vector_of_either_sign_keeps_its_signs_and_is_no_longer_than_tau(eucli
 )
 def test_noise_is_for_tau_whatever_a_unit_reaches(budget: Budget, scale: float) -> None:
     """One threshold leaves nothing to choose, and the whole budget for the release."""
-    clip = Clip(budget, Ladder(3, 3))
+    clip = Clip(budget, Thresholds(3, 3))
     for tuples, groups in ((people(), WARDS), (many_people(), 30)):
         released = clip.release(tuples, 0, SimulatedEntropy(1))
         assert released.noise_scale == pytest.approx(np.full(groups, scale), rel=1e-6)
@@ -101,13 +101,13 @@ def test_noise_is_for_tau_whatever_a_unit_reaches(budget: Budget, scale: float) 
 
 
 def test_what_is_released_says_what_it_cost() -> None:
-    clip = Clip(PURE, Ladder(0, 9))
+    clip = Clip(PURE, Thresholds(0, 9))
     released = clip.release(people(), 0, SimulatedEntropy(1))
     assert (released.mechanism, released.noise, released.delta) == ("l1_clip", "laplace", 0.0)
     assert clip.event == PureDP(1.0)
     assert clip.epsilon_if_bound_fails(WARDS) == released.epsilon == 1.0
-    assert released.tau[0] in clip.ladder.taus
-    clip = Clip(CONCENTRATED, Ladder(0, 9))
+    assert released.tau[0] in clip.thresholds.taus
+    clip = Clip(CONCENTRATED, Thresholds(0, 9))
     released = clip.release(people(), 0, SimulatedEntropy(1))
     assert (released.mechanism, released.noise, released.delta) == ("l2_clip", "gaussian", 1e-7)
     assert clip.event == ZCDP(CONCENTRATED.rho)
@@ -116,11 +116,11 @@ def test_what_is_released_says_what_it_cost() -> None:
 
 def test_the_choice_is_made_once_with_its_share() -> None:
     recorded = RecordedEntropy(SimulatedEntropy(2))
-    Clip(PURE, Ladder(0, 9), selection=SelectionSettings(0.25)).release(people(), 0, recorded)
+    Clip(PURE, Thresholds(0, 9), selection=SelectionSettings(0.25)).release(people(), 0, recorded)
     assert [kind for kind, _, _ in recorded.draws] == ["geometric", "laplace"]
     assert recorded.draws[0][1] == pytest.approx(2 * 1025 / 0.25, rel=1e-9)
     recorded = RecordedEntropy(SimulatedEntropy(2))
-    Clip(CONCENTRATED, Ladder(0, 9), selection=SelectionSettings(0.25)).release(many_people(), 0, recorded)
+    Clip(CONCENTRATED, Thresholds(0, 9), selection=SelectionSettings(0.25)).release(many_people(), 0, recorded)
     assert recorded.draws[0][1] == pytest.approx(10 * 2 * 1025 / math.sqrt(2 * CONCENTRATED.rho), rel=1e-9)
     assert [kind for kind, _, _ in recorded.draws].count("gaussian") == 1
 
@@ -133,10 +133,10 @@ def test_is_far_better_than_a_share_for_every_group() -> None:
         released = (measurement.release(tuples, 0, SimulatedEntropy(seed)).values - truth for seed in range(runs))
         return float(np.median([np.abs(run).sum() for run in released]) / truth.sum())
 
-    ladder = useful_ladder(True, None, fine=True)
-    (shared,) = group_lps([Sum(1.0, 0.0, ladder, nested=True)], 0.0, None, None)
-    assert error(Clip(PURE, ladder), people(), 21) < 0.6 * error(shared, people(), 21)
-    concentrated = error(Clip(CONCENTRATED, ladder), many_people(), 3)
+    thresholds = useful_thresholds(True, None, fine=True)
+    (shared,) = group_lps([Sum(1.0, 0.0, thresholds, nested=True)], 0.0, None, None)
+    assert error(Clip(PURE, thresholds), people(), 21) < 0.6 * error(shared, people(), 21)
+    concentrated = error(Clip(CONCENTRATED, thresholds), many_people(), 3)
     assert concentrated < 0.03
     assert 3 * concentrated < error(GroupLp(Gem(CONCENTRATED, c=1.0, monotone=True)), many_people(), 3)
 
@@ -144,7 +144,7 @@ def test_is_far_better_than_a_share_for_every_group() -> None:
 @BOTH
 def test_the_interval_covers_the_scaled_sum_as_often_as_it_says(budget: Budget) -> None:
     """30 groups, 300 runs: 5.4 standard deviations either way."""
-    clip = Clip(budget, Ladder(3, 3), confidence=0.9)
+    clip = Clip(budget, Thresholds(3, 3), confidence=0.9)
     truth = scaled(8 * ONE, many_people(), euclidean=clip.euclidean)
     runs = [clip.release(many_people(), 0, SimulatedEntropy(seed)) for seed in range(300)]
     covered = np.mean([(one.low <= truth) & (truth <= one.high) for one in runs])
@@ -161,7 +161,7 @@ def test_refuses_several_owners_other_rows_and_parameters_out_of_range(budget: B
 
 
 def test_so_many_groups_that_no_threshold_is_worth_its_noise_are_no_reason_to_refuse() -> None:
-    Clip(PureBudget(5e-5), Ladder(0, 32)).check_noise(100_000)
+    Clip(PureBudget(5e-5), Thresholds(0, 32)).check_noise(100_000)
 
 
 def test_keeps_its_data_to_itself() -> None:

@@ -10,13 +10,13 @@ import pytest
 from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder, one_threshold
 from privacy.mechanisms.clip import CountedClip
 from privacy.mechanisms.sums import Counted, Sum
 from privacy.noisy_answer import Exceeding
 from privacy.registry import AllGroups, group_measurements, release_together
+from privacy.thresholds import Thresholds, one_threshold
 from privacy.truncation.encode import encode
-from privacy.truncation.histograms import LengthHistogram, LoadHistogram, VectorsOfSum
+from privacy.truncation.histograms import ContributionHistogram, NormHistogram, VectorsOfSum
 from privacy.units import ONE
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy
 from tests.support.simulated_entropy import SimulatedEntropy
@@ -25,11 +25,11 @@ from tests.unit.privacy.truncation.instances import join_tuples, owner
 FIVE = one_threshold(Fraction(5))
 
 
-def people(*loads: tuple[int, int]) -> CodedJoinTuples:
+def people(*contributions: tuple[int, int]) -> CodedJoinTuples:
     """What each person adds to each of two groups."""
-    keys = np.repeat(np.arange(len(loads)), 2).tolist()
-    weights = [part * ONE for load in loads for part in load]
-    return encode(join_tuples([owner("u", keys)], weights, [0, 1] * len(loads), 2))
+    keys = np.repeat(np.arange(len(contributions)), 2).tolist()
+    weights = [part * ONE for contribution in contributions for part in contribution]
+    return encode(join_tuples([owner("u", keys)], weights, [0, 1] * len(contributions), 2))
 
 
 SOME = people((3, 1), (5, 0), (4, 4), (0, 10))
@@ -40,7 +40,7 @@ def test_who_has_more_is_counted_and_cut_in_proportion() -> None:
     assert released.values.tolist() == pytest.approx([3 + 5 + 2.5, 1 + 2.5 + 5], abs=1e-5)
     assert released.exceeding == Exceeding(2, 2 + 23)
     assert (released.mechanism, released.epsilon, released.delta) == ("l1_clip", 1.0, 0.0)
-    assert np.isinf(released.signal).all() and not released.may_be_cut.any(), "nothing was chosen"
+    assert np.isinf(released.signal).all() and not released.may_be_clipped.any(), "nothing was chosen"
     assert released.tau.tolist() == [5.0, 5.0]
 
 
@@ -48,10 +48,10 @@ def test_a_database_that_adds_up_tells_the_same() -> None:
     """Lengths 4, 5, 8 and 10: two units within the threshold of five, and two beyond it."""
     thresholds = np.array([5 * ONE])
     rows = np.zeros(2, np.int64), np.zeros(2, np.int64), np.arange(2)
-    lengths = LoadHistogram(*rows, np.array([2, 2]), np.array([9, 18]) * ONE, 1, 1, thresholds)
+    lengths = ContributionHistogram(*rows, np.array([2, 2]), np.array([9, 18]) * ONE, 1, 1, thresholds)
     group, beyond = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
     totals, shares = np.array([8, 1, 4, 14]) * ONE, np.array([0, 0, 1, 3]) << 29
-    histogram = LengthHistogram(lengths, np.zeros(4, np.int64), group, beyond, totals, shares, 2)
+    histogram = NormHistogram(lengths, np.zeros(4, np.int64), group, beyond, totals, shares, 2)
     vectors = VectorsOfSum(histogram, 0)
     counted = CountedClip(1.0, FIVE, Fraction(10))
     released = counted.release_vectors(vectors, ConstantEntropy())
@@ -103,7 +103,7 @@ def test_nobody_may_be_said_to_have_more_where_noise_says_so() -> None:
 
 
 def test_several_sums_are_released_together() -> None:
-    sums = [Sum(0.5, 0.0, FIVE, counted=Counted(Fraction(10))), Sum(0.5, 0.0, FIVE), Sum(0.5, 0.0, Ladder(0, 9))]
+    sums = [Sum(0.5, 0.0, FIVE, counted=Counted(Fraction(10))), Sum(0.5, 0.0, FIVE), Sum(0.5, 0.0, Thresholds(0, 9))]
     tuples = encode(join_tuples([owner("u", [1, 2])], [[9 * ONE, ONE]] * 3, [0, 0], 1))
     first, second, third = release_together(
         group_measurements("l1_clip", AllGroups(sums, 0.0)), tuples, SimulatedEntropy(1)
@@ -115,7 +115,7 @@ def test_several_sums_are_released_together() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InvalidParameter):
-        CountedClip(1.0, Ladder(0, 1))
+        CountedClip(1.0, Thresholds(0, 1))
     with pytest.raises(InvalidParameter):
         CountedClip(0.0, FIVE)
     with pytest.raises(InvalidParameter):

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from privacy.accounting.event import PureDP
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder
-from privacy.mechanisms.bound_first import BoundFirst, BoundTest, bound_ladder, bound_test
+from privacy.mechanisms.bound_first import BoundFirst, BoundTest, bound_test, bound_thresholds
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
-from privacy.mechanisms.found_groups import keep_groups
+from privacy.mechanisms.partition_selection import keep_groups
 from privacy.mechanisms.sums import allocate
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import TuplesOfSum, positive_in_groups
 from privacy.units import MAX_UNITS, ONE
@@ -87,15 +87,15 @@ def test_of_equals_the_first_groups_stay_alike_in_all_releases_and_nothing_is_le
     assert table(keep_groups(few, 2)) == table(few)
 
 
-def _tuples(loads: list[int], groups: list[int] | None = None) -> CodedJoinTuples:
-    sizes = [len(loads)] if groups is None else groups
+def _tuples(contributions: list[int], groups: list[int] | None = None) -> CodedJoinTuples:
+    sizes = [len(contributions)] if groups is None else groups
     ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    members = np.arange(len(loads), dtype=np.int32)
-    return CodedJoinTuples(members[None], ends, ends, np.array([loads], np.int64) * ONE, (1, 1), members)
+    members = np.arange(len(contributions), dtype=np.int32)
+    return CodedJoinTuples(members[None], ends, ends, np.array([contributions], np.int64) * ONE, (1, 1), members)
 
 
 def test_a_large_sum_is_released_at_the_bound_and_a_small_one_at_a_chosen_threshold() -> None:
-    first = BoundFirst(1.0, 200, 1, ladder=Ladder(0, 8), monotone=True)
+    first = BoundFirst(1.0, 200, 1, thresholds=Thresholds(0, 8), monotone=True)
     large = first.release(_tuples([150] * 6_000), 0, SimulatedEntropy(1))
     assert (large.tau[0], large.mechanism, large.epsilon) == (200.0, "bound_first", 1.0)
     assert large.noise_scale[0] == pytest.approx(200 / 0.9, rel=1e-3)
@@ -107,12 +107,12 @@ def test_a_large_sum_is_released_at_the_bound_and_a_small_one_at_a_chosen_thresh
 
 def test_many_units_far_below_the_bound_get_a_chosen_threshold() -> None:
     """The sum is large beside the noise of the bound, and every unit's mean a 200th of it."""
-    first = BoundFirst(1.0, 200, 1, ladder=Ladder(0, 8), monotone=True)
+    first = BoundFirst(1.0, 200, 1, thresholds=Thresholds(0, 8), monotone=True)
     assert first.release(_tuples([1] * 60_000), 0, SimulatedEntropy(3)).tau[0] < 200
 
 
 def test_each_group_has_its_own_test() -> None:
-    first = BoundFirst(50.0, 20, 1, ladder=Ladder(0, 5), monotone=True)
+    first = BoundFirst(50.0, 20, 1, thresholds=Thresholds(0, 5), monotone=True)
     answer = first.release(_tuples([20] * 100 + [1] * 10, [100, 10]), 0, SimulatedEntropy(4))
     assert answer.tau[0] == 20
     assert answer.tau[1] < 20
@@ -120,7 +120,7 @@ def test_each_group_has_its_own_test() -> None:
 
 
 def test_nothing_is_tested_where_the_bound_is_the_only_threshold() -> None:
-    first = BoundFirst(1.0, 1, 1, ladder=Ladder(0, 0))
+    first = BoundFirst(1.0, 1, 1, thresholds=Thresholds(0, 0))
     answer = first.release(_tuples([1] * 10), 0, ConstantEntropy())
     assert (first.certain, answer.noise_scale[0], answer.values[0]) == (True, pytest.approx(1.0, rel=1e-5), 10.0)
     assert first.expected_noise(1) == first.direct.expected_noise(1)
@@ -128,29 +128,29 @@ def test_nothing_is_tested_where_the_bound_is_the_only_threshold() -> None:
 
 
 def test_expected_noise_names_the_bound_beside_the_ladder() -> None:
-    first = BoundFirst(1.0, 200, 1, ladder=Ladder(0, 8), monotone=True)
+    first = BoundFirst(1.0, 200, 1, thresholds=Thresholds(0, 8), monotone=True)
     assert [tau for tau, _ in first.expected_noise(1)] == [*2.0 ** np.arange(9), 200.0]
     assert (first.event, first.delta, first.epsilon_if_bound_fails()) == (PureDP(1.0), 0.0, 1.0)
     first.check_noise(8)
     # the edge is forty times the noise of the release
-    for loads, passes in [(1_000, True), (10, False)]:
+    for contributions, passes in [(1_000, True), (10, False)]:
         test = bound_test(1.0, 20)
-        assert test.least * test.rung.step_weight == pytest.approx(40 * 20 / 0.9, rel=1e-6), (loads, passes)
-        assert test.passes(np.array([loads * ONE]), ConstantEntropy()).tolist() == [passes]
+        assert test.least * test.level.step_weight == pytest.approx(40 * 20 / 0.9, rel=1e-6), (contributions, passes)
+        assert test.passes(np.array([contributions * ONE]), ConstantEntropy()).tolist() == [passes]
 
 
 @given(
     value=st.integers(0, MAX_UNITS // 4),
     units=st.integers(0, 1 << 32),
-    load=st.integers(0, 1 << 24),
+    contribution=st.integers(0, 1 << 24),
     bound=st.integers(1, 1 << 16),
 )
 def test_one_unit_moves_the_difference_by_the_sensitivity_at_most(
-    value: int, units: int, load: int, bound: int
+    value: int, units: int, contribution: int, bound: int
 ) -> None:
     """The least draw that passes moves by k steps at most."""
     test = bound_test(1.0, bound)
-    more = value + min(load * ONE // 256, int(test.ladder.units[0]))
+    more = value + min(contribution * ONE // 256, int(test.thresholds.units[0]))
 
     def margin(total: int, number: int) -> int:
         """The least noise that passes."""
@@ -161,7 +161,7 @@ def test_one_unit_moves_the_difference_by_the_sensitivity_at_most(
             low, high = (low, middle) if passed else (middle + 1, high)
         return low
 
-    assert abs(margin(value, units) - margin(more, min(units + 1, 1 << 32))) <= test.rung.sensitivity
+    assert abs(margin(value, units) - margin(more, min(units + 1, 1 << 32))) <= test.level.sensitivity
 
 
 def test_units_with_nothing_do_not_count() -> None:
@@ -169,10 +169,10 @@ def test_units_with_nothing_do_not_count() -> None:
     assert units is not None and units.tolist() == [2, 0]
     assert positive_in_groups(np.array([3, 0, 1, 0]), np.array([0, 3, 3, 4])).tolist() == [2, 0, 0]
     # bounds and budgets that are none are refused and an edge that no sum reaches is passed by none
-    unreached = BoundTest(Fraction(1), Fraction(1, 10**6), bound_ladder(1 << 30))
+    unreached = BoundTest(Fraction(1), Fraction(1, 10**6), bound_thresholds(1 << 30))
     assert not unreached.passes(np.array([MAX_UNITS]), ConstantEntropy()).any()
     with pytest.raises(InvalidParameter, match="one threshold"):
-        BoundTest(Fraction(1), Fraction(1), Ladder())
+        BoundTest(Fraction(1), Fraction(1), Thresholds())
     with pytest.raises(InvalidParameter, match="some epsilon"):
-        BoundTest(Fraction(1), Fraction(0), bound_ladder(2))
+        BoundTest(Fraction(1), Fraction(0), bound_thresholds(2))
     refuses(BoundFirst, {"epsilon": 1.0, "bound": 3}, epsilon=[0.0], gap=[-1.0])

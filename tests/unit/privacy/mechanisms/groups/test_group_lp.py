@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from privacy.accounting.event import ZCDP, ApproxDP, PureDP
 from privacy.join_tuples import CodedJoinTuples
-from privacy.ladder import Ladder, one_threshold
 from privacy.mechanisms.budget import ConcentratedBudget, PureBudget
 from privacy.mechanisms.gem import Gem
 from privacy.mechanisms.group_lp import GroupLp, group_lps
@@ -22,8 +21,9 @@ from privacy.mechanisms.shared_threshold import LaplaceOrGaussian, SharedThresho
 from privacy.mechanisms.sums import Sum, capacities_of
 from privacy.noisy_answer import NoisyAnswer
 from privacy.sampling.design import SampleDesign
+from privacy.thresholds import Thresholds, one_threshold
 from privacy.truncation.encode import encode
-from privacy.truncation.ladder_instance import ALIKE, CAPACITY_BITS
+from privacy.truncation.programs_by_threshold import ALIKE, CAPACITY_BITS
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, ONE
@@ -94,7 +94,7 @@ def test_is_its_scalar_mechanism_on_every_group_truncated() -> None:
     for scalar in scalars():
         measurement: GroupMeasurement = GroupLp(scalar)
         released = measurement.release(edges(), 1, SimulatedEntropy(3))
-        expected = scalar.release(truncate(edges(), 1, scalar.ladder, 0.0), SimulatedEntropy(3))
+        expected = scalar.release(truncate(edges(), 1, scalar.thresholds, 0.0), SimulatedEntropy(3))
         assert np.array_equal(released.values, expected.values), scalar
         assert (released.mechanism, measurement.name) == ("group_lp", "group_lp"), scalar
         assert measurement.event == scalar.event
@@ -102,7 +102,7 @@ def test_is_its_scalar_mechanism_on_every_group_truncated() -> None:
         assert measurement.epsilon == measurement.epsilon_if_bound_fails(8) == scalar.epsilon
         assert released.delta in (0.0, measurement.delta), scalar
     gem, concentrated = (GroupLp(scalar) for scalar in scalars()[:2])
-    assert (gem.event, gem.delta, gem.ladder) == (PureDP(4.0), 0.0, Ladder())
+    assert (gem.event, gem.delta, gem.thresholds) == (PureDP(4.0), 0.0, Thresholds())
     assert (concentrated.event, concentrated.delta) == (ZCDP(BUDGET.rho), 1e-7)
 
 
@@ -116,7 +116,7 @@ def test_kinds_have_capacities_of_their_own() -> None:
         assert dict(capacities.factors)["b"] == 1024, scalar
         assert dict(capacities.factors)["a"] == (8 << 10 if isinstance(scalar.budget, PureBudget) else 2896)
         expected = told.scalar.release(
-            truncate(pairs(), 0, scalar.ladder, 0.0, capacities=capacities), SimulatedEntropy(3)
+            truncate(pairs(), 0, scalar.thresholds, 0.0, capacities=capacities), SimulatedEntropy(3)
         )
         assert np.array_equal(told.release(pairs(), 0, SimulatedEntropy(3)).values, expected.values), scalar
         assert told.expected_noise(8) == GroupLp(scalar).expected_noise(8)
@@ -149,7 +149,7 @@ def test_where_kinds_are_alike_nothing_changes() -> None:
 def test_a_sample_that_pays_for_noise_and_a_named_threshold_know_no_kinds() -> None:
     sampled = GroupLp(Gem(PureBudget(4.0), sample=SampleDesign(0.5, 4, 4.0)))
     assert sampled.of_kinds(KINDS) is sampled
-    named = GroupLp(SharedThreshold(PureBudget(4.0), ladder=one_threshold(Fraction(3)))).of_kinds(
+    named = GroupLp(SharedThreshold(PureBudget(4.0), thresholds=one_threshold(Fraction(3)))).of_kinds(
         ((("a", 1)), ("b", 2))
     )
     assert named.capacities(8) == ALIKE
@@ -165,19 +165,19 @@ PURE, CONCENTRATED = PureBudget(4.0), ConcentratedBudget.of(4.0, 1e-7)
 
 
 @cache
-def loads() -> NDArray[np.int64]:
+def contributions() -> NDArray[np.int64]:
     return np.random.default_rng(0).poisson(15, (25, 400))
 
 
-def answer(ladder: Ladder) -> TabulatedAnswer:
+def answer(thresholds: Thresholds) -> TabulatedAnswer:
     """25 groups of 400 people."""
-    return TabulatedAnswer(np.minimum(loads()[:, :, None] * ONE, ladder.units).sum(axis=1), ladder)
+    return TabulatedAnswer(np.minimum(contributions()[:, :, None] * ONE, thresholds.units).sum(axis=1), thresholds)
 
 
 def test_all_groups_have_one_threshold_and_noise_for_those_that_a_unit_reaches() -> None:
     budgets: list[PureBudget | ConcentratedBudget] = [PURE, CONCENTRATED]
     for budget in budgets:
-        released = SharedThreshold(budget, 5).release(answer(Ladder()), SimulatedEntropy(1))
+        released = SharedThreshold(budget, 5).release(answer(Thresholds()), SimulatedEntropy(1))
         assert len(set(released.tau.tolist())) == len(set(released.noise_scale.tolist())) == 1, budget
         pure = budget == PURE
         per_tau = 5 / (4.0 * 0.8) if pure else math.sqrt(5 / (2 * 0.8 * CONCENTRATED.rho))
@@ -187,41 +187,43 @@ def test_all_groups_have_one_threshold_and_noise_for_those_that_a_unit_reaches()
     assert SharedThreshold(PURE).event == PureDP(4.0)
     assert SharedThreshold(CONCENTRATED).event == ZCDP(CONCENTRATED.rho)
     recorded = RecordedEntropy(SimulatedEntropy(2))
-    SharedThreshold(PURE, 5, ladder=Ladder(0, 9)).release(answer(Ladder(0, 9)), recorded)
+    SharedThreshold(PURE, 5, thresholds=Thresholds(0, 9)).release(answer(Thresholds(0, 9)), recorded)
     (choosing, scale, draws), (releasing, _, noise) = recorded.draws
     assert (choosing, len(draws), releasing, len(noise)) == ("geometric", 10, "laplace", 25)
     assert scale == pytest.approx(2 * 1025 / 0.8)
 
 
 def test_groups_alike_err_no_more_than_with_thresholds_of_their_own_and_are_not_weak() -> None:
-    truth = loads().sum(axis=1)
+    truth = contributions().sum(axis=1)
 
     def runs(measurement: SharedThreshold | Gem) -> list[NoisyAnswer]:
-        return [measurement.release(answer(Ladder()), SimulatedEntropy(seed)) for seed in range(8)]
+        return [measurement.release(answer(Thresholds()), SimulatedEntropy(seed)) for seed in range(8)]
 
     def error(found: list[NoisyAnswer]) -> float:
         return float(np.mean([np.linalg.norm(run.values - truth) for run in found]))
 
     shared, own = runs(SharedThreshold(PURE)), runs(Gem(PureBudget(4.0), monotone=True))
     assert error(shared) < 1.1 * error(own)
-    assert np.mean([run.may_be_cut.mean() for run in shared]) < 0.3
+    assert np.mean([run.may_be_clipped.mean() for run in shared]) < 0.3
     missing = [np.mean([run.missing.sum() for run in found]) for found in (shared, own)]
     assert missing[0] < missing[1], "one choice overlooks fewer people than one in every group"
 
 
 def test_a_weak_answer_is_called_weak() -> None:
-    empty = TabulatedAnswer(np.zeros((25, 53), np.int64), Ladder())
-    weak = [SharedThreshold(PURE).release(empty, SimulatedEntropy(seed)).may_be_cut.all() for seed in range(25)]
-    assert np.mean(weak) > 0.9
-    assert not SharedThreshold(PURE, 1).release(answer(Ladder()), SimulatedEntropy(1)).may_be_cut.any()
+    empty = TabulatedAnswer(np.zeros((25, 53), np.int64), Thresholds())
+    low_precision = [
+        SharedThreshold(PURE).release(empty, SimulatedEntropy(seed)).may_be_clipped.all() for seed in range(25)
+    ]
+    assert np.mean(low_precision) > 0.9
+    assert not SharedThreshold(PURE, 1).release(answer(Thresholds()), SimulatedEntropy(1)).may_be_clipped.any()
 
 
 def test_the_sum_saturates_and_is_divided_and_its_widest_groups_are_sharpened_first() -> None:
-    ladder = Ladder(0, 1)
+    thresholds = Thresholds(0, 1)
     table = np.array([[5, 9], [1, 4], [MAX_UNITS, MAX_UNITS]])
-    assert SummedAnswer(TabulatedAnswer(table, ladder), 3).bounds()[0].tolist() == [[MAX_UNITS // 3] * 2]
-    assert SummedAnswer(TabulatedAnswer(table[:2], ladder), 2).bounds()[0].tolist() == [[3, 6]]
-    hidden = RevealingAnswer(table[:2], ladder, np.zeros((2, 2), np.int64), np.array([[100, 100], [7, 7]]))
+    assert SummedAnswer(TabulatedAnswer(table, thresholds), 3).bounds()[0].tolist() == [[MAX_UNITS // 3] * 2]
+    assert SummedAnswer(TabulatedAnswer(table[:2], thresholds), 2).bounds()[0].tolist() == [[3, 6]]
+    hidden = RevealingAnswer(table[:2], thresholds, np.zeros((2, 2), np.int64), np.array([[100, 100], [7, 7]]))
     summed = SummedAnswer(hidden, 2)
     summed.sharpen(0, 1)
     assert hidden.solved == [(0, 1)]
@@ -229,20 +231,24 @@ def test_the_sum_saturates_and_is_divided_and_its_widest_groups_are_sharpened_fi
     assert repr(summed) == "SummedAnswer(<private>)"
 
 
-LADDER = Ladder(0, 0)
-PURE_ONE, GAUSSIAN = (SharedThreshold(PureBudget(4.0), ladder=LADDER), SharedThreshold(BUDGET, ladder=LADDER))
-LONG, CONCENTRATED_MEAN = Ladder(0, 9), BUDGET.mean_noise
+THRESHOLDS = Thresholds(0, 0)
+PURE_ONE, GAUSSIAN = (
+    SharedThreshold(PureBudget(4.0), thresholds=THRESHOLDS),
+    SharedThreshold(BUDGET, thresholds=THRESHOLDS),
+)
+LONG, CONCENTRATED_MEAN = Thresholds(0, 9), BUDGET.mean_noise
 
 
 def either(groups: int | None = None) -> LaplaceOrGaussian:
     return LaplaceOrGaussian(
-        SharedThreshold(PureBudget(4.0), groups, ladder=LADDER), SharedThreshold(BUDGET, groups, ladder=LADDER)
+        SharedThreshold(PureBudget(4.0), groups, thresholds=THRESHOLDS),
+        SharedThreshold(BUDGET, groups, thresholds=THRESHOLDS),
     )
 
 
 def test_takes_the_smaller_noise_of_as_many_groups() -> None:
     for groups, noise in [(1, "laplace"), (15, "laplace"), (16, "gaussian"), (100, "gaussian")]:
-        answer = TabulatedAnswer(np.full((groups, 1), ONE), LADDER)
+        answer = TabulatedAnswer(np.full((groups, 1), ONE), THRESHOLDS)
         assert either().release(answer, SimulatedEntropy(1)).noise == noise, (groups, noise)
         assert either().expected_noise(groups) == either().chosen(groups).expected_noise(groups), (groups, noise)
     # the choice is by the groups of a unit and not by how many there are
@@ -252,7 +258,9 @@ def test_takes_the_smaller_noise_of_as_many_groups() -> None:
 
 def test_a_threshold_that_is_known_decides_nothing() -> None:
     """Sums that share one budget may have different ladders, and have to choose alike: the proof of their charge."""
-    several = replace(either(), pure=replace(either().pure, ladder=LONG), concentrated=replace(GAUSSIAN, ladder=LONG))
+    several = replace(
+        either(), pure=replace(either().pure, thresholds=LONG), concentrated=replace(GAUSSIAN, thresholds=LONG)
+    )
     for groups in range(1, 60, 3):
         assert either().chosen(groups).budget == several.chosen(groups).budget
     own = GAUSSIAN.noise_per_tau(16), PURE_ONE.noise_per_tau(16)
@@ -262,16 +270,16 @@ def test_a_threshold_that_is_known_decides_nothing() -> None:
 def test_sums_with_unequal_shares_of_epsilon_have_noise_of_one_kind() -> None:
     """The moments of a slope: of epsilon squares have five times what a count has, of rho as much."""
     for groups in [1, 2, 5, 20, 200]:
-        sums = [Sum(share, 0.0, LADDER) for share in (0.0625, 0.0625, 0.3125, 0.15625)]
+        sums = [Sum(share, 0.0, THRESHOLDS) for share in (0.0625, 0.0625, 0.3125, 0.15625)]
         made = [one.scalar for one in group_lps(sums, 1e-6, None, None)]
         chosen = [one.chosen(groups).budget for one in made if isinstance(one, LaplaceOrGaussian)]
         assert len(chosen) == len(sums) and len({type(budget) for budget in chosen}) == 1, groups
-        answer = TabulatedAnswer(np.full((groups, 1), ONE), LADDER)
+        answer = TabulatedAnswer(np.full((groups, 1), ONE), THRESHOLDS)
         assert len({one.release(answer, SimulatedEntropy(1)).noise for one in made}) == 1, groups
 
 
 def test_by_their_own_shares_alone_they_would_not() -> None:
-    sums = [Sum(share, 0.0, LADDER) for share in (0.0625, 0.3125)]
+    sums = [Sum(share, 0.0, THRESHOLDS) for share in (0.0625, 0.3125)]
     made = [one.scalar for one in group_lps(sums, 1e-6, None, None)]
     alone = [replace(one, typical=None) for one in made if isinstance(one, LaplaceOrGaussian)]
     assert any(len({type(one.chosen(groups).budget) for one in alone}) == 2 for groups in range(1, 200))

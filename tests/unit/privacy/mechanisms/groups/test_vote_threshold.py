@@ -13,8 +13,8 @@ from privacy.accounting.event import ZCDP, ApproxDP, PureDP
 from privacy.accounting.renyi import approximate
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
-from privacy.mechanisms.found_groups import MOST_VOTED, GroupThreshold, VoteThreshold
+from privacy.mechanisms.partition_selection import MOST_VOTED, GroupThreshold, VoteThreshold
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import ONE
@@ -44,16 +44,16 @@ def test_a_minimum_raises_the_threshold_and_costs_nothing_more() -> None:
 def test_groups_at_and_above_the_threshold_are_shown_in_order() -> None:
     made = GroupThreshold(1e6, groups_per_unit=1, minimum=3)
     counts = np.array([5, 0, 3, 2, 4], np.int64) * ONE
-    answer = TabulatedAnswer(counts[:, None], Ladder(0, 0))
+    answer = TabulatedAnswer(counts[:, None], Thresholds(0, 0))
     shown = made.release(answer, SimulatedEntropy(seed=1)).tolist()
     assert set(shown) - {2} == {0, 4}  # noise of a millionth decides about the third
     assert shown == sorted(shown)
 
 
 def test_no_groups_are_no_failure_and_another_ladder_is_refused_before_noise_is_drawn() -> None:
-    nothing = TabulatedAnswer(np.zeros((0, 1), np.int64), Ladder(0, 0))
+    nothing = TabulatedAnswer(np.zeros((0, 1), np.int64), Thresholds(0, 0))
     assert GroupThreshold(1.0, 1e-6, groups_per_unit=1).release(nothing, SimulatedEntropy(seed=1)).tolist() == []
-    other = TabulatedAnswer(np.zeros((1, 2), np.int64), Ladder(0, 1))
+    other = TabulatedAnswer(np.zeros((1, 2), np.int64), Thresholds(0, 1))
     refuses_calls(GroupThreshold(1.0, minimum=3).release, (other, SimulatedEntropy(seed=1)))
     # what makes no threshold is refused
     refuses(

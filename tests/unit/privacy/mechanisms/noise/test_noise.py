@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from privacy.entropy import MAX_DRAW, MAX_SCALE
 from privacy.errors import EntropyFailed
-from privacy.ladder import Ladder
-from privacy.mechanisms.noise import IntegerNoise, ThresholdNoise, rungs
+from privacy.mechanisms.noise import IntegerNoise, ThresholdNoise, levels
 from privacy.mechanisms.release import release_noise, released
+from privacy.thresholds import Thresholds
 from privacy.units import MAX_UNITS, ONE
 from tests.support.papers.summed_noise import SummedNoise
 from tests.support.replay_entropy import ConstantEntropy, RecordedEntropy, ReplayEntropy
@@ -35,10 +35,10 @@ def test_the_noise_hides_the_sensitivity_at_any_offset() -> None:
 
 
 def test_powers_of_two_have_the_noise_of_a_rung() -> None:
-    rung = ThresholdNoise(32 * ONE, 0.0, Fraction(1, 2))
+    level = ThresholdNoise(32 * ONE, 0.0, Fraction(1, 2))
     noise = IntegerNoise(32 * ONE, Fraction(1, 2))
-    assert (noise.step, noise.scale) == (rung.step, rung.scale)
-    assert noise.upper_quantile(0.025) == rung.upper_quantile(0.025)
+    assert (noise.step, noise.scale) == (level.step, level.scale)
+    assert noise.upper_quantile(0.025) == level.upper_quantile(0.025)
 
 
 def test_released_integers_are_floors_and_noise() -> None:
@@ -78,9 +78,9 @@ def test_refuses_what_is_out_of_range_and_what_is_not_noise() -> None:
 def test_no_unit_moves_a_floored_value_by_more_than_the_sensitivity(
     tau_units: int, gap: float, value: int, part: Fraction
 ) -> None:
-    rung = ThresholdNoise(tau_units, gap, Fraction(1))
-    moved = value + math.floor((1 + Fraction(gap)) * rung.tau_units * part)
-    assert 0 <= moved // rung.step - value // rung.step <= rung.sensitivity
+    level = ThresholdNoise(tau_units, gap, Fraction(1))
+    moved = value + math.floor((1 + Fraction(gap)) * level.tau_units * part)
+    assert 0 <= moved // level.step - value // level.step <= level.sensitivity
 
 
 def test_the_step_is_one_unit_below_and_a_part_of_tau_above() -> None:
@@ -91,62 +91,62 @@ def test_the_step_is_one_unit_below_and_a_part_of_tau_above() -> None:
 
 def test_a_threshold_between_two_steps_is_charged_for_both() -> None:
     """Of a sample too: what a unit adds is cut in the middle of a step."""
-    rung = ThresholdNoise((1 << 40) + 1, 0.0, Fraction(1))
-    assert (rung.step, rung.sensitivity) == (1 << 20, (1 << 20) + 1)
-    assert rung.loss.step > ThresholdNoise(1 << 40, 0.0, Fraction(1)).loss.step == 0
+    level = ThresholdNoise((1 << 40) + 1, 0.0, Fraction(1))
+    assert (level.step, level.sensitivity) == (1 << 20, (1 << 20) + 1)
+    assert level.loss.step > ThresholdNoise(1 << 40, 0.0, Fraction(1)).loss.step == 0
     wider, whole = (ThresholdNoise(1 << 40, 0.0, Fraction(1), whole_steps=step) for step in (2 * ONE, ONE))
     assert wider.loss.step > whole.loss.step == 0
 
 
 def test_the_scale_pays_for_the_sensitivity() -> None:
     for epsilon in [Fraction(1, 3), Fraction(1, 10), Fraction(7, 10**6)]:
-        for rung in rungs(Ladder(), 0.01, epsilon):
-            assert Fraction(rung.scale) * epsilon >= rung.sensitivity
-            assert rung.scale <= MAX_SCALE, epsilon
-            assert rung.noise_scale == pytest.approx(1.01 * rung.tau / float(epsilon), rel=1e-2)
+        for level in levels(Thresholds(), 0.01, epsilon):
+            assert Fraction(level.scale) * epsilon >= level.sensitivity
+            assert level.scale <= MAX_SCALE, epsilon
+            assert level.noise_scale == pytest.approx(1.01 * level.tau / float(epsilon), rel=1e-2)
 
 
 def test_the_quantile_is_the_smallest() -> None:
     for epsilon in [Fraction(1, 2), Fraction(20), Fraction(500)]:
         for tail in [0.4, 0.025, 1e-6]:
-            rung = ThresholdNoise(1 << 10, 0.0, epsilon)
-            a = math.exp(-1 / rung.scale)
-            quantile = rung.upper_quantile(tail)
+            level = ThresholdNoise(1 << 10, 0.0, epsilon)
+            a = math.exp(-1 / level.scale)
+            quantile = level.upper_quantile(tail)
             assert a ** (quantile + 1) / (1 + a) <= tail, (epsilon, tail)
             assert quantile == 0 or a**quantile / (1 + a) > tail, (epsilon, tail)
 
 
 def test_the_interval_leaves_room_for_the_floor_and_the_solver() -> None:
-    rung = ThresholdNoise(ONE, 0.01, Fraction(1))
-    below, above = rung.interval(0.95)
+    level = ThresholdNoise(ONE, 0.01, Fraction(1))
+    below, above = level.interval(0.95)
     assert below == pytest.approx(1.01 * math.log(20), rel=1e-3)
-    assert above - below == pytest.approx(0.01 + rung.step_weight)
+    assert above - below == pytest.approx(0.01 + level.step_weight)
     # refuses what it has no proof for
     one = Fraction(1)
     refuses_calls(ThresholdNoise, (0, 0.0, one), (8, -0.1, one), (8, 1.1, one), (8, math.nan, one), (8, 0.0, 0 * one))
 
 
-LADDER = Ladder(-20, 32)
-EVERY = np.arange(len(LADDER))
+THRESHOLDS = Thresholds(-20, 32)
+EVERY = np.arange(len(THRESHOLDS))
 
 
 @cache
 def steps() -> tuple[ThresholdNoise, ...]:
-    return tuple(rungs(LADDER, 0.01, Fraction(1, 10**6)))
+    return tuple(levels(THRESHOLDS, 0.01, Fraction(1, 10**6)))
 
 
 def test_noise_is_counted_in_steps_and_lands_on_the_grid() -> None:
-    values = np.full(len(LADDER), 5 * ONE + 123, np.int64)
-    noisy = released(values, np.full(len(LADDER), -3), EVERY, steps())
-    expected = [(int(v) // rung.step - 3) * rung.step / ONE for v, rung in zip(values, steps(), strict=True)]
+    values = np.full(len(THRESHOLDS), 5 * ONE + 123, np.int64)
+    noisy = released(values, np.full(len(THRESHOLDS), -3), EVERY, steps())
+    expected = [(int(v) // level.step - 3) * level.step / ONE for v, level in zip(values, steps(), strict=True)]
     assert noisy.tolist() == expected
 
 
 def test_the_largest_value_and_the_largest_noise_do_not_overflow() -> None:
     for noise in [MAX_DRAW - 1, 1 - MAX_DRAW]:
-        values = np.full(len(LADDER), MAX_UNITS, np.int64)
-        noisy = released(values, np.full(len(LADDER), noise), EVERY, steps())
-        exact = [float((MAX_UNITS // rung.step + noise) * rung.step) / ONE for rung in steps()]
+        values = np.full(len(THRESHOLDS), MAX_UNITS, np.int64)
+        noisy = released(values, np.full(len(THRESHOLDS), noise), EVERY, steps())
+        exact = [float((MAX_UNITS // level.step + noise) * level.step) / ONE for level in steps()]
         assert noisy.tolist() == exact, noise
 
 
@@ -155,7 +155,7 @@ def test_each_release_gets_noise_of_its_own_scale_and_what_is_not_noise_is_refus
     index = np.tile(EVERY, 3)
     noise = release_noise(index, steps(), recorded)
     asked = {scale: len(draws) for _, scale, draws in recorded.draws}
-    assert asked == {rung.scale: 3 * sum(other.scale == rung.scale for other in steps()) for rung in steps()}
+    assert asked == {level.scale: 3 * sum(other.scale == level.scale for other in steps()) for level in steps()}
     replayed = release_noise(index, steps(), ReplayEntropy(recorded.draws))
     assert replayed.tolist() == noise.tolist()
     for entropy in (ShortEntropy(), FloatEntropy()):

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from privacy.errors import EntropyFailed, InvalidParameter
 from privacy.join_tuples import OwnerColumn, RankedTuples
-from privacy.ladder import Ladder
 from privacy.mechanisms.rank import (
     MOST_CODES,
     STEP,
@@ -24,6 +23,7 @@ from privacy.mechanisms.rank import (
     uniform,
 )
 from privacy.mechanisms.rank_release import RankBatch, RankRelease
+from privacy.thresholds import Thresholds
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.refusals import refuses, refuses_calls, refuses_each
@@ -203,18 +203,18 @@ def test_nobodys_rows_and_rows_without_a_value_count_nowhere() -> None:
     empty = RankBatch(1.0, (Rank(0.5),), N_CODES)
     answers = [empty.release(one, SimulatedEntropy(7))[0] for one in (nobody, unknown, outside)]
     assert len({answer.values[0] for answer in answers}) == 1
-    assert all(answer.may_be_cut.all() for answer in answers)
+    assert all(answer.may_be_clipped.all() for answer in answers)
 
 
 def test_a_value_beyond_the_grid_counts_at_its_end_and_says_by_how_many_rows_a_rank_is_off() -> None:
     """An error would tell that there is such a row."""
     short = RankBatch(50.0, (Rank(1.0),), 5)
     assert short.release(tuples(900, 1), SimulatedEntropy(1))[0].values[0] == 4
-    alone = RankBatch(1.0, (Rank(0.5),), N_CODES, Ladder(0, 0))
+    alone = RankBatch(1.0, (Rank(0.5),), N_CODES, Thresholds(0, 0))
     assert alone.rows_off(4.0, 1) == pytest.approx(4 * alone.rows_off(1.0, 1))
-    assert RankBatch(0.1, (Rank(0.5),), N_CODES, Ladder(0, 0)).rows_off(1.0, 1) > 9 * alone.rows_off(1.0, 1)
+    assert RankBatch(0.1, (Rank(0.5),), N_CODES, Thresholds(0, 0)).rows_off(1.0, 1) > 9 * alone.rows_off(1.0, 1)
     # a release is one of its batch
-    batch = RankBatch(1.0, (Rank(0.5), Rank(0.9)), N_CODES, Ladder(0, 3))
+    batch = RankBatch(1.0, (Rank(0.5), Rank(0.9)), N_CODES, Thresholds(0, 3))
     one = RankRelease(batch, 1)
     assert (one.name, one.epsilon, one.epsilon_if_bound_fails()) == ("rank", 0.5, 0.5)
     assert [tau for tau, _ in one.expected_noise()] == [1.0, 2.0, 4.0, 8.0]
@@ -229,4 +229,4 @@ def test_what_is_no_batch_is_refused() -> None:
     median, third = Rank(0.5), Rank(beyond=3)
     mixed = [(), (median, third), (third, Rank(beyond=3, highest=False))]
     usual = {"epsilon": 1.0, "ranks": (median,), "n_codes": N_CODES}
-    refuses(RankBatch, usual, epsilon=[0.0], ranks=mixed, n_codes=[0], ladder=[Ladder(-1, 3)])
+    refuses(RankBatch, usual, epsilon=[0.0], ranks=mixed, n_codes=[0], thresholds=[Thresholds(-1, 3)])

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from privacy.errors import EntropyFailed, InvalidParameter
-from privacy.ladder import Ladder
 from privacy.mechanisms.scores import GRID, MAX_PRICE, MAX_SCORE, SENSITIVITY, Scores, selection_noise
 from privacy.mechanisms.selection import SelectionSettings, choose, exponential_choice
+from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, ONE
 from tests.support.replay_entropy import ConstantEntropy
@@ -22,22 +22,27 @@ from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
 from tests.unit.privacy.refusals import refuses, refuses_calls
 
-LADDER = Ladder(-2, 3)
+THRESHOLDS = Thresholds(-2, 3)
 
 
 MARGINS = (0.0, 1.5, 2.25, 7.0, 7.0, 7.0)
 
 
 def reference(
-    values: list[int], ladder: Ladder, gap: Fraction, price: Fraction, margins: tuple[float, ...], monotone: bool
+    values: list[int],
+    thresholds: Thresholds,
+    gap: Fraction,
+    price: Fraction,
+    margins: tuple[float, ...],
+    monotone: bool,
 ) -> list[int]:
     """The definition, in rational arithmetic."""
-    tau = [(1 + gap) * int(unit) for unit in ladder.units]
+    tau = [(1 + gap) * int(unit) for unit in thresholds.units]
     cost = [price * t - v for t, v in zip(tau, values, strict=True)]
-    rungs = range(len(ladder))
+    levels = range(len(thresholds))
 
     def reach(i: int, j: int) -> Fraction:
-        plain = int(ladder.units[i]), int(ladder.units[j])
+        plain = int(thresholds.units[i]), int(thresholds.units[j])
         return max(plain) + gap * sum(plain) if monotone else tau[i] + tau[j]
 
     def handicap(i: int, j: int) -> Fraction:
@@ -45,9 +50,9 @@ def reference(
 
     return [
         math.floor(
-            GRID * max(Fraction(0), *((cost[i] - cost[j]) / reach(i, j) + handicap(i, j) for j in rungs if j != i))
+            GRID * max(Fraction(0), *((cost[i] - cost[j]) / reach(i, j) + handicap(i, j) for j in levels if j != i))
         )
-        for i in rungs
+        for i in levels
     ]
 
 
@@ -56,21 +61,21 @@ def test_scores_are_the_definition() -> None:
         for margins in [(), MARGINS]:
             for gap in [0.0, 0.25]:
                 generator = np.random.default_rng(1)
-                values = np.sort(generator.integers(0, 40 * LADDER.units[-1], (50, len(LADDER))), axis=1)
-                grid = Scores(LADDER, gap, (17.5,) * len(LADDER), margins, monotone)(values, values)
+                values = np.sort(generator.integers(0, 40 * THRESHOLDS.units[-1], (50, len(THRESHOLDS))), axis=1)
+                grid = Scores(THRESHOLDS, gap, (17.5,) * len(THRESHOLDS), margins, monotone)(values, values)
                 exact = Fraction(gap), Fraction(35, 2)
-                expected = [reference(row, LADDER, *exact, margins, monotone) for row in values.tolist()]
+                expected = [reference(row, THRESHOLDS, *exact, margins, monotone) for row in values.tolist()]
                 assert np.abs(grid - np.array(expected)).max() <= 1, (monotone, margins, gap)
                 assert (grid != np.array(expected)).mean() < 0.01, (monotone, margins, gap)
 
 
 def test_one_threshold_scores_zero_and_scores_saturate_and_stay_finite_at_the_extremes() -> None:
     """It has no rival, itself included: also where its value is known only to lie in a range."""
-    scores = Scores(Ladder(0, 0), 0.0, (3.0,) * len(Ladder(0, 0)))
+    scores = Scores(Thresholds(0, 0), 0.0, (3.0,) * len(Thresholds(0, 0)))
     assert scores(np.array([[5 * ONE]]), np.array([[9 * ONE]])).tolist() == [[0]]
     for price in [0.0, MAX_PRICE]:
         values = np.where(np.arange(53) < 1, 0, MAX_UNITS)[None].astype(np.int64)
-        grid = Scores(Ladder(), 1.0, (price,) * len(Ladder()))(values, values)
+        grid = Scores(Thresholds(), 1.0, (price,) * len(Thresholds()))(values, values)
         assert grid.min() >= 0, price
         assert grid.max() <= GRID * MAX_SCORE, price
         assert (price > 0) or grid[0, 0] == GRID * MAX_SCORE
@@ -78,21 +83,21 @@ def test_one_threshold_scores_zero_and_scores_saturate_and_stay_finite_at_the_ex
 
 def test_groups_do_not_see_each_other() -> None:
     generator = np.random.default_rng(2)
-    values = np.sort(generator.integers(0, 1 << 40, (3000, len(LADDER))), axis=1)
-    scores = Scores(LADDER, 0.0, (9.0,) * len(LADDER))
+    values = np.sort(generator.integers(0, 1 << 40, (3000, len(THRESHOLDS))), axis=1)
+    scores = Scores(THRESHOLDS, 0.0, (9.0,) * len(THRESHOLDS))
     assert scores(values, values)[2500].tolist() == scores(values[2500:2501], values[2500:2501])[0].tolist()
 
 
 def test_refuses_what_the_proof_does_not_cover() -> None:
-    prices = (1.0,) * len(LADDER)
+    prices = (1.0,) * len(THRESHOLDS)
     for gap in (-0.1, 1.1, math.nan):
-        refuses_calls(Scores, (LADDER, gap, prices))
+        refuses_calls(Scores, (THRESHOLDS, gap, prices))
     for price in (-1.0, 2.0**33):
-        refuses_calls(Scores, (LADDER, 0.0, (price,) * len(LADDER)))
+        refuses_calls(Scores, (THRESHOLDS, 0.0, (price,) * len(THRESHOLDS)))
     for margins in ((0.0,), (0.0, -1.0, 0, 0, 0, 0), (0.0, 2.0**32, 0, 0, 0, 0)):
-        refuses_calls(Scores, (LADDER, 0.0, prices, margins))
+        refuses_calls(Scores, (THRESHOLDS, 0.0, prices, margins))
     with pytest.raises(InvalidParameter, match="double"):  # the rounding of another base was not analysed
-        Scores(Ladder(0, 2, 3), 0.0, (1.0,) * 3)
+        Scores(Thresholds(0, 2, 3), 0.0, (1.0,) * 3)
 
 
 def win_probabilities(grid: list[int], scale: float) -> NDArray[np.float64]:
@@ -137,7 +142,7 @@ def test_selects_as_often_as_exact_sums_say() -> None:
         selection_noise((2, 3), Fraction(1), ConstantEntropy(geometric=-1))
 
 
-TEN = Ladder(0, 9)
+TEN = Thresholds(0, 9)
 NOISE = (1.5,) * len(TEN)
 
 
@@ -171,7 +176,7 @@ def test_the_published_scores_have_one_price_and_no_margins_and_refuses_paramete
     )
 
 
-FIVE = Ladder(-1, 3)
+FIVE = Thresholds(-1, 3)
 SCORES = Scores(FIVE, 0.0, (2.0,) * len(FIVE))
 TABLE = np.array([1, 3, 5, 9, 12]) * ONE
 
@@ -224,7 +229,7 @@ def test_without_noise_the_first_best_threshold_is_taken_when_it_is_proposed() -
         exponential_choice(answer(1), SCORES, Fraction(1), ConstantEntropy(geometric=-1))
 
 
-LONG = Ladder(-10, 20)
+LONG = Thresholds(-10, 20)
 LOADS = np.random.default_rng(0).poisson(15, 5_000)
 VALUES = np.minimum(LOADS[:, None] * ONE, LONG.units).sum(axis=0)[None]
 LONG_SCORES = Scores(LONG, 0.0, (30.0,) * len(LONG))
@@ -236,8 +241,8 @@ def test_known_values_are_not_solved_again_and_equal_scores_go_to_the_lowest_ind
     assert choose(answer, LONG_SCORES, QUIET).values[0] == VALUES[0, 15]
     assert answer.solved == []
     flat = np.zeros((1, 3), np.int64)
-    free = Scores(Ladder(0, 2), 0.0, (0.0,) * len(Ladder(0, 2)))
-    assert choose(TabulatedAnswer(flat, Ladder(0, 2)), free, np.array([[4, 9, 9]])).index.tolist() == [1]
+    free = Scores(Thresholds(0, 2), 0.0, (0.0,) * len(Thresholds(0, 2)))
+    assert choose(TabulatedAnswer(flat, Thresholds(0, 2)), free, np.array([[4, 9, 9]])).index.tolist() == [1]
 
 
 def test_simple_bounds_save_most_solves() -> None:
@@ -252,10 +257,10 @@ def test_simple_bounds_save_most_solves() -> None:
 
 def test_what_might_be_better_is_solved_before_a_certain_front_runner_wins() -> None:
     """The first scores 0 whatever the second is worth; the second scores between 0 and 10, and has 5 as noise."""
-    ladder, scores = Ladder(0, 1), Scores(Ladder(0, 1), 0.0, (30.0,) * len(Ladder(0, 1)))
+    thresholds, scores = Thresholds(0, 1), Scores(Thresholds(0, 1), 0.0, (30.0,) * len(Thresholds(0, 1)))
     upper = np.array([[0, 30 * ONE]])
     for truth, winner in ((30, 1), (0, 0)):
-        answer = RevealingAnswer(np.array([[0, truth * ONE]]), ladder, np.zeros((1, 2), np.int64), upper)
+        answer = RevealingAnswer(np.array([[0, truth * ONE]]), thresholds, np.zeros((1, 2), np.int64), upper)
         assert choose(answer, scores, np.array([[0, 5 * 1024]])).index.tolist() == [winner]
         assert answer.solved == [(0, 1)]
     # a choice prints nothing

@@ -15,7 +15,6 @@ import pytest
 from privacy.accounting.renyi import approximate
 from privacy.errors import EntropyFailed
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
 from privacy.papers.pmsja import Pmsja
 from privacy.papers.s4s_vector import S4SVector
 from privacy.papers.vector_program.certificate import SHARE_BITS, WHOLE
@@ -32,6 +31,7 @@ from privacy.papers.vector_release import (
     vector_instance,
 )
 from privacy.sampling.design import SampleDesign
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.units import ONE
 from tests.support.papers.vectors_as_published import PmsjaAsPublished, S4SVectorAsPublished
@@ -121,7 +121,7 @@ def test_noise_is_asked_for_in_steps() -> None:
         VectorGrid(ONE, 2).released([0, 0], 1.0, ShortEntropy())
 
 
-LADDER = Ladder(0, 4)
+THRESHOLDS = Thresholds(0, 4)
 
 
 def tuples() -> JoinTuples:
@@ -140,16 +140,16 @@ def test_a_person_in_several_groups_is_one_person_and_nobody_is_removed_where_al
     assert compact.group.tolist() == [0, 0, 1, 2, 2]
     assert sorted(compact.weights[0].tolist()) == [ONE, ONE, ONE, 2 * ONE, 2 * ONE]
     assert len(set(compact.units[compact.indptr[:-1]].tolist())) == 2
-    found = truncated_vector(vector_instance(encode(tuples()), 1), LADDER, np.full(5, 0, np.int64))
+    found = truncated_vector(vector_instance(encode(tuples()), 1), THRESHOLDS, np.full(5, 0, np.int64))
     assert found is not None
-    assert (LADDER.taus[found.rung], found.removed) == (8.0, 0)  # the vector of person 1 is 4.24 long
+    assert (THRESHOLDS.taus[found.rung], found.removed) == (8.0, 0)  # the vector of person 1 is 4.24 long
     assert [total / 2 ** (SHARE_BITS + 30) for total in found.sums] == [3.0, 1.0, 3.0, 0.0]
 
 
 def test_a_part_of_a_person_is_removed_at_a_smaller_threshold() -> None:
-    found = truncated_vector(vector_instance(encode(tuples()), 1), LADDER, np.full(5, WHOLE, np.int64))
+    found = truncated_vector(vector_instance(encode(tuples()), 1), THRESHOLDS, np.full(5, WHOLE, np.int64))
     assert found is not None
-    assert LADDER.taus[found.rung] == 1.0
+    assert THRESHOLDS.taus[found.rung] == 1.0
     assert 0.7 * WHOLE < found.removed < WHOLE
     assert "0." not in repr(found)
 
@@ -157,23 +157,23 @@ def test_a_part_of_a_person_is_removed_at_a_smaller_threshold() -> None:
 def test_who_is_removed_is_told_to_the_last_step() -> None:
     many = (1 << 55) + 1  # 2^24 people and a step
     instance = Mock(select=lambda *_: 0, removal=lambda _: Mock(removed=many), sums=lambda _: ())
-    found = truncated_vector(instance, LADDER, np.full(5, 0, np.int64))
+    found = truncated_vector(instance, THRESHOLDS, np.full(5, 0, np.int64))
     assert found is not None
     assert found.removed == many
     # no threshold is an answer too
-    assert truncated_vector(vector_instance(encode(tuples()), 1), LADDER, np.full(5, -1, np.int64)) is None
+    assert truncated_vector(vector_instance(encode(tuples()), 1), THRESHOLDS, np.full(5, -1, np.int64)) is None
     refuses_calls(partial(vector_instance, encode(tuples())), (2,), (-1,))
 
 
 def test_no_tuples_are_no_people() -> None:
     none = np.zeros(0, np.int64)
     empty = JoinTuples((OwnerColumn("p", none, none > 0),), none, 4, np.zeros((1, 0), np.int64))
-    found = truncated_vector(vector_instance(encode(empty), 0), LADDER, np.full(5, 0, np.int64))
+    found = truncated_vector(vector_instance(encode(empty), 0), THRESHOLDS, np.full(5, 0, np.int64))
     assert found is not None
     assert (found.rung, found.removed, found.sums) == (0, 0, (0, 0, 0, 0))
 
 
-LONG = Ladder(0, 10)
+LONG = Thresholds(0, 10)
 D = 3
 Mechanism = S4SVector | Pmsja | S4SVectorAsPublished | PmsjaAsPublished
 ALL: list[Callable[[float, float, int], Mechanism]] = [S4SVector, Pmsja, S4SVectorAsPublished, PmsjaAsPublished]
@@ -241,7 +241,7 @@ def test_where_no_threshold_is_taken_nothing_is_said() -> None:
         refused = made(4.0, 1e-7, D).release(encode(two_each()), 0, _NothingPasses())
         assert refused.values.tolist() == [0.0] * D, made
         assert np.isinf(refused.high).all(), made
-        assert np.all(refused.may_be_cut), made
+        assert np.all(refused.may_be_clipped), made
 
 
 class _NothingPasses(ConstantEntropy):

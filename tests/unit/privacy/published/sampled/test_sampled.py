@@ -236,7 +236,7 @@ def test_nobody_at_all_is_no_failure_and_saturated_loads_are_cut() -> None:
     repeated = RepeatedExploration(2.0, 3, 2, NoisyPopulation(0.4, 1e-6), 3.0)
     alone = join_tuples([owner("unit", [], np.int64)], [[]])
     assert repeated.release_prepared(repeated.prepare(alone, 0), draws, noiseless).values.tolist() == [0.0]
-    assert repeated.prepare(pairs(), 10).loads.tolist() == [4 * ONE, 2 * ONE]
+    assert repeated.prepare(pairs(), 10).contributions.tolist() == [4 * ONE, 2 * ONE]
 
 
 def test_refuses_parameters_out_of_range() -> None:

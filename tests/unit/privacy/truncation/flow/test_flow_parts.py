@@ -48,12 +48,12 @@ def test_weights_are_cut_to_the_smaller_cap() -> None:
     assert settled == 0
     assert found.weights.tolist() == [4, 1]
     assert (found.first.tolist(), found.second.tolist()) == ([0, 1], [1, 2])
-    assert found.loads().tolist() == [4, 5, 1]
+    assert found.contributions().tolist() == [4, 5, 1]
 
 
 def test_no_tuples_are_no_pairs_and_three_members_are_refused() -> None:
     settled, found = pairs_of(program([], [5]))
-    assert (settled, len(found.weights), found.loads().tolist()) == (0, 0, [0])
+    assert (settled, len(found.weights), found.contributions().tolist()) == (0, 0, [0])
     with pytest.raises(SolverFailed, match="at most two members"):
         pairs_of(program([(frozenset({0, 1, 2}), 1)], [1, 1, 1]))
 
@@ -61,8 +61,8 @@ def test_no_tuples_are_no_pairs_and_three_members_are_refused() -> None:
 def test_loads_of_pairs_stop_at_the_largest_weight_and_a_repr_tells_nothing() -> None:
     heavy = MAX_UNITS - 1
     found = pairs([(0, 1, heavy), (1, 2, heavy), (1, 0, heavy)], [heavy] * 3)
-    assert found.loads().tolist() == [MAX_UNITS, MAX_UNITS, heavy]
-    assert np.all(found.loads() <= MAX_UNITS)
+    assert found.contributions().tolist() == [MAX_UNITS, MAX_UNITS, heavy]
+    assert np.all(found.contributions() <= MAX_UNITS)
     assert repr(pairs([(0, 1, 7)], [7, 7])) == "Pairs(<private>)"
 
 
@@ -126,7 +126,7 @@ def _begin(given: Pairs) -> tuple[Neighbours, Peeling]:
         x=np.zeros(m, np.int64),
         done=np.zeros(m, np.bool_),
         spare=given.caps.copy(),
-        load=given.loads(),
+        contribution=given.contributions(),
         role=np.zeros(n, np.int8),
         queue=np.empty(n, np.int32),
     )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from privacy.errors import InvalidParameter
-from privacy.ladder import Ladder
 from privacy.papers.vector_program.certificate import WHOLE
 from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
+from privacy.thresholds import Thresholds
 from privacy.units import MAX_UNITS, ONE
 from tests.unit.privacy.refusals import refuses_each
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible, persons, sums_of
@@ -24,7 +24,7 @@ def test_nothing_to_truncate_and_one_unit_has_a_closed_form() -> None:
     instance = VectorInstance(compacted([]))
     assert instance.removal(1).removed == 0
     assert instance.sums(1) == (0, 0, 0)
-    assert instance.select(Ladder(0, 3), np.zeros(4, np.int64)) == 0
+    assert instance.select(Thresholds(0, 3), np.zeros(4, np.int64)) == 0
     tuples = compacted([(frozenset({7}), 3 * ONE, 0), (frozenset({7}), 4 * ONE, 2)])
     removal = VectorInstance(tuples).removal(ONE)
     assert persons(removal.removed) == pytest.approx(0.8, abs=1e-8)
@@ -86,10 +86,10 @@ def test_answers_do_not_depend_on_the_order_of_questions() -> None:
     tuples = compacted(
         [(frozenset(rng.choice(12, 3).tolist()), int(rng.integers(ONE)), int(rng.integers(3))) for _ in range(80)]
     )
-    ladder = Ladder(-2, 4)
+    thresholds = Thresholds(-2, 4)
     down, up = VectorInstance(tuples), VectorInstance(tuples)
-    asked = {tau: down.removal(tau) for tau in reversed(ladder.units.tolist())}
-    up.select(ladder, np.full(len(ladder), 2 * WHOLE))
+    asked = {tau: down.removal(tau) for tau in reversed(thresholds.units.tolist())}
+    up.select(thresholds, np.full(len(thresholds), 2 * WHOLE))
     for tau, before in asked.items():
         after = up.removal(tau)
         assert (after.removed, after.lower) == (before.removed, before.lower)
@@ -104,7 +104,7 @@ def test_parameters_outside_their_domain_are_refused() -> None:
     instance = VectorInstance(tuples)
     refuses_each(instance.removal, (0, MAX_UNITS + 1))
     with pytest.raises(InvalidParameter):
-        instance.select(Ladder(0, 1), np.zeros(3, np.int64))
+        instance.select(Thresholds(0, 1), np.zeros(3, np.int64))
 
 
 def test_nothing_private_is_shown() -> None:

@@ -8,13 +8,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from privacy.ladder import Ladder
 from privacy.papers.vector_program import certificate, cutting_planes, search
 from privacy.papers.vector_program.certificate import WHOLE, on_grid
 from privacy.papers.vector_program.cutting_planes import cuts_at
 from privacy.papers.vector_program.norms import Removal, squared_norms
-from privacy.papers.vector_program.patterns import build_core, loads_at
+from privacy.papers.vector_program.patterns import build_core, contributions_at
 from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
+from privacy.thresholds import Thresholds
 from privacy.units import MAX_UNITS, ONE
 from tests.support.seeds import ALL, examples
 from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted, feasible
@@ -65,26 +65,26 @@ def without_a_pilot(seed: int, taus: tuple[int, ...]) -> list[Removal]:
 
 @pytest.mark.slow
 def test_a_bad_sample_costs_rounds_and_no_certificate_and_selection_equals_a_scan() -> None:
-    ladder = Ladder(0, 10)
+    thresholds = Thresholds(0, 10)
     for seed, sample in itertools.product(range(examples(1, 4)), (10, 60, 300) if ALL else (10,)):
-        tuples, whole = compacted(crowd(seed)), without_a_pilot(seed, tuple(ladder.units.tolist()))
+        tuples, whole = compacted(crowd(seed)), without_a_pilot(seed, tuple(thresholds.units.tolist()))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(search, "_SAMPLE", sample)
             patch.setattr(search, "_WORTHWHILE", 4)
-            for tau, plain in zip(ladder.units.tolist(), whole, strict=True):
+            for tau, plain in zip(thresholds.units.tolist(), whole, strict=True):
                 removal = VectorInstance(tuples).removal(tau)
                 assert feasible(tuples, removal, tau), (seed, sample, tau)
                 assert 0 <= removal.removed - removal.lower <= DEFAULT_GAP, (seed, sample, tau)
                 assert removal.lower <= plain.removed and plain.lower <= removal.removed, (seed, sample, tau)
             sampled = VectorInstance(tuples)
-            scanned = [sampled.removal(tau).removed for tau in ladder.units.tolist()]
+            scanned = [sampled.removal(tau).removed for tau in thresholds.units.tolist()]
             assert all(abs(a.removed - b) <= DEFAULT_GAP for a, b in zip(whole, scanned, strict=True))
             rng = np.random.default_rng(seed)
             for limit in (1, 3, 8, 20):
-                stop = np.floor((limit + rng.laplace(0, 2, len(ladder))) * WHOLE).astype(np.int64)
+                stop = np.floor((limit + rng.laplace(0, 2, len(thresholds))) * WHOLE).astype(np.int64)
                 passing = (np.array(scanned) <= stop).tolist()
                 expected = passing.index(True) if any(passing) else None
-                assert VectorInstance(tuples).select(ladder, stop) == expected, (seed, sample, limit)
+                assert VectorInstance(tuples).select(thresholds, stop) == expected, (seed, sample, limit)
 
 
 def triples(seed: int, people: int = 30, rows: int = 300) -> list[Grouped]:
@@ -101,14 +101,14 @@ def test_rows_are_the_same_however_they_are_summed() -> None:
         over = squared_norms(tuples, 0).exceed(2 * ONE)
         core = build_core(tuples, 0, over, np.arange(tuples.n_units), np.zeros(tuples.n_units), 2 * ONE)
         point = on_grid(np.random.default_rng(seed).random(tuples.n_units) / 2)
-        loads = loads_at(core, point)
-        broken = np.flatnonzero(core.lengths_of(loads) > 1.0)
+        contributions = contributions_at(core, point)
+        broken = np.flatnonzero(core.lengths_of(contributions) > 1.0)
         assert len(broken) > 3, seed
-        whole = cuts_at(core, point, loads, broken)
+        whole = cuts_at(core, point, contributions, broken)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(cutting_planes, "_BLOCK", block)
             patch.setattr(cutting_planes, "_PASSES", 1000 if block > 1 else 0)
-            other = cuts_at(core, point, loads, broken)
+            other = cuts_at(core, point, contributions, broken)
         for name in ("indptr", "columns", "values", "bound", "direction"):
             np.testing.assert_array_equal(getattr(whole, name), getattr(other, name))
 

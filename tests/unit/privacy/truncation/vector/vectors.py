@@ -39,11 +39,13 @@ def feasible(tuples: CompactJoinTuples, removal: Removal, tau: int) -> bool:
     shares = [Fraction(float(s)) for s in removal.shares]
     honest = ceil(sum(shares, Fraction(0)) * WHOLE) == removal.removed
     honest = honest and all(0 <= s <= 1 and (s * GRID).denominator == 1 for s in shares)
-    loads = [[Fraction(0)] * tuples.n_groups for _ in shares]
+    contributions = [[Fraction(0)] * tuples.n_groups for _ in shares]
     for t, weight in enumerate(tuples.weights[0].tolist()):
         for u in tuples.units[tuples.indptr[t] : tuples.indptr[t + 1]]:
-            loads[u][tuples.group[t]] += weight * left_of(tuples, removal, t)
-    return honest and all(sum((x * x for x in load), Fraction(0)) <= tau * tau for load in loads)
+            contributions[u][tuples.group[t]] += weight * left_of(tuples, removal, t)
+    return honest and all(
+        sum((x * x for x in contribution), Fraction(0)) <= tau * tau for contribution in contributions
+    )
 
 
 def sums_of(tuples: CompactJoinTuples, removal: Removal) -> tuple[int, ...]:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from planner.group_domains.day_conditions import Run, common_runs, without_runs
 from planner.reuse.matching import Match
-from server.answers.kept_outlines import Owned
+from server.answers.cached_outlines import Owned
 from server.answers.periods.day_cover import ALL_KEPT_WIDER, WIDER, Cover, Covering, Horizon, foreseen_tau
-from server.answers.periods.day_pieces import Days, KeptSource, Piece
+from server.answers.periods.day_pieces import CachedSource, Days, Piece
 from server.backends.columns import Domain
 from tests.support.released_plan import noisy_answer
 
@@ -30,10 +30,10 @@ def _run(first: int, last: int) -> Run:
     return date.fromordinal(FIRST.toordinal() + first), date.fromordinal(FIRST.toordinal() + last)
 
 
-def _source(half: float, tau: float = 1.0, number: int = 1, days: Days = ALL) -> KeptSource:
+def _source(half: float, tau: float = 1.0, number: int = 1, days: Days = ALL) -> CachedSource:
     noisy = replace(noisy_answer([100.0], reach=half), tau=np.full(1, tau))
     owned = cast(Owned, SimpleNamespace(number=number, outline=SimpleNamespace(data_version=1)))
-    return KeptSource(owned, Domain(()), cast(Match, SimpleNamespace(kept_days=days)), (noisy,), (), 1)
+    return CachedSource(owned, Domain(()), cast(Match, SimpleNamespace(cached_days=days)), (noisy,), (), 1)
 
 
 def _piece(days: Days, half: float, number: int = 1) -> Piece:

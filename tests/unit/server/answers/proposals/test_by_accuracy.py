@@ -255,13 +255,13 @@ def test_the_answer_says_what_it_reaches() -> None:
     (note, *_) = with_reached(answer, replace(WITHIN_5, max_relative_error=1e-9)).notes
     assert "it was expected to be, and is not" in note and "charged, and may miss again" in note
     assert with_reached(replace(answer, covers="exact"), WITHIN_5).notes == ()
-    (note, *_) = with_reached(replace(answer, cut=(True,)), WITHIN_5).notes
+    (note, *_) = with_reached(replace(answer, clipped=(True,)), WITHIN_5).notes
     assert "no row tells whether it is reached: all are marked cut" in note and "measured anew, charged" in note
     two = replace(
         answer,
         rows=[*answer.rows, *answer.rows],
         intervals=[*answer.intervals, *answer.intervals],
-        cut=(True, False),
+        clipped=(True, False),
         raw=(),
     )
     (note, *_) = with_reached(replace(two, raw_intervals=()), WITHIN_5).notes

@@ -63,10 +63,10 @@ def test_the_smallest_row_is_known_worst_and_one_of_nothing_not_at_all() -> None
 
 def test_rows_that_will_be_marked_cut_are_foretold_and_fewer_with_more_epsilon() -> None:
     office = Office()
-    assert told(office).cut is None
+    assert told(office).clipped is None
     office.tell("ada", COUNT, 0.1, [15_000.0], 16.0, reach=half_width(office, 0.1, 16.0), signal=1.0)
-    assert told(office, epsilon=0.1).cut == 1.0
-    assert told(office, epsilon=4.0).cut == 0.0
+    assert told(office, epsilon=0.1).clipped == 1.0
+    assert told(office, epsilon=4.0).clipped == 0.0
 
 
 def test_nothing_is_said_where_nothing_was_told_or_only_to_others() -> None:

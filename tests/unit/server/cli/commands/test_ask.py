@@ -75,11 +75,11 @@ def test_text_of_an_answer_drives_neither_the_terminal_nor_the_markup(
 
 
 def test_csv_holds_the_answer_and_stderr_the_rest(proxy: FakeProxy, run: Run, capsys: Capture) -> None:
-    proxy.answer(GROUPED | {"weak": [False, True]})
+    proxy.answer(GROUPED | {"low_precision": [False, True]})
     assert run("query", "SELECT 1", "--format", "csv") == 0
     out, err = capsys.readouterr()
     rows = list(csv.reader(io.StringIO(out)))
-    assert rows[0] == ["n_name", "revenue", "revenue_lo", "revenue_hi", "weak", "cut"]
+    assert rows[0] == ["n_name", "revenue", "revenue_lo", "revenue_hi", "low_precision", "clipped"]
     assert rows[1] == ["FRANCE", "1048576.25", "1048000.0", "", "false", "false"]
     assert rows[2][-2:] == ["true", "false"]
     assert len(rows) == 3

@@ -152,7 +152,7 @@ def test_help_names_every_command(proxy: FakeProxy, shell: Shell, capsys: Captur
         "\\budget",
         "\\explain",
         "\\epsilon",
-        "\\nobody_adds_more_than",
+        "\\at_most",
         "\\accuracy",
         "\\timing",
         "\\x",
@@ -163,15 +163,15 @@ def test_help_names_every_command(proxy: FakeProxy, shell: Shell, capsys: Captur
 
 def test_what_nobody_adds_more_than_goes_with_each_question(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:
     proxy.answer(SCALAR)
-    name = "\\nobody_adds_more_than"
+    name = "\\at_most"
     assert shell(f"SELECT 1;\n{name} 30\nSELECT 2;\n{name}\n{name} off\nSELECT 3;") == 0
-    assert [body.get("nobody_adds_more_than") for _, _, body in proxy.requests] == [None, 30.0, None]
+    assert [body.get("at_most") for _, _, body in proxy.requests] == [None, 30.0, None]
     told = capsys.readouterr().err
     assert told.count("Nobody adds more than 30 to a group") == 2 and "Nothing is said" in told
 
 
 def test_what_nobody_can_add_is_refused(proxy: FakeProxy, shell: Shell, capsys: Capture) -> None:
     for wrong in ["0", "-1", "nan", "inf", "much"]:
-        assert shell(f"\\nobody_adds_more_than {wrong}\nSELECT 1;") == 1, wrong
-        assert "nobody_adds_more_than is a number above 0" in capsys.readouterr().err, wrong
+        assert shell(f"\\at_most {wrong}\nSELECT 1;") == 1, wrong
+        assert "at_most is a number above 0" in capsys.readouterr().err, wrong
         assert proxy.requests == [], wrong

@@ -60,7 +60,7 @@ def long_answer(rows: int) -> QueryResponse:
         rows=tuple(ANSWER.rows) * (rows // 2),
         intervals=tuple(ANSWER.intervals) * (rows // 2),
         taus=tuple(ANSWER.taus) * (rows // 2),
-        weak=(True, False) * (rows // 2),
+        low_precision=(True, False) * (rows // 2),
     )
 
 
@@ -84,7 +84,9 @@ def test_the_pieces_of_an_answer_are_small_and_together_all_of_it() -> None:
             else:
                 table = pa.ipc.open_stream(whole).read_all()
                 assert table.num_rows == rows, (kind, rows)
-                assert json.loads(table.schema.metadata[b"noisegate"])["weak"] == list(response.weak), (kind, rows)
+                assert json.loads(table.schema.metadata[b"noisegate"])["low_precision"] == list(
+                    response.low_precision
+                ), (kind, rows)
 
 
 def test_only_what_is_asked_for_is_made() -> None:
@@ -143,26 +145,26 @@ def test_csv_has_names_first_and_its_charge_in_headers() -> None:
     names, *rows = csv.reader(io.StringIO(bytes(response.body).decode(), newline=""))
     assert names[0] == "nation" and "count" in names and "count_lo" in names
     assert rows[0][0] == "FRANCE"
-    assert [names[-2:], *(row[-2:] for row in rows)] == [["weak", "cut"], *[["false", "false"]] * 2]
+    assert [names[-2:], *(row[-2:] for row in rows)] == [["low_precision", "clipped"], *[["false", "false"]] * 2]
     assert (response.headers["noisegate-epsilon"], response.headers["noisegate-epsilon-left"]) == ("1.0", "9.0")
 
 
 def test_weak_and_cut_rows_are_marked_in_every_form() -> None:
-    made = replace(ANSWER, weak=(True, False), cut=(False, True))
+    made = replace(ANSWER, low_precision=(True, False), clipped=(False, True))
     as_csv, as_arrow = represented(made, CSV), represented(made, ARROW)
     assert isinstance(as_csv, Response) and isinstance(as_arrow, Response)
     read = list(csv.DictReader(io.StringIO(bytes(as_csv.body).decode(), newline="")))
-    assert [(row["weak"], row["cut"]) for row in read] == [("true", "false"), ("false", "true")]
+    assert [(row["low_precision"], row["clipped"]) for row in read] == [("true", "false"), ("false", "true")]
     table = pa.ipc.open_stream(bytes(as_arrow.body)).read_all()
-    assert [table.column(name).to_pylist() for name in ("weak", "cut")] == [[True, False], [False, True]]
-    assert json.loads(table.schema.metadata[b"noisegate"])["cut"] == [False, True]
+    assert [table.column(name).to_pylist() for name in ("low_precision", "clipped")] == [[True, False], [False, True]]
+    assert json.loads(table.schema.metadata[b"noisegate"])["clipped"] == [False, True]
 
 
 def test_an_exact_answer_has_no_mark() -> None:
     exact = represented(replace(ANSWER, intervals=((None,) * len(ANSWER.columns),) * 2, covers="exact"), CSV)
     assert isinstance(exact, Response)
     names = bytes(exact.body).decode().splitlines()[0].split(",")
-    assert len(names) == len(ANSWER.columns) and "weak" not in names
+    assert len(names) == len(ANSWER.columns) and "low_precision" not in names
 
 
 def test_no_text_of_csv_is_a_formula_and_numbers_are_numbers() -> None:

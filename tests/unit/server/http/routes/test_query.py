@@ -8,7 +8,7 @@ from server.errors import (
     BudgetExhausted,
     DuplicateRequest,
     KeyReused,
-    NothingFollows,
+    NotDerivable,
     ServerError,
     TooManyQueries,
 )
@@ -35,15 +35,15 @@ def test_an_answer_has_the_documented_shape() -> None:
         "confidence": 0.95,
         "covers": "clipped value",
         "mechanism": "gem",
-        "weak": [],
-        "cut": [],
+        "low_precision": [],
+        "clipped": [],
         "raw": [],
-        "nobody_adds_more_than": None,
+        "at_most": None,
         "taus": [[None, [4.0], [8.0, 16.0]], [None, [4.0], [None]]],
         "charge": {"epsilon": 1.0, "delta": 0.0},
         "cached": False,
         "derived_from": [],
-        "kept": [],
+        "cached_periods": [],
         "budget": {"epsilon": 10.0, "delta": 1e-6, "epsilon_left": 9.0, "delta_left": 1e-6},
         "note": "The interval is for the clipped value, where people with many rows count in part, and the "
         "true value may lie outside.",
@@ -82,7 +82,7 @@ def test_whether_an_answer_may_follow_from_others_reaches_the_pipeline() -> None
 
 
 def test_where_nothing_follows_it_says_what_to_do() -> None:
-    error = NothingFollows("the answer does not follow", hint="with reuse = auto it is measured")
+    error = NotDerivable("the answer does not follow", hint="with reuse = auto it is measured")
     body = assert_problem(send("POST", "/v1/query", pipeline=raising(error), json={"sql": "SELECT"}), 422, "PD006")
     assert body["hint"] == "with reuse = auto it is measured"
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from server.answers.cached_answers import CachedAnswers, Served, Wanted
 from server.answers.encoding import encoded
-from server.answers.kept_answers import KeptAnswers, Served, Wanted
 from server.answers.released import Released
 from server.backends.columns import Domain
 from server.errors import BudgetExhausted
@@ -93,7 +93,7 @@ class Claims(LedgerCase):
         together, measured = threading.Barrier(8), []
         released = Released(Domain(()), (noisy_answer([7.0]),))
 
-        def ask(book: Ledger, kept: KeptAnswers, analyst: str) -> Served:
+        def ask(book: Ledger, kept: CachedAnswers, analyst: str) -> Served:
             asked = charge(0.25, analyst=analyst, answer_key="question")
 
             def measure(reservation: Reservation) -> tuple[Released, Budget]:
@@ -104,7 +104,7 @@ class Claims(LedgerCase):
             together.wait(20)
             return kept.serve([Wanted(asked, lambda: None, measure, 1)], [])["question"]
 
-        proxies = [(book, KeptAnswers(book)) for book in (ledger, reopen())]
+        proxies = [(book, CachedAnswers(book)) for book in (ledger, reopen())]
         with ThreadPoolExecutor(8) as threads:
             asked = [threads.submit(ask, *proxies[n % 2], ("ada", "eve")[n // 2 % 2]) for n in range(8)]
             served = [one.result(30) for one in asked]

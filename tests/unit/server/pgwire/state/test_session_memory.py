@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 
 from server.errors import WireError
-from server.lru_cache import kept_bytes
+from server.lru_cache import cached_bytes
 from server.pgwire.portals import Holding
 from server.pgwire.session import Session
 from server.pgwire.settings import Settings
@@ -62,7 +62,7 @@ def test_what_is_counted_is_what_is_kept() -> None:
     assert prepared(talk, 40) == 40
     kept = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    counted = talk.session._interpreter._kept_bytes
+    counted = talk.session._interpreter._cached_bytes
     assert counted > 40 * 4 * 60_000
     assert kept < 1.1 * counted
 
@@ -101,7 +101,7 @@ def test_what_goes_is_counted_no_more() -> None:
 
 
 def test_the_bytes_of_a_text_are_those_of_its_widest_character() -> None:
-    narrow, wide = (kept_bytes(Question(letter * 1000, False)) for letter in ("a", "\N{GRINNING FACE}"))
+    narrow, wide = (cached_bytes(Question(letter * 1000, False)) for letter in ("a", "\N{GRINNING FACE}"))
     assert narrow > sys.getsizeof("a" * 1000)
     assert 2_900 < wide - narrow < 3_200
     holding = Holding(FairShares(10), "ann")

@@ -49,7 +49,7 @@ def test_a_pass_adds_up_what_the_definition_says() -> None:
         seen = certificate_pass(
             tuples, 0, np.ones(tuples.n_units, bool), squared_norms(tuples, 0).degree, shares, dual, ONE
         )
-        gain, prices, loads = 0.0, np.zeros(tuples.n_units), np.zeros((tuples.n_units, 3))
+        gain, prices, contributions = 0.0, np.zeros(tuples.n_units), np.zeros((tuples.n_units, 3))
         for t, weight in enumerate(tuples.weights[0] / ONE):
             owners, f = tuples.units[tuples.indptr[t] : tuples.indptr[t + 1]], tuples.group[t]
             places = [i for i in range(5) if columns[i] in owners]
@@ -61,10 +61,10 @@ def test_a_pass_adds_up_what_the_definition_says() -> None:
                     )
             gain += weight * worth
             prices[owners] += weight * worth
-            loads[owners, f] += weight * max(0.0, 1.0 - shares[owners].sum())
+            contributions[owners, f] += weight * max(0.0, 1.0 - shares[owners].sum())
         assert seen.gain == pytest.approx(gain), seed
         np.testing.assert_allclose(seen.prices, prices)
-        np.testing.assert_allclose(seen.lengths, np.sqrt((loads**2).sum(axis=1)))
+        np.testing.assert_allclose(seen.lengths, np.sqrt((contributions**2).sum(axis=1)))
 
 
 def test_no_multipliers_are_worth_nothing() -> None:

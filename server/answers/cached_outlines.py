@@ -52,7 +52,7 @@ class _Known:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-class KeptOutlines:
+class CachedOutlines:
     """The outlines of what analysts have paid for.
 
     Everything is read from the ledger: an analyst's charges are looked at once each, when a question of the analyst's
@@ -115,7 +115,7 @@ class KeptOutlines:
         charge = record.charge
         if record.state != "committed" or not charge.answer_key:
             return None
-        kept = self._ledger.kept_answer(charge.answer_key, charge.analyst)
+        kept = self._ledger.cached_answer(charge.answer_key, charge.analyst)
         if kept is None or not kept.paid:
             return None
         outline = outline_in(kept.answer)

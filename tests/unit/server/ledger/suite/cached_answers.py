@@ -15,13 +15,13 @@ from tests.unit.server.ledger.charges import ACT, charge
 from tests.unit.server.ledger.suite.ledger_case import LedgerCase, left
 
 
-class KeptAnswers(LedgerCase):
+class CachedAnswers(LedgerCase):
     def test_an_answer_is_kept_with_its_charge(self, ledger: Ledger) -> None:
-        assert ledger.kept_answer("question", "ada") is None
+        assert ledger.cached_answer("question", "ada") is None
         reservation = reserve(ledger, charge(0.25, answer_key="question", event=ZCDP(0.03)))
-        assert ledger.kept_answer("question", "ada") is None
+        assert ledger.cached_answer("question", "ada") is None
         ledger.commit(reservation, b"\x00 noisy")
-        kept = ledger.kept_answer("question", "ada")
+        kept = ledger.cached_answer("question", "ada")
         assert kept is not None
         assert (kept.number, kept.answer, kept.paid) == (1, b"\x00 noisy", True)
         assert kept.charge == reservation.charge
@@ -30,24 +30,24 @@ class KeptAnswers(LedgerCase):
     def test_what_failed_keeps_no_answer(self, ledger: Ledger) -> None:
         ledger.fail(reserve(ledger, charge(0.25, answer_key="question")))
         ledger.commit(reserve(ledger, charge(0.25)), b"without a key")
-        assert ledger.kept_answer("question", "ada") is None
-        assert ledger.kept_answer("", "ada") is None
+        assert ledger.cached_answer("question", "ada") is None
+        assert ledger.cached_answer("", "ada") is None
 
     def test_another_analyst_pays_in_full_and_the_dataset_does_not(self, ledger: Ledger) -> None:
         ledger.grant("group:team", Grant(2.0), ACT)
         ledger.grant("dataset", Grant(3.0), ACT)
         ledger.add_analyst("eve", key_hash("ng_eve"), 1.0, 0.0, group="team")
         ledger.commit(reserve(ledger, charge(0.25, answer_key="question")), b"noisy")
-        kept = ledger.kept_answer("question", "eve")
+        kept = ledger.cached_answer("question", "eve")
         assert kept is not None
         assert not kept.paid
         again = reserve(ledger, charge(0.25, analyst="eve", answer_key="question", repeats=kept.number))
-        unsettled = ledger.kept_answer("question", "eve")
+        unsettled = ledger.cached_answer("question", "eve")
         assert unsettled is not None
         assert not unsettled.paid
         ledger.commit(again)
         assert left(ledger) == {"analyst:ada": 0.75, "analyst:eve": 0.75, "group:team": 1.75, "dataset": 2.75}
-        kept = ledger.kept_answer("question", "eve")
+        kept = ledger.cached_answer("question", "eve")
         assert kept is not None
         assert kept.paid
 
@@ -58,7 +58,7 @@ class KeptAnswers(LedgerCase):
         ledger.commit(second, b"to eve")
         ledger.commit(first, b"to ada")
         for analyst, answer in (("ada", b"to ada"), ("eve", b"to eve")):
-            kept = ledger.kept_answer("question", analyst)
+            kept = ledger.cached_answer("question", analyst)
             assert kept is not None
             assert (kept.answer, kept.paid) == (answer, True)
 
@@ -96,7 +96,7 @@ class KeptAnswers(LedgerCase):
         old = f"{base}+12:4,"
         ledger.commit(reserve(ledger, charge(0.1, answer_key=old)), b"noisy")
         assert [one.charge.answer_key for one in ledger.answers_to("ada", "plan")] == [old]
-        assert ledger.kept_answer(base, "ada") is None
+        assert ledger.cached_answer(base, "ada") is None
         assert ledger.paid_among([base], "ada") == frozenset()
         assert ledger.verify().fault is None
 

@@ -12,12 +12,12 @@ import pytest
 
 from planner.errors import StatementTooComplex
 from planner.limits import MAX_CELLS
+from server.answers.cached_answers import CachedAnswers, Served, Wanted
 from server.answers.encoding import encoded
-from server.answers.kept_answers import KeptAnswers, Served, Wanted
 from server.answers.released import Released
 from server.backends.columns import Domain
 from server.errors import BudgetExhausted, DuplicateRequest, KeyReused, QueryFailed
-from server.ledger.charge import Charge, KeptAnswer, Reservation
+from server.ledger.charge import CachedAnswer, Charge, Reservation
 from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
 from server.query import Budget
@@ -34,7 +34,7 @@ class Service:
     before_commit: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
-        self.kept = KeptAnswers(cast(Ledger, self.ledger))
+        self.kept = CachedAnswers(cast(Ledger, self.ledger))
 
     def ask(
         self,
@@ -157,8 +157,8 @@ def test_nothing_is_charged_for_a_kept_answer_that_cannot_be_read(monkeypatch: p
     service = Service()
     service.ask("ada")
     service = Service(service.ledger)  # a new process has nothing in memory
-    damaged = KeptAnswer(1, b"NG\x04", service.ledger.charged[0][0], paid=False)
-    monkeypatch.setattr(service.ledger, "kept_answer", lambda *_: damaged)
+    damaged = CachedAnswer(1, b"NG\x04", service.ledger.charged[0][0], paid=False)
+    monkeypatch.setattr(service.ledger, "cached_answer", lambda *_: damaged)
     with pytest.raises(Exception, match="cannot be read"):
         service.ask("grace")
     assert service.ledger.budget("grace").epsilon_left == 1.0

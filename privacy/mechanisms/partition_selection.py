@@ -22,11 +22,11 @@ from privacy.errors import InvalidParameter
 from privacy.exact import DOWN, check_gap, check_groups, exact, exact_epsilon, group_epsilon
 from privacy.join_tuples import CodedJoinTuples
 from privacy.kernel import kernel
-from privacy.ladder import Ladder
 from privacy.mechanisms.noise import ThresholdNoise
-from privacy.mechanisms.release import check_answer, check_rungs, release_noise
+from privacy.mechanisms.release import check_answer, check_levels, release_noise
 from privacy.mechanisms.selection import settled_values
-from privacy.truncation.level_index import add_loads, by_unit
+from privacy.thresholds import Thresholds
+from privacy.truncation.level_index import add_contributions, by_unit
 from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import ONE, Bools, Int32s, Ints, saturating_add
 
@@ -56,7 +56,7 @@ def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:
         raise InvalidParameter("a rule for groups needs one owner per tuple")
     weights = np.zeros(len(tuples.units), np.int64)
     for row in tuples.weights:
-        weights = saturating_add(weights, add_loads(tuples.members, np.ascontiguousarray(row), len(weights)))
+        weights = saturating_add(weights, add_contributions(tuples.members, np.ascontiguousarray(row), len(weights)))
     kept = np.ones(len(weights), bool)
     _leave_out(tuples.member_start, tuples.units, weights, most, kept)
     stays = kept[tuples.members[0]]
@@ -135,9 +135,9 @@ class GroupThreshold:
             raise InvalidParameter("a minimum frequency is at least 1")
 
     @cached_property
-    def ladder(self) -> Ladder:
+    def thresholds(self) -> Thresholds:
         """The threshold of truncation, 1: each unit counts once."""
-        return Ladder(0, 0)
+        return Thresholds(0, 0)
 
     @property
     def event(self) -> PrivacyEvent:
@@ -148,18 +148,18 @@ class GroupThreshold:
         """Decide which groups are shown.
 
         Args:
-          answer: counts of tuples, each of the weight 1, of G groups on `ladder`.
+          answer: counts of tuples, each of the weight 1, of G groups on `thresholds`.
         Returns: the places of the groups that are shown, rising. Under discovery G and the places are private, and
           only the keys of what is shown may be told.
         Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
         Cost: G draws, and the solves that the bounds leave open.
         """
-        check_answer(answer, self.ladder, self.gap)
-        rung = self._rung(answer.n_groups)
+        check_answer(answer, self.thresholds, self.gap)
+        level = self._level(answer.n_groups)
         values = settled_values(answer, 0)
         groups = np.flatnonzero(self._is_there(values))
-        noise = release_noise(np.zeros(len(groups), np.intp), (rung,), entropy)
-        return groups[values[groups] // rung.step + noise >= self._least_steps(rung)]
+        noise = release_noise(np.zeros(len(groups), np.intp), (level,), entropy)
+        return groups[values[groups] // level.step + noise >= self._least_steps(level)]
 
     def check_noise(self, n_groups: int = 1) -> None:
         """Refuse noise that leaves its range for any number of public groups up to this one. Public.
@@ -167,35 +167,35 @@ class GroupThreshold:
         Under discovery the number is private and does not matter: L0 alone divides epsilon.
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
-        check_rungs((self._rung(n_groups),))
+        check_levels((self._level(n_groups),))
 
     def threshold(self, n_groups: int = 1) -> float:
         """The least noisy number of units that is shown. Public."""
-        rung = self._rung(n_groups)
-        return self._least_steps(rung) * rung.step_weight
+        level = self._level(n_groups)
+        return self._least_steps(level) * level.step_weight
 
     def noise_scale(self, n_groups: int = 1) -> float:
         """Of the number of units in each group. Public."""
-        return self._rung(n_groups).noise_scale
+        return self._level(n_groups).noise_scale
 
     def _is_there(self, values: Ints) -> Bools:
         """(G,) which groups may be shown: all public ones; of found ones those that somebody is in."""
         return values > 0 if self.delta else np.ones(len(values), bool)
 
-    def _least_steps(self, rung: ThresholdNoise) -> int:
+    def _least_steps(self, level: ThresholdNoise) -> int:
         """The least v // step + Z that is shown."""
-        asked = 0 if self.minimum is None else self.minimum * (ONE // rung.step)
+        asked = 0 if self.minimum is None else self.minimum * (ONE // level.step)
         if self.delta == 0:
             return asked
         assert self.groups_per_unit is not None, "checked when it was made"
         each = exact(self.delta) / self.groups_per_unit
         tail = float(each * Fraction(2**50 - 1, 2**50))  # rounding to a float may not raise it
-        return max(asked, ONE // rung.step + rung.upper_quantile(tail) + 1)
+        return max(asked, ONE // level.step + level.upper_quantile(tail) + 1)
 
-    def _rung(self, n_groups: int) -> ThresholdNoise:
+    def _level(self, n_groups: int) -> ThresholdNoise:
         public = self.delta == 0  # under discovery the number of groups is private, and only L0 may divide
         share = group_epsilon(self.epsilon, self.groups_per_unit, n_groups if public else self.groups_per_unit or 1)
-        return ThresholdNoise(int(self.ladder.units[0]), self.gap, share)
+        return ThresholdNoise(int(self.thresholds.units[0]), self.gap, share)
 
 
 MOST_VOTED = 1000
@@ -291,7 +291,7 @@ class VoteThreshold:
         Raises: InvalidParameter before noise is drawn; EntropyFailed.
         """
         groups = np.flatnonzero(votes)
-        noise = self._rung.draw(len(groups), entropy)
+        noise = self._level.draw(len(groups), entropy)
         return groups[votes[groups] + noise >= self._least_steps]
 
     def votes(self, tuples: CodedJoinTuples, row: int) -> Ints:
@@ -304,8 +304,8 @@ class VoteThreshold:
         if not 0 <= row < len(tuples.weights):
             raise InvalidParameter("there is no such release")
         kept = keep_groups(tuples, self.most_voted)
-        loads = add_loads(kept.members, np.ascontiguousarray(kept.weights[row]), len(kept.units))
-        voting = loads > 0
+        contributions = add_contributions(kept.members, np.ascontiguousarray(kept.weights[row]), len(kept.units))
+        voting = contributions > 0
         groups_of_unit = np.bincount(kept.units[voting], minlength=int(kept.units.max(initial=-1)) + 1)
         by_member = np.where(voting, self._vote[groups_of_unit[kept.units]], 0)
         before = np.concatenate([[0], np.cumsum(by_member)])
@@ -318,17 +318,17 @@ class VoteThreshold:
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
         del n_groups
-        check_scale(self._rung.scale)
+        check_scale(self._level.scale)
 
     def threshold(self, n_groups: int = 1) -> float:
         """The least noisy number of votes that is shown. Public, and the same for any number of groups."""
         del n_groups
-        return self._least_steps * self._rung.step_weight
+        return self._least_steps * self._level.step_weight
 
     def noise_scale(self, n_groups: int = 1) -> float:
         """Of the number of votes in each group. Public, and the same for any number of groups."""
         del n_groups
-        return self._rung.noise_scale
+        return self._level.noise_scale
 
     @cached_property
     def _rho(self) -> float:
@@ -336,7 +336,7 @@ class VoteThreshold:
         return largest_rho(self.epsilon, self.delta / 2) * DOWN
 
     @cached_property
-    def _rung(self) -> ThresholdNoise:
+    def _level(self) -> ThresholdNoise:
         """The grid and its noise: that of a sensitivity of 1."""
         grid = ThresholdNoise(ONE, 0.0, exact_epsilon(self.epsilon))
         return replace(grid, rho=self._rho) if self.is_gaussian else grid
@@ -344,7 +344,7 @@ class VoteThreshold:
     @cached_property
     def _vote(self) -> Ints:
         """(L0 + 1,) what a unit in k groups votes in each, in steps and rounded down; nothing for k = 0."""
-        one = ONE // self._rung.step
+        one = ONE // self._level.step
         each = (math.isqrt(one * one // k) if self.is_gaussian else one // k for k in range(1, self.most_voted + 1))
         return np.array([0, *each], np.int64)
 
@@ -356,9 +356,9 @@ class VoteThreshold:
         smallest tail.
         """
         delta = exact(self.delta) / (2 if self.is_gaussian else 1)
-        least = (self.minimum or 0) * (ONE // self._rung.step)
+        least = (self.minimum or 0) * (ONE // self._level.step)
         for bits in range(self.most_voted.bit_length()):
             fewest, most = 1 << bits, min((2 << bits) - 1, self.most_voted)
             tail = float(delta / most * Fraction(2**50 - 1, 2**50))  # rounding to a float may not raise it
-            least = max(least, int(self._vote[fewest]) + self._rung.upper_quantile(tail) + 1)
+            least = max(least, int(self._vote[fewest]) + self._level.upper_quantile(tail) + 1)
         return least

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from planner.reuse.outline import Outline, ReleaseOutline
+from server.answers.cached_outlines import CachedOutlines
 from server.answers.encoding import encoded
-from server.answers.kept_outlines import KeptOutlines
 from server.answers.released import Released
 from server.backends.columns import Domain
 from server.ledger.charge import Charge, Reservation
@@ -29,7 +29,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.ledger = MemoryLedger({"ada": 100.0, "grace": 100.0})
-        self.outlines = KeptOutlines(cast(Ledger, self.ledger))
+        self.outlines = CachedOutlines(cast(Ledger, self.ledger))
 
     def reserve(self, analyst: str, key: str, policy: str = "policy") -> Reservation:
         return self.ledger.reserve(charge(analyst, key, policy))

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from privacy.entropy import Entropy
 from privacy.join_tuples import JoinTuples, OwnerColumn
-from privacy.ladder import Ladder
-from privacy.mechanisms.found_groups import GroupThreshold, VoteThreshold, keep_groups
 from privacy.mechanisms.noise import ThresholdNoise
+from privacy.mechanisms.partition_selection import GroupThreshold, VoteThreshold, keep_groups
+from privacy.thresholds import Thresholds
 from privacy.truncation.encode import encode
 from privacy.truncation.truncate import truncate
 from privacy.truncation.truncated_answer import TabulatedAnswer
@@ -32,8 +32,8 @@ COUNTING = GroupThreshold(1.0, groups_per_unit=2, minimum=10)
 class WithoutTheUnitItself(GroupThreshold):
     """Shows what exceeds the noise's quantile, as if a group of one unit had the count 0."""
 
-    def _least_steps(self, rung: ThresholdNoise) -> int:
-        return super()._least_steps(rung) - ONE // rung.step
+    def _least_steps(self, level: ThresholdNoise) -> int:
+        return super()._least_steps(level) - ONE // level.step
 
 
 class WithEmptyGroups(GroupThreshold):
@@ -47,7 +47,7 @@ def _shown(made: GroupThreshold, counts: tuple[int, ...], entropy: Entropy, runs
     """Per run, which of the groups are shown."""
     table = np.tile(np.array(counts, np.int64) * ONE, runs)
     shown = np.zeros(len(table), np.int64)
-    shown[made.release(TabulatedAnswer(table[:, None], Ladder(0, 0)), entropy)] = 1
+    shown[made.release(TabulatedAnswer(table[:, None], Thresholds(0, 0)), entropy)] = 1
     label = shown.reshape(runs, len(counts)) @ (1 << np.arange(len(counts)))
     return Outputs(np.zeros(runs), label)
 
@@ -79,7 +79,7 @@ def test_keys_that_the_rule_left_out_are_not_found() -> None:
     tuples = JoinTuples(
         (OwnerColumn("person", np.zeros(10, np.int64), np.zeros(10, bool)),), np.arange(10), 10, np.full((1, 10), ONE)
     )
-    answer = truncate(keep_groups(encode(tuples), 1), 0, FINDING.ladder, 0.0)
+    answer = truncate(keep_groups(encode(tuples), 1), 0, FINDING.thresholds, 0.0)
     counts = tuple((answer.bounds()[0][:, 0] // ONE).tolist())
     assert sum(counts) == 1
     assert _delta(FINDING, counts, (0,) * 10) <= 0.02

@@ -34,7 +34,7 @@ o_shippriority = {{ range = [0, {GROUPS - 1}], step = 1 }}
 """
 
 
-class Custodian:
+class Administrator:
     """Who may change the policy of a running proxy.
 
     Attributes:
@@ -87,7 +87,7 @@ class Custodian:
 
 
 @contextmanager
-def own_proxy(folder: Path, server: EmbeddedPostgres, url: str) -> Iterator[Custodian]:
+def own_proxy(folder: Path, server: EmbeddedPostgres, url: str) -> Iterator[Administrator]:
     """Started with few descriptors, before the database's socket by another name."""
     made = tpch_demonstration(folder, server, url)
     text = made.policy.read_text().replace('name = "demo"', 'name = "own"', 1).replace("[tables.orders]\n", "")
@@ -100,4 +100,4 @@ def own_proxy(folder: Path, server: EmbeddedPostgres, url: str) -> Iterator[Cust
         made = replace(made, proxy_url=url.replace(host, str(socket).replace("/", "%2F")))
         add_analyst(made, 1.0)
         with wire_proxy(made, server, files=FILES) as wire, wire.client(1.0, "admin") as admin:
-            yield Custodian(wire, socket, admin)
+            yield Administrator(wire, socket, admin)

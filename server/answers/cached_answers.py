@@ -17,7 +17,7 @@ from planner.limits import check_cells
 from server.answers.encoding import decoded
 from server.answers.released import Released, alone_if_large
 from server.errors import DuplicateRequest, KeyReused
-from server.ledger.charge import Charge, KeptAnswer, Reservation
+from server.ledger.charge import CachedAnswer, Charge, Reservation
 from server.ledger.currency import charged_delta, charged_epsilon
 from server.ledger.ledger import Ledger
 from server.lru_cache import LruCache
@@ -36,7 +36,7 @@ _AGAIN = {
 }
 
 
-def first_attempt(ledger: Ledger, charge: Charge) -> KeptAnswer | None:
+def first_attempt(ledger: Ledger, charge: Charge) -> CachedAnswer | None:
     """The answer that the analyst got, or should have got, for this very request.
 
     It is that answer even when the policy or the data version has changed since, or the answer is kept anew.
@@ -59,7 +59,7 @@ def first_attempt(ledger: Ledger, charge: Charge) -> KeptAnswer | None:
         raise DuplicateRequest(
             "The request with this idempotency key meant something else when it was first sent.", hint=_ANEW
         )
-    kept = ledger.kept_answer(record.charge.answer_key, charge.analyst) if record.state == "committed" else None
+    kept = ledger.cached_answer(record.charge.answer_key, charge.analyst) if record.state == "committed" else None
     if kept is None or not kept.paid:
         what, hint = _AGAIN.get(record.state, ("was answered, but its answer was not kept", _ANEW))
         raise DuplicateRequest(f"The request with this idempotency key {what}.", hint=hint)
@@ -133,7 +133,7 @@ class Paid:
       budget: the analyst's, which serving it does not change.
     """
 
-    kept: KeptAnswer
+    kept: CachedAnswer
     budget: Budget
 
     @property
@@ -160,7 +160,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class KeptAnswers:
+class CachedAnswers:
     """The answers that a ledger keeps.
 
     An answer is free to an analyst who was charged for it. Another analyst, and that analyst's group, pay for it in
@@ -210,7 +210,7 @@ class KeptAnswers:
         Raises: LedgerInvalid for bytes that are no answer.
         Cost: one indexed read of the ledger.
         """
-        kept = self.ledger.kept_answer(answer_key, analyst)
+        kept = self.ledger.cached_answer(answer_key, analyst)
         return None if kept is None or not kept.paid else self._released(kept)
 
     def serve(
@@ -284,10 +284,10 @@ class KeptAnswers:
             return Served(repeated, self.ledger.commit(reservation), charge.epsilon, charge.delta, charge.repeats)
         return Served(*one.measure(reservation), charge.epsilon, charge.delta)
 
-    def _lookup(self, charge: Charge) -> KeptAnswer | None:
-        return self.ledger.kept_answer(charge.answer_key, charge.analyst)
+    def _lookup(self, charge: Charge) -> CachedAnswer | None:
+        return self.ledger.cached_answer(charge.answer_key, charge.analyst)
 
-    def _newest(self, charge: Charge) -> KeptAnswer | None:
+    def _newest(self, charge: Charge) -> CachedAnswer | None:
         """The last answer to the question that the analyst was charged for; else what others have, or nothing."""
         newest = None
         for named in _names(charge):
@@ -297,10 +297,10 @@ class KeptAnswers:
             newest = kept
         raise AssertionError("some name is free")
 
-    def _paid(self, kept: KeptAnswer, charge: Charge) -> Paid:
+    def _paid(self, kept: CachedAnswer, charge: Charge) -> Paid:
         return Paid(kept, self.ledger.budget(charge.analyst))
 
-    def _released(self, kept: KeptAnswer) -> Released:
+    def _released(self, kept: CachedAnswer) -> Released:
         known = self.releases.get(kept.number)
         if known is not None:
             return known

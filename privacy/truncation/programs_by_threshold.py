@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from privacy.errors import InvalidParameter
 from privacy.join_tuples import CodedJoinTuples, Private
 from privacy.kernel import kernel
-from privacy.ladder import Ladder
+from privacy.thresholds import Thresholds
 from privacy.truncation.codes import KeyFormat, sort_keys
 from privacy.truncation.level_index import (
     LOW_BITS,
     LOW_MASK,
     NO_PLACE,
     LevelIndex,
-    add_loads,
+    add_contributions,
     add_parts,
     count_levels,
     file_tuples,
@@ -86,16 +86,16 @@ class MemberCapacities(Private):
         return [(self.kind == kind, self.table[kind]) for kind in range(len(self.table))]
 
 
-def member_capacities(tuples: CodedJoinTuples, ladder: Ladder, capacities: Capacities) -> MemberCapacities:
+def member_capacities(tuples: CodedJoinTuples, thresholds: Thresholds, capacities: Capacities) -> MemberCapacities:
     """Look the capacity of every member up by the relation of its unit.
 
     Raises: InvalidParameter for capacities that differ on a ladder that does not double.
     Cost: linear in the members.
     """
     factors = capacities.distinct
-    if len(factors) > 1 and not ladder.doubling:
+    if len(factors) > 1 and not thresholds.doubling:
         raise InvalidParameter("capacities differ on ladders that double alone")
-    table = [[min(int(tau) * factor >> CAPACITY_BITS, MAX_UNITS) for tau in ladder.units] for factor in factors]
+    table = [[min(int(tau) * factor >> CAPACITY_BITS, MAX_UNITS) for tau in thresholds.units] for factor in factors]
     kind = np.zeros(len(tuples.units), np.int8)
     if len(factors) > 1:
         known = dict(capacities.factors)
@@ -253,7 +253,7 @@ def _renumber(units: Ints, caps: Ints) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LadderInstance(Private):
+class ProgramsByThreshold(Private):
     """A block of independent programs, one per group; a unit that occurs in two groups is two members.
 
     The level of a member is the number of thresholds at which its capacity, tau or more, is below its load, so it
@@ -287,13 +287,13 @@ class LadderInstance(Private):
       whole: (G, L) the weight of the tuples without a binding owner, saturating.
     """
 
-    ladder: Ladder
+    thresholds: Thresholds
     weights: Ints
     members: Int32s
     row_start: Ints
     member_start: Ints
     capacities: MemberCapacities
-    loads: Ints
+    contributions: Ints
     level: NDArray[np.int8]
     high: Ints
     low: Ints
@@ -324,9 +324,9 @@ class LadderInstance(Private):
         return Reduced(settled, canonical_core(owners, weights, caps))
 
 
-def ladder_instance(
-    tuples: CodedJoinTuples, release: int, ladder: Ladder, capacities: Capacities = ALIKE
-) -> LadderInstance:
+def programs_by_threshold(
+    tuples: CodedJoinTuples, release: int, thresholds: Thresholds, capacities: Capacities = ALIKE
+) -> ProgramsByThreshold:
     """File the tuples of one release.
 
     Cost: two passes over the owners; memory: a byte per tuple, and later what the file copies.
@@ -334,25 +334,25 @@ def ladder_instance(
     weights = np.ascontiguousarray(tuples.weights[release])
     row_start, member_start, members = tuples.row_start, tuples.member_start, tuples.members
     n, n_groups = int(member_start[-1]), len(row_start) - 1
-    loads = add_loads(members, weights, n)
-    of_members = member_capacities(tuples, ladder, capacities)
-    level = _levels(loads, of_members)
+    contributions = add_contributions(members, weights, n)
+    of_members = member_capacities(tuples, thresholds, capacities)
+    level = _levels(contributions, of_members)
     high, low = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    second, filed = np.empty(len(weights), np.int8), np.zeros((n_groups, len(ladder) + 1), np.int64)
+    second, filed = np.empty(len(weights), np.int8), np.zeros((n_groups, len(thresholds) + 1), np.int64)
     file_tuples(row_start, members, weights, level, high, low, second, filed)
-    counts = count_levels(member_start, level, len(ladder) + 1)
+    counts = count_levels(member_start, level, len(thresholds) + 1)
     order = np.empty(int(counts[:, 1:].sum()), np.int32)
     sort_down(member_start, level, counts, order)
     binding, cut = _above(counts), _above(filed)
     place = _places(order, binding[:, 0], n)
-    return LadderInstance(
-        ladder=ladder,
+    return ProgramsByThreshold(
+        thresholds=thresholds,
         weights=weights,
         members=members,
         row_start=row_start,
         member_start=member_start,
         capacities=of_members,
-        loads=loads,
+        contributions=contributions,
         level=level,
         high=high,
         low=low,
@@ -361,17 +361,17 @@ def ladder_instance(
         owners=tuples.owners,
         binding=binding,
         cut=cut,
-        whole=_whole(member_start, level, high, low, len(ladder)),
+        whole=_whole(member_start, level, high, low, len(thresholds)),
     )
 
 
-def _levels(loads: Ints, capacities: MemberCapacities) -> NDArray[np.int8]:
+def _levels(contributions: Ints, capacities: MemberCapacities) -> NDArray[np.int8]:
     """(n,) at how many thresholds each member's capacity is below its load."""
-    level = np.zeros(len(loads), np.int8)
+    level = np.zeros(len(contributions), np.int8)
     for own, caps in capacities.by_kind():
         if own is None:
-            return levels_of(loads, caps)
-        level[own] = levels_of(loads[own], caps)
+            return levels_of(contributions, caps)
+        level[own] = levels_of(contributions[own], caps)
     return level
 
 

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from privacy.errors import InvalidParameter
-from privacy.ladder import Ladder
 from privacy.mechanisms.budget import PureBudget
 from privacy.mechanisms.clip import Clip
 from privacy.mechanisms.sums import Sum
 from privacy.mechanisms.unit_vectors import RoundedNoise
-from privacy.registry import AllGroups, group_measurements, release_lengths
+from privacy.registry import AllGroups, group_measurements, release_norms
+from privacy.thresholds import Thresholds
 from privacy.truncation.histograms import VectorsOfSum
 from privacy.units import ONE
 from tests.support.lengths import lengths_of
 from tests.support.replay_entropy import ConstantEntropy
 from tests.unit.privacy.refusals import refuses, refuses_calls
 
-FOUND = lengths_of([[(3 * ONE, ONE), (0, ONE)]], 2, Ladder(0, 3).units.tolist(), euclidean=False)
+FOUND = lengths_of([[(3 * ONE, ONE), (0, ONE)]], 2, Thresholds(0, 3).units.tolist(), euclidean=False)
 """One with four in two groups, and one with one."""
 
 
@@ -32,13 +32,13 @@ def test_groups_outside_of_the_domain_do_not_count() -> None:
 
 
 def test_noise_grows_by_less_than_a_thousandth_for_as_many_groups_as_an_answer_may_have() -> None:
-    for tau in Ladder(parts=4).units.tolist():
+    for tau in Thresholds(parts=4).units.tolist():
         noise = RoundedNoise(tau, 0.0, PureBudget(1.0).releasing(0.0), groups=100_000)
         assert 1.0 < noise.noise_scale / noise.tau < 1.001
 
 
 def test_what_no_database_adds_up_is_refused() -> None:
-    assert repr(FOUND) == "LengthHistogram(<private>)"
+    assert repr(FOUND) == "NormHistogram(<private>)"
     assert repr(VectorsOfSum(FOUND, 0)) == "VectorsOfSum(<private>)"
     wrong = {"sums": 1, "group": 2, "interval": 5, "totals": -1, "shares": -1}
     refuses(partial(replace, FOUND), {}, **{name: [np.full(3, value)] for name, value in wrong.items()})
@@ -48,7 +48,7 @@ def test_what_no_database_adds_up_is_refused() -> None:
         VectorsOfSum(FOUND, 0).sums(3 * ONE, ONE)
     refuses(RoundedNoise, {"tau_units": ONE, "gap": 0.0, "epsilon": PureBudget(1.0).releasing(0.0)}, groups=[0])
     with pytest.raises(InvalidParameter, match="one sign"):
-        Clip(PureBudget(1.0), Ladder(0, 3), less=1).release_vectors(VectorsOfSum(FOUND, 0), ConstantEntropy())
-    joint = group_measurements("joint_scale", AllGroups([Sum(1.0, 0.0, Ladder(0, 3))], 0.0, 1))
+        Clip(PureBudget(1.0), Thresholds(0, 3), less=1).release_vectors(VectorsOfSum(FOUND, 0), ConstantEntropy())
+    joint = group_measurements("joint_scale", AllGroups([Sum(1.0, 0.0, Thresholds(0, 3))], 0.0, 1))
     with pytest.raises(InvalidParameter, match="the tuples themselves"):
-        release_lengths(joint, FOUND, ConstantEntropy())
+        release_norms(joint, FOUND, ConstantEntropy())

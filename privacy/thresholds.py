@@ -26,7 +26,7 @@ _PRECISE_BITS = 50
 
 
 @dataclass(frozen=True)
-class Ladder:
+class Thresholds:
     """Powers of `base` from base**low to base**high, in normalised weight, and in a fine ladder what lies between.
 
     Source: R2T (SIGMOD 2022), whose thresholds are the powers of 2; DP-S4S (SIGMOD 2026), section 3.2.
@@ -108,7 +108,7 @@ def _precise(units: int) -> int:
     return units >> spare << spare
 
 
-def one_threshold(bound: Fraction) -> Ladder:
+def one_threshold(bound: Fraction) -> Thresholds:
     """The ladder of one threshold: the least that has fifty bits and is no less than a bound.
 
     Args:
@@ -119,11 +119,11 @@ def one_threshold(bound: Fraction) -> Ladder:
     spare = max(0, units.bit_length() - _PRECISE_BITS)
     tau = Fraction(-(-units >> spare) << spare, 1 << WEIGHT_BITS)
     if tau == 1:
-        return Ladder(0, 0)
-    return Ladder(1, 1, tau) if tau > 1 else Ladder(-1, -1, 1 / tau)
+        return Thresholds(0, 0)
+    return Thresholds(1, 1, tau) if tau > 1 else Thresholds(-1, -1, 1 / tau)
 
 
-def useful_ladder(whole: bool, tuples_per_unit: int | None, *, fine: bool = False) -> Ladder:
+def useful_thresholds(whole: bool, tuples_per_unit: int | None, *, fine: bool = False) -> Thresholds:
     """The thresholds that can help; a tuple weighs at most 1.
 
     Args:
@@ -131,7 +131,7 @@ def useful_ladder(whole: bool, tuples_per_unit: int | None, *, fine: bool = Fals
       tuples_per_unit: Delta, a public bound on the join tuples of one unit, above which none can; or None.
       fine: with thresholds between the powers of 2, for tuples of one owner.
     """
-    low, high = (0 if whole else Ladder().low), Ladder().high
+    low, high = (0 if whole else Thresholds().low), Thresholds().high
     if tuples_per_unit is not None:
         high = min(high, (tuples_per_unit - 1).bit_length())
-    return Ladder(low, high, parts=PARTS, whole=whole) if fine and high > low else Ladder(low, high)
+    return Thresholds(low, high, parts=PARTS, whole=whole) if fine and high > low else Thresholds(low, high)

@@ -1,6 +1,7 @@
 """Rule: count or scale contributions in the database, for tuples with one owner, so that no unit leaves it.
 
-`count_loads` counts the units by contribution; `scale_loads` adds up the units' values by norm, in every group.
+`count_contributions` counts the units by contribution; `scale_contributions` adds up the units' values by norm, in
+every group.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LOADS, SUMS, LOAD, VALUES = "loads", "sums", "load", "values"
 """
 
 
-def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.Select:
+def count_contributions(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.Select:
     """One row per group, sum and interval between two thresholds that contains some unit's contribution.
 
     A contribution is what one unit adds to a sum in a group. For sums clipped at the thresholds, these rows are as
@@ -31,7 +32,7 @@ def count_loads(n_keys: int, n_weights: int, thresholds: Sequence[int]) -> exp.S
     Returns: columns k0.., i (which weight), b (index of the least threshold that is not below the contribution, or
       the number of thresholds), n (number of units) and s (their total, in units, saturating).
 
-    >>> print(count_loads(1, 1, [2, 4]).sql("postgres"))
+    >>> print(count_contributions(1, 1, [2, 4]).sql("postgres"))
     SELECT "k0", 0 AS "i", CASE WHEN "w0" <= 2 THEN 0 ELSE CASE WHEN "w0" <= 4 THEN 1 ELSE 2 END END AS "b", \
 COUNT(*) AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s" FROM "loads" \
 WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
@@ -40,14 +41,17 @@ WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
     owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))
     which: str | exp.Expr = "i"
     if n_weights == 1:
-        which, load = named_sql(_number(0), "i"), _column("w0")
+        which, contribution = named_sql(_number(0), "i"), _column("w0")
         source: exp.Expr = _table(LOADS)
     else:  # every unit's row once for each of its weights
         one_of = named_sql(_which([f"w{place}" for place in range(n_weights)]), LOAD)
         each = _select([*keys, "i", one_of], LOADS, owned, joined=_by_sum(n_weights))
-        load, source = _column(LOAD), exp.Subquery(this=each, alias=exp.TableAlias(this=quoted(f"{LOADS}_each")))
-    there: exp.Expr = exp.GT(this=load, expression=_number(0))
-    place, total = named_sql(_place(load, thresholds), "b"), named_sql(_total(load.copy()), "s")
+        contribution, source = (
+            _column(LOAD),
+            exp.Subquery(this=each, alias=exp.TableAlias(this=quoted(f"{LOADS}_each"))),
+        )
+    there: exp.Expr = exp.GT(this=contribution, expression=_number(0))
+    place, total = named_sql(_place(contribution, thresholds), "b"), named_sql(_total(contribution.copy()), "s")
     counted = named_sql(exp.Count(this=exp.Star(), big_int=True), "n")
     where = exp.And(this=owned, expression=there) if n_weights == 1 else there
     group = [one for one in range(n_keys + 2) if n_weights > 1 or one != n_keys]
@@ -58,7 +62,8 @@ def count_values(n_keys: int) -> exp.Select:
     """Count each unit's values per group, as one weight per owner and group.
 
     It reads the relation VALUES: tuples with one owner and a value from `compact`, each value once per owner. Values
-    with weight 0, such as NULL, do not count. `count_loads` reads the result, which is the same in every dialect.
+    with weight 0, such as NULL, do not count. `count_contributions` reads the result, which is the same in every
+    dialect.
 
     >>> count_values(0).sql("postgres")
     'SELECT "o0", CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0" FROM "values" WHERE "w0" > 0 \
@@ -75,10 +80,10 @@ def _which(weights: Sequence[str]) -> exp.Expr:
     *others, last = map(_column, weights)
     if not others:
         return last
-    load = exp.Case()
+    contribution = exp.Case()
     for place, column in enumerate(others):
-        load = load.when(exp.EQ(this=_column("i"), expression=_number(place)), column, copy=False)
-    return load.else_(last, copy=False)
+        contribution = contribution.when(exp.EQ(this=_column("i"), expression=_number(place)), column, copy=False)
+    return contribution.else_(last, copy=False)
 
 
 def _by_sum(n_weights: int) -> exp.Join:
@@ -90,14 +95,14 @@ def _by_sum(n_weights: int) -> exp.Join:
     return exp.Join(this=numbers, kind="CROSS")
 
 
-def _place(load: exp.Column, thresholds: Sequence[int], first: int = 0) -> exp.Expr:
+def _place(contribution: exp.Column, thresholds: Sequence[int], first: int = 0) -> exp.Expr:
     """Index of the least threshold that is not below the contribution, by bisection."""
     if not thresholds:
         return exp.Literal.number(first)
     middle = (len(thresholds) - 1) // 2
-    below = exp.LTE(this=load.copy(), expression=exp.Literal.number(thresholds[middle]))
-    lower = _place(load, thresholds[:middle], first)
-    upper = _place(load, thresholds[middle + 1 :], first + middle + 1)
+    below = exp.LTE(this=contribution.copy(), expression=exp.Literal.number(thresholds[middle]))
+    lower = _place(contribution, thresholds[:middle], first)
+    upper = _place(contribution, thresholds[middle + 1 :], first + middle + 1)
     return exp.Case(ifs=[exp.If(this=below, true=lower)], default=upper)  # `when` and `else_` copy all that is below
 
 
@@ -110,7 +115,7 @@ KNOWN, VALUE = "known", "k0"
 _SLACK, _LIMB = 40, 20
 
 
-def scale_loads(
+def scale_contributions(
     n_keys: int,
     n_weights: int,
     thresholds: Sequence[int],
@@ -132,18 +137,18 @@ def scale_loads(
     which exceeds the rounding of doubles, so it is not below the L2 norm. Where the L1 norm is smaller, it replaces
     the root, so that a contribution to one group that equals tau is within tau.
 
-    It reads what `count_loads` reads; for L1 norms, a unit's rows of one group need not be merged.
+    It reads what `count_contributions` reads; for L1 norms, a unit's rows of one group need not be merged.
     Args:
       thresholds: rising, > 0, in units.
       euclidean: L2 norm rather than L1?
       known: for each key with rows outside of all groups, the values that have a group; None: those of relation
         `known0`, `known1`, ... by key. Only rows with such keys count in a norm.
     Returns: the statement's relations by name, and the statement under the empty name. Its columns are k0.., i (which
-      weight), b (as `count_loads`, by norm), n (0), s (the units' total in the group, in units, saturating) and r
-      (the sum of their shares). Rows without a group have i + n_weights as i, the number of units as n, the total of
-      their norms as s, and 0 as r.
+      weight), b (as `count_contributions`, by norm), n (0), s (the units' total in the group, in units, saturating)
+      and r (the sum of their shares). Rows without a group have i + n_weights as i, the number of units as n, the
+      total of their norms as s, and 0 as r.
 
-    >>> for name, tree in scale_loads(1, 1, [2, 4], euclidean=False, known={}).items():
+    >>> for name, tree in scale_contributions(1, 1, [2, 4], euclidean=False, known={}).items():
     ...     print(name, tree.sql("postgres"))
     each SELECT "o0", "k0", "w0" FROM "loads" WHERE NOT "o0" IS NULL
     totals SELECT "o0", 0 AS "i", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "l" FROM "each" GROUP BY 1
@@ -194,16 +199,20 @@ def _totals(weights: Sequence[str], euclidean: bool) -> exp.Select:
     return _select(["o0", "i", named_sql(_which(weights), "l")], every, joined=_by_sum(len(weights)))
 
 
-def _euclidean(load: exp.Expr) -> exp.Expr:
+def _euclidean(contribution: exp.Expr) -> exp.Expr:
     """Not below the L2 norm and not above the L1 norm; exact for one group."""
-    return exp.Least(this=_root(load), expressions=[_total(load)], ignore_nulls=True)
+    return exp.Least(this=_root(contribution), expressions=[_total(contribution)], ignore_nulls=True)
 
 
-def _root(load: exp.Expr) -> exp.Expr:
+def _root(contribution: exp.Expr) -> exp.Expr:
     """The root of the sum of squares of contributions up to 2^62, rounded up, as a bigint."""
 
     def limb(place: int) -> exp.Expr:
-        shifted = exp.BitwiseRightShift(this=load.copy(), expression=_number(_LIMB * place)) if place else load.copy()
+        shifted = (
+            exp.BitwiseRightShift(this=contribution.copy(), expression=_number(_LIMB * place))
+            if place
+            else contribution.copy()
+        )
         if place == 2:
             return exp.Paren(this=shifted)
         return exp.Paren(this=exp.BitwiseAnd(this=exp.Paren(this=shifted), expression=_number((1 << _LIMB) - 1)))
