@@ -26,7 +26,7 @@ from tests.audit.sampled_auditing import Pairs, tuples_of
 from tests.support.papers.laplace_global import LaplaceGlobal
 from tests.support.seeds import examples
 from tests.support.simulated_entropy import SimulatedEntropy
-from tests.unit.privacy.truncation.distinct.distinct_instances import Pair, distinct_tuples
+from tests.unit.privacy.truncation.distinct_instances import Pair, distinct_tuples
 
 BOUND = 16.0
 FEW = examples(50_000, RUNS)

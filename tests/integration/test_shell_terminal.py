@@ -22,7 +22,7 @@ import pytest
 from tests.unit.server.cli.answers import BUDGET, SCALAR, refusal
 from tests.unit.server.cli.conftest import KEY, FakeProxy
 from tests.unit.server.cli.conftest import proxy as proxy
-from tests.unit.server.cli.shell.schemas import SCHEMA
+from tests.unit.server.cli.schemas import SCHEMA
 
 _ESCAPES = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[=>]|\x1b\][^\x07]*\x07")
 _LIMIT_S = 120.0

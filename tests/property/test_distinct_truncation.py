@@ -12,7 +12,7 @@ from privacy.thresholds import Thresholds
 from privacy.truncation.distinct import distinct_bounds, distinct_instance
 from privacy.truncation.truncate import truncate_distinct
 from privacy.units import ONE
-from tests.unit.privacy.truncation.distinct.distinct_instances import Pair, distinct_tuples, projection_optimum
+from tests.unit.privacy.truncation.distinct_instances import Pair, distinct_tuples, projection_optimum
 
 GAP = 0.05
 THRESHOLDS = Thresholds(-4, 4)

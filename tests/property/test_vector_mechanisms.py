@@ -13,7 +13,7 @@ from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
 from privacy.papers.vector_release import VectorGrid, rounding
 from privacy.thresholds import Thresholds
 from tests.property.truncation_strategies import weights
-from tests.unit.privacy.truncation.vector.vectors import Grouped, compacted
+from tests.unit.privacy.papers.vector_program.vectors import Grouped, compacted
 
 THRESHOLDS = Thresholds(-3, 4)
 GROUPS = 3

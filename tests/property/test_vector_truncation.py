@@ -17,7 +17,7 @@ from privacy.papers.vector_program.search import DEFAULT_GAP, VectorInstance
 from privacy.thresholds import Thresholds
 from tests.property.truncation_strategies import weights
 from tests.support.seeds import examples
-from tests.unit.privacy.truncation.vector.vectors import (
+from tests.unit.privacy.papers.vector_program.vectors import (
     Grouped,
     compacted,
     distance,

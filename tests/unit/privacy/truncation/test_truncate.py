@@ -19,7 +19,7 @@ from privacy.truncation.truncated_answer import TabulatedAnswer
 from privacy.units import MAX_UNITS, ONE
 from tests.support.seeds import examples
 from tests.unit.privacy.refusals import refuses_each
-from tests.unit.privacy.truncation.distinct.distinct_instances import Pair, distinct_tuples, projection_optimum
+from tests.unit.privacy.truncation.distinct_instances import Pair, distinct_tuples, projection_optimum
 from tests.unit.privacy.truncation.instances import from_sets, join_tuples, ones, optimum_of, owner
 
 

@@ -31,7 +31,7 @@ from tests.support.wire_client import (
     query,
     replies,
 )
-from tests.unit.server.connections.test_outgoing_bytes import large
+from tests.unit.server.test_outgoing_bytes import large
 
 ROWS = [[b"FRANCE", b"12"], [b"PERU", b"7"], [b"CHINA", b"-1"]]
 

@@ -1,1 +1,0 @@
-"""Unit tests of planner/binding/answer/, one file per module or group of modules."""

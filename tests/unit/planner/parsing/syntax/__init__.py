@@ -1,1 +1,0 @@
-"""Unit tests of planner/parsing/syntax/, one file per module or group of modules."""

@@ -1,1 +1,0 @@
-"""Unit tests of planner/rules/, one file per module or group of modules."""

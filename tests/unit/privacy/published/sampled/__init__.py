@@ -1,1 +1,0 @@
-"""Unit tests of privacy/published/sampled/, one file per module or group of modules."""

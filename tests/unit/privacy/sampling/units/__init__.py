@@ -1,1 +1,0 @@
-"""Unit tests of privacy/sampling/units/, one file per module or group of modules."""

@@ -1,1 +1,0 @@
-"""Unit tests of server/cli/output/, one file per module or group of modules."""

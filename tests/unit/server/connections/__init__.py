@@ -1,1 +1,0 @@
-"""Unit tests of server/connections/, one file per module or group of modules."""

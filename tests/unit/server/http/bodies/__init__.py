@@ -1,1 +1,0 @@
-"""Unit tests of server/http/bodies/, one file per module or group of modules."""

@@ -1,1 +1,0 @@
-"""Unit tests of server/http/limits/, one file per module or group of modules."""

@@ -1,1 +1,0 @@
-"""Unit tests of server/ledger/accounts/, one file per module or group of modules."""

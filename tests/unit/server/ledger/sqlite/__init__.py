@@ -1,1 +1,0 @@
-"""Unit tests of server/ledger/sqlite/, one file per module or group of modules."""

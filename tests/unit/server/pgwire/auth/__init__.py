@@ -1,1 +1,0 @@
-"""Unit tests of server/pgwire/auth/, one file per module or group of modules."""
