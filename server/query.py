@@ -109,6 +109,9 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
 """What may be said of a question beside its statement, by name: that of the field of an HTTP body, and behind
 `noisegate.` that of SET. A new setting is an entry here and a field of `RequestSettings`."""
 
+OLD_NAMES: Mapping[str, str] = MappingProxyType({"nobody_adds_more_than": "at_most"})
+"""Names of settings in version 0.1.0, which requests, SET and the command line still accept."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RequestSettings:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from planner.binding.placeholders import MAX_PARAMETERS
 from privacy.registry import MechanismName
-from server.query import SETTINGS, QueryRequest, Reuse
+from server.query import OLD_NAMES, SETTINGS, QueryRequest, Reuse
 
 ParameterValue = str | int | Annotated[float, Field(allow_inf_nan=False)] | bool | None
 """The value of a placeholder."""
@@ -29,6 +29,14 @@ class AskingBody(BaseModel):
     """A body of which nothing is guessed: "1" is not a number, neither is true, and no field is passed over."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_old_names(cls, body: Any) -> Any:
+        """Read a setting's old name as the new one. A body with both keeps the old one, which is refused."""
+        if not isinstance(body, dict):
+            return body
+        return {(new if (new := OLD_NAMES.get(name, name)) not in body else name): body[name] for name in body}
 
 
 class StatementBody(AskingBody):

@@ -18,7 +18,7 @@ from planner.schema import PUBLIC, sql_identifier
 from planner.sql.zones import UTC, is_utc, zone_named
 from privacy.registry import why_not_served
 from server.errors import WireError
-from server.query import SETTINGS
+from server.query import OLD_NAMES, SETTINGS
 from server.results.result_types import truth
 
 SearchPath = tuple[str, ...] | None
@@ -230,6 +230,12 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
 )
 
 
+def _name(name: str) -> str:
+    """The setting's name in lower case; an old name is the new one."""
+    own = name.lower().removeprefix(_PREFIX)
+    return _PREFIX + OLD_NAMES[own] if name.lower().startswith(_PREFIX) and own in OLD_NAMES else name.lower()
+
+
 def is_known(name: str) -> bool:
     """Is it a setting of sessions, or does it look like one of ours?"""
     return name.lower() in _SETTINGS or name.lower().startswith(_PREFIX)
@@ -311,7 +317,7 @@ class Settings:
 
     def get(self, name: str) -> str | None:
         """The value, in text; None for a setting that is not known."""
-        return self._values.get(name.lower())
+        return self._values.get(_name(name))
 
     def all(self) -> tuple[tuple[str, str, str], ...]:
         """Name, value and purpose of each setting, ours first."""
@@ -327,7 +333,7 @@ class Settings:
 
         Raises: InvalidSetting for a value it cannot have, and for an unknown setting of ours.
         """
-        name = name.lower()
+        name = _name(name)
         if name == "all" and value is None:
             self._now = _State(self._initial, self._initial)
             return True

@@ -20,7 +20,7 @@ from server.cli.failure import CommandFailed, ExitCode
 from server.cli.terminal import Format, Output, printable, show, show_rows, tell, write
 from server.http.answer_body import AnswerBody
 from server.http.budget_body import OutlookBody
-from server.query import SETTINGS, Explanation, Setting, privacy_text
+from server.query import OLD_NAMES, SETTINGS, Explanation, Setting, privacy_text
 
 
 def proposed_epsilon(url: str, key: str, body: Mapping[str, object], sql: str, *, yes: bool) -> float:
@@ -80,7 +80,8 @@ def option(name: str, about: str | None = None) -> Any:
         if setting.words
         else {"callback": _finite}
     )
-    return typer.Option(f"--{name.replace('_', '-')}", help=about or setting.about, **read)
+    names = [name, *(old for old, new in OLD_NAMES.items() if new == name)]
+    return typer.Option(*(f"--{one.replace('_', '-')}" for one in names), help=about or setting.about, **read)
 
 
 Epsilon = Annotated[float | None, option("epsilon")]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from server.http.query_body import QueryBody
 from tests.unit.server.http.fakes import FakePipeline, assert_problem, send
 
 
@@ -25,6 +26,8 @@ def test_what_is_not_documented_is_refused_by_field() -> None:
         (b'{"sql": "a", "delta": NaN}', "body.delta"),
         (b'{"sql": "a", "mechanism": "none"}', "body.mechanism"),
         (b'{"sql": "a", "analyst": "eve"}', "body.analyst"),
+        (b'{"sql": "a", "nobody_adds_more_than": 0}', "body.at_most"),
+        (b'{"sql": "a", "nobody_adds_more_than": 1, "at_most": 2}', "body.nobody_adds_more_than"),
         (b'{"sql": "a", "seed": 1}', "body.seed"),
         (b'{"sql": "a", "parameters": 1}', "body.parameters"),
         (b'{"sql": "a", "parameters": null}', "body.parameters"),
@@ -79,3 +82,7 @@ def test_a_sampling_rate_reaches_the_question() -> None:
     assert pipeline.asked[0].sampling_rate == 0.01
     assert_problem(send("POST", "/v1/query", json={"sql": "a", "sampling_rate": 0}), 422, "08P01")
     assert_problem(send("POST", "/v1/query", json={"sql": "a", "sampling_rate": 1.5}), 422, "08P01")
+
+
+def test_an_old_name_of_a_setting_is_read_as_the_new_one() -> None:
+    assert QueryBody.model_validate({"sql": "a", "nobody_adds_more_than": 30.0}).at_most == 30.0

@@ -47,6 +47,14 @@ def test_a_value_that_cannot_be() -> None:
         assert own.get(name) == before, name
 
 
+def test_an_old_name_sets_the_new_setting() -> None:
+    own = settings()
+    own.set("Noisegate.nobody_adds_more_than", "30")
+    assert own.of_question()["at_most"] == 30.0
+    assert own.get("noisegate.nobody_adds_more_than") == own.get("noisegate.at_most") == "30"
+    assert "noisegate.nobody_adds_more_than" not in {name for name, *_ in own.all()}
+
+
 def test_every_spelling_of_utf8() -> None:
     for spelled in ["utf8", "UTF-8", "'utf-8'", "unicode", '"UTF_8"']:
         assert settings(client_encoding=spelled).get("client_encoding") == "UTF8", spelled
