@@ -233,7 +233,7 @@ def crowd_coverage(mechanism: Measurement, contributions: list[int], rate: float
     return Coverage(lambda size: (joined([part(size // 10) for _ in range(10)]), truth), thresholds)
 
 
-@pytest.mark.parametrize(("loads", "rate"), [slow(LOADS, 0.25), slow(LOADS, 0.02), (SKEWED_LOADS, 0.1)])
+@pytest.mark.parametrize(("contributions", "rate"), [slow(LOADS, 0.25), slow(LOADS, 0.02), (SKEWED_LOADS, 0.1)])
 @pytest.mark.parametrize("epsilon", [1.0, slow(50.0)])
 def test_gem_from_a_sample(contributions: list[int], rate: float, epsilon: float) -> None:
     gem = Gem(PureBudget(epsilon), 1, thresholds=THRESHOLDS, sample=SampleDesign(rate, max(contributions), epsilon))

@@ -125,7 +125,7 @@ def _edge(test: BoundTest) -> int:
 
 
 @pytest.mark.parametrize("epsilon", [slow(0.5), 2.0])
-@pytest.mark.parametrize("load", [0, 1, BOUND])
+@pytest.mark.parametrize("contribution", [0, 1, BOUND])
 def test_the_bit_spends_no_more_than_the_test_has(epsilon: float, contribution: int) -> None:
     """At the edge, where the number of units decides as much as the sum."""
     test = BoundTest(Fraction(epsilon), Fraction(1), bound_thresholds(BOUND))

@@ -42,7 +42,7 @@ def test_the_protocol_of_postgresql_is_spoken_as_the_page_says(
     monkeypatch.setenv("NOISEGATE_DSN", wire.conninfo(*wire.analyst(2.0)))
     names: dict[str, Any] = {}
     exec(compile(code, "docs/notebooks.md", "exec"), names)
-    assert names["names"] == ["n_name", "customers", "customers_lo", "customers_hi", "low_precision", "cut"]
+    assert names["names"] == ["n_name", "customers", "customers_lo", "customers_hi", "low_precision", "clipped"]
     assert len(names["answered"]) == 25
 
 

@@ -180,7 +180,7 @@ def test_copy_to_csv(wire: WireProxy) -> None:
 
 def test_intervals_are_columns(client: Make) -> None:
     done = client(2.0).run("SET noisegate.intervals = on", "SELECT count(*) AS n FROM orders")
-    assert re.search(r"n\s+\|\s+n_lo\s+\|\s+n_hi\s+\|\s+weak", done.stdout)
+    assert re.search(r"n\s+\|\s+n_lo\s+\|\s+n_hi\s+\|\s+low_precision", done.stdout)
 
 
 def test_explain_and_dry_run_are_free(client: Make) -> None:

@@ -10,7 +10,7 @@ RULES = (
     "compact_tuples",
     "guard_weight",
     "join_tables",
-    "loads",
+    "contributions",
     "read_nan_as_null",
 )
 MODULES = [f"planner.rewriting.{name}" for name in RULES]

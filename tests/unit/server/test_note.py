@@ -42,14 +42,14 @@ def test_one_sentence_says_what_matters_most() -> None:
     expected: list[tuple[dict[str, Any], str]] = [
         (
             {"clipped": (False, True), "low_precision": (True, True), "notes": (bound,)},
-            "missing in 1 of 2 rows (cut): people with",
+            "missing in 1 of 2 rows (clipped): people with",
         ),
         ({"clipped": (True,)}, "Some of the value may be missing: people with many rows are counted in part."),
         ({"intervals": ((None,),)}, "No interval is shown: noise may decide the values, which rows are shown"),
         ({"low_precision": (True,), "notes": ("Anything.", bound)}, "Of max: it is the upper end."),
         (
             {"low_precision": (True, False)},
-            "The noise may be as large as the value in 1 of 2 rows (weak); the true value lies in",
+            "The noise may be as large as the value in 1 of 2 rows (low_precision); the true value lies in",
         ),
         ({}, "The true value lies in the interval, at 95% confidence, if what the policy declares is true."),
         ({"at_most": 30.0}, "if nobody adds more than 30, as you say."),

@@ -354,16 +354,16 @@ def test_marked_rows_are_counted_in_the_notice_and_marked_beside_the_intervals()
     talk.gateway.low_precision, talk.gateway.clipped = (False, True, True), (True, False, False)
     for asked in (query("SELECT nation, count(*) FROM t"), query("COPY (SELECT nation, count(*) FROM t) TO STDOUT")):
         (told,) = [fields_of(body) for kind, body in talk.say(asked) if kind == "N"]
-        assert told["S"] == "NOTICE" and "missing in 1 of 3 rows (cut): people" in told["M"]
+        assert told["S"] == "NOTICE" and "missing in 1 of 3 rows (clipped): people" in told["M"]
         assert "SET noisegate.intervals = on shows which" in told["M"] and "\n" not in told["M"]
     talk.say(query("SET noisegate.intervals = on"))
     said = talk.say(query("SELECT nation, count(*) FROM t"))
     assert [row[-2:] for row in rows(said)] == [[b"f", b"t"], [b"t", b"f"], [b"t", b"f"]]
     (words,) = notices(said)
-    assert "1 of 3 rows (cut)" in words and "noisegate.intervals" not in words
+    assert "1 of 3 rows (clipped)" in words and "noisegate.intervals" not in words
     said = talk.say(query("COPY (SELECT nation, count(*) FROM t) TO STDOUT (FORMAT csv, HEADER)"))
     assert [body for kind, body in said if kind == "d"][:2] == [
-        b"nation,count,count_lo,count_hi,weak,cut\n",
+        b"nation,count,count_lo,count_hi,low_precision,clipped\n",
         b"FRANCE,12,10,,f,t\n",
     ]
 

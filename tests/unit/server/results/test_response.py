@@ -64,7 +64,7 @@ def test_a_row_is_weak_whose_interval_is_wider_than_its_value() -> None:
     plan = answer_plan(KEY, X, types=["text", "float8"], keys=["text"])
     answer = response(plan, LETTERS, [noisy_answer([-1, 10, 11, 0], reach=5.25)], BUDGET, "r")
     assert (answer.low_precision, answer.clipped) == ((True, True, False, True), (False,) * 4)
-    assert any("3 of 4 rows (weak)" in note for note in answer.notes)
+    assert any("3 of 4 rows (low_precision)" in note for note in answer.notes)
 
 
 def test_of_a_lower_bound_a_row_is_weak_that_may_be_0() -> None:
