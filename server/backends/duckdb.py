@@ -38,12 +38,13 @@ Config = dict[str, str | bool | int | float | list[str]]
 _CATALOGS: LruCache[tuple[Path, str, TablePatterns, str | None], Schema] = LruCache(16, 64 << 20)
 """Of files in one state, by their version."""
 
-# Whatever could make the same statement mean something else, or reach beyond the files. The last one is final.
+# Whatever could make the same statement mean something else, or reach beyond the files. Whole numbers divide as in
+# PostgreSQL, also in SQL around answers. The last one is final.
 _SESSION = (
     "SET TimeZone = 'UTC'",
     "SET Calendar = 'gregorian'",
     "SET default_collation = ''",
-    "SET integer_division = false",
+    "SET integer_division = true",
     "SET default_null_order = 'NULLS_LAST'",
     "SET python_enable_replacements = false",
     "SET enable_external_access = false",

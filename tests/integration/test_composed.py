@@ -69,6 +69,19 @@ def test_a_window_over_groups_ranks_released_counts(pipeline: Pipeline) -> None:
     assert (answer.epsilon, answer.mechanism) == (1.0, "group_lp")
 
 
+def test_quotients_of_whole_numbers_are_whole_as_in_postgresql(pipeline: Pipeline) -> None:
+    """Of keys, numbers in the statement and public columns. DuckDB's own `/` would give fractions and more groups."""
+    by_year = "SELECT extract(year FROM o_orderdate)::int AS y, count(*) AS n FROM orders GROUP BY 1"
+    answer = _asked(
+        pipeline, f"SELECT y / 10 AS decade, sum(n) AS n FROM ({by_year}) AS q GROUP BY y / 10 ORDER BY 1"
+    )
+    assert [row[0] for row in answer.rows] == [199]
+    public = "(SELECT max(n_nationkey) FROM nation) / 7 AS w"
+    beside = f"SELECT s, n / 2 AS half, {public}, -7 / 2 AS m FROM ({BY_SEGMENT}) AS t"
+    rows = _asked(pipeline, beside, epsilon=1.0).rows
+    assert {row[2:] for row in rows} == {(3, -3)}
+
+
 def test_a_limit_that_cannot_be_is_refused_before_any_charge(pipeline: Pipeline, ledger: Ledger) -> None:
     for sql, values in [
         (f"SELECT s, n + 1 AS m FROM ({BY_SEGMENT}) AS t LIMIT $1", (-1,)),
