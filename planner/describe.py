@@ -1,4 +1,4 @@
-"""A statement with `$n` before its values are known: the types of its placeholders and of its answer."""
+"""Types the placeholders and the answer of a statement with `$n`, before its values are known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from planner.sql.trees import cast_sql, children, copied
 _PARAMETERS: Mapping[Family, str] = MappingProxyType(
     {Family.UUID: "uuid", Family.TIME: "time", Family.INET: "inet", Family.OTHER: "interval"}
 )
-"""Types that no answer has, and a placeholder may."""
+"""Types of placeholders that no answer has."""
 
 _KIND = exp.DataType.Type
 
@@ -37,16 +37,16 @@ _CAST_TO: Mapping[object, str] = MappingProxyType(
         _KIND.TIMESTAMPTZ: "timestamptz", _KIND.UUID: "uuid", _KIND.TIME: "time", _KIND.INET: "inet",
     }
 )  # fmt: skip
-"""What PostgreSQL calls the types that a placeholder may be cast to."""
+"""PostgreSQL's names of the types that a placeholder may be cast to."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """What is known of a statement before its values are.
+    """The types of a statement before its values are known.
 
     Attributes:
-      parameters: the type of each `$n`, in order: that of the cast around it; else a ResultType, `uuid` or `interval`
-        by its place. Of what stands in `= ANY` it is the array of one, `int8[]`.
+      parameters: the type of each `$n`: that of the cast around it, else a ResultType, `uuid` or `interval` by its
+        context. In `= ANY` it is an array type, `int8[]`.
       outputs: the columns of the answer; those of public rows are constants.
     """
 
@@ -61,11 +61,11 @@ def describe(
     search_path: Sequence[str] | None = None,
     given: Sequence[str | None] = (),
 ) -> Description:
-    """Type the placeholders and the answer of a statement. Free: it reads structure only.
+    """Type the placeholders and the answer of a statement. It is free, since it reads structure only.
 
-    `given`: the types that the client says the first placeholders have; None for what it leaves open.
+    `given`: the types that the client states for the first placeholders; None leaves one open.
 
-    Raises: UnsupportedSQL for a placeholder whose place says no one type; otherwise what `bind` raises.
+    Raises: UnsupportedSQL for a placeholder without a unique type; otherwise as `bind`.
     """
     copy = copied(select)
     slots = [Slot() for _ in range(highest_number(copy))]
@@ -101,7 +101,7 @@ def describe(
 
 
 def types_around(query: exp.Query) -> tuple[str, ...]:
-    """The types of placeholders that surround answers: as cast; numbers of rows; else the database reads a text."""
+    """Return the types of placeholders around answers: that of a cast, int8 for row counts, else text."""
     slots = [Slot() for _ in range(highest_number(query))]
     for node in placeholders_in(query):
         slot = slots[number_of(node) - 1]
@@ -114,7 +114,7 @@ def types_around(query: exp.Query) -> tuple[str, ...]:
 def _outputs(
     query: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None
 ) -> tuple[Output, ...]:
-    """The columns of the answer, on the statement's way."""
+    """Return the columns of the answer."""
     if not names_private_table(query, schema, policy, search_path):
         columns = bind_public(query, schema, policy, SOME_DAY, search_path).columns
         return tuple(Output(name, kind, Given(None)) for name, kind in columns)
@@ -123,7 +123,7 @@ def _outputs(
 
 
 def _some_value(kind: str, node: exp.Parameter) -> exp.Expr:
-    """Some literal of a type that a client gave; of a text, which takes the type of its place, the placeholder."""
+    """Return a literal of a client's type; for a text the placeholder, which takes the type of its context."""
     if kind in _INTERVAL_AND_MOMENTS:
         return cast_sql(exp.Literal.string(_INTERVAL_AND_MOMENTS[kind]), kind)
     return exp.Literal.number(1) if kind in _NUMBERS else node
@@ -137,7 +137,7 @@ _NUMBERS = frozenset({"int2", "int4", "int8", "numeric", "float4", "float8"})
 
 
 def _constant_around(node: exp.Expr) -> exp.Expr:
-    """The largest constant expression that a placeholder stands in: casts but to an interval, `||` and concat."""
+    """Return the largest constant expression around a placeholder: casts except to an interval, `||` and concat."""
     while isinstance(node.parent, _PARTS_OF_CONSTANTS) and not _is_interval(node.parent):
         node = node.parent
     return node
@@ -154,14 +154,14 @@ _COUNTS_ROWS = (exp.Limit, exp.Offset, exp.Fetch)
 
 
 def _is_unit(node: exp.Expr) -> bool:
-    """Does the unit of date_trunc, or the field of EXTRACT stand here?"""
+    """Is it the unit of date_trunc or the field of EXTRACT?"""
     if isinstance(node.parent, exp.TimestampTrunc):
         return node.arg_key == "unit"
     return isinstance(node.parent, exp.Extract) and node.arg_key == "this"
 
 
 def _note_cast(node: exp.Parameter, slot: Slot) -> None:
-    """Note the type of the cast around a placeholder, which is the placeholder's, as in PostgreSQL."""
+    """Note the type of the cast around a placeholder, as PostgreSQL does."""
     around = node.parent
     while isinstance(around, exp.Paren):
         around = around.parent
@@ -170,7 +170,7 @@ def _note_cast(node: exp.Parameter, slot: Slot) -> None:
 
 
 def _of_released(node: exp.Expr) -> SqlType | None:
-    """The type of one that meets released values, which are numbers, or counts rows of the answer."""
+    """Return the type of a placeholder beside released values (a number) or of a row count."""
     if isinstance(node.parent, _COUNTS_ROWS):
         return SqlType(Family.INTEGER)
     above = node.parent

@@ -1,7 +1,7 @@
-"""What a query or a policy can get wrong, and names that look like one that is not there.
+"""The errors of queries and policies, and suggestions for misspelled names.
 
-Each error says what, where and what to write instead; none quotes data. Names of the schema are public to whoever may
-ask, so a hint may say them.
+Each error says what is wrong, where, and what to write instead. None quotes data. Names of the schema are public to
+every analyst, so a hint may contain them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LONGEST = 63
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str | None:
-    """A hint with the likeliest name, or None. Cost: one comparison per name, for a statement that is refused.
+    """Return a hint with the likeliest name, or None. Cost: one comparison per name.
 
     >>> did_you_mean("custmer", ["customer", "orders"]), did_you_mean("Ward", ["ward"]), did_you_mean("x", ["ward"])
     ('did you mean customer?', 'did you mean ward?', None)
@@ -31,7 +31,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str | None:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The likeliest of the names, or None where none looks like it. Cost: one comparison per name.
+    """Return the likeliest of the names, or None. Cost: one comparison per name.
 
     >>> nearest("epsilon", ["epsilom", "delta"]), nearest("epsilon", [])
     ('epsilom', None)
@@ -44,12 +44,12 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 class PlannerError(Exception):
-    """Base of every error raised by this package.
+    """Base class of the errors of this package.
 
     Attributes:
       message: what is wrong, naming the construct as the analyst wrote it.
       hint: what to write instead, or None.
-      position: 1-based character offset in the statement, or None; that of `at`, where a node is given.
+      position: 1-based character offset in the statement, or None; by default that of the node `at`.
     """
 
     def __init__(
@@ -68,19 +68,19 @@ class InvalidSyntax(PlannerError):
 
 
 class StatementTooLong(PlannerError):
-    """The text is longer than the proxy reads."""
+    """The text is longer than MAX_LENGTH."""
 
 
 class StatementTooComplex(PlannerError):
-    """Nested deeper, or joining more, than the proxy plans."""
+    """The statement nests deeper, or joins more, than the proxy plans."""
 
 
 class ReadOnly(PlannerError):
-    """A statement that would write."""
+    """The statement would write."""
 
 
 class UnknownTable(PlannerError):
-    """No such table, or none that the policy lets anybody query; the two are not told apart."""
+    """No such table, or none that may be queried; the message does not distinguish these."""
 
 
 class UnknownColumn(PlannerError):
@@ -88,23 +88,23 @@ class UnknownColumn(PlannerError):
 
 
 class AmbiguousColumn(PlannerError):
-    """A column name that several tables of the query have."""
+    """Several tables of the query have the column name."""
 
 
 class UnsupportedSQL(PlannerError):
-    """SQL that has no sound rewriting, or none yet."""
+    """SQL without a sound rewriting, or without one yet."""
 
 
 class RowsNotShown(UnsupportedSQL):
-    """A SELECT over private tables that would show their rows, or groups without a number: it has no aggregate."""
+    """A SELECT without an aggregate would show private rows, or groups without numbers."""
 
 
 class NoRowAsked(RowsNotShown):
-    """The same, of which a condition or LIMIT 0 leaves no row: a tool asks for the columns."""
+    """As RowsNotShown, but a condition or LIMIT 0 leaves no row: a tool asks for the columns."""
 
 
 class UnreadableValue(InvalidSyntax):
-    """A quoted value that its type cannot be read from."""
+    """A quoted value that does not have its type."""
 
 
 class UnreadableMoment(InvalidSyntax):
@@ -120,20 +120,20 @@ class AmbiguousFunction(UnsupportedSQL):
 
 
 class InvalidSetting(PlannerError):
-    """An epsilon, delta or mechanism that cannot be."""
+    """An epsilon, delta or mechanism that is not possible."""
 
 
 class SensitivityUnbounded(PlannerError):
-    """The policy lacks a range, a domain or an ownership that the answer's protection needs."""
+    """The policy lacks a range, a domain or an ownership that protection needs."""
 
 
 class PolicyInvalid(PlannerError):
-    """The policy contradicts itself or the catalog; only the custodian sees this."""
+    """The policy contradicts itself or the catalog; only the administrator sees this."""
 
 
 class SchemaChanged(PlannerError):
-    """The catalog is no longer the one the plan was made for."""
+    """The catalog has changed since the plan was made."""
 
 
 class FilesChanged(SchemaChanged):
-    """The files that are the database are in another state than the one whose rows were checked."""
+    """The database's files have changed since their rows were checked."""

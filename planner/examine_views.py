@@ -1,7 +1,4 @@
-"""Which views can be asked, as what, and why the others cannot; and which the policy may declare to be tables.
-
-Only public views are declared, and none that shows people's own rows.
-"""
+"""Finds which views can be queried, and why others cannot, and checks the views that the policy declares public."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ from planner.schema import Column, Schema, View
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """A column of a view; `base`: the table and column that it shows as they are, None for an expression."""
+    """A column of a view; `base` is the table and column that it shows unchanged, None for an expression."""
 
     column: Column
     base: tuple[str, str] | None
@@ -39,10 +36,11 @@ class ShownColumn:
 
 @dataclass(frozen=True)
 class ShownView:
-    """A view that can be asked.
+    """A view that can be queried.
 
-    `public`: it reads public tables only. `answers`: it is a question of its own, whose rows are an answer's: they
-    can be shown, and not joined or summed.
+    Attributes:
+      public: it reads public tables only.
+      answers: it is a question of its own. Its rows are an answer, which can be shown, but not joined or summed.
     """
 
     name: str
@@ -53,9 +51,9 @@ class ShownView:
 
 @dataclass(frozen=True)
 class RefusedView:
-    """A view that cannot be asked: the reason in words for the custodian, and what to do.
+    """A view that cannot be queried, with the reason and a hint for the administrator.
 
-    `reads_unnamed`: it reads what the policy does not name, so no analyst is told that it is there.
+    `reads_unnamed`: it reads tables that the policy does not name, so analysts do not learn that it exists.
     """
 
     name: str
@@ -65,14 +63,14 @@ class RefusedView:
 
 
 def examined_views(schema: Schema, policy: Policy) -> tuple[ShownView | RefusedView, ...]:
-    """Every view that the policy does not declare to be a table, by name; a plan for each, some milliseconds."""
+    """Examine every view that the policy does not declare as a table. Cost: a plan for each, some milliseconds."""
     return tuple(
         _examined(view, schema, policy) for name, view in sorted(schema.views.items()) if name not in schema.tables
     )
 
 
 def shown_views(schema: Schema, policy: Policy) -> tuple[ShownView, ...]:
-    """Those that can be asked, by name."""
+    """List the views that can be queried, by name."""
     return tuple(view for view in examined_views(schema, policy) if isinstance(view, ShownView))
 
 
@@ -87,7 +85,7 @@ def _examined(view: View, schema: Schema, policy: Policy) -> ShownView | Refused
 
 
 def _reason(error: PlannerError) -> str:
-    """With the name that analysts are not told: of a column that the proxy's role may not read."""
+    """Return the reason, with the column that the proxy's role may not read, which analysts are not shown."""
     cause = error
     while isinstance(cause.__cause__, PlannerError):
         cause = cause.__cause__
@@ -120,7 +118,7 @@ def _shown(view: View, schema: Schema, policy: Policy) -> ShownView:
 
 
 def _shown_private(view: View, select: exp.Select, schema: Schema, policy: Policy) -> ShownView:
-    """A view over private tables that is, or asks, one question."""
+    """Examine a view over private tables that is one question, or rows for one."""
     inner = inner_answer(select)
     if inner is not None and not groups_persons(inner, schema, policy):
         return ShownView(view.table.name, False, _answer_columns(view, select, schema, policy), answers=True)
@@ -145,7 +143,7 @@ def _reading(view: View, what: str, schema: Schema, policy: Policy) -> Statement
 
 
 def _answer_columns(view: View, select: exp.Select, schema: Schema, policy: Policy) -> tuple[ShownColumn, ...]:
-    """The columns of an answer, once it has a plan; a group key that is a column shows what that column does."""
+    """List the columns of an answer that has a plan; a group key that is a column has that column as base."""
     answer = bind(select, schema, policy, SOME_DAY)
     make_plan(answer, schema, policy)
     meant = {output.name: output.expression for output in answer.display.outputs}
@@ -159,7 +157,7 @@ def _answer_columns(view: View, select: exp.Select, schema: Schema, policy: Poli
 
 
 def _private_columns(view: View, select: exp.Select, schema: Schema, policy: Policy) -> tuple[ShownColumn, ...]:
-    """Its columns, once a count of its rows has a plan."""
+    """List the columns of a view, once a count of its rows has a plan."""
     counted = private_select(_reading(view, "count(*)", schema, policy))
     counted_rows = bind(counted, schema, policy, SOME_DAY)
     make_plan(counted_rows, schema, policy)
@@ -179,7 +177,7 @@ def _private_columns(view: View, select: exp.Select, schema: Schema, policy: Pol
 
 
 def check_declared_views(policy: Policy, schema: Schema) -> None:
-    """Refuse a policy that calls a view, declared in `schema`, public although its definition shows people's rows.
+    """Refuse a policy that declares a view public whose definition shows rows of private tables.
 
     Raises: PolicyInvalid listing every such view, one per line.
     """

@@ -1,16 +1,14 @@
-"""Views written out: each reference to one becomes the subquery that its definition stands for. No database is asked.
+"""Expands views: each reference to a view becomes a subquery of its definition. No database is asked.
 
-In: a statement, and a schema with the definitions of its views as the database spells them.
-Out: a statement that names tables only; which views can be asked, and why the others cannot.
+In: a statement, and a schema with the definitions of its views in the database's spelling. Out: a statement that
+names tables only.
 
-A view that is declared public and may read people's rows whenever it is asked (`Ownership.may_show_owned`) is
-answered by itself and nowhere else: one person could change any of its rows, so joined with private tables, or as the
-groups of a question, it would let one person move everybody's tuples. What a materialized view or a foreign table
-holds does not change when a person's rows go.
+A view declared public that may read people's rows (`Ownership.may_show_owned`) is only queried alone. One person
+could change any of its rows; in a join with private tables, or as the groups of a question, those would change other
+people's tuples. A materialized view or a foreign table does not change when a person's rows go.
 
-A view that reads what the policy does not name is not there, as its tables are not. A definition is part of the
-schema's fingerprint: one that changes is a change of the schema. A view of DuckDB is never written out, since its
-text is DuckDB's SQL; it can be declared public.
+A view that reads tables outside the policy is unknown, as its tables are. Definitions are part of the schema's
+fingerprint. Views of DuckDB are never expanded, since their text is DuckDB's SQL; they can be declared public.
 """
 
 from __future__ import annotations
@@ -40,18 +38,18 @@ _OF_ONE_TYPE = (
     exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif,
     exp.Coalesce, exp.Least, exp.Greatest, exp.Pow, exp.Mod, exp.Add, exp.Sub, exp.Mul, exp.Div,
 )  # fmt: skip
-"""What PostgreSQL applies to values of one type alone, so that a literal has the type of what stands beside it."""
+"""Operations that PostgreSQL applies to values of one type, so that a literal takes the type beside it."""
 
 
 @lru_cache(maxsize=512)
 def read_definition(definition: str) -> Statement:
-    """The statement of a view, as `pg_get_viewdef` writes it; others share it, so it is not to be changed.
+    """Parse the definition of a view, as `pg_get_viewdef` writes it. The result is shared and must not be changed.
 
-    Raises: PlannerError as `planner.parsing.parse.read` does; its position is one in the definition.
+    Raises: PlannerError as `planner.parsing.parse.read`; its position is one in the definition.
     """
     statement = read(definition)
     tree = statement.tree
-    for node in reversed(nodes(tree)):  # what stands inside is ready before what is around it
+    for node in reversed(nodes(tree)):  # inner nodes first
         written = _plainer(node)
         if written is not None:
             node.replace(written)
@@ -59,7 +57,7 @@ def read_definition(definition: str) -> Statement:
 
 
 def refusal(definition: str, check: Callable[[Statement], object] = private_select) -> PlannerError | None:
-    """Why a definition is not within a grammar; None where it is. The grammar of private tables unless said."""
+    """Return why a grammar refuses a definition, or None. The default is the grammar of private tables."""
     try:
         check(read_definition(definition))
     except PlannerError as error:
@@ -68,7 +66,7 @@ def refusal(definition: str, check: Callable[[Statement], object] = private_sele
 
 
 def _plainer(node: exp.Expr) -> exp.Expr | None:
-    """What an analyst would have written for a node; None where it is that already."""
+    """Return a node in an analyst's spelling; None if it has it already."""
     escaped = node.expression if isinstance(node, (exp.Like, exp.ILike)) else None
     if isinstance(escaped, exp.Anonymous) and escaped.name == "like_escape" and len(escaped.expressions) == 2:
         pattern, sign = (_without_type(part) for part in escaped.expressions)
@@ -81,7 +79,7 @@ def _plainer(node: exp.Expr) -> exp.Expr | None:
         return written_interval(cast_sql(value, "INTERVAL"))
     if node.to.this is exp.DataType.Type.DOUBLE and not value.is_string and _is_beside_a_column(node):
         return value
-    # A cast of char(n) could change it; what stands beside it says that blanks at its end do not count.
+    # Another cast around it could change it. Alone, char(n) ignores blanks at the end of what it is compared with.
     known = node.to.this is exp.DataType.Type.BPCHAR and not node.to.expressions
     return value if known and not isinstance(_around(node), exp.Cast) else None
 
@@ -91,18 +89,18 @@ def _without_type(node: exp.Expr) -> exp.Expr:
 
 
 def _is_beside_a_column(node: exp.Expr) -> bool:
-    """Does it stand beside something that has a type of its own, where both have one type?"""
+    """Does it stand beside a column, where both have one type?"""
     around = _around(node)
     if not isinstance(around, _OF_ONE_TYPE):
         return False
     own = [part for part in children(around) if part.unnest() is node]
-    if isinstance(around, exp.Nullif) and around.this in own:  # whose type is that of its first value
+    if isinstance(around, exp.Nullif) and around.this in own:  # its type is that of its first value
         return False
     return any(holds(part, exp.Column) for part in children(around) if part not in own)
 
 
 def _around(node: exp.Expr) -> exp.Expr | None:
-    """What it is a part of, through parentheses."""
+    """Return its parent, through parentheses."""
     around = node.parent
     while isinstance(around, exp.Paren):
         around = around.parent
@@ -117,19 +115,18 @@ _ITS_OWN = MappingProxyType(
 )
 
 MAX_VIEWS = 64
-"""In one statement, with those within views: a short definition may name another twice, which names another twice."""
+"""The most views of one statement, including those within views: short definitions may double at each level."""
 
 
 def expanded(
     statement: Statement, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> Statement:
-    """Write out the views that a statement names; itself where it names none that can be queried.
+    """Expand the views of a statement; a statement without such views is returned as it is.
 
-    Every node of a definition has the place of the view's name. A definition is parsed once, and copied where it is
-    named.
+    Every node of a definition has the position of the view's name. Definitions are parsed once and copied.
 
-    Raises: UnsupportedSQL for a view whose definition is not within the grammar of the statement's way, naming the
-      view; StatementTooComplex for more than MAX_VIEWS.
+    Raises: UnsupportedSQL, naming the view, for a definition outside the grammar; StatementTooComplex for more than
+      MAX_VIEWS.
     """
     expansion = _Expansion(schema, policy, policy.schemas if search_path is None else search_path)
     if not schema.views or not any(expansion.named(table) for table in tables_of(statement.tree)):
@@ -149,7 +146,7 @@ def expanded(
 
 
 def is_known(name: str, schema: Schema, policy: Policy) -> bool:
-    """May the relation be named: a table that can be queried, or a view of nothing but such relations?"""
+    """May the relation be named: is it a table of the policy, or a view over such relations only?"""
     found, waiting = {name}, [name]
     while waiting:
         relation = waiting.pop()
@@ -167,7 +164,7 @@ def is_known(name: str, schema: Schema, policy: Policy) -> bool:
 
 @dataclass(frozen=True)
 class _Used:
-    """A view, where the statement names what led to it, and what it stands for."""
+    """An expanded view: its position in the statement and its body."""
 
     view: View
     position: int | None
@@ -175,7 +172,7 @@ class _Used:
 
 
 class _Expansion:
-    """Writes out one statement, noting the views that it has used."""
+    """Expands one statement, noting the views that it uses."""
 
     def __init__(self, schema: Schema, policy: Policy, search_path: Sequence[str]) -> None:
         self._schema = schema
@@ -185,7 +182,7 @@ class _Expansion:
         self._count = 0
 
     def named(self, table: exp.Table) -> View | None:
-        """The view that a reference means, whatever the policy says of it; None for one declared to be a table."""
+        """Return the view that a reference means, whatever the policy says of it; None for a declared table."""
         if not isinstance(table.this, exp.Identifier) or means_cte(table):
             return None
         reference = table_reference(table)
@@ -245,7 +242,7 @@ class _Expansion:
 
 
 def _is_composed(used: _Used, schema: Schema, policy: Policy) -> bool:
-    """Is it computed from several answers, of which each is within the grammar?"""
+    """Is it computed from several answers, each of which is within the grammar?"""
     assert used.view.definition is not None, "it is written out"
     tokens = read_definition(used.view.definition).tokens
     try:

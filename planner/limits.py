@@ -1,4 +1,4 @@
-"""Public limits on a statement: its size, its depth, its groups, and what it may spend."""
+"""The public limits of a statement: length, nesting, tables, groups, epsilon and delta."""
 
 from __future__ import annotations
 
@@ -11,53 +11,54 @@ from planner.errors import StatementTooComplex, StatementTooLong
 from planner.sql.trees import children, position_of
 
 MIN_EPSILON = 1e-4
-"""The least that a query may ask for: below it no answer says anything, and noise scales leave their range."""
+"""The least epsilon of a query. Below it answers are useless, and noise scales leave their range."""
 
 MAX_EPSILON = 1e3
-"""The most that a query may ask for, and a policy allow: far above it losses are no longer computed with, and a
-factor of e^1000 protects nobody long before. Budgets, of which many queries spend, go further."""
+"""The largest epsilon of a query, and in a policy. Far above it losses are not computed, and e^1000 protects nobody.
+Budgets may be larger.
+"""
 
 MIN_DELTA = 1e-15
-"""The least that is worth asking for: budgets count deltas in multiples of 1e-18, and several releases share it."""
+"""The least delta of a query: budgets count deltas in multiples of 1e-18, and several releases share it."""
 
 MAX_LENGTH = 65_536
-"""Characters of a statement."""
+"""The most characters of a statement."""
 
 MAX_NESTING = 24
-"""Parentheses, CASE, NOT and signs inside one another; the parser's recursion ends near 50."""
+"""The deepest nesting of parentheses, CASE, NOT and signs. The parser's recursion ends near 50."""
 
 MAX_CHAIN = 64
-"""Arithmetic operators in a row: `1 + 1 + ...` is a tree as deep as it is long."""
+"""The most arithmetic operators in a row: `1 + 1 + ...` is a tree as deep as it is long."""
 
 MAX_TABLES = 16
-"""Tables that one query may name."""
+"""The most tables of one query."""
 
 MAX_TOKENS = 16_384
-"""Words and signs of a statement; an IN list takes two for each value."""
+"""The most words and signs of a statement; an IN list takes two per value."""
 
 MAX_CTES = 64
-"""Queries in WITH; a chain of them is read as deep as it is long."""
+"""The most queries in WITH; a chain of them nests as deep as it is long."""
 
 MAX_OUTPUTS = 64
-"""Columns of an answer."""
+"""The most columns of an answer."""
 
 MAX_GROUPS = 100_000
-"""Groups of an answer."""
+"""The most groups of an answer."""
 
 MAX_BASE = 1_000_000
-"""Combinations of columns' values that the groups of an answer are computed from."""
+"""The most combinations of column values from which the groups of an answer are computed."""
 
 MAX_CELLS = 1_000_000
-"""Groups of an answer times its columns: ten columns of as many groups as there may be, 24 of forty thousand."""
+"""The most cells of an answer, groups times columns: 24 columns of 40,000 groups."""
 
 MAX_KEY_BYTES = 1 << 26
-"""Characters of the texts among an answer's group keys, each as often as it is shown."""
+"""The most characters of the texts among an answer's group keys, repetitions included."""
 
 MAX_PUBLIC_ROWS = 100_000
-"""Rows of an answer from public tables."""
+"""The most rows of an answer from public tables."""
 
 MAX_PUBLIC_BYTES = 1 << 25
-"""What the cells of such an answer may take, a few bytes for each and what texts take in memory."""
+"""The most bytes of the cells of such an answer in memory."""
 
 _FEWER = "ask for fewer columns at a time, group by fewer or coarser keys, or name some of the groups in WHERE"
 
@@ -67,36 +68,33 @@ _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 
 
 def check_length(sql: str) -> None:
-    """Raise StatementTooLong when the text is longer than MAX_LENGTH characters."""
+    """Raise StatementTooLong for a text of more than MAX_LENGTH characters."""
     if len(sql) > MAX_LENGTH:
         message = f"the statement is longer than {MAX_LENGTH} characters"
         raise StatementTooLong(message, hint="ask a shorter question", position=MAX_LENGTH + 1)
 
 
 def check_cells(groups: int, columns: int) -> None:
-    """Raise StatementTooComplex when an answer of so many groups and columns has more than MAX_CELLS cells.
-
-    Both are public, so it is known before anything is charged.
-    """
+    """Raise StatementTooComplex for an answer of more than MAX_CELLS cells, before anything is charged."""
     if groups * columns > MAX_CELLS:
         said = f"{groups:,} groups x {columns:,} columns are {groups * columns:,} cells, more than {MAX_CELLS:,}"
         raise StatementTooComplex(f"the answer is too large: {said}", hint=_FEWER)
 
 
 def check_keys(characters: int) -> None:
-    """Raise StatementTooComplex when the texts of group keys have more than MAX_KEY_BYTES characters."""
+    """Raise StatementTooComplex if the texts of group keys have more than MAX_KEY_BYTES characters."""
     if characters > MAX_KEY_BYTES:
         said = f"its group keys have {characters:,} characters, more than {MAX_KEY_BYTES:,}"
         raise StatementTooComplex(f"the answer is too large: {said}", hint=_FEWER)
 
 
 def most_groups(columns: int) -> int:
-    """How many groups an answer of so many columns may have."""
+    """Return how many groups an answer of so many columns may have."""
     return min(MAX_GROUPS, MAX_CELLS // max(1, columns))
 
 
 def check_nesting(tokens: Sequence[Token]) -> None:
-    """Raise StatementTooComplex for too many tokens, and where brackets, CASE or prefix operators nest too deep."""
+    """Raise StatementTooComplex for too many tokens, or too deep nesting of brackets, CASE or prefix operators."""
     if len(tokens) > MAX_TOKENS:
         position = tokens[MAX_TOKENS].start + 1
         raise StatementTooComplex(f"the statement has more than {MAX_TOKENS} words and signs", position=position)
@@ -116,9 +114,9 @@ def check_nesting(tokens: Sequence[Token]) -> None:
 
 
 def check_depth(tree: exp.Expr) -> None:
-    """Raise StatementTooComplex when the tree is deeper than MAX_CHAIN; runs of one AND / OR count once.
+    """Raise StatementTooComplex for a tree deeper than MAX_CHAIN, or more than MAX_CTES queries in WITH.
 
-    And for more than MAX_CTES queries in WITH, each of which may read the one before it.
+    A run of one AND or OR counts once.
     """
     level, depth, queries = [tree], 0, 0
     while level:

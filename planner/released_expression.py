@@ -1,4 +1,4 @@
-"""Arithmetic over released values: post-processing, so none of it can cost privacy."""
+"""Arithmetic over released values. It is post-processing, so it costs no privacy."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ Operator = Literal[
     "around", "mean", "within",
     "=", "<>", "<", "<=", ">", ">=", "and", "or", "not", "is null", "case",
 ]  # fmt: skip
-"""What may be done with released values. `/` by zero gives NULL; NULL spreads as in SQL.
+"""The operations on released values. `/` by zero is NULL, and NULL propagates as in SQL.
 
-`sqrt` of a negative number is NULL. `around` takes S(x y), S(x), S(y) and n: it is the sum of products around the
-means, S(x y) - S(x) S(y) / n, unless its first argument has been measured around them already (`as_measured`).
-`mean` takes S(x) and n: S(x) / n, unless its first argument has been measured around a centre.
-`within` takes a value and the two ends of a range that it cannot leave: an average lies in the range of what is
-averaged.
+`sqrt` of a negative number is NULL. `around` takes S(x y), S(x), S(y) and n. It returns S(x y) - S(x) S(y) / n, the
+sum of products around the means, or its first argument if that is measured around the means already (`as_measured`).
+`mean` takes S(x) and n and returns S(x) / n, unless S(x) is measured around a centre. `within` takes a value and the
+ends of the range that it cannot leave.
 
 `case` takes condition, value, condition, value, ..., default. `round` takes a value and a number of digits.
 """
@@ -51,7 +50,7 @@ class Given:
 
 @dataclass(frozen=True)
 class RowCount:
-    """How many rows the answer has that HAVING and LIMIT leave: COUNT(*) over an answer, which then is one row."""
+    """The number of rows that HAVING and LIMIT leave: COUNT(*) over an answer, which then has one row."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ ReleasedExpression = ReleasedValue | KeyValue | Given | RowCount | Apply
 
 @dataclass(frozen=True)
 class SortKey:
-    """One key of ORDER BY over released rows; NULLs come last, as in PostgreSQL, unless `nulls_first`."""
+    """One key of ORDER BY over released rows. NULLs come last, as in PostgreSQL, unless `nulls_first`."""
 
     expression: ReleasedExpression
     descending: bool = False
@@ -76,10 +75,12 @@ class SortKey:
 
 @dataclass(frozen=True)
 class Output:
-    """One column of the answer. One of type int8 that is not a group key is rounded to a whole number.
+    """One column of the answer. A column of type int8 that is no group key is rounded.
 
-    `expression` is how it follows from released values and group keys: COUNT is one ReleasedValue; a SUM that crosses
-    zero is positive part - negative part; AVG is sum / count. `enum`: the type of a group key that shows labels.
+    Attributes:
+      expression: COUNT is one ReleasedValue; a SUM that crosses zero is positive part - negative part; AVG is sum /
+        count.
+      enum: the type of a group key that shows labels.
     """
 
     name: str
@@ -90,12 +91,12 @@ class Output:
 
 @dataclass(frozen=True)
 class Display:
-    """What an answer shows of the released groups: post-processing, in PostgreSQL's order.
+    """What an answer shows of the released groups. It is post-processing, in PostgreSQL's order.
 
     Attributes:
-      outputs: the columns, in the order of the select list.
-      having: a released row is shown when this is true; None shows all.
-      order: how the rows are sorted; empty leaves them in the order of the groups.
+      outputs: the columns of the select list.
+      having: a released row is shown if this is true; None shows all.
+      order: the sort keys; empty keeps the order of the groups.
       limit, offset: how many of the sorted rows are shown; None shows all.
     """
 
@@ -107,13 +108,13 @@ class Display:
 
     @property
     def expressions(self) -> list[ReleasedExpression]:
-        """Everything that is evaluated."""
+        """All expressions."""
         having = [] if self.having is None else [self.having]
         return [*(output.expression for output in self.outputs), *having, *(key.expression for key in self.order)]
 
     @property
     def rows(self) -> slice:
-        """Which of the sorted rows OFFSET and LIMIT leave."""
+        """The sorted rows that OFFSET and LIMIT leave."""
         return slice(self.offset, None if self.limit is None else self.offset + self.limit)
 
     @property
@@ -122,7 +123,7 @@ class Display:
         return self.limit is not None or self.offset > 0
 
     def rewritten(self, change: Callable[[ReleasedExpression], ReleasedExpression]) -> Display:
-        """The same display with every expression changed."""
+        """Return the display with every expression changed."""
         return replace(
             self,
             outputs=tuple(replace(one, expression=change(one.expression)) for one in self.outputs),
@@ -132,7 +133,7 @@ class Display:
 
 
 def is_noisy(output: Output) -> bool:
-    """Is it a number with an interval, as it follows from released values?"""
+    """Is it a number with an interval, which depends on released values?"""
     return output.type in NUMBERS and not isinstance(output.expression, (Given, KeyValue, RowCount))
 
 
@@ -157,7 +158,7 @@ def is_never_true(condition: ReleasedExpression) -> bool:
 
 
 def own_sums(expressions: Sequence[ReleasedExpression]) -> tuple[bool, ...]:
-    """Per expression: is it one released value, or the difference of two, that stands in no other such?
+    """For each expression: is it one released value, or a difference of two, that no other such expression uses?
 
     >>> own_sums([KeyValue(0), ReleasedValue(0), Apply("-", (ReleasedValue(1), ReleasedValue(2))), ReleasedValue(2)])
     (False, True, False, False)
@@ -177,18 +178,18 @@ def _added(expression: ReleasedExpression) -> tuple[int, ...]:
 
 
 def within_no_range(expression: ReleasedExpression) -> ReleasedExpression:
-    """What is moved into a range, as it is before that; any other expression as it is."""
+    """Strip a range: return the value of `within`, or any other expression as it is."""
     if isinstance(expression, Apply) and expression.operator == "within":
         return expression.arguments[0]
     return expression
 
 
 def as_measured(expression: ReleasedExpression, centres: Mapping[int, int] | None) -> ReleasedExpression:
-    """The expression by how its sums are measured: averages are quotients, of what a centre leaves where it has one.
+    """Rewrite averages and sums of products for the way their sums are measured.
 
     Args:
-      centres: where sums of products are measured around the means, and need no correction: the place of the centre
-        of each sum that has one. None where all is measured around 0.
+      centres: None if all sums are measured around 0. Otherwise sums of products are measured around the means and
+        need no correction; it maps each sum with a centre to the release of the centre.
 
     >>> product = Apply("around", (ReleasedValue(2), ReleasedValue(0), ReleasedValue(0), ReleasedValue(1)))
     >>> as_measured(product, {}), as_measured(product, None) == product
@@ -211,7 +212,7 @@ def as_measured(expression: ReleasedExpression, centres: Mapping[int, int] | Non
 
 
 def substitute(expression: ReleasedExpression, values: Sequence[ReleasedExpression]) -> ReleasedExpression:
-    """The expression with values[i] in place of ReleasedValue(i).
+    """Replace each ReleasedValue(i) by values[i].
 
     >>> substitute(Apply("negate", (ReleasedValue(1),)), [ReleasedValue(0), Given(2)])
     Apply(operator='negate', arguments=(Given(value=2),))

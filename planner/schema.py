@@ -1,8 +1,8 @@
-"""The catalog as the planner sees it, and the databases it may be of: structure only, never a value or a row count.
+"""The catalog as the planner sees it: structure only, never a value or a row count.
 
-The canonical name of a table of schema `public` is its own name, that of any other `schema.name`. A part that holds a
-dot, or begins with a double quote, stands in double quotes, so no two tables have one name: `a.b` is table b of
-schema a, and `"a.b"` a table of `public`. Nothing else is quoted or folded: the parts are the catalog's own.
+The canonical name of a table of schema `public` is its own name; any other is `schema.name`. A part with a dot, or
+with a leading double quote, stands in double quotes, so names are unique: `a.b` is table b of schema a, and `"a.b"` a
+table of `public`. Nothing else is quoted or folded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Dialect = Literal["postgres", "duckdb", "mirror", "spark"]
 
 
 PUBLIC = "public"
-"""The schema whose tables go by their own names."""
+"""The schema whose tables have canonical names without a schema."""
 
 _PART = r'"(?:[^"]|"")+"|[^".][^.]*'
 _NAME = re.compile(rf"(?:(?P<namespace>{_PART})\.)?(?P<relation>{_PART})")
@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
 
 
 def table_name(namespace: str, relation: str) -> str:
-    """The canonical name of a table.
+    """Return the canonical name of a table.
 
     >>> table_name("public", "visit"), table_name("clinic", "visit"), table_name("public", "a.b")
     ('visit', 'clinic.visit', '"a.b"')
@@ -36,9 +36,9 @@ def table_name(namespace: str, relation: str) -> str:
 
 
 def name_parts(name: str, namespace: str = PUBLIC) -> tuple[str, str]:
-    """The schema and the table of a name; `namespace` where it names no schema.
+    """Split a name into schema and table; `namespace` is the default schema.
 
-    Raises: ValueError for what is no name: it has a third part, an empty one, or a quote that does not close.
+    Raises: ValueError for a third part, an empty part, or an unclosed quote.
 
     >>> name_parts("visit"), name_parts("clinic.visit"), name_parts('"a.b"'), name_parts("visit", "clinic")
     (('public', 'visit'), ('clinic', 'visit'), ('public', 'a.b'), ('clinic', 'visit'))
@@ -51,7 +51,7 @@ def name_parts(name: str, namespace: str = PUBLIC) -> tuple[str, str]:
 
 
 def sql_name(name: str) -> str:
-    """A canonical name as SQL says it: in quotes where PostgreSQL would fold it, or not read it.
+    """Return a canonical name as SQL, in quotes where PostgreSQL would fold it or not read it.
 
     >>> sql_name("clinic.visit"), sql_name("Ward"), sql_name('"a.b"')
     ('clinic.visit', '"Ward"', '"a.b"')
@@ -62,7 +62,7 @@ def sql_name(name: str) -> str:
 
 
 def sql_identifier(name: str) -> str:
-    """An identifier as SQL says it, in quotes where they are needed; reserved words are not looked for.
+    """Return an identifier as SQL, in quotes if needed. Reserved words are not quoted.
 
     >>> sql_identifier("visit"), sql_identifier('a "b"')
     ('visit', '"a ""b\"""')
@@ -80,14 +80,14 @@ def _plain(written: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the database's own type, in its words (`bigint`, `numeric(15,2)`).
+    """A column, with the database's name of its type (`bigint`, `numeric(15,2)`).
 
     Attributes:
       nullable: may a value be missing: NULL, or NaN?
-      nan: may it hold NaN? Every statement reads NaN as NULL (`planner.rewriting.read_nan_as_null`). Not said of the
-        columns of keys: there a value is a name, and no name is missing for being NaN.
-      nan_free: does a constraint keep NaN out, which a value of its type may be?
-      type_name: of an enum the canonical name of its type, as a table's; empty where the database does not say.
+      nan: may it hold NaN? Every statement reads NaN as NULL (`planner.rewriting.read_nan_as_null`). False for
+        columns of keys, where NaN is a value like any other.
+      nan_free: does a constraint exclude NaN, although the type has it?
+      type_name: for an enum, the canonical name of its type; empty if the database does not say.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Column:
     nan_free: bool = False
 
     def __post_init__(self) -> None:
-        """NaN is one way to be missing."""
+        """A column that may be NaN may be missing."""
         assert self.nullable or not self.nan, "what may be NaN may be missing"
 
 
@@ -112,7 +112,7 @@ class ForeignKey:
 
     @property
     def pairs(self) -> tuple[str, frozenset[tuple[str, str]]]:
-        """The same of two keys that say the same, in whichever order their columns stand."""
+        """A form that is equal for keys with the same columns in any order."""
         return self.references, frozenset(zip(self.columns, self.key, strict=True))
 
 
@@ -121,16 +121,16 @@ class Table:
     """A table with its enforced constraints.
 
     Attributes:
-      name: its canonical name: no two tables of a database have the same.
-      namespace: the schema that holds it (`public`).
-      unique_keys: each an enforced primary or unique key (partial and deferrable ones left out).
-      foreign_keys: all that the catalog declares, enforced or not; one may lead to a table that is not here.
-      unproven_keys: those of `foreign_keys` that the database does not enforce over every row (NOT VALID, say), so
-        that rows may reference nothing. No plan rests on it, so it is no part of the structure.
-      primary_key: the one of `unique_keys` that is the primary key; None where there is none. On it alone the other
-        columns depend functionally, as GROUP BY has it: none of its columns is ever NULL.
-      declared_keys: unique keys that no constraint enforces and the policy declares (`planner.policy.declared`);
-        no part of the structure.
+      name: its canonical, unique name.
+      namespace: its schema (`public`).
+      unique_keys: the enforced primary and unique keys, without partial and deferrable ones.
+      foreign_keys: all that the catalog declares, enforced or not; one may reference a table outside the schema.
+      primary_key: the primary key among `unique_keys`, or None. Other columns depend on it functionally in GROUP BY,
+        and its columns are never NULL.
+      declared_keys: unique keys that the policy declares and no constraint enforces (`planner.policy.declared`). They
+        are no part of the structure.
+      unproven_keys: those of `foreign_keys` that the database does not enforce for every row (NOT VALID), so rows may
+        reference nothing. No plan relies on them, and they are no part of the structure.
     """
 
     name: str
@@ -144,20 +144,20 @@ class Table:
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:
-        """All that identify at most one row: the enforced ones, then the declared ones."""
+        """All keys that identify at most one row: the enforced ones, then the declared ones."""
         return (*self.unique_keys, *self.declared_keys)
 
     def enforces(self, key: ForeignKey) -> bool:
-        """Does the database see to it that every row references one, or nothing by a NULL?"""
+        """Does the database ensure that every row references one, unless a column is NULL?"""
         return key in self.foreign_keys and key not in self.unproven_keys
 
     @cached_property
     def relation(self) -> str:
-        """The table's own name within its schema, as the catalog has it."""
+        """The table's own name within its schema."""
         return name_parts(self.name)[1]
 
     def column(self, name: str) -> Column | None:
-        """The column of that name, or None."""
+        """Return the column of that name, or None."""
         return self._by_name.get(name)
 
     @cached_property
@@ -166,7 +166,7 @@ class Table:
 
 
 STORED = frozenset({"materialized view", "foreign table"})
-"""Views by their kind whose rows are not computed from other tables when they are asked."""
+"""The kinds of views whose rows are stored, not computed when they are queried."""
 
 
 @dataclass(frozen=True)
@@ -175,9 +175,9 @@ class View:
 
     Attributes:
       table: its name and columns, and the keys that a materialized one enforces.
-      kind: what the database calls it: `view`, `materialized view`, `foreign table`.
-      definition: the query in the database's own spelling, every name with its schema; None where none can be read.
-      reads: the relations that the query names, by their canonical names.
+      kind: the database's word: `view`, `materialized view`, `foreign table`.
+      definition: the query in the database's spelling, with a schema before every name; None if it cannot be read.
+      reads: the canonical names of the relations in the query.
     """
 
     table: Table
@@ -188,15 +188,15 @@ class View:
 
 @dataclass(frozen=True)
 class Schema:
-    """All that the proxy's role may read, of the schemas that a policy names; each by its canonical name.
+    """All relations that the proxy's role may read in the policy's schemas, by canonical name.
 
     Attributes:
-      tables: relations with rows of their own, and the views that a policy declares to be tables.
-      views: all others, and these.
-      hidden: the names of what else stands in these schemas where a table could: what the role may not read, say. In
-        SQL it hides what comes after it in the search path.
-      database: the name of the database, which may stand before a schema's; empty where it has none.
-      version: of a database that is files, which state of them this is; otherwise empty.
+      tables: relations with rows of their own, and views that the policy declares as tables.
+      views: all views.
+      hidden: other names in these schemas, such as tables that the role may not read. In SQL they hide later schemas
+        of the search path.
+      database: the database's name, which may stand before a schema's; empty without one.
+      version: for a database of files, the state of the files; otherwise empty.
     """
 
     tables: Mapping[str, Table]
@@ -206,15 +206,12 @@ class Schema:
     version: str = ""
 
     def declaring(self, names: Iterable[str]) -> Schema:
-        """The same schema, of the same fingerprint, in which each view of `names` is read as a table."""
+        """Return the schema with each view of `names` as a table; the fingerprint stays."""
         declared = {name: self.views[name].table for name in names if name in self.views}
         return replace(self, tables={**self.tables, **declared}) if declared else self
 
     def beside(self, tables: Mapping[str, Table]) -> Schema:
-        """The same schema with tables that stand for rows of one question.
-
-        Its fingerprint is another one, worked out without a walk through all tables.
-        """
+        """Return the schema with tables that stand for rows of one question, and a new fingerprint."""
         schema = replace(self, tables={**self.tables, **tables})
         document = json.dumps([_structure(table) for _, table in sorted(tables.items())], sort_keys=True)
         schema.__dict__["fingerprint"] = hashlib.sha256(f"{self.fingerprint} {document}".encode()).hexdigest()
@@ -224,9 +221,9 @@ class Schema:
     def fingerprint(self) -> str:
         """SHA-256 of the structure; a plan made for one fingerprint never runs on another.
 
-        What is hidden is no part of it: it decides what a name means, and a plan names nothing by a search path. Nor
-        are declared keys: they are the policy's word, which the database does not know; nor which foreign keys are
-        enforced, since ownership flows along all of them. The state of files is: a plan for one never reads another.
+        Hidden names are not included: they decide what a name means, and a plan uses no search path. Neither are
+        declared keys, which only the policy knows, nor whether foreign keys are enforced. The state of files is
+        included.
         """
         relations: Mapping[str, Table | View] = {**self.tables, **self.views}
         document = {name: _structure(relation) for name, relation in sorted(relations.items())}
@@ -238,19 +235,19 @@ class Schema:
         return hashlib.sha256(f"{structure}{self.version}".encode()).hexdigest()
 
     def at(self, namespace: str, relation: str) -> Table | None:
-        """The table of that name in that schema, and in no other."""
+        """Return the table of that name in that schema, or None."""
         return self._located.get((namespace, relation))
 
     def on_path(self, relation: str, search_path: Sequence[str]) -> Table | None:
-        """What a name without a schema means: the table of the first schema that has the name, as in PostgreSQL.
+        """Return the table of the first schema that has the name, as PostgreSQL does.
 
-        None where no schema has it, or the first that does has no readable table under it.
+        It is None if no schema has the name, or if the first one has no readable table of that name.
         """
         name = self.name_on_path(relation, search_path)
         return None if name is None else self.tables.get(name)
 
     def name_on_path(self, relation: str, search_path: Sequence[str]) -> str | None:
-        """The canonical name of what a name without a schema means, be it a table, a view or hidden."""
+        """Return the canonical name that a name without a schema means: a table, a view or a hidden relation."""
         for namespace in search_path:
             name = table_name(namespace, relation)
             if name in self.tables or name in self.views or name in self.hidden:
@@ -264,9 +261,9 @@ class Schema:
 
 
 def _structure(relation: Table | View) -> dict[str, Any]:
-    """What a fingerprint is of. That a column is no enum goes without saying.
+    """Return the document behind a fingerprint, without empty enum names.
 
-    Whether a column may hold NaN is no part of it, as constraints are read once; nor then whether it may be NULL.
+    NaN and NULL by constraints are left out, since constraints are read once.
     """
     structure = asdict(relation)
     for column in structure.get("table", structure)["columns"]:

@@ -1,4 +1,4 @@
-"""Aggregate calls: what each adds up over the join tuples, from COUNT to regressions, quantiles and extremes.
+"""Binds aggregate calls, from COUNT to regressions, quantiles and extremes, to counts and sums over the join tuples.
 
 Averages, variances, correlations and regressions are quotients of sums that are measured together:
 
@@ -7,12 +7,12 @@ Averages, variances, correlations and regressions are quotients of sums that are
     covar_pop(y, x) (S(x y) - S(x) S(y) / n) / n
     corr(y, x)      S_xy / sqrt(S_xx S_yy), from -1 to 1, with S_xy = S(x y) - S(x) S(y) / n
 
-where n counts the rows in which everything is known, and S(x) adds up x - c for a public constant c. Variances and
-correlations are the same for every c. Far from 0, sums around 0 are large numbers that cancel: of temperatures from
-35 to 42 the noise of the squares would drown a variance of 0.3. So c is the middle of the range there (`centre`).
-Noise can make a variance negative, where it is 0, and a correlation larger than 1, where it is 1: post-processing.
+Here n counts the rows in which every argument is known, and S(x) adds up x - c for a public constant c. Variances and
+correlations do not depend on c, but their noise does: squares of temperatures from 35 to 42 would drown a variance of
+0.3. So c is the middle of a range that is far from 0 (`centre`). Post-processing raises a negative variance to 0 and
+limits a correlation to 1.
 
-Quantiles and extremes are of values on a public grid.
+Quantiles and extremes select a value on a public grid.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ from planner.sql.sql_types import Family, ResultType, SqlType
 from planner.sql.trees import cast_sql, columns_of, conjunction, copied, nodes, position_of, summed_column
 
 SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
-"""Of one argument."""
+"""Aggregates of one argument."""
 
 PAIRED = (
     exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2, exp.RegrCount,
     exp.RegrAvgx, exp.RegrAvgy,
 )  # fmt: skip
-"""Of two, the dependent one first, as PostgreSQL has them."""
+"""Aggregates of two arguments, the dependent one first, as in PostgreSQL."""
 
 _SAMPLED = (exp.Stddev, exp.StddevSamp, exp.Variance, exp.CovarSamp)
 _ROOTED = (exp.Stddev, exp.StddevSamp, exp.StddevPop)
 
 _FAR = 4.0
-"""A range that is not wider than so many times its distance from 0 is far from it."""
+"""A range is far from 0 if it is at most so many times as wide as its distance from 0."""
 
 
 def centre(bounds: Bounds | None) -> float:
-    """The public constant c: the middle of a range that is far from 0, else 0.
+    """Return the public constant c: the middle of a range that is far from 0, else 0.
 
-    Where the range begins near 0, most values are far below its end as a rule (costs, durations, counts), and sums
-    around 0 are cut at what people really add.
+    In a range that begins near 0 most values are usually far below its end (costs, durations, counts), so sums around
+    0 are small.
 
     >>> centre(Bounds(35.0, 42.0, 0.1, False)), centre(Bounds(0.0, 120.0, 1.0, True)), centre(None)
     (38.5, 0.0, 0.0)
@@ -74,7 +74,7 @@ def centre(bounds: Bounds | None) -> float:
 
 @dataclass(frozen=True)
 class Centred:
-    """SQL of an argument, NULL where any argument of the aggregate is, the constant c taken off it, and its range."""
+    """SQL of an argument, its constant c and its range. It is NULL where any argument of the call is."""
 
     value: exp.Expr
     constant: float
@@ -82,7 +82,7 @@ class Centred:
 
     @property
     def tree(self) -> exp.Expr:
-        """The argument around its centre, x - c, as SQL; the argument itself where c is 0."""
+        """The argument minus c, as SQL."""
         if not self.constant:
             return copied(self.value)
         taken: exp.Expr = exp.Literal.number(repr(abs(self.constant)))
@@ -95,9 +95,9 @@ class Moments:
     """The released sums of one aggregate's arguments.
 
     Attributes:
-      count: n.
-      total: S of an expression; beside it n, where the sum only serves an average.
-      product: S of a product, given S(x), S(y) and n, around whose quotients it may be measured.
+      count: releases n.
+      total: releases S of an expression, given n where the sum only serves an average.
+      product: releases S of a product, given S(x), S(y) and n. It may be measured around their quotients.
     """
 
     count: Callable[[], ReleasedValue]
@@ -105,20 +105,20 @@ class Moments:
     product: Callable[[exp.Expr, tuple[ReleasedValue, ReleasedValue, ReleasedValue]], ReleasedValue]
 
     def average(self, x: Centred) -> ReleasedExpression:
-        """c + S(x) / n, which lies in the range of x: what noise moved out of it is moved back."""
+        """Return c + S(x) / n, moved into the range of x."""
         count = self.count()
         mean: ReleasedExpression = Apply("mean", (self.total(x.tree, count), count))
         mean = Apply("+", (Given(x.constant), mean)) if x.constant else mean
         return mean if x.bounds is None else Apply("within", (mean, Given(x.bounds.lo), Given(x.bounds.hi)))
 
     def spread(self, call: exp.Expr, x: Centred) -> ReleasedExpression:
-        """A variance or standard deviation."""
+        """Return a variance or standard deviation."""
         squares = _at_least_zero(self._around(x, x))
         found = _enough(self._divisor(call), squares)
         return Apply("sqrt", (found,)) if isinstance(call, _ROOTED) else found
 
     def paired(self, call: exp.Expr, y: Centred, x: Centred) -> ReleasedExpression:
-        """A covariance, correlation or part of a regression line."""
+        """Return a covariance, a correlation or a value of a regression line."""
         if isinstance(call, exp.RegrCount):
             return self.count()
         if isinstance(call, (exp.RegrAvgx, exp.RegrAvgy)):
@@ -139,22 +139,22 @@ class Moments:
         return Apply("*", (corr, corr)) if isinstance(call, exp.RegrR2) else corr
 
     def _around(self, x: Centred, y: Centred) -> ReleasedExpression:
-        """S_xy = S(x y) - S(x) S(y) / n, the sum of products around the means."""
+        """Return S_xy = S(x y) - S(x) S(y) / n, the sum of products around the means."""
         beside = self.total(x.tree, None), self.total(y.tree, None), self.count()
         return Apply("around", (self.product(exp.Mul(this=x.tree, expression=y.tree), beside), *beside))
 
     def _divisor(self, call: exp.Expr) -> ReleasedExpression:
-        """n, or n - 1 of a sample."""
+        """Return n, or n - 1 for a sample."""
         return Apply("-", (self.count(), Given(1))) if isinstance(call, _SAMPLED) else self.count()
 
 
 def _at_least_zero(value: ReleasedExpression) -> ReleasedExpression:
-    """GREATEST passes over NULL, which has to stay: of no rows there is no variance."""
+    """Raise a negative value to 0 and keep NULL, which GREATEST would skip."""
     return Apply("case", (Apply("is null", (value,)), Given(None), Apply("greatest", (Given(0.0), value))))
 
 
 def _enough(divisor: ReleasedExpression, value: ReleasedExpression) -> ReleasedExpression:
-    """The quotient where there are rows enough, by the noisy count; else NULL."""
+    """Return value / divisor, or NULL where the noisy divisor is not positive."""
     return Apply("case", (Apply(">", (divisor, Given(0))), Apply("/", (value, divisor)), Given(None)))
 
 
@@ -162,7 +162,7 @@ RANKED = (exp.WithinGroup, exp.PercentileCont, exp.PercentileDisc, exp.Median, e
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _FINEST_S = 60.0
-"""Timestamps are told to the minute."""
+"""The step of timestamps on a grid, in seconds."""
 
 _MOST_BEYOND = 1_000_000_000
 
@@ -170,7 +170,7 @@ _QUANTILE = re.compile(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*"
 
 
 def asked_rank(call: exp.Expr) -> tuple[AskedRank, exp.Expr]:
-    """Which rank a call, one of RANKED, asks for, and of what. Raises: UnsupportedSQL."""
+    """Return which rank a call (one of RANKED) asks for, and its argument. Raises: UnsupportedSQL."""
     if isinstance(call, exp.Median):
         return AskedRank(0.5), _plain(call, call.this)
     if isinstance(call, (exp.Max, exp.Min)):
@@ -211,7 +211,7 @@ def _quantile(function: exp.Expr, name: str) -> float:
 
 
 def _beyond(call: exp.Expr) -> int | None:
-    """k of `max(x, k)`: the value that about k privacy units lie beyond; None where it is left out."""
+    """Return k of `max(x, k)`, the value that about k privacy units lie beyond; None without k."""
     more = call.expressions
     if not more:
         return None
@@ -226,13 +226,13 @@ def _beyond(call: exp.Expr) -> int | None:
 
 
 def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr, Grid]:
-    """The place of each value on its public grid: SQL of a bigint in [0, n_codes), NULL for NULL; and the grid.
+    """Place an argument's values on a public grid.
 
-    A number is rounded to the nearest place; of whole numbers and of numeric(p, s) the grid has every value unless
-    that is more than MOST_STEPS. Days are told to the day, timestamps to the minute, or to the hour of ranges longer
-    than eight years.
+    Numbers are rounded to the nearest step. The grid of whole numbers and of numeric(p, s) has every value, up to
+    MOST_STEPS. Dates have a step of a day, timestamps of a minute, or of an hour if the range exceeds eight years.
 
-    Raises: UnsupportedSQL for what has no order here; SensitivityUnbounded for a column without a declared range.
+    Returns: SQL of the step as a bigint in [0, n_codes), NULL for NULL; and the grid.
+    Raises: UnsupportedSQL for a type without an order; SensitivityUnbounded for a column without a declared range.
     """
     scalar = bind_scalar(argument, scope)
     family = None if scalar.type is None else scalar.type.family
@@ -250,20 +250,22 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     step = 1.0 if bounds.whole else None if scalar.digits is None else float(10.0**-scalar.digits.scale)
     grid = Grid.over(bounds.lo, bounds.hi, step, shown)
     declared = any(scope.declared(column)[1].range is not None for column in columns_of(sql))
-    if step is not None and grid.step > step and not declared:  # a text's length, say: all would be at one place
+    if (
+        step is not None and grid.step > step and not declared
+    ):  # such as a text's length: its values would share one step
         hint = "say how far it goes, as in LEAST(x, 1000)"
         raise SensitivityUnbounded("nothing says how large the ranked values are", hint=hint, at=argument)
     return _place(sql, grid), grid
 
 
 _OF_A_ROW = (exp.Max, exp.Min)
-"""What PostgreSQL gives in the type of the column."""
+"""Aggregates whose result has the column's type, as in PostgreSQL."""
 
 
 def _moment_on_grid(argument: exp.Expr, scalar: Scalar, scope: Scope) -> tuple[exp.Expr, Grid]:
     span = scalar.span or scalar.declared
     if span is None:
-        hint = "ask the custodian to declare `range = [first day, last day]` for it in the policy"
+        hint = "ask the administrator to declare `range = [first day, last day]` in the policy"
         raise UnsupportedSQL("a rank of dates needs their declared range", hint=hint, at=argument)
     first, last = (day.toordinal() - _EPOCH for day in span)
     assert scalar.type is not None, "asked before"
@@ -283,7 +285,7 @@ def _moment_on_grid(argument: exp.Expr, scalar: Scalar, scope: Scope) -> tuple[e
 
 
 def _place(sql: exp.Expr, grid: Grid) -> exp.Expr:
-    """floor((x - low) / step + 1/2): the clamped x makes it a place of the grid."""
+    """Return SQL of floor((x - low) / step + 1/2), where x is clamped to the grid."""
     number: exp.Expr = sql if isinstance(sql, (exp.Cast, exp.Column)) else exp.Paren(this=sql)
     if grid.low:
         number = exp.Paren(this=exp.Sub(this=number, expression=_double(grid.low)))
@@ -302,7 +304,7 @@ def _double(value: float) -> exp.Expr:
 
 
 def check_typed(call: exp.Expr, argument: exp.Expr) -> None:
-    """Refuse SUM and AVG of NULL or of a quoted literal, whose type nothing says. Raises: AmbiguousFunction."""
+    """Refuse SUM and AVG of NULL or of a quoted literal, which have no type. Raises: AmbiguousFunction."""
     written = argument.unnest()
     if isinstance(written, exp.Null) or (isinstance(written, exp.Literal) and written.is_string):
         message = f"function {call.key}(unknown) is not unique"
@@ -310,25 +312,27 @@ def check_typed(call: exp.Expr, argument: exp.Expr) -> None:
 
 
 _MOST_JOINTLY = 16
-"""Columns whose rows of values are counted."""
+"""The most columns in COUNT(DISTINCT (a, b, ...))."""
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, *SPREADS, *PAIRED, *RANKED)
 
 
 def nested_aggregate(node: exp.Expr) -> UnsupportedSQL:
-    """The refusal of `avg(count(*))`, with the way to ask for numbers per person."""
+    """Return the refusal of `avg(count(*))`, whose hint shows the per-person subquery."""
     table = "(SELECT id, count(*) AS n FROM t GROUP BY id) p"
     hint = f"aggregate per person first, by their key: SELECT avg(n) FROM {table}"
     return UnsupportedSQL("an aggregate inside an aggregate is not supported", hint=hint, at=node)
 
 
 class Aggregates:
-    """The aggregates of one statement, each once: those `found` so far, and the bound `arguments` of their calls."""
+    """The distinct aggregates of one statement (`found`), and the bound `arguments` of their calls."""
 
     def __init__(self, scope: Scope, given: Sequence[exp.Expr] = (), *, exactly: bool = False) -> None:
-        """`given`: the bound conditions that every tuple passes, which narrow what a sum can reach.
+        """Start without aggregates.
 
-        `exactly`: they are computed without noise, so that sums need not stay near 0.
+        Args:
+          given: bound conditions that every tuple passes, which narrow the range of sums.
+          exactly: compute the aggregates without noise, so that sums need no centre.
         """
         self._exactly = exactly
         self._scope = scope
@@ -337,7 +341,7 @@ class Aggregates:
         self.arguments: list[exp.Expr] = []
 
     def bind(self, node: exp.Expr) -> ReleasedExpression | None:
-        """What an aggregate call over bound columns is of them; None for anything else. Raises: UnsupportedSQL."""
+        """Bind an aggregate call over bound columns; None for anything else. Raises: UnsupportedSQL."""
         where = node.expression.this if isinstance(node, exp.Filter) else None
         call = node.this if isinstance(node, exp.Filter) else node
         if not isinstance(call, _AGGREGATES):
@@ -367,7 +371,7 @@ class Aggregates:
     def _quotient(
         self, call: exp.Expr, where: exp.Expr | None, condition: exp.Expr | None, label: str
     ) -> ReleasedExpression:
-        """What is computed from counts and sums that are measured together (`planner.binding.aggregates`)."""
+        """Bind an aggregate that is a quotient of counts and sums (see the module)."""
         arguments = [call.this, call.expression] if isinstance(call, PAIRED) else [call.this]
         for argument in arguments:
             check_typed(call, argument)
@@ -395,7 +399,7 @@ class Aggregates:
         return moments.spread(call, self._centred(call.this))
 
     def _rank(self, call: exp.Expr, condition: exp.Expr | None, label: str) -> ReleasedValue:
-        """A quantile or an extreme: NULL has no rank."""
+        """Bind a quantile or an extreme, which skips NULL."""
         if isinstance(call, exp.WithinGroup):
             label = str(call.this.meta.get(LABEL, "")) or label
         rank, argument = asked_rank(call)
@@ -405,14 +409,14 @@ class Aggregates:
         return self._add(BoundAggregate("rank", place, known, label, grid=grid, rank=rank))
 
     def type_of(self, value: ReleasedValue) -> ResultType:
-        """The type of an aggregate in an answer: a count is a whole number, and so is a sum of such."""
+        """Return the type of an aggregate in an answer: int8 for counts and for sums of whole numbers."""
         found = self.found[value.release]
         if found.grid is not None:
             return found.grid.type
         return "int8" if found.bounds is None or found.bounds.integral else "float8"
 
     def _centred(self, argument: exp.Expr, beside: exp.Expr | None = None) -> Centred:
-        """An argument around its centre, NULL where the one beside it is."""
+        """Centre an argument, NULL where `beside` is NULL."""
         _, bounds = (None, None) if self._exactly else bind_measure(argument, self._scope, self._given)
         unknown = None if beside is None else is_null(beside, self._scope)
         if unknown is not None:
@@ -454,7 +458,7 @@ class Aggregates:
         return known if condition is None else conjunction([condition, known])
 
     def _distinct(self, distinct: exp.Distinct, condition: exp.Expr | None, label: str) -> ReleasedExpression:
-        """How many values, or rows of values: of (a, b) NULL counts as one, of a, b a row with NULL is left out."""
+        """Bind COUNT(DISTINCT). A row value (a, b) counts with NULLs in it; separate arguments a, b count without."""
         position = position_of(distinct)
         written = distinct.expressions
         row = written[0] if len(written) == 1 and isinstance(written[0], exp.Tuple) else None

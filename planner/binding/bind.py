@@ -1,9 +1,8 @@
-"""Names to catalog entries: a parsed SELECT becomes a BoundQuery in normal form.
+"""Binds a parsed SELECT: every name becomes a catalog entry, in a BoundQuery in normal form.
 
-A row of SELECT DISTINCT may be that of several people, so such rows are no join tuples. But where a SELECT does
-nothing with its rows but count distinct values, they may as well stand there as often as they are found: selecting,
-joining and filtering rows twice gives the same rows, only more often. And `count(*)` over the rows of one SELECT
-DISTINCT counts distinct rows of values itself:
+A row of SELECT DISTINCT may belong to several people, so such rows cannot be join tuples. If the outer SELECT only
+counts distinct values, duplicates do not matter, and DISTINCT is dropped. And `count(*)` over the rows of one SELECT
+DISTINCT counts distinct row values:
 
     SELECT count(DISTINCT a.who) FROM (SELECT DISTINCT who, day FROM visit) a JOIN patient p ON p.id = a.who
       --> SELECT count(DISTINCT a.who) FROM (SELECT who, day FROM visit) a JOIN patient p ON p.id = a.who
@@ -40,13 +39,13 @@ from planner.schema import Schema
 from planner.sql.trees import aggregates, copied, fold, holds, position_of, select_within
 from planner.sql.zones import UTC
 
-_CUTS = ("limit", "offset", "fetch", "having", "qualify", "windows")
+_LIMITING = ("limit", "offset", "fetch", "having", "qualify", "windows")
 
 
 def without_duplicates(select: exp.Select) -> exp.Select:
-    """The SELECT without the DISTINCT and GROUP BY of its FROM that change nothing; itself where there are none.
+    """Drop the DISTINCT and GROUP BY of subqueries in FROM that do not change the result.
 
-    Lists of groups alone, by GROUP BY, stay: they are named without a row being read.
+    A lone list of groups by GROUP BY stays, since its groups are known without reading a row.
 
     >>> from sqlglot import parse_one
     >>> sql = "SELECT count(DISTINCT t.who) FROM (SELECT DISTINCT who FROM visit) AS t JOIN day ON true"
@@ -71,10 +70,10 @@ def without_duplicates(select: exp.Select) -> exp.Select:
 
 
 def _bodies(select: exp.Select) -> Iterator[exp.Select]:
-    """The SELECTs of FROM and WITH, and theirs, down to what is cut or aggregated."""
+    """Yield the SELECTs of FROM and WITH, recursively, down to those that limit or aggregate rows."""
     for body in _inside(select):
         yield body
-        if not _is_clipped(body):
+        if not _is_limited(body):
             yield from _bodies(body)
 
 
@@ -87,7 +86,7 @@ def _inside(select: exp.Select) -> Iterator[exp.Select]:
 
 
 def _items(select: exp.Select) -> list[exp.Expr]:
-    """What FROM names, through parentheses and the joins inside them."""
+    """List the items of FROM, through parentheses and the joins inside them."""
     clause = select.args.get("from_")
     waiting = [] if clause is None else [clause.this, *(join.this for join in select.args.get("joins") or [])]
     found: list[exp.Expr] = []
@@ -102,14 +101,14 @@ def _items(select: exp.Select) -> list[exp.Expr]:
     return found
 
 
-def _is_clipped(body: exp.Select) -> bool:
-    """Does it keep some of its rows only, or add them up?"""
-    return any(body.args.get(part) for part in _CUTS) or any(holds(one, exp.AggFunc) for one in body.expressions)
+def _is_limited(body: exp.Select) -> bool:
+    """Does it limit or aggregate its rows?"""
+    return any(body.args.get(part) for part in _LIMITING) or any(holds(one, exp.AggFunc) for one in body.expressions)
 
 
 def _lists_once(body: exp.Select) -> bool:
-    """SELECT DISTINCT, or GROUP BY whose keys are all that is listed."""
-    if _is_clipped(body) or body.args.get("order") is not None:
+    """Is it SELECT DISTINCT, or a GROUP BY that lists nothing but its keys?"""
+    if _is_limited(body) or body.args.get("order") is not None:
         return False
     distinct, group = body.args.get("distinct"), body.args.get("group")
     if distinct is not None:
@@ -121,7 +120,7 @@ def _lists_once(body: exp.Select) -> bool:
 
 
 def _key(key: exp.Expr, body: exp.Select) -> exp.Expr:
-    """What GROUP BY names: itself, or by its position."""
+    """Return the expression that an item of GROUP BY names, itself or by position."""
     items = body.expressions
     if isinstance(key, exp.Literal) and key.name.isdecimal() and 0 < int(key.name[:4]) <= len(items):
         chosen: exp.Expr = items[int(key.name[:4]) - 1].unalias()
@@ -130,7 +129,7 @@ def _key(key: exp.Expr, body: exp.Select) -> exp.Expr:
 
 
 def _sources(select: exp.Select) -> Iterator[exp.Select]:
-    """Each item of FROM as the SELECT that it stands for; a table as one of all its rows."""
+    """Yield the SELECT behind each item of FROM; for a table, a SELECT of all its rows."""
     clause = select.args.get("with_")
     named = [] if clause is None else [(one.args["alias"], one.this) for one in clause.expressions]
     entries = {fold(alias.this): body for alias, body in named if not alias.args.get("columns")}
@@ -142,14 +141,14 @@ def _sources(select: exp.Select) -> Iterator[exp.Select]:
 
 
 def _calls(select: exp.Select) -> list[exp.Expr]:
-    """The aggregates over its rows, each without its FILTER."""
+    """List the aggregates of a SELECT, without their FILTER."""
     clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]
     found = [call for clause in clauses if clause is not None for call in aggregates(clause)]
     return [call.this if isinstance(call, exp.Filter) else call for call in found]
 
 
 def _count_rows_of_values(select: exp.Select) -> None:
-    """Write count(*) over one SELECT DISTINCT as the number of its rows of values, in place."""
+    """Write count(*) over one SELECT DISTINCT as a count of distinct row values, in place."""
     items = _items(select)
     sources = list(_sources(select))
     if len(items) != 1 or not _lists_once(sources[0]) or sources[0].args.get("distinct") is None:
@@ -182,12 +181,12 @@ def bind(
     search_path: Sequence[str] | None = None,
     zone: str = UTC,
 ) -> BoundQuery:
-    """Resolve every name of a SELECT and flatten its joins, to the normal form; the SELECT is not changed.
+    """Resolve every name of a SELECT and flatten its joins into the normal form. The SELECT is not changed.
 
     Args:
-      now: what now() means, before it is snapped to the policy's grain; None: there is no clock.
-      search_path: where tables without a schema are looked for; None: as the policy says.
-      zone: the session's time zone, which becomes part of what is asked.
+      now: the time of now(), snapped here to the policy's grain; None refuses now().
+      search_path: where tables without a schema are looked up; None for the policy's schemas.
+      zone: the session's time zone, which becomes part of the question.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, StatementTooComplex.
     """
     again = partial(_bind, replace_clock(select, now, policy.time_grain, zone), schema, policy, search_path, zone)
@@ -223,7 +222,7 @@ def _bind(
 
 
 class _Answer(ReleasedClauses):
-    """The parts of a SELECT that speak of released rows."""
+    """The clauses of a SELECT over released rows: select list, HAVING and ORDER BY."""
 
     def __init__(self, select: exp.Select, scope: Scope, keys: GroupKeys, flat: Flattened) -> None:
         self._aggregates = Aggregates(scope, flat.predicates)
@@ -236,7 +235,7 @@ class _Answer(ReleasedClauses):
         self._keeps_no_row = never or row_count(select, "limit") == 0
 
     def query(self) -> BoundQuery:
-        """The whole query; the select list first, so that its aggregates lead."""
+        """Bind the whole query; the select list comes first, so its aggregates do too."""
         self._check_aggregates()
         outputs = [self.output(item) for item in self._select.expressions]
         having = self.condition("having")
@@ -270,7 +269,7 @@ class _Answer(ReleasedClauses):
             raise kind("a query without an aggregate would show rows", hint=hint, position=position)
 
     def _check_distinct(self, outputs: list[Output]) -> None:
-        """SELECT DISTINCT over groups changes nothing when every key is shown, or when there is one row."""
+        """Refuse SELECT DISTINCT over groups, unless it shows every key or there is one row."""
         clause = self._select.args.get("distinct")
         if clause is None:
             return

@@ -1,4 +1,4 @@
-"""A query whose every name is known: tables of the catalog, columns with types, conditions that cannot fail."""
+"""The records of a bound query: tables of the catalog, typed columns, and conditions that cannot fail."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from planner.sql.trees import ColumnRef, bound_column, column_ref, columns_of
 
 @dataclass(frozen=True)
 class PersonColumn:
-    """One column of a per-person table.
+    """One column of a per-person subquery.
 
     Attributes:
-      column: its name in the table, and its type.
-      value: SQL of the group key, or of the aggregate, which raises for no group.
-      declared: what is public of its values: the range of a sum or an extreme, the domain of a key.
-      key: of a key that is a column, that column.
-      is_key: is it one of the group keys? Other columns change where the person loses rows.
-      label: what the analyst wrote, for messages; a database gets none of it.
+      column: its name and type in the table.
+      value: SQL of the group key or aggregate, which cannot fail.
+      declared: the public knowledge of its values: the range of a sum or an extreme, the domain of a key.
+      key: the column that a group key is, if it is one.
+      is_key: is it a group key? Other columns change when the person loses rows.
+      label: the analyst's text, for messages; no database gets it.
     """
 
     column: Column
@@ -42,7 +42,7 @@ class PersonColumn:
 
 @dataclass(frozen=True)
 class PersonTable:
-    """What a per-person table is made from: the join that is grouped, its columns, the place of its SELECT."""
+    """The definition of a per-person subquery: the grouped join, its columns, the position of its SELECT."""
 
     query: BoundQuery
     columns: tuple[PersonColumn, ...]
@@ -54,15 +54,15 @@ class BoundTable:
     """One entry of FROM.
 
     Attributes:
-      alias: the name that the rewritten SQL gives it; the analyst's own aliases do not reach the database.
-      name: the name that the analyst's columns may carry.
-      outer: the conditions of its LEFT JOIN, each total; None when its rows must be there.
-      sample: the rate of the analyst's own TABLESAMPLE BERNOULLI, or None.
-      optional: of a LEFT JOIN, its rows are private; `planner.sensitivity.own_rows` asks whose they are.
+      alias: its name in the rewritten SQL. The analyst's aliases do not reach the database.
+      name: the analyst's name for it.
+      outer: the conditions of its LEFT JOIN, each total; None for an inner join.
+      sample: the rate of the analyst's TABLESAMPLE BERNOULLI, or None.
+      optional: is it a LEFT JOIN to private rows? `planner.sensitivity.own_rows` finds their owners.
       position, start: 1-based offsets of the LEFT JOIN to private rows, and of the table's name, or None.
-      sampled: can the database sample it? Tables and materialized views; not other views, nor foreign tables.
-      person: of a per-person table, what it is made from; `table` then says no more than its columns.
-      rows: of a per-person table whose owners are proved, the SELECT that it is (`planner.planning.person_tables`).
+      sampled: can the database sample it? Tables and materialized views only.
+      person: the definition of a per-person subquery; `table` then holds its columns only.
+      rows: the SELECT of a per-person subquery whose owners are proved (`planner.planning.person_tables`).
     """
 
     alias: str
@@ -80,16 +80,16 @@ class BoundTable:
 
 @dataclass(frozen=True)
 class BoundSemiJoin:
-    """One EXISTS, IN, NOT EXISTS or NOT IN of WHERE: a filter on the tuple, which it neither multiplies nor widens.
+    """One EXISTS, IN, NOT EXISTS or NOT IN of WHERE: a filter that neither multiplies nor widens the tuple.
 
-    `x IN (SELECT k ...)` is EXISTS with x = k among its conditions. NOT IN is NOT EXISTS of a row where x = k is true
-    or unknown, which is what SQL says of it, also of no rows and of NULL on either side.
+    `x IN (SELECT k ...)` is EXISTS with the condition x = k. NOT IN is NOT EXISTS of a row in which x = k is true or
+    unknown, as SQL defines it, also without rows and with NULL on either side.
 
     Attributes:
-      tables: the inner rows; their aliases are no others'.
-      predicates: the conditions of the inner rows, each total; they may read the tuple's columns.
-      negated: does the tuple pass where there is no such row?
-      label: the construct, as refusals name it.
+      tables: the inner tables, with aliases of their own.
+      predicates: total conditions of the inner rows, which may read the tuple's columns.
+      negated: does the tuple pass if no such row exists?
+      label: the construct's name in refusals.
     """
 
     tables: tuple[BoundTable, ...]
@@ -101,7 +101,7 @@ class BoundSemiJoin:
 
 @dataclass(frozen=True)
 class OwnerJoin:
-    """A LEFT JOIN, entered as inner join, along a foreign key by which the rows on its left, `alias`, are owned."""
+    """A LEFT JOIN to the owner of the rows `alias` along a foreign key, entered as an inner join."""
 
     alias: str
     columns: tuple[str, ...]
@@ -113,12 +113,12 @@ class BoundKey:
     """One GROUP BY key.
 
     Attributes:
-      written: the expression with its columns bound, as select list and HAVING may repeat it.
-      value: SQL of the key that raises for no row.
+      written: the bound expression, as select list and HAVING may repeat it.
+      value: SQL of the key, which cannot fail.
       type: of `value`.
-      values: the domain, where it follows from the expression itself; None for a column.
-      shown: the type in an answer, where `value` is a bigint of the same number, a double, or a moment of a time zone
-        at UTC; None: as `type`.
+      values: the domain, if it follows from the expression; None for a column.
+      shown: the type in an answer, if it differs from `type`: for a bigint, double or moment at UTC that stands for
+        another type.
     """
 
     written: exp.Expr
@@ -130,7 +130,7 @@ class BoundKey:
 
     @property
     def result(self) -> ResultType | None:
-        """The type of the key in an answer; None where it cannot be a key."""
+        """The type of the key in an answer; None if it cannot be a key."""
         return self.shown or result_type(self.type)
 
     @property
@@ -141,23 +141,23 @@ class BoundKey:
 
 @dataclass(frozen=True)
 class BoundAggregate:
-    """One aggregate; a select list, HAVING and ORDER BY share those that they both name.
+    """One aggregate, shared by the select list, HAVING and ORDER BY.
 
     Attributes:
-      function: AVG is the quotient of two of these.
+      function: count, sum, distinct or rank. AVG is a quotient of two aggregates.
       argument: for `sum` SQL of a double, never NaN; for `distinct` SQL of the canonical value; for `rank` SQL of the
-        place on `grid`; None for `count`.
-      condition: SQL of a condition: a tuple counts only where it is true; None: everywhere. None for `sum`.
-      label: the aggregate as the analyst wrote it.
-      bounds: of the argument of `sum`.
-      moment: of a sum or count that a quotient is computed from (an average, a variance, a correlation): 0 for how
-        many, 1 for a sum, 2 for a sum of squares or products. They are measured together, since the quotient is only
-        right if all of them lose the same part to truncation. None: asked for itself.
-      around: of a sum of products that only serves to be compared with those of its factors, the places of S(x), S(y)
-        and the count among the aggregates: it may be measured around their quotients.
-      over: of a sum that only serves an average, the place of the count among the aggregates.
-      grid, rank: of a quantile or an extreme, where its values lie and which of them is asked for.
-      column: of a sum of the values of one column, or of those of some rows, which column, as (alias, name).
+        step on `grid`; None for `count`.
+      condition: SQL of a condition; only tuples where it is true count. None counts all. Always None for `sum`.
+      label: the analyst's text of the aggregate.
+      bounds: the range of a sum's argument.
+      moment: for parts of an average, variance or correlation: 0 for the count, 1 for a sum, 2 for a sum of squares
+        or products. They are measured together, so that truncation takes the same part of each. None: asked for
+        itself.
+      around: for a sum of products, the indices of S(x), S(y) and the count, around whose quotients it may be
+        measured.
+      over: for a sum that only serves an average, the index of the count.
+      grid, rank: for a quantile or an extreme, the grid of its values and the rank asked for.
+      column: for a sum of one column's values, the column as (alias, name).
     """
 
     function: Literal["count", "sum", "distinct", "rank"]
@@ -175,18 +175,16 @@ class BoundAggregate:
 
 @dataclass(frozen=True)
 class BoundQuery:
-    """A select-project-join with aggregates, in normal form.
-
-    In every ReleasedExpression here, ReleasedValue(i) stands for aggregates[i].
+    """A select-project-join with aggregates, in normal form. ReleasedValue(i) in its expressions is aggregates[i].
 
     Attributes:
-      tables: the entries of FROM, every join and derived table flattened into it.
-      predicates: the conditions of WHERE, ON and USING; a join tuple passes when all are true. Each is total.
-      aggregates: at least one, but where groups are only named, or the rows of an answer are known in number.
-      owner_joins: LEFT JOINs that are the inner join only where nobody else owns the rows
+      tables: the entries of FROM, with every join and derived table flattened.
+      predicates: total conditions of WHERE, ON and USING; a join tuple passes if all are true.
+      aggregates: empty only for a list of groups, or where the number of rows is known.
+      owner_joins: LEFT JOINs that equal the inner join unless somebody else owns the rows
         (`planner.sensitivity.own_rows`).
-      semi_joins: the conditions of WHERE that look for rows of other tables; a tuple passes when all are true.
-      again: of a question over per-person tables, binds it once more with what is proved of their columns.
+      semi_joins: conditions of WHERE on rows of other tables; a tuple passes if all are true.
+      again: for a question over per-person subqueries, binds it again with what is proved of their columns.
     """
 
     tables: tuple[BoundTable, ...]
@@ -199,7 +197,7 @@ class BoundQuery:
     again: Callable[[Mapping[str, TablePolicy]], BoundQuery] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Raises: ValueError where two tables share an alias, which would let one stand for the other in a proof."""
+        """Raises: ValueError if two tables share an alias, which would confuse proofs."""
         aliases = [entry.alias for entry in self.all_tables]
         if len(set(aliases)) != len(aliases):
             raise ValueError("tables of a query share an alias")

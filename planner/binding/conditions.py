@@ -18,9 +18,9 @@ _Key = tuple[bool, tuple[str, ...]]
 
 
 def normal_form(conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
-    """The conditions of a conjunction without repetition and TRUE, in an order of their own; columns before literals.
+    """Sort the conditions of a conjunction, without repetition and TRUE; columns come before literals.
 
-    A condition raises for no row, so neither their order nor that of their sides means anything.
+    Conditions cannot fail, so neither their order nor that of their sides has a meaning.
 
     >>> from sqlglot import parse_one
     >>> [condition.sql() for condition in normal_form(map(parse_one, ["b.y > a.x", "3 < a.x", "a.x > 3"]))]
@@ -33,7 +33,7 @@ def normal_form(conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
 
 
 def _oriented(condition: exp.Expr) -> tuple[_Key, exp.Expr]:
-    """The condition with the smaller side on the left, and its key."""
+    """Return the condition with the smaller side on the left, and its sort key."""
     mirrored = MIRRORED.get(type(condition))
     if mirrored is None:
         return _key(condition), condition
@@ -45,7 +45,7 @@ def _oriented(condition: exp.Expr) -> tuple[_Key, exp.Expr]:
 
 
 def _key(node: exp.Expr) -> _Key:
-    """What is written, in the order of the tree; without a column last. Good for an order, too weak for equality."""
+    """Return a sort key: the words in tree order, constants last. Equal keys do not prove equal trees."""
     if isinstance(node, exp.Column):
         return False, column_ref(node)
     words: list[str] = []
@@ -73,9 +73,9 @@ _OF_ONE = (exp.TimestampTrunc, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.D
 
 
 def is_null(node: exp.Expr, scope: Scope) -> exp.Expr | None:
-    """A condition that is true where the bound expression is NULL and never NULL itself; None where it never is.
+    """Return a condition that is true where the expression is NULL, and otherwise false; None if it never is NULL.
 
-    It is one that an analyst might write; `planner.expressions.predicates` makes it total.
+    The condition is SQL as an analyst might write it; `planner.expressions.predicates` makes it total.
     """
     if isinstance(node, exp.Null):
         return exp.true()
@@ -94,7 +94,7 @@ def is_null(node: exp.Expr, scope: Scope) -> exp.Expr | None:
 
 
 def is_strict(node: exp.Expr, alias: str | None = None) -> bool:
-    """Is it NULL whenever its columns are (of `alias`, or all), as of a row that a LEFT JOIN does not find?
+    """Is the expression NULL whenever its columns (of `alias`, or all) are, as in a row missed by a LEFT JOIN?
 
     >>> from sqlglot import parse_one
     >>> texts = ("a", "date_trunc('month', a)", "lower(a || 'x')", "2 * a + 1", "coalesce(a, 0)", "1", "a IS NULL")
@@ -118,7 +118,7 @@ def _any(conditions: list[exp.Expr | None]) -> exp.Expr | None:
 
 
 def _case(node: exp.Case, scope: Scope) -> exp.Expr | None:
-    """The first branch whose condition is true decides."""
+    """Return when a CASE is NULL: its first true branch decides."""
     default = node.args.get("default")
     null: exp.Expr | None = exp.true() if default is None else is_null(default, scope)
     for branch in reversed(node.args["ifs"]):
@@ -131,7 +131,7 @@ def _case(node: exp.Case, scope: Scope) -> exp.Expr | None:
 
 
 def _both(left: exp.Expr, right: exp.Expr | None) -> exp.Expr | None:
-    """left AND right, `right` None for never and TRUE for always."""
+    """Return left AND right; `right` is None for never and TRUE for always."""
     if right is None or isinstance(right, exp.Boolean):
         return None if right is None else left
     return exp.and_(left, right, copy=False)

@@ -1,4 +1,4 @@
-"""The select list of a subquery, CTE or view: what each of its columns means, in terms of base tables."""
+"""The columns of a subquery, CTE or view, in terms of base tables."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from planner.errors import (
 from planner.sql.trees import fold, position_of, select_within
 
 VIEW, NAMESPACE, ANSWERS = "view", "namespace", "answers"
-"""Keys of the meta of a subquery that stands for a view: the view's name; the schema that may stand before it; is it
-a question over private tables, whose rows are an answer's?"""
+"""Meta keys of a subquery that stands for a view: the view's name, its schema, and whether it is an answer over
+private tables.
+"""
 
 _INSIDE: dict[str, tuple[str, str | None]] = {
     "group": (
@@ -39,7 +40,7 @@ _INSIDE: dict[str, tuple[str, str | None]] = {
 }
 
 GROUPS_OF_NOBODY = frozenset(_INSIDE[part][0] for part in ("group", "having"))
-"""What is wrong with a subquery of FROM whose groups are not one person's each."""
+"""The refusals of a subquery in FROM whose groups do not belong to one person each."""
 
 _INSTEAD_OF_A_VIEW = "ask its tables themselves; if it says nothing of a person, the policy may declare it public"
 _OF_AN_ANSWER = f"ask for its rows, by themselves or beside other answers; or {_INSTEAD_OF_A_VIEW}"
@@ -47,12 +48,12 @@ _OF_AN_ANSWER = f"ask for its rows, by themselves or beside other answers; or {_
 
 @contextmanager
 def within_view(node: exp.Expr) -> Iterator[None]:
-    """Errors within a view's definition, which nobody wrote here, speak of the view, where the statement names it.
+    """Let errors within a view's definition name the view, at its place in the statement.
 
-    What the definition reads beyond what may be queried stays unnamed, as it is everywhere; for the custodian, who
-    may know, it is the error's cause. A subquery that stands for no view changes nothing.
+    Tables that may not be queried stay unnamed, as everywhere. The original error is the cause, for the
+    administrator. Other subqueries change nothing.
 
-    Raises: StatementTooComplex as it is; UnknownColumn and UnsupportedSQL that name the view.
+    Raises: StatementTooComplex unchanged; UnknownColumn and UnsupportedSQL that name the view.
     """
     name = node.meta.get(VIEW)
     if name is None:
@@ -67,9 +68,9 @@ def within_view(node: exp.Expr) -> Iterator[None]:
 
 
 def refused_view(name: str, error: PlannerError, position: int | None, *, answers: bool = False) -> PlannerError:
-    """Why a view cannot be asked, where a statement names it. A view within a view keeps its own name.
+    """Return the error of a view that cannot be queried. A view within a view keeps its own name.
 
-    `answers`: it is an answer, where join tuples are needed.
+    `answers`: the view is an answer, used where join tuples are needed.
     """
     if error.hint in (_INSTEAD_OF_A_VIEW, _OF_AN_ANSWER):
         return type(error)(error.message, hint=error.hint, position=position)
@@ -83,7 +84,7 @@ def refused_view(name: str, error: PlannerError, position: int | None, *, answer
 
 
 def refuse_clauses(body: exp.Select, parts: Iterable[str], position: int | None) -> None:
-    """Refuse clauses of a SELECT in FROM. Raises: UnsupportedSQL at the first that it has."""
+    """Refuse clauses of a SELECT in FROM. Raises: UnsupportedSQL at the first one present."""
     for part in parts:
         if body.args.get(part):
             reason, hint = _INSIDE[part]
@@ -91,7 +92,7 @@ def refuse_clauses(body: exp.Select, parts: Iterable[str], position: int | None)
 
 
 def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
-    """The SELECT of a subquery or CTE, if it only selects, projects and joins. Raises UnsupportedSQL otherwise."""
+    """Return the SELECT of a subquery that only selects, projects and joins. Raises: UnsupportedSQL otherwise."""
     select = select_within(body)
     if select is None:
         raise UnsupportedSQL("this kind of subquery is not supported", hint="write a SELECT", position=position)
@@ -105,14 +106,14 @@ def select_project_join(body: exp.Expr, position: int | None) -> exp.Select:
 
 
 def project(select: exp.Select, scope: Scope) -> list[tuple[str, Meaning | None]]:
-    """The columns of the select list, in order: name and meaning. One without a name has none that can be written."""
+    """List the columns of the select list as (name, meaning). Unnamed columns get a name that nobody can write."""
     return [column for index, item in enumerate(select.expressions) for column in _columns(item, scope, index)]
 
 
 def named(
     columns: Sequence[tuple[str, Meaning | None]], aliases: Sequence[str], position: int | None
 ) -> dict[str, Meaning | None]:
-    """Columns by name, the first ones under the aliases of `AS t(a, b)`; None for a name that several have.
+    """Map column names to meanings, the first ones under the aliases of `AS t(a, b)`; None for a repeated name.
 
     Raises: InvalidSyntax.
     """

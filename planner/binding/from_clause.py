@@ -1,6 +1,6 @@
-"""FROM and WHERE of a SELECT, its subqueries and CTEs, flattened into one list of tables and one of conditions.
+"""Flattens FROM and WHERE of a SELECT, its subqueries and CTEs into one list of tables and one of conditions.
 
-Private tables that no condition connects are refused: a forgotten one multiplies every row by every other.
+Private tables that no condition connects are refused, since a forgotten condition multiplies every row.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from planner.schema import ForeignKey, Schema, Table
 from planner.sql.trees import bound_column, column_ref, columns_of, fold, named_as, nodes, position_of
 
 NOT_OWN_ROWS = "LEFT JOIN to a private table is not supported: one person's row would replace another row"
-"""Of optional rows whose owners are not among those of the rows beside them (`planner.sensitivity.own_rows`)."""
+"""Refuses optional rows whose owners are not those of the rows beside them (`planner.sensitivity.own_rows`)."""
 
 
 BESIDE_PUBLIC = "use an inner JOIN and group by the public table's key: groups without rows appear anyway, near zero"
-"""What to write instead of public LEFT JOIN private, whose point is to see the keys without a partner."""
+"""The alternative to public LEFT JOIN private, which is written to see keys without rows."""
 
 
 @dataclass(frozen=True)
 class CommonTable:
-    """One entry of WITH: its query, its column aliases, and the entries that it may name itself."""
+    """One entry of WITH: its query, its column aliases, and the entries that its query sees."""
 
     body: exp.Expr
     columns: tuple[str, ...]
@@ -48,11 +48,12 @@ class CommonTable:
 class Flattened:
     """The base tables and conditions of the whole statement, as they are found.
 
-    `crossed` has the aliases of one table of either side of each CROSS JOIN.
-    `owner_joins` has the LEFT JOINs to owners of rows that may have none; `beside_public` those of a public table to
-    private rows, entered as inner joins, by the alias of the private rows: `check_beside_public` asks of the whole
-    SELECT whether it is the same. `found_by` has, by the alias of an owner that a LEFT JOIN finds, that of the rows
-    without which it is not found.
+    Attributes:
+      crossed: for each CROSS JOIN, one alias from either side.
+      owner_joins: LEFT JOINs to owners of rows that may have no owner.
+      beside_public: public LEFT JOIN private, entered as inner joins, by the private alias. `check_beside_public`
+        checks the whole SELECT later.
+      found_by: maps the alias of an owner that a LEFT JOIN finds to the alias of its rows.
     """
 
     tables: Tables
@@ -67,12 +68,13 @@ class Flattened:
 def bind_from(
     select: exp.Select, flat: Flattened, visible: Mapping[str, CommonTable], around: Scope | None = None
 ) -> Scope:
-    """Enter the tables and conditions of FROM, its joins and WHERE; the names that the rest of the SELECT sees.
+    """Enter the tables and conditions of FROM, its joins and WHERE.
 
     Args:
-      flat: what is found is appended to it; each reference to a CTE or subquery is a copy of its own.
+      flat: receives what is found; each reference to a CTE or subquery gets its own copy.
       visible: the CTEs of the statements around this one.
-      around: of a subquery in WHERE, the names of the SELECT around it.
+      around: for a subquery in WHERE, the names of the SELECT around it.
+    Returns: the names that the rest of the SELECT sees.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
     """
     clause = select.args.get("from_")
@@ -87,7 +89,7 @@ def bind_from(
 
 
 def common_tables(select: exp.Query, visible: Mapping[str, CommonTable]) -> Mapping[str, CommonTable]:
-    """The CTEs that a SELECT sees: its own, each of which sees those before it, and those around it."""
+    """Return the CTEs that a SELECT sees: those around it, and its own, each of which sees the earlier ones."""
     clause = select.args.get("with_")
     known = dict(visible)
     for entry in clause.expressions if clause is not None else []:
@@ -106,7 +108,7 @@ class _FromClause:
         self._visible = visible
 
     def items(self, first: exp.Expr, joins: Sequence[exp.Join]) -> None:
-        """Enter the items of FROM; USING, NATURAL and ON do not look across a comma."""
+        """Enter the items of FROM. USING, NATURAL and ON do not see across a comma."""
         if joins and joins[0].side == "RIGHT":
             mirror = self._mirror(first, joins[0])
             first, joins = joins[0].this, [mirror, *joins[1:]]
@@ -115,7 +117,7 @@ class _FromClause:
             tree = self._item(join.this) if is_comma(join) else [*tree, *self._join(join, tree)]
 
     def _mirror(self, first: exp.Expr, join: exp.Join) -> exp.Join:
-        """`table RIGHT JOIN other ON ...` as the join of `other LEFT JOIN table ON ...`."""
+        """Write `table RIGHT JOIN other ON ...` as the join of `other LEFT JOIN table ON ...`."""
         if not isinstance(first, exp.Table) or first.args.get("joins") or join.args.get("on") is None:
             hint = "write other LEFT JOIN table ON ..., or use an inner JOIN"
             raise UnsupportedSQL("this RIGHT JOIN is not supported", hint=hint, at=join)
@@ -124,18 +126,18 @@ class _FromClause:
         return mirror
 
     def conditions(self, node: exp.Expr, among: Sequence[Source]) -> None:
-        """Enter the conditions that AND joins."""
+        """Enter the conditions of a conjunction."""
         written = conjuncts(node)
         parts = [*written, *(part for one in written for part in entailed(one))]
         self._flat.predicates.extend(self._bound([part for part in parts if not is_semi_join(part)], among))
         for part in filter(is_semi_join, parts):
-            if self._flat.tables.is_aside:  # also through a subquery of its FROM, a query in WITH or a view
+            if self._flat.tables.is_aside:  # also inside a subquery of its FROM, a CTE or a view
                 self._flat.predicates.extend(joined_inside(part, self.scope, self._flat.tables, self._inner))
                 continue
             self._flat.semi_joins.append(semi_join(part, self.scope, self._flat.tables, self._inner))
 
     def _inner(self, select: exp.Select) -> tuple[Scope, list[exp.Expr]]:
-        """The names and conditions of a subquery in WHERE, whose tables are being entered aside."""
+        """Bind the names and conditions of a subquery in WHERE, whose tables are entered apart."""
         inside = Flattened(self._flat.tables)
         scope = bind_from(select, inside, self._visible, self.scope)
         outer = [*(join.position for join in inside.owner_joins), *inside.beside_public.values()]
@@ -155,7 +157,7 @@ class _FromClause:
         return [bind_predicate(self.scope.bind(part, among), self.scope) for part in parts]
 
     def _item(self, node: exp.Expr) -> list[Source]:
-        """The sources of a table, a subquery, or joins in parentheses."""
+        """Enter a table, a subquery, or joins in parentheses."""
         position = position_of(node)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             entered = [self.scope.add(self._table(node, position), position)]
@@ -169,7 +171,7 @@ class _FromClause:
         raise UnsupportedSQL("FROM takes tables and subqueries only", hint="name the tables", position=position)
 
     def _joined_inside(self, node: exp.Expr, tree: list[Source]) -> list[Source]:
-        """The joins that stand inside the parentheses of an item."""
+        """Enter the joins inside the parentheses of an item."""
         for join in node.args.get("joins") or []:
             tree = [*tree, *self._join(join, tree)]
         return tree
@@ -233,7 +235,7 @@ class _FromClause:
         columns: tuple[str, ...],
         position: int | None,
     ) -> Source | None:
-        """A SELECT with GROUP BY as a table of its groups; None where no group can be one person's."""
+        """Enter a SELECT with GROUP BY as a per-person subquery; None if no group can belong to one person."""
         outer, tables = self._flat.tables, self._flat.tables.apart()
         inside = Flattened(tables)
         scope = bind_from(select, inside, visible)
@@ -294,7 +296,7 @@ class _FromClause:
         return all(self._flat.tables.is_public(entry.table) for entry in self.scope.entries(tree))
 
     def _enter_beside_public(self, right: list[Source], conditions: Sequence[exp.Expr], position: int | None) -> None:
-        """Enter public LEFT JOIN private as the inner join, whose groups without rows appear anyway."""
+        """Enter public LEFT JOIN private as the inner join: groups without rows appear anyway."""
         entries = self.scope.entries(right)
         computed = [value for source in right for value in source.columns.values() if isinstance(value, exp.Expr)]
         if len(entries) == 1 and entries[0].outer is None and entries[0].sample is None:
@@ -309,12 +311,11 @@ class _FromClause:
     def _to_the_owner(
         self, tree: list[Source], owner: BoundTable, conditions: Sequence[exp.Expr]
     ) -> tuple[BoundTable, ForeignKey] | None:
-        """The rows on the left and the foreign key by which they are owned, where a LEFT JOIN is along it alone.
+        """Find the rows and the foreign key of a LEFT JOIN that leads only to the rows' owner; None for any other.
 
-        A row of one owner is left out of every answer where that owner is missing (`planner.rewriting.
-        join_tables`), so this is the inner join, which tools never write. Not where such rows are their own
-        units, or lie too deep. Where a NULL in the key would leave the row to others, see
-        `planner.sensitivity.own_rows`.
+        Answers leave out rows whose owner is missing (`planner.rewriting.join_tables`), so this is the inner join. It
+        is not for rows that are units themselves, nor for owners too many joins away. `planner.sensitivity.own_rows`
+        handles NULL keys.
         """
         pairs = {_equal_columns(condition) for condition in conditions}
         for entry in (entry for entry in self.scope.entries(tree) if entry.outer is None):
@@ -328,7 +329,7 @@ class _FromClause:
     def _make_outer(
         self, tree: list[Source], right: list[Source], conditions: list[exp.Expr], join: exp.Join
     ) -> None:
-        """Mark the one public table on the right; every row on the left stays, whatever the private rows are."""
+        """Mark the one table on the right as optional, so that every row on the left stays."""
         source, entries = right[0], self.scope.entries(right)
         hint = "LEFT JOIN one table at a time, or use an inner JOIN"
         position = position_of(join)
@@ -338,7 +339,9 @@ class _FromClause:
             if found is not None:
                 child, key = found
                 if any(self._flat.tables.nullable(bound_column(child.alias, name)) for name in key.columns):
-                    self._flat.owner_joins.append(OwnerJoin(child.alias, key.columns, position))  # finds no owner
+                    self._flat.owner_joins.append(
+                        OwnerJoin(child.alias, key.columns, position)
+                    )  # a NULL key has no owner
                 self._flat.found_by[entries[0].alias] = child.alias
                 self._flat.predicates.extend(conditions)
                 return
@@ -358,7 +361,7 @@ class _FromClause:
 
 
 def _equal_columns(condition: exp.Expr) -> frozenset[tuple[str, str]] | None:
-    """The two columns that a bound condition says are equal; None for any other condition."""
+    """Return the two columns that a bound condition equates; None for any other condition."""
     if not isinstance(condition, exp.EQ):
         return None
     sides = (condition.this, condition.expression)
@@ -366,7 +369,7 @@ def _equal_columns(condition: exp.Expr) -> frozenset[tuple[str, str]] | None:
 
 
 def _sample_rate(node: exp.Expr) -> float:
-    """The rate of TABLESAMPLE BERNOULLI (percent)."""
+    """Return the rate of TABLESAMPLE BERNOULLI (percent)."""
     percent = node.args.get("percent")
     position = position_of(percent) or position_of(node) if isinstance(percent, exp.Expr) else position_of(node)
     hint = "write TABLESAMPLE BERNOULLI (10)"
@@ -385,11 +388,12 @@ def is_comma(join: exp.Join) -> bool:
 
 
 def check_beside_public(flat: Flattened, keys: Iterable[exp.Expr], arguments: Iterable[exp.Expr]) -> None:
-    """Refuse public LEFT JOIN private where it is not the inner join with groups that appear anyway.
+    """Refuse public LEFT JOIN private unless it equals the inner join.
 
-    A row of the public table without a partner adds nothing to an aggregate whose argument is NULL in it, and is in
-    the group of its own keys, which are public: so the groups, and what is in them, are those of the inner join. All
-    is of the whole SELECT. Raises: UnsupportedSQL at the LEFT JOIN.
+    A public row without a partner adds nothing to an aggregate whose argument is NULL in it. It belongs to the group
+    of its own keys, which are public and appear anyway. So the groups and their contents are those of the inner join.
+
+    Raises: UnsupportedSQL at the LEFT JOIN.
     """
     keys, arguments = list(keys), list(arguments)
     for alias, position in flat.beside_public.items():
@@ -403,16 +407,16 @@ def check_beside_public(flat: Flattened, keys: Iterable[exp.Expr], arguments: It
 
 
 def _is_of(argument: exp.Expr, aliases: Collection[str]) -> bool:
-    """Is it NULL, and so left out by an aggregate, wherever the columns of one of some tables are NULL?"""
+    """Is the argument NULL wherever the columns of one of these tables are NULL?"""
     if isinstance(argument, exp.Distinct):
         return any(_is_of(part, aliases) for part in argument.expressions)
     return any(is_strict(argument, alias) for alias in aliases)
 
 
 def check_connected(flat: Flattened) -> None:
-    """Refuse a join in which private tables meet by no condition at all, unless CROSS JOIN says so. Linear.
+    """Refuse private tables that no condition connects, unless CROSS JOIN says so. Cost: linear.
 
-    Any condition over columns of several tables ties them, and so does one on a public table between them.
+    A condition connects all tables that it reads, public ones included.
 
     Raises: UnsupportedSQL at the second of two such tables.
     """
@@ -449,9 +453,10 @@ def check_connected(flat: Flattened) -> None:
 def groups_persons(
     select: exp.Select, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> bool:
-    """May a SELECT of FROM or WITH with GROUP BY be a per-person table, whose answer would have a group per person?
+    """May a SELECT with GROUP BY be a per-person subquery, with a group per person?
 
-    That its keys are somebody's is asked here; whose every row is, `planner.planning.person_tables` proves.
+    This checks whether the keys can identify a person; `planner.planning.person_tables` proves the owner of every
+    row.
     """
     grouped = grouped_select(select)
     if grouped is None:

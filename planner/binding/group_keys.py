@@ -1,4 +1,4 @@
-"""GROUP BY: keys by position or alias, what depends on them, and the values that follow from a key's expression."""
+"""Binds GROUP BY: keys by position or alias, columns that depend on them, and domains of key expressions."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ from planner.sql.zones import UTC, instant
 Values = tuple[KeyCell, ...]
 
 _MOST = 2.0**53
-"""Doubles count up to here one by one."""
+"""Doubles represent every whole number up to here."""
 
 
 def expression_domain(node: exp.Expr, scalar: Scalar) -> Values | None:
-    """The finite domain of an expression; None where nothing public bounds it.
+    """Return the finite domain of an expression; None if nothing public bounds it.
 
-    A condition is true or false; a CASE of literals is one of them; a whole number lies within its interval;
-    date_trunc steps through the declared range of its dates. Values beyond (those of columns that leave
-    their declared range) belong to no group.
+    A condition has true and false, a CASE of literals its literals, a whole number its interval, and date_trunc the
+    steps within the declared range. Columns outside their declared range fall in no group.
     """
     labels = _labels(node)
     if labels is not None:
@@ -54,9 +53,11 @@ def expression_domain(node: exp.Expr, scalar: Scalar) -> Values | None:
 
 @dataclass(frozen=True)
 class Buckets:
-    """A whole-valued number as a group key: SQL of a bigint, NULL for NULL, NaN and what lies beyond the values.
+    """A whole-valued number as a group key.
 
-    `values` are all that it can be; None where that is for its columns to say.
+    Attributes:
+      sql: a bigint; NULL for NULL, NaN and anything outside `values`.
+      values: the domain; None if it follows from the columns.
     """
 
     sql: exp.Expr
@@ -64,16 +65,13 @@ class Buckets:
 
 
 def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
-    """`floor(x / n)`, `round(x, -1)`, `n * floor(x / n)` and the like; None where it may have a fraction or no bound.
+    """Bind `floor(x / n)`, `round(x, -1)`, `n * floor(x / n)`; None if it may have a fraction or no bound.
 
-    Here are numerics and doubles whose every value is proved to be whole, also where a cast says so, between bounds
-    that follow from declared ranges; other numbers of family INTEGER have their domain from `expression_domain`. The
-    key itself is checked against the bounds before it is converted: a value beyond could overflow, and a numeric may
-    hold NaN.
+    It takes numerics and doubles that are proved whole, with bounds from declared ranges; `expression_domain` handles
+    other whole numbers. The key is checked against the bounds before its conversion, which could overflow or meet
+    NaN. Bounds are rounded outward, so the last group may always be empty.
 
-    Bounds are rounded outwards, so the last value may be one that never occurs: the group is empty, like any other.
-
-    Raises: StatementTooComplex when the expression is too large to be written twice.
+    Raises: StatementTooComplex if the expression is too large to be written twice.
     """
     if scalar.type is None or not scalar.type.is_number:
         return None
@@ -100,10 +98,7 @@ def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
 
 
 def _divisor(node: exp.Expr) -> int:
-    """A whole number that divides every value of a whole-valued expression: 10 for `10 * floor(x)`; 1 at worst.
-
-    It is 0 for the number 0, which everything divides.
-    """
+    """Return a whole number that divides every value of an expression: 10 for `10 * floor(x)`, else 1; 0 for 0."""
     node = node.unnest()
     if isinstance(node, exp.Neg):
         return _divisor(node.this)
@@ -125,7 +120,7 @@ def _divisor(node: exp.Expr) -> int:
 
 
 def _labels(node: exp.Expr) -> Values | None:
-    """The literals of a CASE, in the order in which it names them; last NULL, if it can be."""
+    """Return the literals of a CASE, in order, and NULL last if it can occur."""
     if not isinstance(node, exp.Case):
         return None
     results = [constant(branch.args["true"]) for branch in node.args["ifs"]]
@@ -146,10 +141,7 @@ def _is_whole(node: exp.Expr) -> bool:
 
 
 def _is_any_year(sql: exp.Expr, bounds: Bounds) -> bool:
-    """The year of dates without a declared range, or the years to one: thousands of groups would be noise.
-
-    So are the years between two such dates: where all years of one of them remain, nobody has said any.
-    """
+    """Does it have the unbounded years of dates without a declared range, alone or as a difference?"""
     field = field_of(sql)
     if field is None and bounds.hi - bounds.lo >= ALWAYS[1].year - ALWAYS[0].year:
         return any(part.this.name.upper() in _YEARS for part in sql.find_all(exp.Extract))
@@ -160,11 +152,11 @@ def _is_any_year(sql: exp.Expr, bounds: Bounds) -> bool:
 _YEARS = frozenset({"YEAR", "ISOYEAR", "DECADE"})
 
 _MOST_YEARS = 900
-"""As many decades are in all years."""
+"""The decades of all years."""
 
 
 def of_fields(sql: exp.Expr) -> bool:
-    """Does an expression read columns by EXTRACT alone? Then it is no NaN, and the same wherever the fields are."""
+    """Does an expression read columns through EXTRACT only? Then it is never NaN."""
     if not holds(sql, exp.Extract):
         return False
     stack = [sql]
@@ -188,7 +180,7 @@ def _whole_numbers(scalar: Scalar) -> Values | None:
 
 
 def _moments(scalar: Scalar) -> Values | None:
-    """The steps of its calendar within its span."""
+    """Return the steps of the calendar within the declared span."""
     calendar = scalar.calendar
     span = scalar.span if calendar is None or calendar.within is None else calendar.within
     if calendar is None or span is None or scalar.type is None:
@@ -211,12 +203,12 @@ def _moments(scalar: Scalar) -> Values | None:
 
 
 class GroupKeys:
-    """The distinct keys of a SELECT: those of GROUP BY, then those that it implies, as they are asked for.
+    """The distinct keys of a SELECT: those of GROUP BY, then the keys that they imply, as they are asked for.
 
-    A column of a public table whose whole primary key is grouped by has one value in each group: it depends on the
-    key functionally, and select list, HAVING and ORDER BY may name it, as in PostgreSQL. It becomes a key itself, so
-    the question is the one with that column written in GROUP BY: the same groups, the same plan. `given`: bound
-    conditions that hold. Raises: UnsupportedSQL, InvalidSyntax, and what names raise.
+    If a public table's whole primary key is grouped by, its other columns have one value per group. As in PostgreSQL,
+    select list, HAVING and ORDER BY may name them; they become keys, as if GROUP BY named them.
+
+    Raises: UnsupportedSQL, InvalidSyntax, and name errors.
     """
 
     def __init__(self, select: exp.Select, scope: Scope, given: Sequence[exp.Expr]) -> None:
@@ -232,11 +224,11 @@ class GroupKeys:
 
     @property
     def keys(self) -> Sequence[BoundKey]:
-        """All so far; one that is there keeps its place."""
+        """The keys so far; a key keeps its place."""
         return self._keys
 
     def place(self, node: exp.Expr) -> int | None:
-        """The index of the key that a bound expression is, entered now if it is implied; None: it is no key."""
+        """Return the index of the key that a bound expression is, entering an implied key; None if it is no key."""
         if type(node) not in self._kinds:  # hashing a tree takes long
             return None
         place = self._places.get(node)
@@ -245,8 +237,10 @@ class GroupKeys:
         return place
 
     def enum(self, place: int) -> SqlType | None:
-        """The enum of a key; with the label of all other values, where a policy has one, it is no type of the
-        database's. None for any other key."""
+        """Return the enum of a key; None for any other key.
+
+        With the policy's label for other values, it is not a type of the database.
+        """
         key = self._keys[place]
         if key.type.family is not Family.ENUM:
             return None
@@ -261,7 +255,7 @@ class GroupKeys:
 
 
 def determined(column: exp.Column, scope: Scope, keys: Container[exp.Expr | None]) -> bool:
-    """Functional dependency: is the whole primary key of a bound column's public table among the bound `keys`?"""
+    """Is the whole primary key of a bound column's public table among the bound `keys`?"""
     primary_key = scope.public_primary_key(column)
     if primary_key is None:
         return False
@@ -270,7 +264,7 @@ def determined(column: exp.Column, scope: Scope, keys: Container[exp.Expr | None
 
 
 def constant_place(count: int, item: exp.Expr, clause: str) -> int | None:
-    """The index of the output, of `count`, that a constant names; None for anything else. Raises: InvalidSyntax."""
+    """Return the index of the output that a constant names; None for anything else. Raises: InvalidSyntax."""
     if isinstance(item, exp.Literal) and not item.is_string:
         index = int(item.name) - 1 if item.name.isdigit() and len(item.name) < 4 else -1
         if not 0 <= index < count:
@@ -283,9 +277,9 @@ def constant_place(count: int, item: exp.Expr, clause: str) -> int | None:
 
 
 def meant_key(item: exp.Expr, select: exp.Select, resolve: Callable[[exp.Column], object]) -> exp.Expr:
-    """An expression; or, as in PostgreSQL, the position or (when no column has that name) the alias of an output.
+    """Return the expression of a GROUP BY item: itself, or the output that its position or alias names.
 
-    Raises: UnknownColumn, as `resolve` does where no column has a name.
+    As in PostgreSQL an alias counts only if no column has the name. Raises: UnknownColumn, as `resolve` does.
     """
     place = constant_place(len(select.expressions), item.unnest(), "GROUP BY")
     if place is not None:
@@ -322,10 +316,10 @@ def _bind_key(node: exp.Expr, scope: Scope, given: Sequence[exp.Expr], position:
 
 
 def _step(column: exp.Column, scope: Scope) -> exp.Expr | None:
-    """The beginning of the declared step that a column's value is in; None where each value is a group of its own.
+    """Return the start of the declared step that a column's value is in; None if each value is its own group.
 
-    A policy says of a moment that its groups are days, say: a row at noon is in the group of its day. Without this
-    the groups would be the midnights, and hold those rows alone that are at a midnight.
+    If the policy declares a step of a day, a row at noon belongs to the group of its day. Otherwise the groups would
+    be midnights, with only the rows at midnight.
     """
     _, declared = scope.declared(column)
     kind = scope.type_of(column)
@@ -338,14 +332,14 @@ def _step(column: exp.Column, scope: Scope) -> exp.Expr | None:
 
 
 def _shown(scalar: Scalar) -> ResultType:
-    """The type in an answer of a whole-valued number, whose key is a bigint."""
+    """Return the type of a whole-valued number in an answer; its key is a bigint."""
     if scalar.drops_fractions:
         return "int8"
     return "float8" if scalar.digits is None else "numeric"
 
 
 def distinct_as_groups(select: exp.Select) -> exp.Select:
-    """`SELECT DISTINCT a, b FROM t` as `SELECT a, b FROM t GROUP BY a, b`; any other statement as it is.
+    """Write `SELECT DISTINCT a, b FROM t` as `SELECT a, b FROM t GROUP BY a, b`; return other statements unchanged.
 
     >>> from sqlglot import parse_one
     >>> distinct_as_groups(parse_one("SELECT DISTINCT ward AS w, day FROM visit")).sql()

@@ -1,4 +1,4 @@
-"""LIMIT, OFFSET and FETCH as written, and the names of an answer's columns."""
+"""Reads LIMIT, OFFSET and FETCH, and names the columns of an answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_ROWS = 1 << 62
 
 
 def row_count(query: exp.Query, part: str) -> int | None:
-    """What `limit` or `offset` of a query says; NULL and ALL mean no limit. Raises: UnsupportedSQL."""
+    """Return the row count of `limit` or `offset`; None for NULL and ALL. Raises: UnsupportedSQL."""
     clause = query.args.get(part)
     fetch = query.args.get("limit") if part == "limit" else None
     if clause is None:
@@ -30,12 +30,12 @@ def row_count(query: exp.Query, part: str) -> int | None:
 
 
 def output_name(item: exp.Expr) -> str:
-    """The name of an item of the select list: its alias, or PostgreSQL's own."""
+    """Return the name of an item of the select list: its alias, or PostgreSQL's default."""
     return fold(item.args["alias"]) if isinstance(item, exp.Alias) else default_name(item)
 
 
 def default_name(node: exp.Expr) -> str:
-    """The name that PostgreSQL gives to a column without an alias."""
+    """Return PostgreSQL's name for a column without an alias."""
     node = node.unnest()
     if isinstance(node, exp.Filter):
         return default_name(node.this)

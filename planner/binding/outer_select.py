@@ -1,8 +1,7 @@
-"""A SELECT around an answer, `SELECT ... FROM (SELECT ... GROUP BY ...) AS t`: it reads released rows only.
+"""Binds a SELECT around an answer, `SELECT ... FROM (SELECT ... GROUP BY ...) AS t`, which reads released rows only.
 
-Tools for charts and notebooks write it around a question to rename, sort, filter or cut its rows, or to group them by
-all their keys once more, which leaves each row as it is. All of that is post-processing, so the inner question is the
-one that is asked: written with or without, it is the same one.
+Charting tools and notebooks write it around a question to rename, sort, filter or limit its rows, or to group them by
+all keys once more. That is post-processing, so only the inner question is asked.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _SUMS = (exp.Sum, exp.Avg)
 class AnswerColumns(ReleasedArithmetic):
     """Binds expressions over the columns of an answer, under the subquery's alias.
 
-    `groups`: what GROUP BY names, all keys of the answer among it; None where there are no groups.
+    `groups`: the expressions of GROUP BY, which include all keys of the answer; None without groups.
     """
 
     def __init__(
@@ -61,14 +60,14 @@ class AnswerColumns(ReleasedArithmetic):
         return self._column(node) if isinstance(node, exp.Column) else self._operation(node)
 
     def check_table(self, column: exp.Column) -> None:
-        """What stands before a dot must be the subquery's name. Raises: UnknownColumn."""
+        """Check that the name before a dot is the subquery's. Raises: UnknownColumn."""
         table = column.args.get("table")
         if table is not None and (column.args.get("db") is not None or fold(table) != self._name):
             message = f"there is no table {table.name!r} around this subquery"
             raise UnknownColumn(message, hint="name the subquery's alias", at=column)
 
     def _of_group(self, node: exp.Expr, groups: frozenset[ReleasedExpression]) -> Released | None:
-        """An aggregate over the one row of a group, or what GROUP BY names; None for what is made of such."""
+        """Bind an aggregate over the one row of a group, or an expression of GROUP BY; None for combinations."""
         row = AnswerColumns(self._name, self._outputs)
         if isinstance(node, exp.AggFunc):
             return _over_one_row(node, row)
@@ -96,7 +95,7 @@ class AnswerColumns(ReleasedArithmetic):
 
 
 def _over_one_row(call: exp.AggFunc, row: AnswerColumns) -> Released:
-    """COUNT, SUM or AVG of what one row has."""
+    """Bind COUNT, SUM or AVG over one row."""
     argument = call.this
     if isinstance(argument, exp.Distinct) and len(argument.expressions) == 1:
         (argument,) = argument.expressions
@@ -118,7 +117,7 @@ _CLAUSES = ("where", "order")
 
 
 def inner_answer(select: exp.Select) -> exp.Select | None:
-    """The question inside, where a SELECT reads nothing but one; what it does to its rows `OuterSelect` says.
+    """Return the question inside, if a SELECT reads nothing else; `OuterSelect` binds the clauses around it.
 
     >>> from sqlglot import parse_one
     >>> inner_answer(parse_one("SELECT n AS customers FROM (SELECT count(*) AS n FROM customer) AS t LIMIT 10")).sql()
@@ -129,13 +128,13 @@ def inner_answer(select: exp.Select) -> exp.Select | None:
 
 
 def answer_within(body: exp.Expr) -> exp.Select | None:
-    """The SELECT of a subquery, where its rows are an answer's, and no join tuples."""
+    """Return the SELECT of a subquery whose rows are an answer, not join tuples."""
     select = select_within(body, named=False)
     return select if select is not None and (groups_itself(select) or inner_answer(select) is not None) else None
 
 
 def _only_source(select: exp.Select) -> tuple[str | None, exp.Expr] | None:
-    """The name and the body of the one subquery, or of the one CTE, that a SELECT reads."""
+    """Return the name and body of the one subquery or CTE that a SELECT reads."""
     clause, entries = select.args.get("from_"), select.args.get("with_")
     if clause is None or select.args.get("joins"):
         return None
@@ -156,7 +155,7 @@ def _only_source(select: exp.Select) -> tuple[str | None, exp.Expr] | None:
 
 
 def groups_itself(select: exp.Select) -> bool:
-    """Has it GROUP BY, HAVING, DISTINCT or an aggregate of its own?"""
+    """Does it have GROUP BY, HAVING, DISTINCT or an aggregate?"""
     if any(select.args.get(part) for part in ("group", "having", "distinct")):
         return True
     clauses = [clause for part in _CLAUSES if (clause := select.args.get(part)) is not None]
@@ -164,17 +163,17 @@ def groups_itself(select: exp.Select) -> bool:
 
 
 def counts_all(node: exp.Expr) -> bool:
-    """Is it COUNT(*), or COUNT(1)?"""
+    """Is it COUNT(*) or COUNT(1)?"""
     return isinstance(node, exp.Count) and isinstance(node.this, (exp.Star, exp.Literal)) and not node.expressions
 
 
 def _every(conditions: tuple[ReleasedExpression, ...]) -> ReleasedExpression | None:
-    """The conditions as one, None of none."""
+    """Join conditions by AND; None without conditions."""
     return Apply("and", conditions) if len(conditions) > 1 else next(iter(conditions), None)
 
 
 class OuterSelect(ReleasedClauses):
-    """The clauses of a SELECT of which `inner_answer` is not None, around that question, bound."""
+    """Binds the clauses of a SELECT around an answer, for which `inner_answer` is not None."""
 
     def __init__(self, select: exp.Select, inner: BoundQuery) -> None:
         select = distinct_as_groups(select)
@@ -190,7 +189,7 @@ class OuterSelect(ReleasedClauses):
         super().__init__(select, binder.bind)
 
     def keeps_rows(self) -> bool:
-        """Is every row of the answer a group of its own? Only so does an aggregate over it need no computation."""
+        """Is every row of the answer a group of its own, so that aggregates need no computation?"""
         if not self._grouped:
             return True
         if self._select.args.get("distinct"):
@@ -199,14 +198,14 @@ class OuterSelect(ReleasedClauses):
         if keys or self._select.args.get("group"):
             return keys <= self._groups
         cut = self._below.having is not None or self._below.is_limited
-        counted = any(holds(item, exp.Count) for item in self._select.expressions)  # a charge to learn that 1 is 1
-        return not (cut or counted) and self._select.args.get("where") is None  # the one row is there
+        counted = any(holds(item, exp.Count) for item in self._select.expressions)  # it is 1: no charge
+        return not (cut or counted) and self._select.args.get("where") is None
 
     def counts_rows(self) -> bool:
         """Is it COUNT(*) over the whole answer, as tools ask before they fetch it?
 
-        Not of an answer without numbers: that names groups that may be empty, and who counts them means
-        COUNT(DISTINCT key).
+        Not over an answer without numbers: there the count of groups that may be empty would stand for COUNT(DISTINCT
+        key).
         """
         if not self._inner.aggregates:
             return False
@@ -215,10 +214,10 @@ class OuterSelect(ReleasedClauses):
         return plain and len(items) == 1 and counts_all(items[0].unalias())
 
     def count(self) -> BoundQuery:
-        """The inner question, of whose answer only the number of rows is shown. Raises: as `query`."""
+        """Bind the inner question so that only the number of its rows is shown. Raises: as `query`."""
         where = self.condition("where", self._row)
         if where is not None and self._below.is_limited:
-            self._check_only_cuts()
+            self._check_only_limits()
         conditions = tuple(part for part in (self._below.having, where) if part is not None)
         name = output_name(self._select.expressions[0])
         limit, offset = row_count(self._select, "limit"), row_count(self._select, "offset")
@@ -235,13 +234,13 @@ class OuterSelect(ReleasedClauses):
         return replace(self._inner, display=replace(self._below, outputs=counted, having=_every(conditions)))
 
     def _known_count(self, conditions: Sequence[ReleasedExpression]) -> int | None:
-        """The rows of an answer that has so many whatever is released: of none, or without keys, which is one row."""
+        """Return the number of rows, if it does not depend on released values: none, or one row without keys."""
         if self._below.limit == 0 or any(map(is_never_true, conditions)):
             return 0
         return None if self._inner.keys or conditions else int(not self._below.offset)
 
     def query(self) -> BoundQuery:
-        """The inner question with the rows and columns that are left of its answer.
+        """Bind the inner question with the rows and columns that the outer SELECT leaves.
 
         Raises: UnknownColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
         """
@@ -252,14 +251,14 @@ class OuterSelect(ReleasedClauses):
         where, having = self.condition("where", self._row), self.condition("having")
         order = self.order(outputs)
         if self._below.is_limited:
-            self._check_only_cuts()
+            self._check_only_limits()
         conditions = tuple(part for part in (self._below.having, where, having) if part is not None)
-        limit, offset = self._cut()
+        limit, offset = self._limits()
         display = Display(tuple(outputs), _every(conditions), order or self._below.order, limit, offset)
         return replace(self._inner, display=display)
 
-    def _check_only_cuts(self) -> None:
-        """What LIMIT has cut may be cut again; HAVING and ORDER BY of the inner question come before its LIMIT."""
+    def _check_only_limits(self) -> None:
+        """Refuse to filter or sort behind the inner LIMIT; limiting again is allowed."""
         for part in ("where", "having", "order"):
             clause = self._select.args.get(part)
             if clause is not None:
@@ -274,8 +273,8 @@ class OuterSelect(ReleasedClauses):
             return list(self._below.outputs)
         return [self.output(item)]
 
-    def _cut(self) -> tuple[int | None, int]:
-        """The rows that are left of those that are left."""
+    def _limits(self) -> tuple[int | None, int]:
+        """Combine LIMIT and OFFSET with those of the inner question."""
         limit, offset = row_count(self._select, "limit"), row_count(self._select, "offset") or 0
         if self._below.limit is not None:
             left = max(0, self._below.limit - offset)

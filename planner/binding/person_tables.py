@@ -1,16 +1,16 @@
-"""Per-person tables: a subquery of FROM that groups private rows by the key of the person whose rows they are.
+"""Binds per-person subqueries: a subquery in FROM that groups private rows by the key of the person who owns them.
 
     SELECT avg(n) FROM (SELECT patient_id, count(*) AS n FROM visit GROUP BY patient_id HAVING count(*) > 1) AS p
 
-What is grouped is bound like any SELECT, its keys and aggregates become the columns of one table, and its select list
-and HAVING are expressions over that table, as those of any subquery of FROM are over theirs:
+The grouped SELECT is bound like any other. Its keys and aggregates become the columns of a table, and its select list
+and HAVING become expressions over that table:
 
     table   SELECT patient_id AS k1, count(*) AS a1 FROM visit GROUP BY patient_id
     p       SELECT k1 AS patient_id, a1 AS n FROM table WHERE a1 > 1
 
-Whose each of its rows is, `planner.planning.person_tables` proves: this module only asks whether it may be anybody's.
-Every value is one of a person's own rows alone and of public ones, so it must not hang on anything else, as the order
-in which a database adds up doubles does: sums are exact (`_total`).
+This module checks whether the keys can identify a person. `planner.planning.person_tables` proves the owner of every
+row. Each value must depend on the person's own rows and public rows only. A sum of doubles would also depend on the
+order in which the database adds, so sums are exact (`_total`).
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import bound_column, cast_sql, column_ref, copied, nodes, position_of, rebuilt, select_within
 
 MOST_ROWS = 1 << 19
-"""A count per person is clamped to it where it is added up: a person's further rows count no more.
+"""The upper bound of a count per person where it is added up; further rows do not count.
 
-A power of two, by which weights are divided exactly, and fewer values than a group key may be computed from.
+It is a power of two, so weights are divided exactly, and it is below the size of a computed group domain.
 """
 
 _MOST_ADDED_UP = 1024
-"""A sum per person is clamped to as many times the range of its argument where it is added up."""
+"""A sum per person is clamped to so many times the range of its argument where it is added up."""
 
 _EXACT_BITS = 40
 
 _WHOLE = 2.0**40
-"""The largest clamped sum that is a bigint: a longer one would need more than 2^36 rows of one person's."""
+"""The largest clamped sum that is a bigint; a longer one would take more than 2^36 rows of one person."""
 
 _LARGEST_BIGINT = 2.0**62
-"""Whole numbers of a larger range fit no bigint, and a cast of one would fail: they are counted in units, too."""
+"""Whole numbers of a larger range do not fit a bigint, so they are counted in units, like doubles."""
 
 _SMALLEST = 1e-290
 
@@ -72,7 +72,7 @@ _TYPES = {
 
 
 def grouped_select(body: exp.Expr) -> exp.Select | None:
-    """The SELECT of a subquery, where it groups rows by keys; one with DISTINCT is one that does."""
+    """Return the SELECT of a subquery that groups rows by keys, by GROUP BY or DISTINCT."""
     found = select_within(body)
     if found is None:
         return None
@@ -83,7 +83,7 @@ def grouped_select(body: exp.Expr) -> exp.Select | None:
 
 
 def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_public: Iterable[int | None]) -> None:
-    """Refuse what a table of persons cannot have: samples, rows of nobody, a cut among the groups.
+    """Refuse what a per-person subquery cannot have: samples, rows without an owner, a LIMIT on its groups.
 
     Raises: UnsupportedSQL.
     """
@@ -104,12 +104,12 @@ def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_
 
 
 def may_be_a_persons(keys: Sequence[BoundKey], tables: Tables) -> bool:
-    """Do the group keys hold a key of a person, or of a row that is one person's? If not, nobody owns a group."""
+    """Do the group keys include the key of a person or of an owned row?"""
     return tables.names_a_person([key.value for key in keys if isinstance(key.value, exp.Column)])
 
 
 class PersonRows:
-    """A SELECT with GROUP BY as a table of its groups, given the names, tables and conditions of its FROM."""
+    """Binds a SELECT with GROUP BY as a table of its groups, given the names, tables and conditions of its FROM."""
 
     def __init__(self, select: exp.Select, scope: Scope, tables: Tables, given: Sequence[exp.Expr]) -> None:
         self._select = select
@@ -125,9 +125,9 @@ class PersonRows:
             self._enter_key(key)
 
     def table(self, query: BoundQuery, name: str) -> tuple[Table, PersonTable]:
-        """The table of what has been asked for by now, under a name that no other table has.
+        """Return the table of all columns read so far, under a unique name.
 
-        Nothing is said of its keys and of who owns its rows: `planner.planning.person_tables` does.
+        Its keys and owners are left to `planner.planning.person_tables`.
         """
         columns = tuple(column.column for column in self._columns)
         assert len({column.name for column in columns}) == len(columns), "each has a name of its own"
@@ -135,10 +135,9 @@ class PersonRows:
         return Table(name, "", columns, (), ()), person
 
     def read(self, node: exp.Expr, alias: str) -> exp.Expr:
-        """An expression of the select list or of HAVING, over the table's columns under an alias.
+        """Bind an expression of the select list or HAVING over the table's columns.
 
-        Raises: UnsupportedSQL for a column that is no key and in no aggregate, and for aggregates that no such table
-          has.
+        Raises: UnsupportedSQL for a column outside keys and aggregates, and for other aggregates.
         """
         return self._read(self._scope.bind(node), alias)
 
@@ -185,7 +184,7 @@ class PersonRows:
         return Column(f"a{len(self._columns) + 1}", kind, nullable)
 
     def _added_up(self, node: exp.Expr) -> PersonColumn:
-        """COUNT, SUM and AVG: their arguments are what they are in any question."""
+        """Bind COUNT, SUM or AVG, with arguments as in any question."""
         found = self._aggregates.bind(node)
         assert found is not None, "one of the calls that Aggregates knows"
         if isinstance(found, ReleasedValue):
@@ -221,7 +220,7 @@ class PersonRows:
         return PersonColumn(column, value, ColumnPolicy(range=(low, high)))
 
     def _extreme(self, node: exp.Expr, call: exp.Expr) -> PersonColumn:
-        """MIN and MAX of numbers, dates and timestamps: of values as they are; their range is the argument's."""
+        """Bind MIN or MAX of numbers, dates and timestamps; its range is the argument's."""
         argument = call.this
         if call.expressions or isinstance(argument, exp.Distinct):
             raise UnsupportedSQL("this MIN or MAX is not supported", hint="write min(x)", at=call)
@@ -243,7 +242,7 @@ class PersonRows:
         return PersonColumn(self._named(kind, nullable=True), made, declared)
 
     def _kept(self, argument: exp.Expr, scalar: Scalar) -> tuple[str | None, ColumnPolicy]:
-        """The type of a value of the argument, and what is public of it."""
+        """Return the type of an argument's values, and their public knowledge."""
         argument = argument.unnest()
         if isinstance(argument, exp.Column):
             return self._tables.written_type(argument), self._scope.declared(argument)[1]
@@ -252,7 +251,7 @@ class PersonRows:
 
 
 def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: str) -> PersonColumn:
-    """A key as a column. Values that follow from its expression are its domain."""
+    """Make a column of a key; values that follow from its expression are its domain."""
     if isinstance(key.value, exp.Column):
         column = key.value
         declared = scope.declared(column)[1]
@@ -270,7 +269,7 @@ def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: st
 
 
 def _declared(scalar: Scalar) -> ColumnPolicy:
-    """What is public of the values of an expression."""
+    """Return the public knowledge of an expression's values."""
     if scalar.is_number and not scalar.is_null:
         bounds = None if scalar.unranged else scalar.bounds
         if bounds is None or not math.isfinite(bounds.lo) or not math.isfinite(bounds.hi):
@@ -283,7 +282,7 @@ def _declared(scalar: Scalar) -> ColumnPolicy:
 
 
 def _written_as(kind: SqlType) -> str | None:
-    """A type in the database's words; None for one whose values are not written the same everywhere."""
+    """Return the database's name of a type; None for a type whose values databases write differently."""
     if kind.family is Family.TEXT:
         return "text"
     if kind.family is Family.NUMERIC:
@@ -292,7 +291,7 @@ def _written_as(kind: SqlType) -> str | None:
 
 
 def _count(one: BoundAggregate) -> exp.Expr:
-    """COUNT of rows, or of distinct values, where a condition is true."""
+    """Return COUNT of rows, or of distinct values, where a condition is true."""
     if one.function == "distinct":
         assert one.argument is not None, "of COUNT(DISTINCT x)"
         value = (
@@ -305,10 +304,10 @@ def _count(one: BoundAggregate) -> exp.Expr:
 
 
 def _total(one: BoundAggregate) -> exp.Expr:
-    """SUM of an argument within bounds, exactly: of whole numbers of units of a power of two.
+    """Return an exact SUM of a bounded argument: a sum of whole multiples of a power of two.
 
-    Doubles are added up in an order that other people's rows may decide, and each order rounds in its own way. Of
-    whole numbers every order gives the same sum; a value is at most 2^-40 of the largest one below itself.
+    A sum of doubles depends on the order of the rows, other people's included. A sum of whole numbers does not. Each
+    value loses at most 2^-40 of the largest one.
     """
     bounds, argument = one.bounds, one.argument
     assert bounds is not None and argument is not None, "of a sum"

@@ -1,8 +1,8 @@
-"""`$1`, `$2` and now(): what stands for a value until the statement is bound, and the literals that replace it.
+"""Replaces `$1`, `$2` and now() by literals.
 
-The moment of now() is snapped to the policy's grain, so that a dashboard that refreshes all day asks one question.
-Placeholders are typed from context before their values are known. A value never becomes text of a statement: it
-becomes a node, which the binder reads like any written literal.
+The time of now() is snapped to the policy's grain, so that a dashboard that refreshes all day asks one question.
+Placeholders are typed from their context before their values are known. A value becomes a tree node and never SQL
+text; the binder reads it like a written literal.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from planner.sql.trees import cast_sql, copied, holds, nodes, position_of
 Query = TypeVar("Query", bound=exp.Query)
 
 SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
-"""The clock of what depends on none."""
+"""A clock for work that does not depend on the time."""
 
 _CLOCK = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp)
 
 
 def replace_clock(select: Query, now: datetime | None, grain: str, zone: str = zones.UTC) -> Query:
-    """The clock's functions as literals; the statement itself where it asks for no clock.
+    """Replace the clock's functions by literals; a statement without them is returned as it is.
 
     Args:
       now: with a time zone; None: there is no clock.
@@ -60,7 +60,7 @@ def replace_clock(select: Query, now: datetime | None, grain: str, zone: str = z
 
 
 def snapped(now: datetime, grain: str, zone: str = zones.UTC) -> datetime:
-    """The last moment at UTC that is a whole grain by the clocks of a zone; it has no tzinfo.
+    """Return the last moment at UTC, without tzinfo, that starts a grain by the clocks of a zone.
 
     >>> moment = datetime(2024, 5, 17, 13, 30, 59, tzinfo=UTC)
     >>> [str(snapped(moment, grain)) for grain in ("minute", "week", "month")]
@@ -87,31 +87,32 @@ def _snapped(moment: datetime, grain: str) -> datetime:
 Element = str | int | float | Decimal | bool | date | datetime | None
 
 Value = Element | tuple[Element, ...]
-"""Of a placeholder: a text takes the type of its place, a datetime has its own; an array is a tuple."""
+"""The value of a placeholder: a text takes the type of its context, a datetime its own; an array is a tuple."""
 
 
 class IntervalText(str):
-    """The text of a value that the client says is an interval; any other text takes the type of its place."""
+    """A text that the client sends as an interval; any other text takes the type of its context."""
 
     __slots__ = ()
 
 
 MAX_PARAMETERS = 256
-"""Values of one statement."""
+"""The most values of one statement."""
 
 MAX_VALUE_LENGTH = 8_192
-"""Characters of one value."""
+"""The most characters of one value."""
 
 MAX_ELEMENTS = 1_000
-"""Of one array."""
+"""The most elements of one array."""
 
 _SMALLEST, _LARGEST = Decimal("1e-100"), Decimal("1e100")
 
 
 def substitute(select: Query, values: Sequence[Value]) -> Query:
-    """The statement with every placeholder written as its value; it is not changed itself.
+    """Return the statement with every placeholder replaced by its value.
 
-    Text takes the type of its place, as a quoted literal does.
+    A text takes the type of its context, as a quoted literal does.
+
     Raises: InvalidSetting for too few values, too many, or one that no literal can hold.
 
     >>> from sqlglot import parse_one
@@ -142,18 +143,18 @@ def substitute(select: Query, values: Sequence[Value]) -> Query:
 
 
 def placeholders_in(select: exp.Query) -> list[exp.Parameter]:
-    """Every `$n` of a statement, as often as it stands there."""
+    """List every `$n` of a statement, repetitions included."""
     return [node for node in nodes(select) if isinstance(node, exp.Parameter)]
 
 
 def _place(node: exp.Parameter) -> int | None:
-    """Where its `$` stands: the tree remembers the number after it."""
+    """Return the position of its `$`; the tree stores that of the number."""
     position = position_of(node)
     return None if position is None else position - 1
 
 
 def number_of(node: exp.Parameter) -> int:
-    """The n of `$n`. Raises: UnsupportedSQL."""
+    """Return the n of `$n`. Raises: UnsupportedSQL."""
     text = node.this.name if isinstance(node.this, exp.Literal) else ""
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and 1 <= int(text) <= MAX_PARAMETERS):
         hint = f"number them from $1 to ${MAX_PARAMETERS}"
@@ -162,12 +163,12 @@ def number_of(node: exp.Parameter) -> int:
 
 
 def highest_number(select: exp.Query) -> int:
-    """The highest n of all placeholders `$n` of a statement; 0 where it has none."""
+    """Return the highest n of all placeholders `$n` of a statement; 0 without any."""
     return max((number_of(node) for node in placeholders_in(select)), default=0)
 
 
 def _write_elements(node: exp.Parameter, value: Value) -> None:
-    """Write the elements of an array in its place of an IN list. Raises: InvalidSetting."""
+    """Replace an array placeholder by its elements in an IN list. Raises: InvalidSetting."""
     index = number_of(node)
     inside = node.find_ancestor(exp.In)
     assert inside is not None, "array_membership put it there"
@@ -220,7 +221,7 @@ def _literal(value: Value, index: int) -> exp.Expr:
 
 
 def digits_of(value: int | float | Decimal) -> str:
-    """The digits that mean the value.
+    """Return the decimal digits of a number.
 
     >>> digits_of(0.1), digits_of(Decimal("1.50")), digits_of(7)
     ('0.1', '1.50', '7')

@@ -1,4 +1,4 @@
-"""Select list, HAVING and ORDER BY as arithmetic over released values and group keys: names, positions and types."""
+"""Binds the select list, HAVING and ORDER BY over released values and group keys."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _OF_ONE: dict[type[exp.Expr], Operator] = {exp.Neg: "negate", exp.Abs: "abs"}
 
 @dataclass(frozen=True)
 class Released:
-    """An expression over released values; `type` is None for NULL, which takes any; `enum` is that of labels."""
+    """An expression over released values; `type` is None for NULL, and `enum` is the type of labels."""
 
     expression: ReleasedExpression
     type: ResultType | None
@@ -64,11 +64,11 @@ class Released:
 
     @property
     def ordered(self) -> Released:
-        """What it is sorted by: of a label its place; behind them all what a policy calls the other values."""
+        """The sort value: for a label its position, with the policy's label for other values last."""
         return self if self.enum is None else self.placed_among(self.enum.labels)
 
     def placed_among(self, labels: Sequence[str]) -> Released:
-        """The place of a text among labels."""
+        """Return the position of a text among labels."""
         cases: list[ReleasedExpression] = [Apply("is null", (self.expression,)), Given(None)]
         for place, label in enumerate(labels):
             cases += [Apply("=", (self.expression, Given(label))), Given(place)]
@@ -76,11 +76,11 @@ class Released:
 
 
 class ReleasedArithmetic(ABC):
-    """Binds expressions over released values; all of it is post-processing, so nothing here can fail."""
+    """Binds arithmetic over released values. It is post-processing, so no operation can fail."""
 
     @abstractmethod
     def bind(self, node: exp.Expr) -> Released:
-        """Bind an expression; what is no released value itself goes to `_operation`. Raises: UnsupportedSQL."""
+        """Bind an expression; combinations of released values go to `_operation`. Raises: UnsupportedSQL."""
 
     def _operation(self, node: exp.Expr) -> Released:
         kind = type(node)
@@ -214,7 +214,7 @@ class ReleasedArithmetic(ABC):
         raise UnsupportedSQL("this cast is not supported", hint=hint, at=node)
 
     def _label(self, node: exp.Cast) -> Released:
-        """A label that says its type, or a key that has it."""
+        """Bind a label with a cast to its type, or a key of that type."""
         inner = self.bind(node.this)
         if inner.enum is None and not (isinstance(inner.expression, Given) and inner.type in ("text", None)):
             raise UnsupportedSQL("this cast is not supported", hint="cast a label to its enum", at=node)
@@ -229,7 +229,7 @@ class ReleasedBinder(ReleasedArithmetic):
         self._aggregates = aggregates
 
     def bind(self, node: exp.Expr) -> Released:
-        """Bind an expression over bound columns. Raises: UnsupportedSQL, for a column that is no group key, too."""
+        """Bind an expression over bound columns. Raises: UnsupportedSQL, also for a column that is no group key."""
         place = self._groups.place(node)
         if place is not None:
             key = self._groups.keys[place]
@@ -274,12 +274,12 @@ def _literal(node: exp.Expr) -> Released:
 
 
 def _moment(value: date | datetime) -> Released:
-    """A date or timestamp as the text that group keys of that type have."""
+    """Return a date or timestamp as text, as group keys hold it."""
     return Released(Given(moment_text(value)), "timestamp" if isinstance(value, datetime) else "date")
 
 
 def _compare(operator: Operator, operands: list[Released], node: exp.Expr) -> Released:
-    """A comparison of one type; a quoted literal takes the other side's."""
+    """Bind a comparison of values of one type; a quoted literal takes the other side's type."""
     _check_moments(operands, node)
     left, right = _aligned(operands[0], operands[1], node), _aligned(operands[1], operands[0], node)
     enum = _enum(operands, node)
@@ -293,7 +293,7 @@ def _compare(operator: Operator, operands: list[Released], node: exp.Expr) -> Re
 
 
 def _enum(parts: Sequence[Released], node: exp.Expr) -> SqlType | None:
-    """The enum that some part is of, so that texts beside it are its labels. Raises: UnreadableValue."""
+    """Return the enum of the first part that has one; texts beside it must be its labels. Raises: UnreadableValue."""
     enum = next((part.enum for part in parts if part.enum is not None), None)
     for part in parts:
         text = part.expression.value if isinstance(part.expression, Given) else None
@@ -303,7 +303,7 @@ def _enum(parts: Sequence[Released], node: exp.Expr) -> SqlType | None:
 
 
 def _check_moments(parts: Sequence[Released], node: exp.Expr) -> None:
-    """Refuse a released date within an expression, where only keys and literals may be. Raises: UnsupportedSQL."""
+    """Refuse to compute with a released date; keys and literals are allowed. Raises: UnsupportedSQL."""
     for part in parts:
         moment = None if part.type is None else MOMENTS.get(part.type)
         if moment is not None and _is_released(part.expression):
@@ -325,7 +325,7 @@ def _aligned(value: Released, other: Released, node: exp.Expr) -> Released:
 
 
 def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
-    """The type that branches share."""
+    """Return the common type of branches. Raises: UnsupportedSQL."""
     _check_moments(parts, node)
     types = {part.type for part in parts if part.type is not None}
     if types <= NUMBERS and len(types) > 1:
@@ -337,22 +337,19 @@ def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
 
 
 class ReleasedClauses:
-    """The clauses of one SELECT, whose tree is not changed; `bind` binds expressions over what it sees."""
+    """Binds the clauses of one SELECT; `bind` binds their expressions."""
 
     def __init__(self, select: exp.Select, bind: Callable[[exp.Expr], Released]) -> None:
         self._select = select
         self._bind = bind
 
     def output(self, item: exp.Expr) -> Output:
-        """An item of the select list."""
+        """Bind an item of the select list."""
         released = self._bind(item.unalias())
         return Output(output_name(item), released.type or "text", released.expression, released.enum)
 
     def condition(self, part: str, over: ReleasedArithmetic | None = None) -> ReleasedExpression | None:
-        """What WHERE or HAVING (`part`) keeps of what `over` binds.
-
-        Raises: UnsupportedSQL.
-        """
+        """Bind the condition of WHERE or HAVING (`part`), with the binder `over` if given. Raises: UnsupportedSQL."""
         clause, words = self._select.args.get(part), part.upper()
         if clause is None:
             return None
@@ -368,18 +365,18 @@ class ReleasedClauses:
         return released.expression
 
     def _is_named(self, clause: exp.Expr, position: int | None) -> bool:
-        """Does a clause name an output of the select list at this place?"""
+        """Does the clause name an output of the select list at this position?"""
         names = {output_name(item) for item in self._select.expressions if isinstance(item, exp.Alias)}
         there = [column for column in columns_of(clause) if position_of(column) == position]
         return any(isinstance(column.this, exp.Identifier) and fold(column.this) in names for column in there)
 
     def order(self, outputs: Sequence[Output]) -> tuple[SortKey, ...]:
-        """The keys of ORDER BY. Raises: UnsupportedSQL, InvalidSyntax."""
+        """Bind the keys of ORDER BY. Raises: UnsupportedSQL, InvalidSyntax."""
         clause = self._select.args.get("order")
         return tuple(self._sort_key(item, outputs) for item in clause.expressions) if clause is not None else ()
 
     def _sort_key(self, item: exp.Ordered, outputs: Sequence[Output]) -> SortKey:
-        """A position or an alias of the select list, as in PostgreSQL before any column; or an expression."""
+        """Bind a position, an alias of the select list (before a column, as in PostgreSQL) or an expression."""
         node = item.this.unnest()
         value = None
         place = constant_place(len(outputs), node, "ORDER BY")
@@ -399,7 +396,7 @@ class ReleasedClauses:
 
 
 def check_released_moments(query: BoundQuery, zone: str) -> None:
-    """Refuse to compute with keys that are moments of a time zone other than UTC, whose texts would be read at UTC.
+    """Refuse to compute with timestamptz keys in a time zone other than UTC, since their text would be read at UTC.
 
     Raises: UnsupportedSQL.
     """

@@ -1,4 +1,4 @@
-"""The names that a query's columns may mean, as PostgreSQL resolves them."""
+"""Resolves the names of columns, as PostgreSQL does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ATOMS = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Boolean, exp.Null)
 
 
 def table_reference(node: exp.Table) -> TableReference:
-    """The names that a table of FROM is written with."""
+    """Return the written parts of a table's name in FROM."""
     database, namespace = node.args.get("catalog"), node.args.get("db")
     return TableReference(
         None if database is None else fold(database), None if namespace is None else fold(namespace), fold(node.this)
@@ -44,7 +44,7 @@ def table_reference(node: exp.Table) -> TableReference:
 
 
 class Tables:
-    """The base tables of the whole statement, and the expressions that derived columns have put into it."""
+    """The base tables of the whole statement, and the size of the expressions that derived columns add."""
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class Tables:
         proved: Mapping[str, TablePolicy] = MappingProxyType({}),
         zone: str = UTC,
     ) -> None:
-        """The tables of a statement, found as `planner.policy.table_lookup.find_table` does.
+        """Start without tables; they are looked up as `planner.policy.table_lookup.find_table` does.
 
-        `proved`: of per-person tables, by name, what is known of their columns once their owners are proved.
+        `proved`: what is proved of the columns of per-person subqueries, by name.
         """
         self.zone = zone
         self._schema = schema
@@ -72,7 +72,7 @@ class Tables:
         self.positions: dict[str, int | None] = {}
 
     def lookup(self, node: exp.Table) -> Table:
-        """The catalog's table. Raises UnknownTable, also for one that the policy does not name."""
+        """Return the catalog's table. Raises: UnknownTable, also for a table that the policy does not name."""
         reference = table_reference(node)
         table = find_table(reference, self._schema, self._policy, self._search_path)
         if table is None:
@@ -80,7 +80,7 @@ class Tables:
         return table
 
     def add(self, name: str, table: Table, position: int | None) -> BoundTable:
-        """Enter a base table under a new alias. Raises StatementTooComplex."""
+        """Enter a base table under a new alias. Raises: StatementTooComplex."""
         if len(self.entries) + len(self._around or ()) + self._aside >= MAX_TABLES:
             hint = "where a table is only joined along its key, the foreign key IS NOT NULL says the same"
             raise StatementTooComplex(f"more than {MAX_TABLES} tables", hint=hint, position=position)
@@ -89,7 +89,7 @@ class Tables:
         return entry
 
     def enter(self, name: str, table: Table, position: int | None = None) -> BoundTable:
-        """Enter a base table, however many there are."""
+        """Enter a base table without a limit on their number."""
         alias = generated_alias(table.relation, len(self.entries))
         if self.is_aside:  # of a subquery in WHERE: an alias that no table of FROM and no completion can have
             alias = f"{alias}_s{self._aside}"
@@ -102,7 +102,7 @@ class Tables:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Enter tables of a subquery in WHERE, which are no entries of FROM: `entries` are its own for a while."""
+        """Enter the tables of a subquery in WHERE apart from FROM; meanwhile `entries` holds only these."""
         assert not self.is_aside, "one subquery of WHERE does not stand in another's"
         around = self._around = self.entries
         self.entries = []
@@ -118,19 +118,19 @@ class Tables:
         return self._around is not None
 
     def apart(self) -> Tables:
-        """The tables of a subquery that is grouped by itself: none of these, of the same catalog."""
+        """Return an empty collection for a subquery with groups of its own, over the same catalog."""
         tables = Tables(self._schema, self._policy, self._search_path, self._proved, self.zone)
         tables._aside = len(self.entries) + len(self._around or ()) + self._aside
         tables._persons = self._persons
         return tables
 
     def proved(self, name: str) -> Mapping[str, ColumnPolicy]:
-        """By column, what is proved of a per-person table's values; nothing where it is bound for the first time."""
+        """Return what is proved of a per-person subquery's columns; empty when it is bound for the first time."""
         table = self._proved.get(name)
         return {} if table is None else table.columns
 
     def name_person(self, written: str | None) -> str:
-        """Take a name for a per-person table that no other table has, from the one in the statement."""
+        """Choose a unique name for a per-person subquery, based on its name in the statement."""
         taken = {*self._schema.tables, *self._schema.views, *self._schema.hidden, *self._persons}
         stem = written if written and re.fullmatch(r"\w{1,40}", written, re.ASCII) else "subquery"
         names = (
@@ -142,9 +142,9 @@ class Tables:
         return found
 
     def complete_person(self, alias: str, table: Table, person: PersonTable, within: Tables) -> None:
-        """Say what a per-person table that was entered under an alias has turned out to be.
+        """Complete the entry of a per-person subquery.
 
-        `within`: the tables that it is made from, which count among those of the statement.
+        `within`: the tables of its definition, which count towards the statement's limit.
         """
         self._persons[table.name] = person, within
         self._by_alias[alias] = table
@@ -153,7 +153,7 @@ class Tables:
         self.entries[index] = dataclasses.replace(self.entries[index], table=table, person=person, sampled=False)
 
     def names_a_person(self, columns: Collection[exp.Column]) -> bool:
-        """Do bound columns hold the whole key of a person, of a row that is owned, or of a reference to its owner?"""
+        """Do bound columns include the whole key of a person, of an owned row, or of a reference to the owner?"""
         graph = ownership(self._schema, self._policy)
         held: dict[str, set[str]] = {}
         for alias, name in map(column_ref, columns):
@@ -175,44 +175,44 @@ class Tables:
         return False
 
     def written_type(self, column: exp.Column) -> str:
-        """The type of a bound column, in the database's words."""
+        """Return the database's name for the type of a bound column."""
         alias, name = column_ref(column)
         found = self._by_alias[alias].column(name)
         assert found is not None, "bound columns exist"
         return found.type
 
     def replace(self, index: int, entry: BoundTable) -> None:
-        """Change an entry, but not its alias or table."""
+        """Replace an entry that keeps its alias and table."""
         self.entries[index] = entry
 
     @property
     def databases(self) -> tuple[str, str]:
-        """What the one database that there is may be called."""
+        """The names of the database that may stand before a schema."""
         return self._policy.name, self._schema.database
 
     def is_public(self, table: Table) -> bool:
-        """Does the policy say so?"""
+        """Does the policy declare the table public?"""
         return self._policy.is_public(table.name)
 
     def keys_to_owners(self, table: Table) -> tuple[ForeignKey, ...]:
-        """The foreign keys without whose parents a row of the table is in no answer."""
+        """Return the foreign keys whose missing parent leaves a row out of every answer."""
         graph = ownership(self._schema, self._policy)
         if graph.orphan_key(table.name) is not None:
             return ()
         return tuple(key for key in graph.owning_keys(table.name) if graph.depth(table.name, key) is None)
 
     def public_primary_key(self, column: exp.Column) -> tuple[str, ...] | None:
-        """The primary key of a bound column's table; None where it has none, and where the table is not public."""
+        """Return the primary key of a bound column's table; None without one, or if the table is private."""
         table = self._by_alias[column_ref(column)[0]]
         return table.primary_key if self.is_public(table) else None
 
     def type_of(self, column: exp.Column) -> SqlType:
-        """The type of a bound column."""
+        """Return the type of a bound column."""
         alias, name = column_ref(column)
         return column_type(self._by_alias[alias], name)
 
     def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
-        """A bound column as people know it, with its table, and what the policy says of it."""
+        """Return a bound column's name with its table, for messages, and its policy."""
         alias, name = column_ref(column)
         table = self._by_alias[alias].name
         if table in self._persons:
@@ -234,7 +234,7 @@ class Tables:
         return found.nullable
 
     def expand(self, derived: exp.Expr, position: int | None) -> exp.Expr:
-        """A copy of a derived column's expression. Raises StatementTooComplex: copies of copies grow fast."""
+        """Copy a derived column's expression. Raises: StatementTooComplex, since copies of copies grow fast."""
         self._nodes += len(nodes(derived))
         if self._nodes > _MAX_DERIVED_NODES:
             hint = "name fewer computed columns inside FROM"
@@ -244,17 +244,17 @@ class Tables:
 
 
 Meaning = exp.Expr | tuple[str, str]
-"""What a name means: an expression over bound columns; for a base table's column its (alias, name)."""
+"""What a name means: an expression over bound columns, or the (alias, name) of a base table's column."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One item of FROM under the analyst's name for it, None for a subquery without one.
+    """One item of FROM under the analyst's name; None for a subquery without a name.
 
     Attributes:
-      namespace: of a base table or a view, which may stand before its name.
-      columns: what each name means; None for one that several columns have.
-      first, last: the base tables behind it are those of this range of indices.
+      namespace: the schema of a base table or view, which may stand before its name.
+      columns: the meaning of each name; None for a repeated name.
+      first, last: the range of its base tables among the statement's.
     """
 
     name: str | None
@@ -265,12 +265,12 @@ class Source:
 
     @cached_property
     def is_derived(self) -> bool:
-        """May a name of it mean an expression?"""
+        """May one of its names mean an expression?"""
         return any(isinstance(meaning, exp.Expr) for meaning in self.columns.values())
 
 
 class Scope:
-    """What one SELECT sees: its FROM, and the columns that USING has merged. Of bound columns `Tables` tells."""
+    """The names that one SELECT sees: its FROM, and the columns that USING merges."""
 
     def __init__(self, tables: Tables, around: Scope | None = None) -> None:
         self._tables = tables
@@ -287,11 +287,11 @@ class Scope:
         return self._tables.entries
 
     def entries(self, sources: Iterable[Source]) -> list[BoundTable]:
-        """The base tables behind items of FROM."""
+        """List the base tables behind items of FROM."""
         return [entry for source in sources for entry in self.tables[source.first : source.last]]
 
     def add(self, source: Source, position: int | None) -> Source:
-        """Enter an item of FROM. Raises InvalidSyntax when two share a name, but for tables of two schemas."""
+        """Enter an item of FROM. Raises: InvalidSyntax if two share a name, unless they are tables of two schemas."""
         if source.name is not None and any(_clash(source, other) for other in self.sources):
             hint = "give each table of a self-join its own alias"
             raise InvalidSyntax(f"table name {source.name!r} stands twice in FROM", hint=hint, position=position)
@@ -299,7 +299,7 @@ class Scope:
         return source
 
     def merged(self, join: exp.Join, tree: Sequence[Source], right: Sequence[Source]) -> list[exp.EQ]:
-        """What USING or NATURAL says is equal; each name means the left column from here on.
+        """Return the equalities of USING or NATURAL. From then on each name means the left column.
 
         Raises: UnknownColumn, AmbiguousColumn.
         """
@@ -319,14 +319,16 @@ class Scope:
         return exp.EQ(this=left, expression=other)
 
     def visible(self, sources: Iterable[Source]) -> list[str]:
-        """The names that `*` shows, in order."""
+        """List the names that `*` shows, in order."""
         return [name for source in sources for name in source.columns if (id(source), name) not in self._hidden]
 
     def resolve(self, column: exp.Column, among: Sequence[Source] | None = None) -> exp.Expr:
-        """What a name means: a bound column, or a derived column's expression over bound columns.
+        """Resolve a name to a bound column, or to a derived column's expression over bound columns.
 
-        A column that is bound already means itself, and no copy. In a subquery of WHERE, what its own FROM does not
-        have means what the SELECT around it has. Raises UnknownTable, UnknownColumn, AmbiguousColumn.
+        A bound column resolves to itself, not a copy. In a subquery of WHERE, unknown names are looked up in the
+        SELECT around it.
+
+        Raises: UnknownTable, UnknownColumn, AmbiguousColumn.
         """
         if column.meta.get("bound"):
             return column
@@ -354,7 +356,9 @@ class Scope:
     def unqualified(
         self, name: str, sources: Sequence[Source], position: int | None, *, quoted: bool = False
     ) -> exp.Expr:
-        """The one column of a folded name, merged columns counting once; `quoted`: in quotes, so its case counts.
+        """Resolve a folded name without a table; merged columns count once.
+
+        `quoted`: was it written in quotes?
 
         Raises: AmbiguousColumn, UnknownColumn.
         """
@@ -370,14 +374,14 @@ class Scope:
         return self._column(found[0], name, position)
 
     def bind(self, node: exp.Expr, among: Sequence[Source] | None = None) -> exp.Expr:
-        """A copy of an expression whose every column is bound. Raises what `resolve` does; StatementTooComplex."""
+        """Copy an expression with every column bound. Raises: as `resolve`; StatementTooComplex."""
         bound = self._bind(node, among)
         if any(source.is_derived for source in self.sources):
             check_depth(bound)
         return bound
 
     def star(self, node: exp.Expr) -> list[tuple[str, Meaning | None]]:
-        """The columns that `*` or `table.*` stands for."""
+        """List the columns of `*` or `table.*`."""
         if isinstance(node, exp.Column):
             return list(self._qualified(node, self.sources).columns.items())
         return [
@@ -388,7 +392,7 @@ class Scope:
         ]
 
     def _counted_rows(self, node: exp.Count) -> exp.Expr:
-        """COUNT(t.*): a row is never NULL, whatever its columns are, but where an outer join finds none."""
+        """Write COUNT(t.*) as COUNT(*): a row is never NULL, except one that an outer join misses."""
         source = self._qualified(node.this, self.sources)
         if any(entry.outer is not None for entry in self.entries([source])):
             hint = "count a column of it that is never NULL"
@@ -410,7 +414,7 @@ class Scope:
         return rebuilt(node, lambda part: self._bind(part, among))
 
     def _bind_chain(self, node: exp.Expr, among: Sequence[Source] | None) -> exp.Expr:
-        """`a AND b AND ...`, a tree as deep as it is long, without recursion along it."""
+        """Bind `a AND b AND ...` without recursion along the chain."""
         chain = []
         while isinstance(node, exp.Connector):
             chain.append(node)
@@ -457,19 +461,19 @@ class Scope:
 
 
 def _clash(one: Source, other: Source) -> bool:
-    """Do two items of FROM share a name? Tables without aliases whose schemas differ are told apart by these."""
+    """Do two items of FROM share a name? Tables without aliases may differ by schema."""
     if one.name != other.name:
         return False
     return one.namespace is None or other.namespace is None or one.namespace == other.namespace
 
 
 def _marked(column: exp.Column) -> exp.Column:
-    """The analyst may write the very alias that the rewriting uses, so a bound column says that it is one."""
+    """Mark a column as bound, since the analyst may write the same alias as the rewriting."""
     column.meta["bound"] = True
     return column
 
 
 def generated_alias(table: str, index: int) -> str:
-    """An alias that no other entry has: plain names stay readable, others do not risk the 63-byte limit."""
+    """Return a unique alias: plain names stay readable, others could exceed 63 bytes."""
     stem = table if re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", table) else "t"
     return f"{stem}_{index}"

@@ -1,6 +1,6 @@
-"""Semi-joins: EXISTS, IN, NOT EXISTS and NOT IN over a subquery, as conditions of WHERE.
+"""Binds EXISTS, IN, NOT EXISTS and NOT IN over a subquery as semi-joins: conditions of WHERE.
 
-Whose rows a subquery may read is asked later (`planner.sensitivity.own_rows`).
+`planner.sensitivity.own_rows` checks later whose rows a subquery may read.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ GROUPED = "grouped"
 _GROUPS, _VALUE = "groups", "value"
 
 Inner = Callable[[exp.Select], tuple[Scope, list[exp.Expr]]]
-"""Enters FROM and WHERE of a subquery: its names, which include those around it, and its conditions."""
+"""Binds FROM and WHERE of a subquery; returns its names, which include those around it, and its conditions."""
 
 
 def is_semi_join(node: exp.Expr) -> bool:
-    """Is a conjunct of WHERE one: EXISTS, or IN with a subquery, denied or not?
+    """Is a condition of WHERE a semi-join: EXISTS, or IN with a subquery, negated or not?
 
     >>> from sqlglot import parse_one
     >>> [is_semi_join(parse_one(text)) for text in ("NOT (x IN (SELECT k FROM t))", "x IN (1, 2)", "NOT x")]
@@ -58,13 +58,13 @@ def is_semi_join(node: exp.Expr) -> bool:
 
 
 def semi_join(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) -> BoundSemiJoin:
-    """Bind one, whose tables are entered aside and whose FROM and WHERE `enter` binds.
+    """Bind a semi-join. Its tables are entered apart, and `enter` binds its FROM and WHERE.
 
-    `x NOT IN (SELECT k ...)` is true where x = k is false for every row, so it is NOT EXISTS of a row in which x = k
-    is true or unknown: where x and k are never NULL, of one in which it is true. The left side of IN is bound in
+    `x NOT IN (SELECT k ...)` is true if x = k is false for every row. So it is NOT EXISTS of a row in which x = k is
+    true or unknown; where x and k are never NULL, of a row in which it is true. The left side of IN is bound in
     `scope`.
 
-    Raises: UnsupportedSQL for what is no plain join inside, InvalidSyntax, and what names raise.
+    Raises: UnsupportedSQL if the subquery is not a plain join; InvalidSyntax; name errors.
     """
     test, negated = _denials(node)
     label = ("NOT " if negated else "") + _label(test)
@@ -83,7 +83,7 @@ def _label(test: exp.Expr) -> str:
 def _conditions(
     test: exp.Expr, select: exp.Select, scope: Scope, tables: Tables, enter: Inner, *, negated: bool
 ) -> list[exp.Expr]:
-    """The conditions of the inner rows, the one of their selected value among them."""
+    """Return the conditions of the inner rows, including the one on the selected value."""
     before = len(tables.entries)
     try:
         inside, conditions = enter(select)
@@ -104,7 +104,7 @@ def _conditions(
 
 
 def _compared(test: exp.Expr) -> str | None:
-    """The side of a comparison that is a subquery; None where it is not one alone."""
+    """Return the side of a comparison that is a subquery; None unless exactly one is."""
     if not isinstance(test, COMPARISONS):
         return None
     found = [side for side in ("this", "expression") if isinstance(test.args[side].unnest(), exp.Query)]
@@ -112,7 +112,7 @@ def _compared(test: exp.Expr) -> str | None:
 
 
 def _comparison(test: exp.Expr, shown: Sequence[tuple[str, Meaning | None]], scope: Scope, inside: Scope) -> exp.Expr:
-    """The comparison with the selected value, in the subquery's place: of no row it is unknown, and so not true."""
+    """Compare with the selected value. Without a row the comparison is unknown, and so not true."""
     if len(shown) != 1:
         raise InvalidSyntax("a subquery that is compared has one column", at=test)
     side, meant = _compared(test), shown[0][1]
@@ -125,9 +125,9 @@ def _comparison(test: exp.Expr, shown: Sequence[tuple[str, Meaning | None]], sco
 
 
 def _check_one_row(entries: Sequence[BoundTable], conditions: Sequence[exp.Expr], select: exp.Select) -> None:
-    """Refuse a subquery that may have several rows, which SQL lets no value be compared with.
+    """Refuse a compared subquery that may have several rows.
 
-    One row at most passes where every column of a key of the one table is equal to what does not hang on its rows.
+    At most one row passes if every column of a key of its only table equals a value that does not depend on its rows.
     """
     pinned = set()
     for condition in conditions:
@@ -146,11 +146,12 @@ def _check_one_row(entries: Sequence[BoundTable], conditions: Sequence[exp.Expr]
 
 
 def joined_inside(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) -> list[exp.Expr]:
-    """Join the rows of EXISTS or IN, which stands inside the subquery of another, to those of that subquery.
+    """Join the rows of an EXISTS or IN to those of the subquery around it, and return their conditions.
 
-    Whether there is a row beside which there is a row is whether there are both; how often does not count. So one
-    condition reads both, and (own) of `planner.sensitivity.own_rows` is asked of both together. The conditions of the
-    inner rows come back. Raises: UnsupportedSQL where it is denied, and as `semi_join`.
+    A row exists with a row beside it if both exist together; their number does not matter. So one semi-join reads
+    both, and `planner.sensitivity.own_rows` checks them together.
+
+    Raises: UnsupportedSQL if it is negated, and as `semi_join`.
     """
     test, negated = _denials(node)
     if negated:
@@ -160,7 +161,7 @@ def joined_inside(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) ->
 
 
 def _denials(node: exp.Expr) -> tuple[exp.Expr, bool]:
-    """What stands behind parentheses and NOT; is it denied?"""
+    """Strip parentheses and NOT; the second value says whether the test is negated."""
     negated = False
     while isinstance(node, (exp.Paren, exp.Not)):
         negated ^= isinstance(node, exp.Not)
@@ -169,7 +170,7 @@ def _denials(node: exp.Expr) -> tuple[exp.Expr, bool]:
 
 
 def _select(test: exp.Expr, label: str) -> exp.Select:
-    """The subquery, if it only selects, projects and joins."""
+    """Return the subquery, which must only select, project and join."""
     side = "this" if isinstance(test, exp.Exists) else "query" if isinstance(test, exp.In) else _compared(test)
     written = test.args[side or "this"]
     body = select_within(written)
@@ -194,7 +195,7 @@ def _select(test: exp.Expr, label: str) -> exp.Select:
 
 
 def _of_groups(select: exp.Select) -> exp.Select:
-    """`SELECT g.k FROM (SELECT ... GROUP BY ...) AS g`: what a per-person table has, in the place of its SELECT."""
+    """Return `SELECT g.k FROM (SELECT ... GROUP BY ...) AS g`, which reads a per-person subquery."""
     (item,) = select.expressions
     named = copied(select)
     named.set("expressions", [exp.alias_(item.unalias().copy(), _VALUE, quoted=True)])
@@ -230,7 +231,7 @@ def _members(
     *,
     negated: bool,
 ) -> exp.Expr:
-    """The condition that the selected value is the left side: true of it, or, denied, not false."""
+    """Return the condition that the selected value equals the left side, or, negated, that it may equal it."""
     if len(shown) != 1:
         raise InvalidSyntax("a subquery of IN has one column", at=test.args["query"])
     value, meant = scope.bind(test.this), shown[0][1]
@@ -244,7 +245,7 @@ def _members(
 
 
 def _may_be_null(node: exp.Expr, inside: Scope, conditions: Sequence[exp.Expr]) -> bool:
-    """May it be NULL in a row that passes the conditions, of which `x IS NOT NULL` is one that says it?"""
+    """May it be NULL in a row that passes the conditions? `x IS NOT NULL` among them excludes that."""
     required: list[exp.Expr] = [exp.Is(this=node, expression=exp.Null(), negate=True)]
     required.append(exp.Not(this=exp.Is(this=node, expression=exp.Null())))
     return is_null(node, inside) is not None and not any(condition in required for condition in conditions)

@@ -1,13 +1,13 @@
-"""What may be computed from released rows and public tables, and the check of it on the statement as it is sent.
+"""The SQL that may surround answers, and the check of it in the tree and in the final text.
 
-The database runs this SQL under the proxy's role, which may read private tables. What keeps it from them is that
-every table of it is looked up and public (`write_outer.py`), and that each construct and each function stands here:
-none of them reads a table by a name in a text, a file, a setting or another session, none writes, waits or locks.
-Names of functions are plain, and the session's search path is `pg_catalog` alone, so that no other function is meant.
+The database runs this SQL under the proxy's role, which may read private tables. Two rules keep it away from them.
+`write_outer.py` looks up every table and requires it to be public. And only the constructs and functions listed here
+pass: none reads a table by a name in a text, a file, a setting or another session; none writes, waits or locks.
+Function names are plain, and the session's search path is `pg_catalog` alone, so no other function is meant.
 
-`check_allowed` reads a tree, and what the database gets is a text. Were a word of the analyst's to stand in that text
-without its quotes, it would be SQL that nobody has checked. So `check_written`, the second wall before private rows,
-reads the text itself: every table, construct and function of it must be one that the tree could have.
+`check_allowed` reads a tree, but the database gets text. An analyst's word that reached the text without quotes would
+be unchecked SQL. So `check_written` reads the text itself as a second wall: every table, construct and function must
+be one that the tree could have.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FORBIDDEN_PARTS = frozenset(
      "rows_from", "partition", "changes", "operation_modifiers", "exclude", "kind", "by_name", "cache", "all",
      "totals"}
 )  # fmt: skip
-"""Parts of queries, tables and clauses that do more than compute, or that PostgreSQL does not know."""
+"""Parts of queries, tables and clauses that do more than compute, or that PostgreSQL does not have."""
 
 _QUERIES = frozenset(
     {exp.Select, exp.Union, exp.Intersect, exp.Except, exp.With, exp.CTE, exp.Subquery, exp.From, exp.Table,
@@ -53,7 +53,7 @@ ALLOWED = _QUERIES | frozenset(PUBLIC) | {
     exp.CumeDist, exp.DenseRank, exp.FirstValue, exp.Lag, exp.LastValue, exp.Lead, exp.NthValue, exp.Ntile,
     exp.PercentRank, exp.Rank, exp.RowNumber, exp.Window, exp.WindowSpec,
 }  # fmt: skip
-"""Beside what public statements may hold: functions, aggregates and windows that only compute."""
+"""The grammar of public statements, and functions, aggregates and windows that only compute."""
 
 _BY_NAME = frozenset(
     {"age", "make_date", "make_timestamp", "to_char", "split_part", "initcap", "btrim", "ltrim", "rtrim", "concat",
@@ -64,7 +64,7 @@ _BY_NAME = frozenset(
      "regr_avgy", "bool_and", "bool_or", "every", "mode", "percentile_cont", "percentile_disc", "ntile", "nth_value",
      "overlay", "to_number", "to_date", "make_interval"}
 )  # fmt: skip
-"""Functions that the parser library has no class for: of numbers, texts and moments, of one row or of its group."""
+"""Functions without a class in the parser library, over one row or its group."""
 
 _TYPES = frozenset(
     {"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE", "BOOLEAN", "TEXT", "VARCHAR", "CHAR", "BPCHAR",
@@ -83,13 +83,13 @@ _WORDS = _FIELDS | {
     "", "ALL", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "OUTER", "NATURAL", "OVER", "ROWS", "RANGE", "GROUPS",
     "UNBOUNDED", "CURRENT ROW", "PRECEDING", "FOLLOWING", "BOTH", "LEADING", "TRAILING", "FIRST", "NEXT",
 }  # fmt: skip
-"""What a part of a construct may be that is written into the statement as it stands, without quotes."""
+"""The words that may be written without quotes as a part of a construct."""
 
 
 def check_composed(split: Composed, tokens: Sequence[Token], dialect: Dialect) -> None:
-    """Refuse the first construct of a composed statement that is not known, around answers or in a question.
+    """Refuse the first unknown construct of a composed statement, around answers or in a part.
 
-    Raises: UnsupportedSQL, at one of the tokens of the whole statement.
+    Raises: UnsupportedSQL, at a token of the whole statement.
     """
     check_allowed(split.outer, tokens, dialect)
     for part in split.parts:
@@ -97,9 +97,9 @@ def check_composed(split: Composed, tokens: Sequence[Token], dialect: Dialect) -
 
 
 def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -> None:
-    """Refuse the first construct around answers that is not known to be a computation in this database.
+    """Refuse the first construct around answers that this database may not compute.
 
-    Raises: UnsupportedSQL, at one of the tokens of the whole statement.
+    Raises: UnsupportedSQL, at a token of the whole statement.
     """
 
     if not DIALECTS[dialect].around:
@@ -118,7 +118,7 @@ def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -
 
 
 def is_allowed(node: exp.Expr, dialect: Dialect) -> bool:
-    """Is a node one that only computes?"""
+    """Does the node only compute?"""
     return _refusal(node, dialect) is None
 
 
@@ -152,10 +152,10 @@ def _refusal(node: exp.Expr, dialect: Dialect) -> Refusal | None:
 
 
 def _is_plain(node: exp.Expr) -> bool:
-    """Is each text of a node one that the database reads as that part, and as nothing else?
+    """Will the database read each text of the node as that part and as nothing else?
 
-    Texts and quoted names are written in their quotes. Everything else is written as it stands, and the parser
-    library takes a quoted name for a word where it expects one: `extract("year FROM x), (SELECT ..." FROM y)`.
+    Texts and quoted names are written in quotes. Other words are written as they are, and the parser library accepts
+    a quoted name where it expects a word: `extract("year FROM x), (SELECT ..." FROM y)`.
     """
     if isinstance(node, exp.Literal):
         return bool(node.is_string) or _NUMBER.fullmatch(node.name) is not None
@@ -174,7 +174,7 @@ Place = tuple[str, str]
 
 
 def check_written(sql: str, public: Collection[Place], dialect: Dialect) -> None:
-    """Refuse the text of a statement that holds anything but computations over answers and these public tables.
+    """Refuse SQL text that holds anything but computations over answers and these public tables.
 
     Raises: UnsupportedSQL.
     Cost: as reading a statement of this length.
@@ -195,7 +195,7 @@ def check_written(sql: str, public: Collection[Place], dialect: Dialect) -> None
 
 
 def functions_of_from(tree: exp.Expr) -> list[exp.Table | exp.Lateral]:
-    """The functions that stand in FROM as a table does."""
+    """List the functions that stand in FROM like tables."""
     functions: list[exp.Table | exp.Lateral] = [
         table for table in tables_of(tree) if not isinstance(table.this, exp.Identifier)
     ]
@@ -205,7 +205,7 @@ def functions_of_from(tree: exp.Expr) -> list[exp.Table | exp.Lateral]:
 
 
 def _stands_alone(function: exp.Expr) -> bool:
-    """Is it the FROM of a `SELECT *` with nothing else in it, where no `g.f` can mean f(g)?"""
+    """Is it the only item of a plain `SELECT * FROM`, where `g.f` cannot mean f(g)?"""
     select = function.parent.parent if isinstance(function.parent, exp.From) else None
     if not isinstance(select, exp.Select) or function.args.get("joins"):
         return False
@@ -215,7 +215,7 @@ def _stands_alone(function: exp.Expr) -> bool:
 
 
 def _read(sql: str, dialect: Dialect) -> exp.Expr | None:
-    """The statement, by the scanner that analysts' statements are read with; None for what is no statement of one."""
+    """Parse the statement with the scanner for analysts' statements; None if it is not one query."""
     try:
         (tree,) = (
             postgres_parser().parse(tokens_of(lex(sql)), sql) if dialect == "postgres" else parse(sql, read=dialect)

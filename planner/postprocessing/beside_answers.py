@@ -1,14 +1,13 @@
-"""Private rows beside answers: the groups of the rows are released, and what joins them with the answers is computed.
+"""Joins of private rows with answers: the groups of the rows are released, and the join with answers is computed.
 
     SELECT d, w, sum(c) FROM visit JOIN (SELECT w AS top FROM visit GROUP BY w ORDER BY count(*) DESC LIMIT 3) AS t
     ON w = top GROUP BY d, w
       --> SELECT d AS k1, w AS k2, sum(c) AS a1 FROM visit GROUP BY 1, 2
       and SELECT k1, k2, sum(a1) FROM answer, (SELECT ...) AS t WHERE k2 = top GROUP BY k1, k2
 
-What a join with answers asks of a private row, it asks of some of its columns. So the rows are grouped by those, too;
-all rows of a group meet the same rows of the answers, as often as each other, and counts and sums of them add up.
-That is post-processing of the groups' released numbers. Columns that only such a condition reads must be keys that
-can be shown: a join on `amount` would ask for a group per amount, which is refused where the part is planned.
+The join reads some columns of the private rows, so the rows are grouped by those columns too. All rows of a group
+match the same rows of the answers, so their counts and sums add up as post-processing. The added columns must be
+possible group keys: a join on `amount` would ask for a group per amount, which planning refuses.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from planner.expressions.predicates import conjuncts
 from planner.sql.trees import columns_of, conjunction, holds
 
 IsTheirs = Callable[[exp.Column], bool | None]
-"""Is a column one of the answers'? None where it may be one of either."""
+"""Does a column belong to an answer? None if it may belong to either side."""
 
 
 @dataclass(frozen=True)
 class BesideAnswers:
-    """What of a SELECT is no question of private rows.
+    """The clauses of a SELECT that read answers instead of private rows.
 
     Attributes:
-      items: of FROM, over answers.
-      conditions: that read columns of them, or an answer by IN.
-      is_theirs: is a column one of the items'?
+      items: the answers in FROM.
+      conditions: those that read their columns, or an answer by IN.
+      is_theirs: does a column belong to one of the items?
     """
 
     items: tuple[exp.Expr, ...]
@@ -46,14 +45,14 @@ def part_from_answers(
     is_theirs: IsTheirs,
     asks_answers: Callable[[exp.Query], bool],
 ) -> BesideAnswers | None:
-    """Take what reads answers out of a SELECT, in place.
+    """Take the clauses that read answers out of a SELECT, in place.
 
     Args:
-      select: which reads private rows, and answers beside them.
-      items: those of its FROM that are answers.
-      is_theirs: is a column one of theirs?
+      select: reads private rows and answers.
+      items: the answers in its FROM.
+      is_theirs: does a column belong to one of them?
       asks_answers: does a subquery of a condition read answers?
-    Returns: None where they are joined by more than conditions on columns: outer joins, USING, NATURAL, LATERAL.
+    Returns: None if the join is not by conditions on columns: outer joins, USING, NATURAL, LATERAL.
     """
     joins = select.args.get("joins") or []
     theirs = {id(item) for item in items}

@@ -1,4 +1,4 @@
-"""A composed statement: questions over private rows, and one SELECT that is post-processing of their answers."""
+"""A composed statement: questions over private rows, and one SELECT that post-processes their answers."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from sqlglot import exp
 from planner.sql.sql_types import NUMBERS, ResultType
 
 RELATION_PREFIX = "noisegate answer "
-"""With a number behind it, the name of the relation that holds an answer's rows; no statement may use such names."""
+"""The prefix of the names of answers' relations, followed by a number; no statement may use such names."""
 
 LOW, HIGH = " low", " high"
-"""Behind a column's name, the columns of a relation with the ends of its intervals."""
+"""The suffixes of the columns that hold the ends of a column's intervals."""
 
 
 class NotComposed(Exception):
-    """The statement is no composition of answers; whoever plans it as one question says what is wrong with it."""
+    """The statement is no composition of answers; planning it as one question says what is wrong with it."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One question over private rows, whose answer is released and charged like any other.
+    """One question over private rows, released and charged like any other.
 
     Attributes:
-      relation: the name under which the SELECT around it reads the answer.
-      select: the question; its columns are named k1, k2, ... (group keys) and a1, a2, ... (aggregates), or as the
-        analyst named them where the answer stands in FROM as it is.
+      relation: the name under which the outer SELECT reads its answer.
+      select: the question. Its columns are named k1, k2, ... (group keys) and a1, a2, ... (aggregates), or as the
+        analyst named them where the answer stands in FROM unchanged.
     """
 
     relation: str
@@ -35,11 +35,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Composed:
-    """A statement that reads private rows through its parts only.
+    """A statement that reads private rows only through its parts.
 
     Attributes:
       parts: the questions, each different from the others.
-      outer: what is computed from their answers and from public tables.
+      outer: the SELECT over their answers and public tables.
     """
 
     parts: tuple[Part, ...]
@@ -47,10 +47,10 @@ class Composed:
 
 
 def relation_type(kind: ResultType) -> ResultType:
-    """The type that a released column has where something is computed from it.
+    """Return the type of a released column inside an outer SELECT.
 
-    Released numbers are numeric, whatever they count: quotients of counts are true quotients, as everywhere here, and
-    what PostgreSQL can do with whole numbers and with floats it can do with numerics.
+    Released numbers are numeric, so quotients of counts keep their fraction, and functions of whole numbers and of
+    floats both apply.
 
     >>> relation_type("int8"), relation_type("text")
     ('numeric', 'text')
@@ -59,7 +59,7 @@ def relation_type(kind: ResultType) -> ResultType:
 
 
 def relation_name(number: int) -> str:
-    """The name of the relation of the answer of this number, from 1."""
+    """Return the name of the relation of an answer, numbered from 1."""
     return f"{RELATION_PREFIX}{number}"
 
 

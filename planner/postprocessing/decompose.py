@@ -1,16 +1,14 @@
-"""Decomposition: a statement into the questions that it asks of private rows, and the SELECT around their answers.
+"""Splits a statement into questions over private rows and a SELECT around their answers.
 
-Post-processing of released answers is free (docs/mathematics.md, section 9.1), whatever it computes. So a statement
-is split at every SELECT that aggregates private rows: what it asks of them is a part of its own, planned, released
-and charged as if the analyst had asked for it alone, and everything around the parts reads relations that hold their
-answers.
+Post-processing of released answers is free (docs/mathematics.md, section 9.1). So a statement is split at every
+SELECT that aggregates private rows. Each such SELECT becomes a part, which is planned, released and charged as if the
+analyst had asked for it alone. The SQL around the parts reads relations that hold their answers.
 
-Soundness rests on one property, which this module and nothing else has to keep: `outer` names no private table. It is
-checked again where `outer` is written (`write_outer.py`), which looks every name up and refuses those that are not
-public.
+Soundness needs one property: `outer` names no private table. `write_outer.py` checks it again: it looks every name up
+and refuses private tables.
 
-A statement is taken apart by the names of its queries in WITH. SQL lets a name mean a table in the body of the query
-that takes it, and another query further inside. So such a query first gets a name of its own:
+A query in WITH may have the name of a table that its own body reads, or of another query further inside. Such a query
+first gets a unique name:
 
     WITH visit AS (SELECT * FROM visit WHERE x = 1) SELECT count(*) FROM visit
       --> WITH "visit (1)" AS (SELECT * FROM visit WHERE x = 1) SELECT count(*) FROM "visit (1)" AS visit
@@ -43,12 +41,12 @@ from planner.sql.trees import alias_or, children, copied, fold, from_items, name
 
 
 def with_own_names(tree: exp.Query) -> exp.Query:
-    """Give each query in WITH whose name means something else elsewhere a name of its own, in place.
+    """Give each query in WITH a unique name if its name also means something else, in place.
 
     Args:
-      tree: a statement of its own.
+      tree: a copy of a statement.
     Returns: the same tree.
-    Cost: a walk through the statement.
+    Cost: one walk through the statement.
 
     >>> from sqlglot import parse_one
     >>> with_own_names(parse_one("WITH t AS (SELECT * FROM t) SELECT t.x FROM t", dialect="postgres")).sql("postgres")
@@ -65,14 +63,14 @@ def with_own_names(tree: exp.Query) -> exp.Query:
 
 
 class _Naming:
-    """Attributes: `taken`, names that a new one must not be; `repeated`, those that several queries have."""
+    """Attributes: `taken`, the names in use; `repeated`, the names of several queries."""
 
     def __init__(self, taken: set[str], repeated: set[str]) -> None:
         self._taken = taken
         self._repeated = repeated
 
     def write(self, node: exp.Expr, known: Mapping[str, str | None]) -> None:
-        """Rename below a node, where names mean what `known` says: a new name, or None for one that stays."""
+        """Rename below a node. `known` maps each name to its new name, or to None if it stays."""
         clause = node.args.get("with_") if isinstance(node, exp.Query) else None
         if clause is not None:
             known = dict(known)
@@ -119,11 +117,11 @@ def _common_names(table: exp.Table, name: str) -> bool:
 
 
 MAX_PARTS = 16
-"""Questions of one statement: they share its epsilon."""
+"""The most questions of one statement, which share its epsilon."""
 
 
 class Reads(Enum):
-    """What a query gives: private rows; answers, with public rows or without; public rows alone."""
+    """What a query reads: private rows; answers, with or without public rows; or public rows only."""
 
     ROWS = "rows"
     ANSWERS = "answers"
@@ -136,7 +134,7 @@ def _together(found: Collection[Reads]) -> Reads:
 
 @dataclass(frozen=True)
 class _Common:
-    """A query in WITH: what it reads, as it was written, and what it could see."""
+    """A query in WITH: what it reads, its original text, and its columns."""
 
     reads: Reads
     written: exp.CTE
@@ -152,10 +150,10 @@ def decompose(
     """Split a statement.
 
     Args:
-      tree: from `planner.parsing.parse.read`, its views expanded; it is not changed.
+      tree: from `planner.parsing.parse.read`, with its views expanded; it is not changed.
       schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
-    Returns: None where no split exists: a SELECT lists private rows, joins them with an answer, or has them in a
-      subquery of a condition.
+    Returns: None if no split exists: a SELECT lists private rows, joins them with an answer in a way that does not
+      add up, or has them in a subquery of a condition.
     Raises: StatementTooComplex for too many questions.
     Cost: a few walks through the statement.
     """
@@ -191,7 +189,7 @@ class _Decomposition:
         return list(self._by_text.values())
 
     def query(self, node: exp.Expr, visible: _Visible) -> tuple[Reads, exp.Query]:
-        """What a query reads, and the query over answers; of private rows the query itself."""
+        """Return what a query reads, and the query over answers; over private rows, the query itself."""
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query) and node.args.get("alias") is None:
             reads, inner = self.query(node.this, visible)
             node.set("this", inner)
@@ -212,7 +210,7 @@ class _Decomposition:
         return Reads.ANSWERS, self._released(node, visible)
 
     def _named_query(self, node: exp.Query, visible: _Visible) -> tuple[Reads, exp.Query]:
-        """What a query of FROM or WITH reads: one that groups by persons lists private rows, and is no answer."""
+        """As `query`, for FROM and WITH: a query with a group per person lists private rows and is no answer."""
         select = grouped_select(node)
         if select is not None:
             try:
@@ -224,7 +222,7 @@ class _Decomposition:
         return self.query(node, visible)
 
     def _with(self, node: exp.Query, visible: _Visible) -> _Visible:
-        """The queries that WITH names; those that list private rows are left to the parts that read them."""
+        """Split the queries of WITH; those that list private rows are left to the parts that read them."""
         clause = node.args.get("with_")
         if clause is None:
             return visible
@@ -262,7 +260,7 @@ class _Decomposition:
         return _together(found)
 
     def _from(self, select: exp.Select, visible: _Visible) -> Reads:
-        """What FROM reads; answers in it are written out unless private rows stand beside them."""
+        """Split the items of FROM; answers beside private rows are noted for `_part_from_answers`."""
         reads_of = [(item, self._item(item, visible)) for item in from_items(select)]
         found = {one for _, one in reads_of}
         if Reads.ROWS in found and Reads.ANSWERS in found:
@@ -303,7 +301,9 @@ class _Decomposition:
         return Reads.PUBLIC if found is None or self._policy.is_public(found.name) else Reads.ROWS
 
     def _condition(self, inner: exp.Query, visible: _Visible) -> Reads:
-        """A subquery of a condition or of the select list, written over answers where it stands."""
+        """Split a subquery of a condition or of the select list, in place. Raises: NotComposed if it lists private
+        rows.
+        """
         place = inner.parent
         reads, body = self.query(inner, visible)
         if reads is Reads.ROWS:
@@ -314,7 +314,7 @@ class _Decomposition:
         return reads
 
     def _released(self, select: exp.Select, visible: _Visible) -> exp.Query:
-        """A SELECT that aggregates private rows: its part, and the SELECT over its answer."""
+        """Replace a SELECT that aggregates private rows by a SELECT over the answer of its part."""
 
         def body(table: exp.Table) -> exp.Expr | None:
             common = visible.get(fold(table.this)) if table.args.get("db") is None else None
@@ -333,7 +333,9 @@ class _Decomposition:
         return core.over(exp.Subquery(this=beside_one_another(answers, columns)))
 
     def _part_from_answers(self, select: exp.Select, visible: _Visible) -> BesideAnswers | None:
-        """What of a SELECT over private rows reads answers, taken out of it. Raises NotComposed where none can be."""
+        """Take the clauses that read answers out of a SELECT over private rows. Raises: NotComposed if that is
+        impossible.
+        """
         items = self._beside.get(id(select), [])
         aliases = {_name_of(item) for item in items if item.alias_or_name}
         names = {name for item in items for name in self._shown(item, visible)}
@@ -363,7 +365,7 @@ class _Decomposition:
         return found
 
     def _shown(self, item: exp.Expr, visible: _Visible) -> tuple[str, ...]:
-        """The names of the columns of an item of FROM; a star for what is not known."""
+        """Return the column names of an item of FROM; a star for unknown ones."""
         _, given = named_as(item)
         if isinstance(item, exp.Table):
             common = visible.get(fold(item.this))
@@ -379,7 +381,7 @@ class _Decomposition:
         return self._by_text[text]
 
     def _with_rows(self, question: exp.Select, visible: _Visible) -> exp.Select:
-        """The question with the queries in WITH that it reads. Raises NotComposed where one of them is an answer."""
+        """Add to a question the queries in WITH that it reads. Raises: NotComposed if one of them is an answer."""
         needed: dict[str, exp.CTE] = {}
         waiting = [question]
         while waiting:
@@ -398,7 +400,7 @@ class _Decomposition:
         return question
 
     def _names_column(self, select: exp.Select, name: str, visible: _Visible, but: Collection[str] = ()) -> bool:
-        """May a plain name mean a column of FROM, of other items than these? Where that is not known: yes."""
+        """May a plain name mean a column of FROM, apart from the items `but`? True if it is not known."""
         waiting = from_items(select)
         while waiting:
             item = waiting.pop()
@@ -424,12 +426,12 @@ class _Decomposition:
 
 
 def _name_of(item: exp.Expr) -> str:
-    """The name of an item of FROM that has one."""
+    """Return the name of an item of FROM that has one."""
     return fold(item.args["alias"].this if item.alias else item.this)
 
 
 def _listed(side: exp.Expr) -> exp.Select | None:
-    """A copy of a side of a UNION that lists rows as they are; None where some are grouped or cut."""
+    """Copy a side of a UNION that lists rows without groups or limits; None for any other."""
     while isinstance(side, (exp.Subquery, exp.Paren)) and side.args.get("alias") is None:
         side = side.this
     parts = ("group", "having", "order", "limit", "offset", "fetch")
@@ -442,7 +444,7 @@ def _names(entry: exp.CTE) -> tuple[str, ...]:
 
 
 def _columns(query: exp.Expr) -> tuple[str, ...]:
-    """The names of a query's columns; a star for what is not known."""
+    """Return the column names of a query; a star for unknown ones."""
     while isinstance(query, exp.SetOperation):
         query = query.this
     if not isinstance(query, exp.Select):
@@ -451,7 +453,7 @@ def _columns(query: exp.Expr) -> tuple[str, ...]:
 
 
 def _put(place: exp.Expr, before: exp.Expr, after: exp.Expr) -> None:
-    """Put a query where another one stood."""
+    """Replace a query in its parent."""
     for name, value in place.args.items():
         if value is before:
             place.set(name, after)

@@ -1,13 +1,14 @@
-"""Intervals of what several noisy values have a part in: windows, sums over rows, and quotients of such.
+"""Computes intervals of expressions over several noisy values: windows, sums over rows, and their quotients.
 
-Noises of the counts and sums of one answer are independent, in every group. So a value that is linear in them is off
-by no more than the root of the sum of the squares of what each may be off by. Of normal noise that is its quantile;
-of Laplace noise it is somewhat more, as a sum of several has lighter tails in multiples of its deviation. A quotient
-of two such values lies where the numerator, less so many times the denominator, is within its own reach of 0
-(Fieller, 1954).
-What may be missing beyond the noise, on one side, is no noise: it has one cause in all groups, so it is added up. A
-quotient then lies between those of the numerators and denominators that may be farthest from what is shown.
-All of it is written as SQL beside the value, and computed by the same database.
+The noises of the counts and sums of one answer are independent, in every group. So the half-width of a linear
+expression is at most the root of the sum of the squared half-widths. For normal noise this is the exact quantile; for
+Laplace noise it is slightly wide, since a sum of several has lighter tails. A quotient of two such expressions lies
+where the numerator minus q times the denominator is within its own half-width of 0 (Fieller, 1954).
+
+What truncation may have removed is not noise: it has one cause in all groups, on one side, so it adds up. A quotient
+then lies between the quotients of the extreme numerators and denominators.
+
+The ends are SQL beside the value, computed by the same database.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class Reach:
     """SQL of how far the truth may be from a noisy value.
 
     Attributes:
-      noise: on either side, by noise that is independent of that of any other column.
-      below, above: beyond the noise, on that side alone; None of nothing.
+      noise: the half-width, by noise that is independent of other columns.
+      below, above: the distance beyond the noise on that side; None for none.
     """
 
     noise: exp.Expr
@@ -38,7 +39,7 @@ class Reach:
 
 
 ReachOf = Callable[[exp.Column], Reach | Literal["exact"] | None]
-"""The reach of a column; `exact`; None for any noise that is not independent."""
+"""The reach of a column; `exact`; None for noise that is not independent."""
 
 _Change = Callable[[exp.Expr], exp.Expr]
 
@@ -48,12 +49,12 @@ class _Linear:
     """An expression that is linear in noisy values.
 
     Attributes:
-      square: SQL of the square of how far noise may move it; None of what is exact.
-      below, above: SQL of how much farther the truth may be on that side; None of nothing.
-      columns: the noisy columns that it follows from.
-      factor: of one column of its own row, or of the sum of one column over rows that this one is among: what it is
-        multiplied with; None of anything else.
-      own: is it of its own row alone?
+      square: SQL of the squared half-width; None for an exact value.
+      below, above: SQL of the distance beyond the noise on that side; None for none.
+      columns: the noisy columns that it depends on.
+      factor: the coefficient, if it depends on one column of its own row, or on the sum of one column over rows that
+        include its own; None otherwise.
+      own: does it depend on its own row only?
     """
 
     square: exp.Expr | None = None
@@ -64,34 +65,34 @@ class _Linear:
     own: bool = False
 
     def each(self, square: _Change, beyond: _Change) -> _Linear:
-        """Of other rows: the same columns, and what becomes of the square and of what is beyond the noise."""
+        """Carry it over to other rows: change the square and what is beyond the noise."""
         assert self.square is not None, "noisy"
         below, above = (None if one is None else beyond(one) for one in (self.below, self.above))
         return _Linear(square(self.square), below, above, self.columns)
 
     def turned(self) -> _Linear:
-        """What the truth may be above it, it may be below the negative."""
+        """Swap the sides, for the negative of the expression."""
         return replace(self, below=self.above, above=self.below)
 
     def widened(self) -> _Linear:
-        """As far on either side as on the one that reaches farther."""
+        """Reach as far on either side as on the farther one."""
         sides = [one for one in (self.below, self.above) if one is not None]
         farther = exp.Greatest(this=sides[0], expressions=sides[1:]) if sides else None
         return replace(self, below=farther, above=farther)
 
     @property
     def is_even(self) -> bool:
-        """Is nothing missing but noise?"""
+        """Is there nothing beyond the noise?"""
         return self.below is None and self.above is None
 
 
 def joint_ends(tree: exp.Expr, reach: ReachOf, *, grouped: bool) -> tuple[exp.Expr, exp.Expr] | None:
-    """SQL of the ends of an expression's interval; None where they are not known.
+    """Return SQL of the ends of an expression's interval; None if they are not known.
 
     Args:
-      tree: over one answer, of whose rows none is there twice.
-      reach: what each column may be off by.
-      grouped: may aggregates stand in it that are no windows?
+      tree: an expression over one answer, none of whose rows is repeated.
+      reach: the reach of each column.
+      grouped: may it have aggregates that are no windows?
     """
     if isinstance(tree, exp.Div):
         return _quotient(tree, reach, grouped)
@@ -148,7 +149,7 @@ def _linear(tree: exp.Expr, reach: ReachOf, grouped: bool) -> _Linear | None:
 def _over_rows(
     aggregate: exp.Expr, reach: ReachOf, around: Callable[[exp.Expr], exp.Expr], of_all: bool
 ) -> _Linear | None:
-    """A sum or a mean over rows, or the value of another row."""
+    """Handle a sum or mean over rows, or the value of another row."""
     if not isinstance(aggregate, (exp.Sum, exp.Avg, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)):
         return None
     if holds(aggregate.this, exp.Window, exp.Distinct, exp.AggFunc):
@@ -183,7 +184,7 @@ def _over_rows(
 
 
 def _steps(aggregate: exp.Expr) -> float:
-    """How many rows away the value is that LAG or LEAD shows; 0 where that is not plain to see."""
+    """Return how many rows LAG or LEAD look away; 0 if it is not a literal."""
     offset = aggregate.args.get("offset")
     return 1.0 if offset is None else written_number(offset) or 0.0
 
@@ -195,7 +196,7 @@ def _window(window: exp.Window, aggregate: exp.Expr) -> exp.Window:
 
 
 def _is_of_all(window: exp.Window) -> bool:
-    """Is it over all rows of a partition, so that each row is among them?"""
+    """Is it over all rows of a partition, the current one included?"""
     return not any(window.args.get(name) for name in ("order", "spec", "alias"))
 
 
@@ -212,7 +213,7 @@ def _scaled(inner: _Linear | None, by: float) -> _Linear | None:
 
 
 def _added(left: _Linear | None, right: _Linear | None) -> _Linear | None:
-    """A sum or a difference; of what may follow from the same noise what both are off by together."""
+    """Add two expressions. If they share noise, their half-widths add; otherwise the squares do."""
     if left is None or right is None:
         return None
     if left.square is None or right.square is None:
@@ -231,13 +232,13 @@ def _both(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
 
 
 def _corners(tree: exp.Expr, of: _Linear) -> tuple[exp.Expr, exp.Expr]:
-    """The least and the largest that may be there, but for noise."""
+    """Return the smallest and largest value that the truth may have, apart from noise."""
     low = tree if of.below is None else _minus(tree, of.below)
     return low, tree if of.above is None else _plus(tree, of.above)
 
 
 def _quotient(tree: exp.Div, reach: ReachOf, grouped: bool) -> tuple[exp.Expr, exp.Expr] | None:
-    """By Fieller: bounded where the denominator is told from 0, and without ends elsewhere."""
+    """Return the ends of a quotient by Fieller's method; NULL where the denominator may be 0."""
     below = tree.right.this if isinstance(tree.right, exp.Nullif) else tree.right
     top, bottom = _linear(tree.left, reach, grouped), _linear(below, reach, grouped)
     if top is None or bottom is None or bottom.square is None:
@@ -267,11 +268,11 @@ def _quotient(tree: exp.Div, reach: ReachOf, grouped: bool) -> tuple[exp.Expr, e
 def _beyond_noise(
     ends: tuple[exp.Expr, exp.Expr], n: exp.Expr, d: exp.Expr, top: _Linear, bottom: _Linear
 ) -> tuple[exp.Expr, exp.Expr]:
-    """The ends of (N + x) / (D + y), of N / D between the ends given, and x and y what may be missing on either side.
+    """Return the ends of (N + x) / (D + y) from the given ends of N / D, where x and y may be missing on either side.
 
-    It is N / D times D / (D + y), and x / (D + y) more. Both are farthest out at the least D there may be, which is
-    |d| less its noise. An end has the sign of the numerator with its noise. A denominator that may be larger alone is
-    not negative; where it may be smaller, it is a difference of either sign, and both sides reach as far as one.
+    It is N / D times D / (D + y), plus x / (D + y). Both are extreme at the least |D|, which is |d| minus its noise.
+    An end has the sign of the numerator with its noise. A denominator that is only missing upward is not negative;
+    one that is missing downward may have either sign, so both sides reach equally far.
     """
     assert bottom.square is not None, "noisy"
     nothing, size = exp.Literal.number(0), _minus(exp.Abs(this=d), _root(bottom.square))
@@ -282,7 +283,7 @@ def _beyond_noise(
     root = _root(top.square or nothing)
 
     def moved(value: exp.Expr, edge: exp.Expr, above: exp.Expr, below: exp.Expr) -> exp.Expr:
-        """An end that is above 0 where `edge` is, over the one denominator or the other."""
+        """Divide an end by one denominator where `edge` is positive, and by the other elsewhere."""
         over = exp.Case(ifs=[exp.If(this=exp.GT(this=edge, expression=nothing), true=above)], default=below)
         return divided(exp.Mul(this=value, expression=size), exp.Paren(this=over))
 
@@ -297,12 +298,12 @@ def _beyond_noise(
 
 
 def divided(above: exp.Expr, below: exp.Expr) -> exp.Div:
-    """A quotient of numerics, which both databases read as it stands: without `typed` one is made of doubles."""
+    """Return a quotient of numerics; without `typed` DuckDB would divide doubles."""
     return exp.Div(this=above, expression=below, typed=True)
 
 
 def _root(square: exp.Expr) -> exp.Expr:
-    """The root; 0 of what rounding has put below it, and NULL of NULL."""
+    """Return the root; 0 for a negative rounding error, NULL for NULL."""
     nothing = exp.Literal.number(0)
     positive = exp.If(this=exp.GT(this=copied(square), expression=nothing), true=exp.Sqrt(this=copied(square)))
     other = exp.If(this=exp.LTE(this=copied(square), expression=copied(nothing)), true=copied(nothing))
@@ -323,7 +324,7 @@ def _minus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def written_number(node: exp.Expr) -> float | None:
-    """A number that stands in the statement, with its sign."""
+    """Return the value of a number literal with its sign; None for anything else."""
     node = node.unnest()
     if isinstance(node, exp.Neg):
         inner = written_number(node.this)

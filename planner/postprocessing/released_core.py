@@ -1,20 +1,19 @@
-"""The core of a SELECT that aggregates private rows: its group keys and aggregates, apart from what it does to them.
+"""Splits a SELECT that aggregates private rows into its core, the group keys and aggregates, and a SELECT around it.
 
     SELECT upper(w), count(*) / sum(count(*)) OVER () FROM visit GROUP BY w HAVING count(*) > 9 ORDER BY 2
       --> SELECT w AS k1, count(*) AS a1 FROM visit GROUP BY 1
       and SELECT upper(k1), a1 / sum(a1) OVER () FROM answer WHERE a1 > 9 ORDER BY 2
 
-Of ROLLUP, CUBE and GROUPING SETS the core is the finest grouping, all keys together: every level is then added up
-from the same released values, so that the levels agree with one another. That is so for counts and sums, and for
-averages as their quotients; of COUNT(DISTINCT) no level follows from another. Deviations and variances at a level are
-computed from counts, sums and sums of squares:
+For ROLLUP, CUBE and GROUPING SETS the core has the finest groups, by all keys. Every level is added up from the same
+released values, so the levels agree. This works for counts, sums and averages, but not for COUNT(DISTINCT).
+Deviations and variances of a level are computed from counts, sums and sums of squares:
 
     SELECT stddev_samp(x) FROM visit
       --> SELECT count(x) AS a1, sum(x) AS a2, sum(x * x) AS a3 FROM visit
       and SELECT CASE WHEN a1 > 1 THEN sqrt(greatest(0, a3 - a2 * a2 / a1) / (a1 - 1)) END FROM answer
 
-Noise may make the difference of squares negative, where the deviation is zero, and a count less than one, where there
-is none.
+Noise may make the difference of squares negative, where the deviation is 0, or the count less than one, where it is
+NULL.
 """
 
 from __future__ import annotations
@@ -48,13 +47,13 @@ _KINDS: Mapping[type[exp.Expr], tuple[bool, bool]] = {
     exp.Variance: (False, True),
     exp.VariancePop: (False, False),
 }
-"""Of each: is it a root, and that of a sample, divided by one less than the count?"""
+"""For each aggregate: is it a root, and does it divide by the count minus one?"""
 
 
 def spread(call: exp.Expr, released: Callable[[exp.Expr], exp.Expr]) -> exp.Expr | None:
-    """What a deviation or variance is computed by; None for every other aggregate, and for one of DISTINCT values.
+    """Write a deviation or variance over counts and sums; None for other aggregates and for DISTINCT.
 
-    `released` gives for an aggregate of the same rows the released value that stands for it.
+    `released`: returns the released value that stands for an aggregate of the same rows.
     """
     kind = _KINDS.get(type(call))
     if kind is None or holds(call, exp.Distinct):
@@ -93,11 +92,11 @@ _CARRIED = frozenset(
     {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
      "windows"}
 )  # fmt: skip
-"""The clauses of a SELECT that one half or the other has."""
+"""The clauses of a SELECT that the question or the outer SELECT keeps."""
 
 
 def subqueries(select: exp.Select) -> list[exp.Query]:
-    """The queries inside conditions and the select list, not those of FROM and WITH nor those inside one another."""
+    """List the queries in conditions and the select list, but not those in FROM, WITH or one another."""
     found: list[exp.Query] = []
     skipped = [select.args.get(part) for part in ("with_", "from_")]
     waiting = [child for child in children(select) if not any(child is one for one in skipped)]
@@ -114,7 +113,7 @@ def subqueries(select: exp.Select) -> list[exp.Query]:
 
 
 def asks_for_groups(select: exp.Select, but: str = "") -> bool:
-    """Does a SELECT aggregate its rows, or name groups of them, by other clauses than `but`?"""
+    """Does a SELECT aggregate its rows or name groups, by other clauses than `but`?"""
     if any(part != but and select.args.get(part) is not None for part in ("group", "having", "distinct")):
         return True
     trees = [*select.expressions, *filter(None, [select.args.get("order")])]
@@ -127,14 +126,14 @@ class ReleasedCore:
 
     Attributes:
       question: what is asked of private rows.
-      outer: over columns k1, k2, ... and a1, a2, ... of a relation named `answer`.
+      outer: reads columns k1, k2, ... and a1, a2, ... of a relation named `answer`.
     """
 
     question: exp.Select
     outer: exp.Select
 
     def over(self, answer: exp.Table | exp.Subquery) -> exp.Select:
-        """The SELECT over the answer: its relation, or what is made from several."""
+        """Return the SELECT over the answer: its relation, or a query over several."""
         answer.set("alias", exp.TableAlias(this=exp.to_identifier(_ANSWER, quoted=True)))
         self.outer.set("from_", exp.From(this=answer))
         return self.outer
@@ -146,12 +145,12 @@ def released_core(
     """Split a SELECT.
 
     Args:
-      select: which reads private rows and aggregates them; it is taken apart.
+      select: reads and aggregates private rows; it is taken apart.
       names_column: may a plain name mean a column of its FROM?
-      adds_up: has the answer several rows for a group, whose numbers are to be added up?
-      beside: what of the SELECT reads answers, and is not in `select` any more.
-    Raises: NotComposed where a column is neither a key nor inside an aggregate, where the select list has a star, and
-      for levels of aggregates that do not add up.
+      adds_up: does the answer have several rows for a group, to be added up?
+      beside: the clauses that read answers, already removed from `select`.
+    Raises: NotComposed for a column outside keys and aggregates, for a star in the select list, and for levels of
+      aggregates that do not add up.
     """
     return _Splitting(select, names_column, adds_up, beside).core()
 
@@ -169,7 +168,7 @@ class _Splitting:
         self._aggregates: dict[str, tuple[str, exp.Expr]] = {}
 
     def core(self) -> ReleasedCore:
-        """Both halves."""
+        """Return both halves."""
         select = self._select
         if any(item.is_star for item in select.expressions):
             raise NotComposed
@@ -226,7 +225,7 @@ class _Splitting:
         return outer
 
     def _grouping(self, group: exp.Group) -> exp.Group:
-        """GROUP BY with each key as a column of the answer."""
+        """Write GROUP BY with each key as a column of the answer."""
         if any(value not in (None, False, []) for part, value in group.args.items() if part != "expressions"):
             raise NotComposed  # GROUP BY ALL, WITH ROLLUP, WITH TOTALS: what is not carried over must not be lost
 
@@ -238,7 +237,7 @@ class _Splitting:
         return exp.Group(expressions=[read(item) for item in group.expressions])
 
     def _key(self, written: exp.Expr) -> exp.Expr:
-        """The key that GROUP BY names, by itself, by its position or by an alias."""
+        """Enter the key of a GROUP BY item, and return its column."""
         key = self._meant(written)
         if self._is_theirs(key):
             return key
@@ -267,12 +266,12 @@ class _Splitting:
         return written
 
     def _item(self, item: exp.Expr) -> exp.Expr:
-        """An item of the select list, under the name that it would have had."""
+        """Read an item of the select list, keeping its name."""
         name = output_name(item)  # before reading puts the answer's own names into it
         return named_sql(self._read(item.unalias()), name)
 
     def _sorted(self, item: exp.Expr) -> exp.Expr:
-        """An item of ORDER BY: a position or an output's name stays."""
+        """Read an item of ORDER BY; a position or an output's name stays."""
         inner = item.this
         outputs = {output_name(one) for one in self._select.expressions}
         plain = isinstance(inner, exp.Column) and inner.args.get("table") is None and fold(inner.this) in outputs
@@ -283,7 +282,7 @@ class _Splitting:
         return exp.Ordered(this=name, **{part: value for part, value in item.args.items() if part != "this"})
 
     def _read(self, tree: exp.Expr) -> exp.Expr:
-        """An expression with the answer's columns where its keys and aggregates stood."""
+        """Replace keys and aggregates in an expression by columns of the answer."""
         if isinstance(tree, exp.Column) and self._is_theirs(tree):
             return tree
         for place, key in enumerate(self._keys, 1):
@@ -301,7 +300,7 @@ class _Splitting:
         return tree
 
     def _read_parts(self, tree: exp.Expr, but: Collection[str] = ()) -> None:
-        """Read every part of a node but those of these names, in place."""
+        """Read every part of a node except those of these names, in place."""
         for name, value in list(tree.args.items()):
             if name in but:
                 continue
@@ -311,7 +310,7 @@ class _Splitting:
                 tree.set(name, [self._read(one) if isinstance(one, exp.Expr) else one for one in value])
 
     def _window(self, window: exp.Window) -> exp.Expr:
-        """The window's function stays a window's; what it is called with is read."""
+        """Read the arguments of a window function, which itself stays."""
         called: exp.Expr = window.this
         while isinstance(called, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
             if isinstance(called, exp.Filter):
@@ -323,18 +322,18 @@ class _Splitting:
         return window
 
     def _is_theirs(self, tree: exp.Expr) -> bool:
-        """Does it read columns of the answers, and no others?"""
+        """Does it read columns of answers only?"""
         found = [] if self._beside is None else [self._beside.is_theirs(column) for column in columns_of(tree)]
         return bool(found) and all(found)
 
     def _check_rows_own(self, tree: exp.Expr) -> None:
-        """Raises NotComposed where it may read a column of the answers, which the question does not have."""
+        """Raise NotComposed if it may read a column of an answer, which the question lacks."""
         beside = self._beside
         if beside is not None and any(beside.is_theirs(column) is not False for column in columns_of(tree)):
             raise NotComposed
 
     def _with_keys(self, condition: exp.Expr) -> exp.Expr:
-        """A condition whose columns of private rows are keys; inside of a subquery there are none."""
+        """Make the columns of private rows in a condition keys; subqueries have none."""
         waiting = [condition]
         while waiting:
             node = waiting.pop()
@@ -354,7 +353,7 @@ class _Splitting:
         return bound_column(_ANSWER, self._aggregates[text][0])
 
     def _levelled(self, call: exp.Expr) -> exp.Expr:
-        """An aggregate at every level, from its values at the finest one."""
+        """Compute an aggregate at every level from its values at the finest one."""
         inner, condition = _filtered(call)
         if isinstance(inner, exp.Grouping):
             return exp.Grouping(expressions=[self._read(key) for key in inner.expressions])
@@ -380,12 +379,12 @@ class _Splitting:
 
 
 def _filtered(call: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
-    """An aggregate apart from its FILTER."""
+    """Split an aggregate from its FILTER."""
     return (call.this, call.expression) if isinstance(call, exp.Filter) else (call, None)
 
 
 def _placed(place: int, key: exp.Expr) -> exp.Expr:
-    """The position of a key in the select list, which stands where the key was written."""
+    """Return the position of a key in the select list, located where the key was written."""
     literal = exp.Literal.number(place)
     written = position_of(key)
     if written is not None:
@@ -394,7 +393,7 @@ def _placed(place: int, key: exp.Expr) -> exp.Expr:
 
 
 def _same(left: exp.Expr, right: exp.Expr) -> bool:
-    """Are two expressions over one FROM the same, whether columns name their table or not?"""
+    """Are two expressions over one FROM the same, with or without table names?"""
     left, right = left.unnest(), right.unnest()
     if type(left) is not type(right):
         return False

@@ -1,19 +1,16 @@
-"""UNION ALL of private rows under one aggregate: the sum of what each of its SELECTs gives.
+"""Splits an aggregate over UNION ALL of private rows into one question per SELECT, whose answers are added up.
 
     SELECT w, count(*) FROM (SELECT w FROM visit UNION ALL SELECT w FROM call) AS u GROUP BY w
       parts  SELECT u.w AS k1, count(*) AS a1 FROM (SELECT w FROM visit) AS u GROUP BY 1
              SELECT u.w AS k1, count(*) AS a1 FROM (SELECT w FROM call) AS u GROUP BY 1
       outer  SELECT k1, sum(a1) FROM (both answers) GROUP BY k1
 
-The rows of UNION ALL are those of its SELECTs, side by side. Whatever joins, filters and keys treat each of them by
-itself gives the rows that it gives for each SELECT, side by side; and counts and sums over rows side by side add up.
-So the parts are questions like any other, which share the statement's epsilon, and adding up is post-processing. It
-is dearer than one question over all rows could be: with n SELECTs whose people are the same, the noise is sqrt(n)
-times as wide, since each answer hides a person alone.
+Joins, filters and keys treat each row of the union by itself, so counts and sums over the union are the sums over its
+SELECTs. The parts share the statement's epsilon, and adding up is post-processing. With n SELECTs over the same
+people the noise is sqrt(n) times that of one question, since each answer hides a person alone.
 
-What does not add up is refused: COUNT(DISTINCT), a UNION that leaves out duplicates, joins that keep rows for want of
-a match among the union's. So are expressions that read a column otherwise than each SELECT alone would: UNION gives a
-column one type for all of them, and of an integer beside a numeric 7 / 2 is 3.5.
+What does not add up is refused: COUNT(DISTINCT), UNION without ALL, and joins that keep unmatched rows. So are
+expressions that depend on the union's common type: beside a numeric, an integer's 7 / 2 is 3.5.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ _SAME_FOR_EVERY_TYPE = (
     exp.If, exp.Coalesce, exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Extract, exp.Var, exp.TimestampTrunc, exp.Lower,
     exp.Upper, exp.Tuple, exp.Count, exp.Sum, exp.Avg, exp.Filter, exp.Where,
 )  # fmt: skip
-"""What gives the same for a column of a SELECT and for the column of the union that it becomes."""
+"""Operations with the same result for a column of a SELECT and for the union's column."""
 
 _SELECT_PARTS = frozenset({"expressions", "from_", "joins", "where"})
 _Body = Callable[[exp.Table], exp.Expr | None]
@@ -45,7 +42,7 @@ class Branch:
 
     Attributes:
       question: with the SELECT in the union's place.
-      constants: by the name of a key that the SELECT gives as a literal, the literal; the question lacks these keys.
+      constants: the literals of the keys that the SELECT sets to a literal, by key; the question lacks these keys.
     """
 
     question: exp.Select
@@ -53,20 +50,20 @@ class Branch:
 
 
 def has_union(select: exp.Select, body: _Body) -> bool:
-    """Does a SELECT read a union of rows, as it is or through SELECTs that only choose among them?
+    """Does a SELECT read a union of rows, directly or through SELECTs that only choose rows?
 
-    `body` is the query behind a table that WITH names; None of any other.
+    `body`: returns the query behind a table that WITH names, None for any other table.
     """
     return bool(_paths(select, body))
 
 
 def spread(question: exp.Select, body: _Body) -> list[Branch]:
-    """The question over each SELECT of the union that it reads.
+    """Return the question over each SELECT of the union that it reads.
 
-    Raises: NotComposed where their answers do not add up to that over all rows.
-
-    Its columns are named k1, k2, ... (keys) and a1, a2, ... (aggregates); it is not changed. `body` is as in
+    Its columns are named k1, k2, ... (keys) and a1, a2, ... (aggregates). It is not changed. `body`: as in
     `has_union`.
+
+    Raises: NotComposed if the answers do not add up.
     """
     paths = _paths(question, body)
     if len(paths) != 1:
@@ -90,7 +87,7 @@ def spread(question: exp.Select, body: _Body) -> list[Branch]:
 
 
 _Path = tuple[int, ...]
-"""The way to a union: the place in FROM of a subquery, the place in its own FROM, and so on."""
+"""The path to a union: the index of a subquery in FROM, then the index in its own FROM, and so on."""
 
 
 def _paths(select: exp.Select, body: _Body) -> list[_Path]:
@@ -105,14 +102,14 @@ def _paths(select: exp.Select, body: _Body) -> list[_Path]:
 
 
 def _inner(item: exp.Expr, body: _Body) -> exp.Expr | None:
-    """The query that an item of FROM stands for."""
+    """Return the query that an item of FROM stands for."""
     if item.args.get("joins"):
         return None
     return body(item) if isinstance(item, exp.Table) else item.this if isinstance(item, exp.Subquery) else None
 
 
 def _written_out(select: exp.Select, place: int, body: _Body) -> exp.Subquery:
-    """An item of FROM as a subquery under its name, in place: a table that WITH names becomes its query."""
+    """Write an item of FROM as a subquery, in place: a table that WITH names becomes its query."""
     item = from_items(select)[place]
     if isinstance(item, exp.Subquery):
         return item
@@ -137,7 +134,7 @@ def _put(select: exp.Select, place: int, item: exp.Expr) -> None:
 
 
 def _selects(union: exp.Union) -> list[exp.Select]:
-    """The SELECTs of nested UNION ALLs; none where it is something else."""
+    """List the SELECTs of nested UNION ALLs; empty for any other union."""
     if union.args.get("distinct") is not False or any(
         value for part, value in union.args.items() if part not in ("this", "expression", "distinct")
     ):
@@ -153,7 +150,7 @@ def _selects(union: exp.Union) -> list[exp.Select]:
 
 
 def _is_plain(select: exp.Select, columns: int | None = None) -> bool:
-    """Does it only choose, filter and join rows, and show so many columns of each?"""
+    """Does it only choose, filter and join rows, with this number of columns?"""
     if any(value for part, value in select.args.items() if part not in _SELECT_PARTS):
         return False
     listed = select.expressions
@@ -163,7 +160,7 @@ def _is_plain(select: exp.Select, columns: int | None = None) -> bool:
 
 
 def _names(item: exp.Subquery, first: exp.Select) -> list[str] | None:
-    """The names of the union's columns: those of its first SELECT, where its alias gives no others."""
+    """Return the names of the union's columns: its alias's, or those of its first SELECT."""
     names = [output_name(one) for one in first.expressions]
     _, given = named_as(item)
     names[: len(given)] = given
@@ -182,7 +179,7 @@ def _adds_up(select: exp.Select, place: int) -> bool:
 
 
 def _branch(question: exp.Select, path: _Path, select: exp.Select, names: list[str]) -> Branch:
-    """The question with one SELECT in the union's place; a key that the SELECT gives as a literal is none."""
+    """Put one SELECT in the union's place; keys that it sets to a literal are dropped."""
     question, select = copied(question), copied(select)
     around = question
     for place in path[:-1]:
@@ -209,7 +206,7 @@ def _branch(question: exp.Select, path: _Path, select: exp.Select, names: list[s
 
 
 def _literal(tree: exp.Expr, select: exp.Select) -> exp.Expr | None:
-    """The literal that a column stands for, through subqueries of FROM; None for any other."""
+    """Return the literal that a column stands for, through subqueries of FROM; None for any other column."""
     tree = tree.unnest()
     if isinstance(tree, exp.Literal):
         return tree
@@ -227,7 +224,7 @@ def _literal(tree: exp.Expr, select: exp.Select) -> exp.Expr | None:
 
 
 def beside_one_another(answers: list[tuple[Branch, str]], columns: list[str]) -> exp.Query:
-    """The rows of the answers of all SELECTs, each with the relation of its answer; of columns k1, ... and a1, ..."""
+    """Return the union of the answers' rows, with columns k1, ... and a1, ..."""
     selects: list[exp.Query] = []
     for branch, relation in answers:
         listed: list[exp.Expr] = [

@@ -1,6 +1,6 @@
-"""The SELECT around answers as SQL for a database: each table public and with its schema, each answer a relation.
+"""Writes the SELECT around answers as SQL: every table is public and has its schema, every answer is a relation.
 
-A quotient is NULL where its divisor is zero: a noisy count may be zero where no true one is, and PostgreSQL would end
+A quotient is NULL where its divisor is zero. A noisy count may be zero where no true one is, and PostgreSQL would end
 the whole statement.
 """
 
@@ -25,7 +25,7 @@ from planner.sql.trees import alias_or, copied, fold, named_as, named_sql, nodes
 
 
 def guard_divisions(outer: exp.Query) -> None:
-    """Write `a / b` as `a / NULLIF(b, 0)`, in place, wherever b is not a number that stands in the statement.
+    """Write `a / b` as `a / NULLIF(b, 0)`, in place, unless b is a literal other than 0.
 
     >>> from sqlglot import parse_one
     >>> tree = parse_one("SELECT a / b, a / 100, a % (b + 1)", dialect="postgres")
@@ -45,7 +45,7 @@ def guard_divisions(outer: exp.Query) -> None:
 
 
 def _constant(divisor: exp.Expr) -> bool:
-    """Is it a number that stands in the statement and is not zero, or guarded already?"""
+    """Is it a literal other than 0, or guarded already?"""
     if isinstance(divisor, (exp.Nullif, exp.Interval)):
         return True
     number = divisor.this.unnest() if isinstance(divisor, exp.Neg) else divisor
@@ -57,13 +57,13 @@ Cell = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Relation:
-    """The rows of an answer, for a database to compute with; everything in it is released.
+    """The rows of an answer, for a database to compute with. Everything in it is released.
 
     Attributes:
       name: see `planner.postprocessing.composed.relation_name`.
-      columns: name and type, as the answer has them.
-      rows: of cells; none while only the types of the result are asked for.
-      enums: by name, the type of each column of labels, which are compared and sorted in their order.
+      columns: names and types.
+      rows: the cells; empty if only the types of the result are asked for.
+      enums: the types of columns of labels, by name. Labels compare and sort in their declared order.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Relation:
     enums: Mapping[str, SqlType] = field(default_factory=dict, hash=False)
 
     def sql(self, dialect: Dialect) -> str:
-        """A query in WITH that is these rows. Cost: linear."""
+        """Write the rows as a query in WITH. Cost: linear."""
         written = DIALECTS[dialect]
         names = [_quoted(name) for name, _ in self.columns]
         places = [f"c{place}" for place in range(len(self.columns))]
@@ -89,14 +89,14 @@ class Relation:
 
 @dataclass(frozen=True)
 class OuterStatement:
-    """What is computed from answers.
+    """The SELECT around answers.
 
     Attributes:
-      sql: of the SELECT around them, in the dialect.
+      sql: its text in the dialect.
       dialect: of the database.
-      fingerprint: the schema that it is valid for.
-      reads: schema and name of the public tables that it reads.
-      relations: the answers; of those without rows only the columns count.
+      fingerprint: of its schema.
+      reads: schema and name of its public tables.
+      relations: the answers; without rows only their columns count.
     """
 
     sql: str
@@ -106,20 +106,20 @@ class OuterStatement:
     relations: tuple[Relation, ...]
 
     def with_rows(self, rows: Mapping[str, Sequence[tuple[Cell, ...]]]) -> OuterStatement:
-        """The same over the answers that were released, by the relation's name."""
+        """Fill in the rows of the released answers, by relation name."""
         filled = tuple(replace(one, rows=tuple(rows[one.name])) for one in self.relations)
         return replace(self, relations=filled)
 
     def without_rows(self) -> OuterStatement:
-        """The same over answers without rows, which have the same columns."""
+        """Remove the rows of the answers; their columns stay."""
         return replace(self, relations=tuple(replace(one, rows=()) for one in self.relations))
 
     def columns_sql(self) -> str:
-        """A statement with the columns of the result and no row."""
+        """Write a statement with the result's columns and no rows."""
         return f"{self._answers()}SELECT * FROM ({self.sql}) AS shown LIMIT 0"
 
     def rows_sql(self, shown: Sequence[str], at_most: int) -> str:
-        """A statement with at most so many rows; `shown` is SQL of each column for clients, over c0, c1, ..."""
+        """Write a statement with at most so many rows; `shown` is SQL of each column for clients, over c0, c1, ..."""
         names = ", ".join(f"c{place}" for place in range(len(shown)))
         return f"{self._answers()}SELECT {', '.join(shown)} FROM ({self.sql}) AS shown({names}) LIMIT {at_most}"
 
@@ -143,7 +143,7 @@ def write_outer(
       relations: the answers, without rows.
       schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
       dialect: of the database.
-    Raises: UnknownTable; UnsupportedSQL for a table that is not public; StatementTooComplex for too many.
+    Raises: UnknownTable; UnsupportedSQL for a private table; StatementTooComplex for too many tables.
     """
     tables = PublicTables(schema, policy, search_path)
     names = {"*" if isinstance(node, exp.Star) else node.name: node for node in outer.find_all(exp.Column, exp.Star)}
@@ -168,7 +168,7 @@ def write_outer(
 
 
 def relation_of(name: str, outputs: Sequence[Output]) -> Relation:
-    """An answer's relation: the answer's columns, and behind them the ends of the intervals of noisy ones."""
+    """Return an answer's relation: its columns, followed by the interval ends of the noisy ones."""
     columns = [(one.name, relation_type(one.type) if is_noisy(one) else one.type) for one in outputs]
     columns += [
         (f"{one.name}{end}", relation_type(one.type)) for one in outputs if is_noisy(one) for end in (LOW, HIGH)
@@ -179,9 +179,9 @@ def relation_of(name: str, outputs: Sequence[Output]) -> Relation:
 def _as_rows(function: exp.Table | exp.Lateral) -> None:
     """Write a function of FROM as a subquery of its rows, in place.
 
-    In PostgreSQL `g.f` means f(g) where g has no column f, and of a function's rows the whole of g is a plain number:
-    `g.pg_stat_get_live_tuples` would count the rows of a private table. Of a subquery it is a record, which no
-    function that reads anything takes.
+    In PostgreSQL `g.f` means f(g) if g has no column f, and a function's row is a plain number. So
+    `g.pg_stat_get_live_tuples` would count the rows of a private table. A subquery's row is a record, which no such
+    function takes.
     """
     if named_as(function)[0] is None and not isinstance(function.this, exp.ExplodingGenerateSeries):
         hint = "write AS and a name for it behind the function"
@@ -198,7 +198,7 @@ def _as_rows(function: exp.Table | exp.Lateral) -> None:
 
 
 def _shown_columns(node: exp.Table, table: Table) -> exp.Subquery:
-    """A public table as a subquery of the columns of the catalog: no system column is in it."""
+    """Write a public table as a subquery of its catalog columns, without system columns."""
     select = exp.Select(
         expressions=[_value(table, column.name) for column in table.columns],
         from_=exp.From(this=table_sql(table, "t")),
@@ -211,7 +211,7 @@ _ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Least, exp.Greate
 
 
 def _check_labels(outer: exp.Query, relations: Sequence[Relation], tables: Iterable[Table]) -> None:
-    """Refuse to compare a text with what may be a label: DuckDB would do so in the order of texts.
+    """Refuse to compare a text with a possible label, since DuckDB would use the order of texts.
 
     Raises: UnsupportedSQL.
     """
@@ -228,7 +228,7 @@ def _check_labels(outer: exp.Query, relations: Sequence[Relation], tables: Itera
 
 
 def _check_reals(names: Mapping[str, exp.Expr], tables: Iterable[Table]) -> None:
-    """Refuse reals of public tables, which DuckDB compares otherwise with numbers, where their names or `*` are read.
+    """Refuse to read reals of public tables by name or `*`, since DuckDB compares them differently with numbers.
 
     Raises: UnsupportedSQL.
     """
@@ -254,7 +254,7 @@ def _quoted(name: str) -> str:
 
 
 def _literal(cell: Cell) -> str:
-    """A cell as the text that PostgreSQL casts to its type."""
+    """Write a cell as text that PostgreSQL casts to its type."""
     if cell is None:
         return "NULL"
     if isinstance(cell, bool):

@@ -1,4 +1,4 @@
-"""A statement over public tables to a PublicQuery: every name looked up, every function known."""
+"""Binds a statement over public tables: looks every name up and checks every function."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def bind_public(
     Args:
       tree: from `planner.parsing.parse.read`, within `planner.public.route`; it is not changed.
       schema: the catalog.
-      policy: names the public tables; a statement that names any other is refused.
-      now: what now() means, before it is snapped to the policy's grain; None: there is no clock.
-      search_path: where tables without a schema are looked for; None: as the policy says.
+      policy: names the public tables; other tables are refused.
+      now: the time of now(), snapped here to the policy's grain; None refuses now().
+      search_path: where tables without a schema are looked up; None for the policy's schemas.
       zone: the session's time zone.
     Returns: a statement of generated aliases, checked names and known functions only.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
@@ -59,7 +59,7 @@ def bind_public(
 
 
 def _read(node: exp.Table, schema: Schema) -> str:
-    """The canonical name of a table of the statement."""
+    """Return the canonical name of a table of the statement."""
     table = schema.at(node.db, node.name)
     assert table is not None, "a statement has tables of the catalog only"
     return table.name
@@ -72,7 +72,7 @@ class _Queries:
         self._tables = tables
 
     def query(self, node: exp.Expr, outer: PublicScope | None, visible: Mapping[str, CommonTable]) -> Relation:
-        """A SELECT, a set operation, either in parentheses."""
+        """Bind a SELECT or a set operation, also in parentheses."""
         while isinstance(node, (exp.Subquery, exp.Paren)) and not node.args.get("joins"):
             node = node.this
         if not isinstance(node, (exp.Select, exp.SetOperation)):
@@ -89,7 +89,7 @@ class _Queries:
         return self._combined(node, sides)
 
     def _combined(self, node: exp.SetOperation, sides: Sequence[Relation]) -> Relation:
-        """UNION, INTERSECT, EXCEPT: columns by position, each of the type that both sides have in common."""
+        """Bind UNION, INTERSECT or EXCEPT: columns by position, each with the common type of both sides."""
         left, right = sides
         if len(left.columns) != len(right.columns):
             word = type(node).__name__.upper()
@@ -121,7 +121,7 @@ class _Queries:
 
 
 def _common(left: SqlType, right: SqlType, node: exp.Expr) -> SqlType:
-    """The type of a column that both sides give."""
+    """Return the common type of a column of both sides. Raises: UnsupportedSQL."""
     families = {left.family, right.family}
     double = SqlType(Family.FLOAT)
     if left.is_number and right.is_number and (REAL not in (left, right) or double in (left, right)):
@@ -137,7 +137,7 @@ def _common(left: SqlType, right: SqlType, node: exp.Expr) -> SqlType:
 
 
 def _wider(left: SqlType, right: SqlType) -> SqlType:
-    """The exact type that holds both."""
+    """Return the exact type that holds both."""
     if left.family is right.family is Family.INTEGER:
         return SqlType(Family.INTEGER, max(left.precision or 19, right.precision or 19))
     sizes = [(kind.precision, kind.scale or 0) for kind in (left, right)]

@@ -1,10 +1,8 @@
-"""Expressions and aggregates over public rows: exact, with what PostgreSQL gives.
+"""Binds expressions and aggregates over public rows: exact, with PostgreSQL's results.
 
-They are bound by the table of `planner.expressions.functions`. Numbers stay as they stand, since nothing is added to
-them that a bound would have to know. Exact decimals stay exact while their digits can be counted; everything else is
-double precision, of a type that every database gives. Where a function has no value the result is NULL, in every
-database: of a quotient by zero, as in released arithmetic; of the root or logarithm of what has none; of an
-exponential beyond the doubles.
+They use the table of `planner.expressions.functions`. Numbers are not clamped, since no noise needs a bound. Exact
+decimals stay exact while their digits can be counted; other numbers are double precision. A function without a value
+is NULL on every database: a quotient by zero, a root or logarithm outside its domain, an exponential that overflows.
 """
 
 from __future__ import annotations
@@ -31,12 +29,12 @@ from planner.sql.trees import cast_sql, columns_of, copied, holds
 
 _DOUBLE = SqlType(Family.FLOAT)
 _ANY = Bounds(-1e15, 1e15, 1e-15, integral=False)
-"""Stands where the private way needs a proof, and makes no difference to the SQL."""
+"""Fills in for a proved range; it does not change the SQL."""
 _EXPONENT = 700
 
 
 def as_it_stands(scalar: Scalar) -> Scalar:
-    """A scalar whose every form is its plain one: columns are not clamped, and no range is asked for."""
+    """Return a scalar whose only form is the plain one, without clamping or ranges."""
     if scalar.type is None or not scalar.type.is_number:
         return scalar
     kind = scalar.type
@@ -49,22 +47,22 @@ def as_it_stands(scalar: Scalar) -> Scalar:
 
 
 def typed(node: exp.Expr, kind: SqlType, sql: exp.Expr, digits: Digits | None = None) -> Scalar:
-    """An expression of known type, with its SQL, and the `digits` of a number where they are known."""
+    """Return an expression of known type from its SQL, with a number's digits if they are known."""
     return as_it_stands(Scalar(node, kind, sql, digits=digits))
 
 
 def double(node: exp.Expr, sql: exp.Expr) -> Scalar:
-    """A bound scalar of type double precision from its SQL."""
+    """Return an expression of type double precision from its SQL."""
     return typed(node, _DOUBLE, sql)
 
 
 def as_double(part: Scalar) -> exp.Expr:
-    """A number as a double."""
+    """Cast a number to a double."""
     return cast_sql(part.sql, "DOUBLE PRECISION")
 
 
 def quotient(node: exp.Expr, binder: Binder) -> Scalar:
-    """`x / y`: between whole numbers the fraction is dropped, as PostgreSQL does; otherwise a double."""
+    """Bind `x / y`: whole numbers drop the fraction, as in PostgreSQL; other quotients are doubles."""
     left, right = (number(binder.scalar(part), binder) for part in (node.this, node.args["expression"]))
     if left.is_null or right.is_null:
         return arithmetic.null(node)
@@ -78,17 +76,17 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def divided(left: Scalar, right: Scalar) -> exp.Expr:
-    """A quotient of numbers as doubles, NULL where the divisor is zero."""
+    """Divide numbers as doubles, NULL where the divisor is zero."""
     return exp.Div(this=wrap(as_double(left)), expression=_nonzero(as_double(right), right), typed=True)
 
 
 def _nonzero(sql: exp.Expr, divisor: Scalar) -> exp.Expr:
-    """The divisor, NULL where it is zero."""
+    """Return the divisor, NULL where it is zero."""
     return wrap(sql) if divisor.value else exp.Nullif(this=sql, expression=exp.Literal.number(0))
 
 
 def remainder(node: exp.Expr, binder: Binder) -> Scalar:
-    """`mod(x, y)`, `x % y` of exact numbers; it has the sign of x. Raises: UnsupportedSQL."""
+    """Bind `mod(x, y)` and `x % y` of exact numbers; the result has the sign of x. Raises: UnsupportedSQL."""
     left, right = (number(binder.scalar(part), binder) for part in (node.this, node.args["expression"]))
     if left.is_null or right.is_null:
         return arithmetic.null(node)
@@ -102,12 +100,12 @@ def remainder(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def square_root(node: exp.Expr, binder: Binder) -> Scalar:
-    """`sqrt(x)`, NULL where x is negative."""
+    """Bind `sqrt(x)`, NULL where x is negative."""
     return _where(node, node.this, binder, lambda x: exp.GTE(this=x, expression=_zero()), lambda x: exp.Sqrt(this=x))
 
 
 def exponential(node: exp.Expr, binder: Binder) -> Scalar:
-    """`exp(x)`, NULL where x lies outside of -700 to 700."""
+    """Bind `exp(x)`, NULL where x is outside -700 to 700."""
     low, high = (cast_sql(exp.Literal.string(str(end)), "DOUBLE PRECISION") for end in (-_EXPONENT, _EXPONENT))
     return _where(
         node, node.this, binder, lambda x: exp.Between(this=x, low=low, high=high), lambda x: exp.Exp(this=x)
@@ -115,7 +113,7 @@ def exponential(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
-    """ln(x); log(x) and log10(x), of base 10."""
+    """Bind ln(x), and log(x) and log10(x) of base 10; NULL where x is not positive."""
     argument = node.args.get("expression") or node.this
     if node.args.get("expression") is not None:
         whole_literal(node.this, 10, 10)
@@ -137,7 +135,7 @@ def _where(
     holds: Callable[[exp.Expr], exp.Expr],
     sql: Callable[[exp.Expr], exp.Expr],
 ) -> Scalar:
-    """A function of a double where a condition on it holds, NULL elsewhere."""
+    """Bind a function of a double, NULL where its condition does not hold."""
     inner = number(binder.scalar(argument), binder)
     if inner.is_null:
         return arithmetic.null(node)
@@ -150,7 +148,7 @@ def _zero() -> exp.Expr:
 
 
 def cast(node: exp.Expr, binder: Binder) -> Scalar:
-    """As `planner.expressions.casts.cast`; the text of a date or time is the database's own, of every year."""
+    """Bind a cast as `planner.expressions.casts.cast` does, but let the database write dates and times as text."""
     part = binder.scalar(node.this)
     moment = part.type is not None and part.type.is_moment and isinstance(part.plain, exp.Column)
     target = sql_type(node.args["to"].sql("postgres").lower())
@@ -160,7 +158,9 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def round_numeric(node: exp.Expr, binder: Binder) -> Scalar:
-    """As `planner.expressions.numeric_functions.rounded`; of a numeric without a scale all digits are kept."""
+    """Round as `planner.expressions.numeric_functions.rounded` does, and keep all digits of a numeric without a
+    scale.
+    """
     inner = number(binder.scalar(node.this), binder)
     exact = inner.type is not None and inner.type.family is Family.NUMERIC and inner.digits is None
     if not exact or not isinstance(node, exp.Round):
@@ -184,13 +184,13 @@ HANDLERS: dict[type[exp.Expr], Callable[[exp.Expr, Binder], Scalar]] = {
     exp.Ln: logarithm,
     exp.Log: logarithm,
 }
-"""What takes the place of `planner.expressions.functions`: there it wants a proof that no row makes it fail."""
+"""Replaces handlers of `planner.expressions.functions` that need a proof that no row fails."""
 
 
 AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 
 ROW_DIGITS = 12
-"""Digits of the number of rows that one sum adds up, at most."""
+"""The most digits of the number of rows in one sum."""
 
 _COUNT = SqlType(Family.INTEGER, 19)
 _COUNTED = Digits(19, 0, True)
@@ -202,7 +202,7 @@ _NO_ORDER = (Family.BOOL, Family.UUID, Family.ENUM, Family.OTHER)
 
 @dataclass(frozen=True)
 class _Call:
-    """An aggregate: its argument, whether it takes distinct values only, and the condition of its FILTER."""
+    """An aggregate: its argument, its DISTINCT, and the condition of its FILTER."""
 
     node: exp.Expr
     argument: Scalar
@@ -210,19 +210,19 @@ class _Call:
     condition: exp.Expr | None
 
     def of(self, kind: type[exp.Expr]) -> exp.Expr:
-        """An aggregate function of the argument."""
+        """Return an aggregate function of the argument."""
         value = copied(self.argument.sql)
         taken = exp.Distinct(expressions=[value]) if self.distinct else value
         return _filtered(kind(this=taken), self.condition)
 
 
 def bind_aggregate(node: exp.Expr, rows: Binder, present: Callable[[exp.Column], exp.Expr]) -> Scalar | None:
-    """What an aggregate call gives; None for anything else.
+    """Bind an aggregate call; None for anything else.
 
     Args:
       node: as parsed, with its FILTER.
-      rows: binds its argument.
-      present: of `t.*`, a column of t that is NULL only where an outer join finds no row of it.
+      rows: binds the argument.
+      present: for `t.*`, returns a column of t that is NULL only where an outer join finds no row.
     Raises: UnsupportedSQL, InvalidSyntax.
     """
     where = node.expression.this if isinstance(node, exp.Filter) else None
@@ -265,7 +265,7 @@ def _count(node: exp.Expr, sql: exp.Expr) -> Scalar:
 
 
 def _sum(call: _Call) -> Scalar:
-    """Of small integers a bigint, of others and of decimals a numeric, of doubles a double."""
+    """Bind SUM: a bigint for small integers, a numeric for other exact numbers, a double for doubles."""
     kind, digits = call.argument.type, call.argument.digits
     assert kind is not None, "a number"
     if kind.family is Family.FLOAT:  # of reals, too, whose own sum depends on the order of the rows
@@ -283,7 +283,7 @@ def _sum(call: _Call) -> Scalar:
 
 
 def _average(call: _Call) -> Scalar:
-    """A double: the exact sum by the count, where there is an exact sum."""
+    """Bind AVG as a double, from the exact sum where there is one."""
     assert call.argument.type is not None, "a number"
     if call.argument.type.family is Family.FLOAT:
         return double(call.node, cast_sql(call.of(exp.Avg), "DOUBLE PRECISION"))
@@ -291,7 +291,7 @@ def _average(call: _Call) -> Scalar:
 
 
 def _extreme(call: _Call, kind: type[exp.Expr]) -> Scalar:
-    """MIN and MAX of numbers, texts and datetimes."""
+    """Bind MIN or MAX of numbers, texts and datetimes."""
     argument = call.argument
     assert argument.type is not None, "typed"
     if argument.type.family in _NO_ORDER:
@@ -307,16 +307,16 @@ def _extreme(call: _Call, kind: type[exp.Expr]) -> Scalar:
 _BOOL = SqlType(Family.BOOL)
 
 Subquery = Callable[[exp.Expr, PublicScope], tuple[exp.Query, tuple[SqlType, ...]]]
-"""Binds a subquery that stands in an expression: its statement, and the types of its columns."""
+"""Binds a subquery in an expression; returns its statement and the types of its columns."""
 
 
 class PublicBinder:
     """Binds expressions over rows.
 
     Args:
-      scope: what names mean.
+      scope: the names.
       subquery: binds a subquery.
-      among: the items of FROM that names may mean; None: all.
+      among: the items of FROM that names may mean; None for all.
     """
 
     def __init__(self, scope: PublicScope, subquery: Subquery, among: Sequence[Source] | None = None) -> None:
@@ -330,13 +330,12 @@ class PublicBinder:
         return self._scope.zone
 
     def where(self, condition: exp.Expr, *, holds: bool = True) -> PublicBinder:
-        """What a condition proves narrows nothing here."""
+        """Return itself: conditions prove no ranges here."""
         return self
 
     def scalar(self, node: exp.Expr) -> Scalar:
-        """Bind an expression of any type.
-
-        Raises: UnsupportedSQL, InvalidSyntax and what names raise, each with a position.
+        """Bind an expression of any type. Raises: UnsupportedSQL, InvalidSyntax and name errors, each with a
+        position.
         """
         while isinstance(node, exp.Paren):
             node = node.this
@@ -367,7 +366,7 @@ class PublicBinder:
         return scalar.sql
 
     def value(self, node: exp.Expr) -> Scalar:
-        """An expression as a column shows it: a quoted literal is a text."""
+        """Bind an expression for a column, where a quoted literal is a text."""
         return settle(self.scalar(node), _TEXT, self)
 
     def _special(self, node: exp.Expr) -> Scalar | None:
@@ -384,7 +383,7 @@ class PublicBinder:
         return as_it_stands(Scalar(node, kind, sql, digits=Digits.of(kind)))
 
     def _nested(self, node: exp.Expr) -> Scalar:
-        """A subquery with one row and column as a value, EXISTS (...), x IN (...)."""
+        """Bind a scalar subquery, EXISTS (...) or x IN (...)."""
         if isinstance(node, exp.Exists):
             statement, _ = self._subquery(node.this, self._scope)
             return truth(node, exp.Exists(this=statement))
@@ -400,11 +399,11 @@ class PublicBinder:
 
 
 class GroupBinder(PublicBinder):
-    """Binds expressions over groups: keys, aggregates, and what is computed from them.
+    """Binds expressions over groups: keys, aggregates, and what combines them.
 
     Args:
-      keys: of GROUP BY; a column that depends on a primary key among them is appended when it is named, since not
-        every database knows that it has one value in each group.
+      keys: of GROUP BY. A column that depends on a primary key among them is appended when it is named, since not
+        every database knows the dependency.
     """
 
     def __init__(self, scope: PublicScope, subquery: Subquery, keys: list[Scalar]) -> None:
@@ -436,7 +435,7 @@ class GroupBinder(PublicBinder):
         return found
 
     def _nested(self, node: exp.Expr) -> Scalar:
-        """A subquery sees of this query's columns the keys only."""
+        """Bind a subquery, which sees only the keys of this query's columns."""
         found = super()._nested(node)
         keys = [key.plain for key in self._keys]
         assert found.plain is not None, "a subquery has one form"
@@ -447,5 +446,5 @@ class GroupBinder(PublicBinder):
 
 
 def _no_char(part: Scalar) -> Scalar:
-    """Subqueries give texts for char(n)."""
+    """Read char(n) as text, as subqueries return it."""
     return as_text(part) if part.type is not None and part.type.family is Family.CHAR else part

@@ -1,4 +1,4 @@
-"""What a query over public tables is, as others see it: its tables, its statement and its columns."""
+"""The records of a query over public tables: its tables, its statement and its columns."""
 
 from __future__ import annotations
 
@@ -19,14 +19,11 @@ from planner.sql.trees import bound_column, copied, named_sql
 from planner.sql.zones import UTC
 
 MAX_SUBQUERIES = 64
-"""Subqueries, uses of a CTE and sides of a set operation in one public query."""
+"""The most subqueries, uses of a CTE and sides of set operations in one public query."""
 
 
 class PublicTables(Tables):
-    """Base tables, each of them public, and subqueries, which are tables without a namespace.
-
-    `search_path` and `zone` are the session's.
-    """
+    """The public base tables of a statement, and its subqueries as tables without a namespace."""
 
     def __init__(
         self, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None, zone: str = UTC
@@ -35,7 +32,7 @@ class PublicTables(Tables):
         self._sizes = {True: 0, False: 0}
 
     def lookup(self, node: exp.Table) -> Table:
-        """The catalog's table. Raises: UnknownTable; UnsupportedSQL for one that is not public."""
+        """Return the catalog's table. Raises: UnknownTable; UnsupportedSQL for a private one."""
         table = super().lookup(node)
         if not self.is_public(table):
             raise UnsupportedSQL(f"table {table.name!r} is private: no exact answer may read it", at=node)
@@ -51,15 +48,15 @@ class PublicTables(Tables):
         return self.enter(name, table)
 
     def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
-        """Nothing: what a policy declares of a column bounds noise, and here there is none."""
+        """Return no declaration, since there is no noise to bound."""
         return "", ColumnPolicy()
 
 
 class PublicScope(Scope):
-    """What one SELECT sees: its own FROM, and around it the FROM of the SELECTs that it stands in."""
+    """The names that one SELECT sees: its own FROM, and the FROM of the SELECTs around it."""
 
     def never_null(self, star: exp.Column) -> exp.Column:
-        """Of `t.*`, the first column of t that no row of it has NULL. Raises: UnknownTable; UnsupportedSQL."""
+        """Return the first column of `t.*` that is never NULL. Raises: UnknownTable, UnsupportedSQL."""
         source = self._qualified(star, self.sources)
         base = self.tables[source.first].table.namespace  # a subquery says NULL of none of its columns
         for name in source.columns if base else ():
@@ -75,12 +72,12 @@ class PublicQuery:
     """A query that reads public tables only.
 
     Attributes:
-      statement: a SELECT whose columns are c0, c1, ..., of generated aliases and checked names; it returns at most
-        MAX_PUBLIC_ROWS rows and one more, which says that there are more.
-      columns: name and type of each column of the answer.
-      reads: the names of the public tables that it reads, in the order in which they are found.
-      fingerprint: of the schema that it was made for.
-      tables: by alias, every table and subquery of the statement.
+      statement: a SELECT with columns c0, c1, ..., generated aliases and checked names. It returns at most
+        MAX_PUBLIC_ROWS rows, and one more to show that there are more.
+      columns: the name and type of each column of the answer.
+      reads: the names of its public tables, in the order of the statement.
+      fingerprint: of its schema.
+      tables: every table and subquery of the statement, by alias.
     """
 
     statement: exp.Select
@@ -92,7 +89,7 @@ class PublicQuery:
 
 @dataclass(frozen=True)
 class PublicStatement:
-    """A PublicQuery as the text that a database gets, with its columns, reads and fingerprint.
+    """A PublicQuery as SQL text for a database, with its columns, reads and fingerprint.
 
     Attributes:
       nan: the names of columns whose NaN it reads as NULL.
@@ -121,7 +118,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class RelationColumn:
-    """A column: the name that others may call it by, and its type."""
+    """A column: its name and type."""
 
     name: str
     type: SqlType
@@ -129,7 +126,7 @@ class RelationColumn:
 
 @dataclass(frozen=True)
 class SortColumn:
-    """A column of the statement by which its rows are sorted."""
+    """A sort key: a column of the statement and its direction."""
 
     column: str
     desc: bool
@@ -138,13 +135,13 @@ class SortColumn:
 
 @dataclass(frozen=True)
 class Relation:
-    """A query before its rows are sorted and counted off.
+    """A query before its rows are sorted and limited.
 
     Attributes:
-      body: its columns are c0, c1, ..., then those that are only sorted by.
-      columns: what others see of it.
-      hidden: the types of the columns that are only sorted by.
-      order, limit, offset: which of its rows, in which order.
+      body: its columns are c0, c1, ..., followed by the hidden ones.
+      columns: the visible columns.
+      hidden: the types of columns that only sort.
+      order, limit, offset: its sort keys and limits.
     """
 
     body: exp.Query
@@ -160,7 +157,7 @@ class Relation:
         return tuple(column.type for column in self.columns)
 
     def statement(self, tables: PublicTables) -> exp.Query:
-        """The query as it stands in another one; sorted where that decides which rows there are."""
+        """Return the query for use inside another one; sorted only if a limit depends on the order."""
         if self.limit is None and not self.offset:
             return self.body if not self.hidden else self.selected(tables, sort=False)
         return self.selected(tables, sort=True)
@@ -174,9 +171,9 @@ class Relation:
         alias: str | None = None,
         at_most: int | None = None,
     ) -> exp.Select:
-        """`SELECT ... FROM (body)`, sorted and cut to `at_most` rows, the body under `alias` or a new one.
+        """Return `SELECT ... FROM (body)`, sorted and limited to `at_most` rows, under `alias` or a new alias.
 
-        `shown` has per column the expression that takes its place, None for the column itself; empty: all themselves.
+        `shown`: the expression for each column, None for the column itself; empty for all columns themselves.
         """
         name = alias or self.enter(tables)
         parts = shown or [None] * len(self.columns)
@@ -197,7 +194,7 @@ class Relation:
         return select
 
     def enter(self, tables: PublicTables) -> str:
-        """A new alias under which its columns are known. Raises: StatementTooComplex."""
+        """Enter it under a new alias, and return the alias. Raises: StatementTooComplex."""
         kinds = (*self.types, *self.hidden)
         columns = [Column(f"c{place}", type_words(kind), nullable=True) for place, kind in enumerate(kinds)]
         return tables.add("", Table("q", "", tuple(columns), (), ()), None).alias
@@ -209,7 +206,7 @@ def aliased(query: exp.Query, alias: str) -> exp.Subquery:
 
 
 def type_words(kind: SqlType) -> str:
-    """A type in words that `planner.sql.sql_types.sql_type` reads.
+    """Return the words for a type, which `planner.sql.sql_types.sql_type` reads.
 
     >>> type_words(SqlType(Family.NUMERIC, 15, 2)), type_words(SqlType(Family.TEXT, 25))
     ('numeric(15,2)', 'varchar(25)')
@@ -227,7 +224,7 @@ def type_words(kind: SqlType) -> str:
 
 
 def _ordered(alias: str, key: SortColumn, kind: SqlType) -> exp.Ordered:
-    """A column, a label of an enum by its place in the declaration."""
+    """Sort by a column; labels of an enum sort by their position in its declaration."""
     column: exp.Expr = bound_column(alias, key.column)
     if kind.family is Family.ENUM:
         column = label_place(column, kind, column)

@@ -1,4 +1,4 @@
-"""Which way a statement takes, the private one or that of public tables, and what the latter may hold beyond."""
+"""Decides whether a statement reads public tables only, and which grammar such statements have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PUBLIC: dict[type[exp.Expr], frozenset[str]] = {
 
 
 def check_public(statement: Statement) -> None:
-    """Refuse what the table does not allow, and what PostgreSQL's grammar does not derive.
+    """Refuse constructs outside the public grammar, and text that PostgreSQL's grammar refuses.
 
     Raises: UnsupportedSQL, InvalidSyntax.
     """
@@ -35,7 +35,7 @@ def check_public(statement: Statement) -> None:
 
 
 def check_public_grammar(statement: Statement) -> None:
-    """Refuse the first construct that the table does not allow. Raises: UnsupportedSQL."""
+    """Refuse the first construct outside the public grammar. Raises: UnsupportedSQL."""
     check_grammar(statement.tree, statement.tokens, _refusal)
 
 
@@ -46,7 +46,7 @@ def _refusal(node: exp.Expr, root: exp.Expr) -> Refusal | None:
 
 
 def refused_join(node: exp.Join) -> Refusal | None:
-    """A join that PostgreSQL does not have, such as SEMI or ASOF."""
+    """Return the refusal of a join that PostgreSQL does not have, such as SEMI or ASOF."""
     if node.kind not in ("", "INNER", "CROSS", "OUTER") or node.side not in ("", "LEFT", "RIGHT", "FULL"):
         return f"{node.kind or node.side} JOIN", "use another kind of JOIN", node
     return None if node.method in ("", "NATURAL") else (f"{node.method} JOIN", "write ON", node)
@@ -55,10 +55,11 @@ def refused_join(node: exp.Join) -> Refusal | None:
 def names_private_table(
     tree: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> bool:
-    """Does some table reference of the statement mean a table that the policy names and does not call public?
+    """Does the statement name a private table of the policy? Arguments: as for `find_table`.
 
-    It decides only which way refuses what neither can answer: on the public way every reference is looked up
-    again, and one that is not public is refused there. Arguments are those of `find_table`.
+    It only decides which grammar refuses a statement. The public one looks every table up again and refuses private
+    ones.
+
     Cost: references times nesting.
     """
     return any(_is_private(table, schema, policy, search_path) for table in tables_of(tree))
@@ -75,7 +76,7 @@ def _is_private(table: exp.Table, schema: Schema, policy: Policy, search_path: S
 
 
 def means_cte(table: exp.Table) -> bool:
-    """Is there a CTE of its name around it, before it where it stands in a CTE itself?"""
+    """Does the table's name mean a CTE that is visible there?"""
     if table.args.get("db") is not None:
         return False
     name = fold(table.this)

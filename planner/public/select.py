@@ -1,4 +1,4 @@
-"""SELECT over public tables: FROM, rows or groups, and how they are sorted.
+"""Binds a SELECT over public tables: FROM, rows or groups, and sort keys.
 
 FROM takes tables, subqueries, CTEs and every kind of join, under generated aliases.
 """
@@ -37,10 +37,10 @@ from planner.sql.trees import (
 )
 
 Item = tuple[exp.Expr, list[Source]]
-"""SQL of an item of FROM, and what it brings into scope."""
+"""SQL of an item of FROM, and the names that it brings."""
 
 BindQuery = Callable[[exp.Expr, PublicScope | None, Mapping[str, CommonTable]], Relation]
-"""Binds a subquery of FROM, which sees what is around the SELECT but not its neighbours."""
+"""Binds a subquery of FROM, which sees the names around the SELECT but not its neighbours."""
 
 
 class FromItems:
@@ -48,8 +48,8 @@ class FromItems:
 
     Args:
       tables: the public tables of the catalog.
-      outer: the scope around the SELECT, whose names a subquery may use; or None.
-      visible: the common tables that FROM may name.
+      outer: the scope around the SELECT, or None.
+      visible: the CTEs that FROM may name.
       query, subquery: bind a derived table, and a subquery within a condition.
     """
 
@@ -69,7 +69,7 @@ class FromItems:
         self._subquery = subquery
 
     def bind(self, select: exp.Select, into: exp.Select) -> None:
-        """Give `into` the FROM of `select`, if it has one. Raises: what names raise; and UnsupportedSQL."""
+        """Bind the FROM of `select`, if any, into `into`. Raises: UnsupportedSQL and name errors."""
         clause = select.args.get("from_")
         if clause is None:
             return
@@ -78,7 +78,7 @@ class FromItems:
         into.set("joins", self._joins(select.args.get("joins") or [], tree))
 
     def _joins(self, joins: Sequence[exp.Join], tree: list[Source]) -> list[exp.Join]:
-        """USING, NATURAL and ON do not look across a comma."""
+        """Bind joins; USING, NATURAL and ON do not see across a comma."""
         bound = []
         for join in joins:
             right, sources = self._item(join.this)
@@ -127,7 +127,7 @@ class FromItems:
         raise UnsupportedSQL("FROM takes tables and subqueries only", hint="name the tables", position=position)
 
     def _joined_inside(self, node: exp.Expr, item: Item) -> Item:
-        """The joins that stand inside the parentheses of an item."""
+        """Bind the joins inside the parentheses of an item."""
         sql, sources = item
         before = len(self.scope.sources)
         joins = self._joins(node.args.get("joins") or [], sources)
@@ -182,7 +182,7 @@ class FromItems:
         return self.scope.add(Source(name, namespace, columns, place, place + 1), position)
 
     def star(self, node: exp.Expr) -> list[tuple[str, exp.Column]]:
-        """The columns that `*` or `table.*` stands for, bound. Raises: as names do."""
+        """List the bound columns of `*` or `table.*`. Raises: name errors."""
         found = []
         for name, meaning in self.scope.star(node):
             if not isinstance(meaning, tuple):
@@ -208,9 +208,9 @@ class _Output:
 
 
 def bind_select(select: exp.Select, items: FromItems, subquery: Subquery) -> Relation:
-    """Bind one SELECT, whose WITH is known to `items`.
+    """Bind one SELECT, whose CTEs `items` knows.
 
-    Raises: UnsupportedSQL, InvalidSyntax, StatementTooComplex, and what names raise.
+    Raises: UnsupportedSQL, InvalidSyntax, StatementTooComplex and name errors.
     """
     return _Select(select, items, subquery).relation()
 
@@ -228,7 +228,7 @@ class _Select:
             self._binder = GroupBinder(items.scope, subquery, self._keys)
 
     def relation(self) -> Relation:
-        """The whole SELECT."""
+        """Bind the whole SELECT."""
         self._conditions()
         outputs = [output for item in self._select.expressions for output in self._outputs(item)]
         if not outputs or len(outputs) > MAX_OUTPUTS:
@@ -266,7 +266,7 @@ class _Select:
             self._body.set("having", exp.Having(this=self._binder.predicate(having.this)))
 
     def _key(self, item: exp.Expr) -> Scalar:
-        """GROUP BY an expression, a position or, when no column has that name, an alias."""
+        """Bind an item of GROUP BY: an expression, a position, or an alias that is no column."""
         key = self._rows.value(meant_key(item, self._select, self._items.scope.resolve))
         if key.plain is None or not holds(key.plain, exp.Column):
             raise UnsupportedSQL("a group key that is the same for all rows", hint="leave it out", at=item)
@@ -286,7 +286,7 @@ class _Select:
     def _order(
         self, outputs: list[_Output], shown: list[exp.Expr], hidden: list[SqlType], distinct: bool
     ) -> Iterator[SortColumn]:
-        """Each key as a column; one that is not shown is appended to the columns."""
+        """Yield a sort key per item of ORDER BY; keys that are not shown are appended to the columns."""
         for item in _clause(self._select, "order"):
             place = named_place(item, [output.name for output in outputs])
             if place is None:
@@ -308,9 +308,9 @@ class _Select:
 
 
 def named_place(item: exp.Expr, names: list[str]) -> int | None:
-    """The column that ORDER BY names by its position or its name; None for any other expression.
+    """Return the column that ORDER BY names by position or name; None for any other expression.
 
-    Raises: UnsupportedSQL for a name that several columns have, InvalidSyntax for a position that is not there.
+    Raises: UnsupportedSQL for a repeated name, InvalidSyntax for a position that does not exist.
     """
     node = item.this.unnest()
     place = constant_place(len(names), node, "ORDER BY")
@@ -325,12 +325,12 @@ def named_place(item: exp.Expr, names: list[str]) -> int | None:
 
 
 def sort_column(item: exp.Expr, place: int) -> SortColumn:
-    """A key of ORDER BY that stands in a column."""
+    """Return the sort key of a column."""
     return SortColumn(f"c{place}", bool(item.args.get("desc")), bool(item.args.get("nulls_first")))
 
 
 def _output(name: str, value: Scalar) -> _Output:
-    """Reals as doubles, char(n) as text, NULL as a text."""
+    """Show reals as doubles, char(n) as text, and NULL as a text."""
     if value.type is None:
         return _Output(name, cast_sql(exp.Null(), "TEXT"), _TEXT)
     if value.type.family is Family.FLOAT:
@@ -346,7 +346,7 @@ def _output(name: str, value: Scalar) -> _Output:
 
 
 def _name(node: exp.Expr) -> str:
-    """As PostgreSQL names it: a subquery as its own column."""
+    """Return PostgreSQL's name of a column; a scalar subquery is named like its column."""
     inner = node
     while isinstance(inner, (exp.Subquery, exp.Paren)):
         inner = inner.this
