@@ -187,12 +187,12 @@ def _type(slot: Slot, index: int) -> str:
     kinds: set[str] = {_PARAMETERS.get(kind.family) or shown_as(exp.Null(), kind)[0] for kind in slot.types}
     if len(slot.arrays) > 1:
         hint = "give the array a number of its own"
-        raise UnsupportedSQL(f"${index} stands for an array and for one value", hint=hint)
+        raise UnsupportedSQL(f"${index} is used as an array and as one value", hint=hint)
     if kinds <= NUMBERS and len(kinds) > 1:
         kinds = {"float8" if kinds & {"float4", "float8"} else "numeric"}
     if len(kinds) == 1 and slot.stated:
         kinds = {slot.stated[0]}
     if len(kinds) != 1:
         hint = f"write its type: ${index}::date"
-        raise UnsupportedSQL(f"the type of ${index} is not clear from its place", hint=hint)
+        raise UnsupportedSQL(f"the type of ${index} is not clear from its context", hint=hint)
     return f"{kinds.pop()}[]" if True in slot.arrays else kinds.pop()

@@ -90,17 +90,17 @@ def _reason(error: PlannerError) -> str:
     while isinstance(cause.__cause__, PlannerError):
         cause = cause.__cause__
     hidden = cause is not error and isinstance(cause, (UnknownColumn, UnknownTable))
-    return f"{error.message}: {cause.message}; may the proxy's role SELECT it?" if hidden else error.message
+    return f"{error.message}: {cause.message}; check that the proxy's role may SELECT it" if hidden else error.message
 
 
 def _unknown(view: View, schema: Schema, policy: Policy) -> tuple[str, str | None]:
     section = section_of(view.table.name, policy.schemas)
-    declared = f"if it says nothing of a person, declare it: {section} with public = true"
+    declared = f"if it holds no personal data, declare {section} with public = true"
     unnamed = [name for name in view.reads if not is_known(name, schema, policy)]
     if view.kind in ("view", "materialized view") and unnamed:
-        reason = f"it reads {', '.join(unnamed)}, which the policy does not name or its role may not read"
-        return reason, f"name what it reads, or, {declared}"
-    return f"a {view.kind} has rows of its own, of which nothing says whose they are", declared
+        reason = f"it reads {', '.join(unnamed)}, which the policy does not name or the proxy's role may not read"
+        return reason, f"name those tables in the policy; or, {declared}"
+    return f"a {view.kind} stores rows of its own, whose owners are unknown", declared
 
 
 def _shown(view: View, schema: Schema, policy: Policy) -> ShownView:
@@ -187,7 +187,7 @@ def check_declared_views(policy: Policy, schema: Schema) -> None:
         others = replace(schema, tables={other: table for other, table in schema.tables.items() if other != name})
         shown = next(view for view in examined_views(others, policy) if view.name == name)
         if isinstance(shown, ShownView) and not (shown.public or shown.answers):
-            advice = "leave the section out: it can be asked as its tables can"
+            advice = "leave the section out: it can be queried like its tables"
             problems.append(f"- tables.{name}: cannot be public, because it shows rows of private tables; {advice}")
     if problems:
         raise PolicyInvalid("\n".join(["the policy does not fit the database:", *problems]))

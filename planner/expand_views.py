@@ -109,7 +109,7 @@ def _around(node: exp.Expr) -> exp.Expr | None:
 
 _ITS_OWN = MappingProxyType(
     {
-        "materialized view": "it is materialized: its rows stay when the people behind them are gone",
+        "materialized view": "it is materialized: its rows stay after people leave its tables",
         "view": "its definition cannot be read",
     }
 )
@@ -200,7 +200,7 @@ class _Expansion:
             view = self.named(table)
             if view is None or not is_known(view.table.name, self._schema, self._policy):
                 if within and table.args.get("db") is None and not means_cte(table):
-                    raise UnsupportedSQL("it reads what is in no schema", position=position_of(table))
+                    raise UnsupportedSQL("it reads a relation without a schema", position=position_of(table))
                 continue
             table.replace(self._subquery(table, view, within))
 
@@ -211,7 +211,7 @@ class _Expansion:
             raise UnsupportedSQL("TABLESAMPLE on a view is not supported", hint=hint, position=position)
         self._count += 1
         if self._count > MAX_VIEWS:
-            raise StatementTooComplex(f"more than {MAX_VIEWS} views, with those within views", position=position)
+            raise StatementTooComplex(f"more than {MAX_VIEWS} views, including those within views", position=position)
         try:
             body = self._body(view, position, within)
         except StatementTooComplex:

@@ -136,5 +136,5 @@ def check_depth(tree: exp.Expr) -> None:
                 (level if type(child) is type(node) else below).append(child)
         if queries > MAX_CTES:
             message, place = f"more than {MAX_CTES} queries in WITH", position_of(tree)
-            raise StatementTooComplex(message, hint="write some where they are read", position=place)
+            raise StatementTooComplex(message, hint="write some of them as subqueries", position=place)
         level, depth = below, depth + 1

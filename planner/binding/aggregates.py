@@ -220,8 +220,8 @@ def _beyond(call: exp.Expr) -> int | None:
         k = int(written.name)
         if k <= _MOST_BEYOND:
             return k
-    name = type(call).__name__.lower()
-    hint = f"{name}(x, 20) is the value that about 20 people lie beyond; of two columns write greatest(x, y)"
+    name, other = ("max", "greatest") if isinstance(call, exp.Max) else ("min", "least")
+    hint = f"{name}(x, 20) returns the value that about 20 people lie beyond; for two columns write {other}(x, y)"
     raise UnsupportedSQL(f"this form of {name.upper()} is not supported", hint=hint, at=call)
 
 
@@ -241,7 +241,7 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     if not scalar.is_number or scalar.is_null:
         ranked = call.this if isinstance(call, exp.WithinGroup) else call
         name = ranked.sql_name().lower() if isinstance(ranked, exp.Func) else "a rank"
-        hint = "ranks are of numbers, dates and timestamps with a declared range"
+        hint = "rank a number, date or timestamp with a declared range"
         raise UnsupportedSQL(f"{name} of {scalar.kind} is not supported", hint=hint, at=argument)
     sql, bounds = bind_measure(argument, scope)
     shown: ResultType = "int8" if bounds.integral and isinstance(call, _OF_A_ROW) else "float8"
@@ -253,8 +253,8 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     if (
         step is not None and grid.step > step and not declared
     ):  # such as a text's length: its values would share one step
-        hint = "say how far it goes, as in LEAST(x, 1000)"
-        raise SensitivityUnbounded("nothing says how large the ranked values are", hint=hint, at=argument)
+        hint = "limit them, for example LEAST(x, 1000)"
+        raise SensitivityUnbounded("the ranked values have no known range", hint=hint, at=argument)
     return _place(sql, grid), grid
 
 
@@ -359,7 +359,7 @@ class Aggregates:
         if isinstance(call, RANKED):
             return self._rank(call, condition, label)
         if isinstance(call.this, exp.Distinct):
-            hint = "each value is everybody's who has it; write {}(x), or GROUP BY x and add up what is common"
+            hint = "write {}(x), or list the values with GROUP BY x"
             hint = hint.format(type(call).__name__.lower())
             name = type(call).__name__.upper()
             raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, at=call.this)
@@ -478,7 +478,7 @@ class Aggregates:
         value = None if scalar.type is None else distinct_value(scalar.sql, scalar.type)
         if value is None:
             message = f"COUNT(DISTINCT ...) over {scalar.kind} is not supported"
-            hint = "count distinct columns of numeric(p, s), whole numbers, texts, dates, timestamps or uuids"
+            hint = "count distinct whole numbers, numeric(p, s), texts, dates, timestamps or uuids"
             raise UnsupportedSQL(message, hint=hint, position=position)
         return value
 

@@ -42,8 +42,8 @@ _INSIDE: dict[str, tuple[str, str | None]] = {
 GROUPS_OF_NOBODY = frozenset(_INSIDE[part][0] for part in ("group", "having"))
 """The refusals of a subquery in FROM whose groups do not belong to one person each."""
 
-_INSTEAD_OF_A_VIEW = "ask its tables themselves; if it says nothing of a person, the policy may declare it public"
-_OF_AN_ANSWER = f"ask for its rows, by themselves or beside other answers; or {_INSTEAD_OF_A_VIEW}"
+_INSTEAD_OF_A_VIEW = "query its tables instead; if it holds no personal data, the policy can declare it public"
+_OF_AN_ANSWER = f"select its rows alone or beside other answers, or {_INSTEAD_OF_A_VIEW}"
 
 
 @contextmanager
@@ -75,12 +75,12 @@ def refused_view(name: str, error: PlannerError, position: int | None, *, answer
     if error.hint in (_INSTEAD_OF_A_VIEW, _OF_AN_ANSWER):
         return type(error)(error.message, hint=error.hint, position=position)
     if answers:
-        message = f"the view {name!r} is an answer of its own, whose rows are no private rows: {error.message}"
+        message = f"the view {name!r} is an aggregate answer, not a table of private rows: {error.message}"
         return UnsupportedSQL(message, hint=_OF_AN_ANSWER, position=position)
     hidden = isinstance(error, (UnknownColumn, UnknownTable))
-    reason = "it shows what cannot be queried" if hidden else error.message
+    reason = "it reads something that cannot be queried" if hidden else error.message
     kind = UnknownColumn if hidden else UnsupportedSQL
-    return kind(f"the view {name!r} cannot be asked: {reason}", hint=_INSTEAD_OF_A_VIEW, position=position)
+    return kind(f"the view {name!r} cannot be queried: {reason}", hint=_INSTEAD_OF_A_VIEW, position=position)
 
 
 def refuse_clauses(body: exp.Select, parts: Iterable[str], position: int | None) -> None:

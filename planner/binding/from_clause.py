@@ -402,7 +402,7 @@ def check_beside_public(flat: Flattened, keys: Iterable[exp.Expr], arguments: It
             there |= {owner for owner, child in flat.found_by.items() if child in there}
         grouped = any(column_ref(column)[0] in there for key in keys for column in columns_of(key))
         if grouped or not arguments or not all(_is_of(argument, there) for argument in arguments):
-            hint = f"count a column of its rows, COUNT(x), not COUNT(*); or {BESIDE_PUBLIC}"
+            hint = f"count a column of the private table, COUNT(x), instead of COUNT(*); or {BESIDE_PUBLIC}"
             raise UnsupportedSQL(NOT_OWN_ROWS, hint=hint, position=position)
 
 
@@ -442,9 +442,7 @@ def check_connected(flat: Flattened) -> None:
     for other in private[1:]:
         if part(other.alias) != part(first.alias):
             names = f"{first.table.name} and {other.table.name}"
-            hint = (
-                "add the condition that ties them; CROSS JOIN says that all pairs are meant, if the policy allows it"
-            )
+            hint = "add the condition that joins them, or write CROSS JOIN for all pairs if the policy allows it"
             raise UnsupportedSQL(
                 f"no condition connects {names}", hint=hint, position=flat.tables.positions.get(other.alias)
             )

@@ -268,11 +268,11 @@ def constant_place(count: int, item: exp.Expr, clause: str) -> int | None:
     if isinstance(item, exp.Literal) and not item.is_string:
         index = int(item.name) - 1 if item.name.isdigit() and len(item.name) < 4 else -1
         if not 0 <= index < count:
-            raise InvalidSyntax(f"{clause} names a position that is not there", at=item)
+            raise InvalidSyntax(f"{clause} names a position that does not exist", at=item)
         return index
     if isinstance(item, (exp.Literal, exp.Null, exp.Boolean)):
         hint = "name a column, or its position in the select list"
-        raise InvalidSyntax(f"a constant in {clause} that is no position", hint=hint, at=item)
+        raise InvalidSyntax(f"a constant in {clause} is not a position", hint=hint, at=item)
     return None
 
 

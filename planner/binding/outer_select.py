@@ -108,7 +108,7 @@ def _over_one_row(call: exp.AggFunc, row: AnswerColumns) -> Released:
     if isinstance(call, exp.Count):
         return Released(Apply("case", (Apply("is null", (value.expression,)), Given(0), Given(1))), "int8")
     if not value.is_number:
-        raise UnsupportedSQL("a sum of something that is no number", at=call)
+        raise UnsupportedSQL("a sum of values that are not numbers", at=call)
     kind: ResultType | None = "float8" if isinstance(call, exp.Avg) else value.type
     return Released(value.expression, kind)
 
@@ -262,8 +262,10 @@ class OuterSelect(ReleasedClauses):
         for part in ("where", "having", "order"):
             clause = self._select.args.get(part)
             if clause is not None:
-                hint = "filter and sort inside, where LIMIT stands"
-                raise UnsupportedSQL("filtering or sorting what LIMIT has cut is not supported", hint=hint, at=clause)
+                hint = "filter and sort in the subquery that has the LIMIT"
+                raise UnsupportedSQL(
+                    "filtering or sorting after an inner LIMIT is not supported", hint=hint, at=clause
+                )
 
     def _outputs(self, item: exp.Expr) -> list[Output]:
         if isinstance(item, exp.Star) and not self._grouped:

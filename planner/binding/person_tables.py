@@ -97,7 +97,7 @@ def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_
             message = "TABLESAMPLE inside a subquery with GROUP BY is not supported"
             raise UnsupportedSQL(message, hint="leave it out, or sample without the subquery", position=entry.start)
     for position in beside_public:
-        hint = "use an inner JOIN; join the table of the people by LEFT JOIN to count those without rows"
+        hint = "use an inner JOIN; to count people without rows, LEFT JOIN from the table of people"
         raise UnsupportedSQL(
             "LEFT JOIN from a public table per person is not supported", hint=hint, position=position
         )
@@ -170,7 +170,7 @@ class PersonRows:
     def _call(self, node: exp.Expr, call: exp.Expr) -> int:
         if not isinstance(call, _CALLS):
             name = call.sql_name().lower() if isinstance(call, exp.Func) else "this"
-            hint = "per person there are count, sum, avg, min and max"
+            hint = "use count, sum, avg, min or max per person"
             raise UnsupportedSQL(f"{name} per person is not supported", hint=hint, at=call)
         made = self._extreme(node, call) if isinstance(call, _EXTREMES) else self._added_up(node)
         made = replace(made, label=str(node.meta.get(LABEL, "")) or f"{type(call).__name__.lower()}(...)")

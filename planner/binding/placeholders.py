@@ -178,7 +178,9 @@ def _write_elements(node: exp.Parameter, value: Value) -> None:
     elements = array_elements(value, MAX_ELEMENTS) if isinstance(value, str) else value
     if not isinstance(elements, tuple):
         hint = "send a list, or the text of an array: {a,b}"
-        raise InvalidSetting(f"the value of ${index} is no array of one dimension", hint=hint, position=_place(node))
+        raise InvalidSetting(
+            f"the value of ${index} is not a one-dimensional array", hint=hint, position=_place(node)
+        )
     if len(elements) > MAX_ELEMENTS:
         raise InvalidSetting(f"the array of ${index} has more than {MAX_ELEMENTS:,} elements", position=_place(node))
     (form,) = inside.expressions
@@ -198,14 +200,14 @@ def _write_elements(node: exp.Parameter, value: Value) -> None:
 def _literal(value: Value, index: int) -> exp.Expr:
     if isinstance(value, tuple):
         hint = f"compare with its elements: x = ANY(${index})"
-        raise InvalidSetting(f"the value of ${index} is an array where one value stands", hint=hint)
+        raise InvalidSetting(f"the value of ${index} is an array, but one value is expected", hint=hint)
     if value is None:
         return exp.Null()
     if isinstance(value, bool):
         return exp.Boolean(this=value)
     if isinstance(value, str):
         if len(value) > MAX_VALUE_LENGTH or any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value):
-            raise InvalidSetting(f"the value of ${index} is too long, or holds a character that no text can")
+            raise InvalidSetting(f"the value of ${index} is too long, or contains a character that text cannot hold")
         text = exp.Literal.string(value)
         return cast_sql(text, "INTERVAL") if isinstance(value, IntervalText) else text
     if isinstance(value, datetime) and value.tzinfo is not None:
@@ -215,7 +217,7 @@ def _literal(value: Value, index: int) -> exp.Expr:
         return moment_sql(value)
     number = Decimal(digits_of(value))
     if not number.is_finite() or (number and not _SMALLEST <= number.copy_abs() <= _LARGEST):
-        raise InvalidSetting(f"the value of ${index} is beyond 1e100 or below 1e-100, or no number")
+        raise InvalidSetting(f"the value of ${index} is not a number between 1e-100 and 1e100")
     literal = exp.Literal.number(format(number.copy_abs(), "f"))
     return exp.Paren(this=exp.Neg(this=literal)) if value < 0 else literal
 

@@ -136,7 +136,7 @@ class ReleasedArithmetic(ABC):
 
     def _arithmetic(self, operator: Operator, operands: list[Released], node: exp.Expr) -> Released:
         if not all(operand.is_number for operand in operands):
-            raise UnsupportedSQL("arithmetic over something that is no number", at=node)
+            raise UnsupportedSQL("arithmetic on a value that is not a number", at=node)
         types = {operand.type for operand in operands}
         whole = types <= {"int8", None}
         if operator == "/" and whole and not any(_is_released(operand.expression) for operand in operands):
@@ -148,7 +148,7 @@ class ReleasedArithmetic(ABC):
     def _number(self, operator: Operator, node: exp.Expr) -> Released:
         inner = self.bind(node.this)
         if not inner.is_number:
-            raise UnsupportedSQL("arithmetic over something that is no number", at=node)
+            raise UnsupportedSQL("arithmetic on a value that is not a number", at=node)
         return Released(Apply(operator, (inner.expression,)), inner.type)
 
     def _round(self, node: exp.Round) -> Released:
@@ -168,7 +168,7 @@ class ReleasedArithmetic(ABC):
         null = isinstance(node.expression, exp.Null)
         inner = self.bind(node.this).expression if null else self._condition(node.this)
         if not null and not isinstance(node.expression, exp.Boolean):
-            raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", at=node)
+            raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL, IS TRUE or IS FALSE", at=node)
         test: ReleasedExpression = Apply("is null", (inner,))
         if not null:  # x IS TRUE is true or false, also where x is NULL
             equal = Apply("=", (inner, Given(bool(node.expression.this))))
@@ -287,7 +287,7 @@ def _compare(operator: Operator, operands: list[Released], node: exp.Expr) -> Re
         left, right = (one if one.type is None else one.placed_among(enum.labels) for one in (left, right))
     comparable = left.type == right.type or None in (left.type, right.type) or (left.is_number and right.is_number)
     if not comparable:
-        message = f"{left.type} and {right.type} are not compared here"
+        message = f"{left.type} and {right.type} cannot be compared"
         raise UnsupportedSQL(message, hint="compare values of one type", at=node)
     return Released(Apply(operator, (left.expression, right.expression)), "bool")
 
@@ -298,7 +298,7 @@ def _enum(parts: Sequence[Released], node: exp.Expr) -> SqlType | None:
     for part in parts:
         text = part.expression.value if isinstance(part.expression, Given) else None
         if enum is not None and isinstance(text, str) and text not in enum.labels:
-            raise UnreadableValue("a text that is no label of the enum", at=node)
+            raise UnreadableValue("the text is not a label of the enum", at=node)
     return enum
 
 
@@ -307,10 +307,8 @@ def _check_moments(parts: Sequence[Released], node: exp.Expr) -> None:
     for part in parts:
         moment = None if part.type is None else MOMENTS.get(part.type)
         if moment is not None and _is_released(part.expression):
-            hint = (
-                "select it by itself; or count the rows beyond a date: count(*) FILTER (WHERE x > DATE '2024-01-01')"
-            )
-            raise UnsupportedSQL("a noisy date is shown as it is, and not computed with", hint=hint, at=node)
+            hint = "select it alone, or count the rows after a date: count(*) FILTER (WHERE x > DATE '2024-01-01')"
+            raise UnsupportedSQL("computing with a noisy date is not supported", hint=hint, at=node)
 
 
 def _aligned(value: Released, other: Released, node: exp.Expr) -> Released:
@@ -331,8 +329,8 @@ def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
     if types <= NUMBERS and len(types) > 1:
         return "float8"
     if len(types) > 1:
-        message = f"{' and '.join(sorted(types))} are no one type"
-        raise UnsupportedSQL(message, hint="let every branch have one type", at=node)
+        message = f"the branches have different types: {' and '.join(sorted(types))}"
+        raise UnsupportedSQL(message, hint="give every branch the same type", at=node)
     return next(iter(types), None)
 
 
@@ -358,7 +356,9 @@ class ReleasedClauses:
         except UnknownColumn as error:
             if not self._is_named(clause, error.position):
                 raise
-            hint = f"{words} knows no names of the select list: write what stands behind the name, count(*) > 5"
+            hint = (
+                f"{words} cannot use names of the select list: write the expression itself, for example count(*) > 5"
+            )
             raise UnknownColumn(error.message, hint=hint, position=error.position) from None
         if released.type not in ("bool", None):
             raise UnsupportedSQL(f"{words} takes a condition", hint="write a comparison", at=clause)
@@ -388,7 +388,7 @@ class ReleasedClauses:
             named = {output.expression: output for output in outputs if output.name == fold(node.this)}
             if len(named) > 1:
                 hint = "sort by its position"
-                raise UnsupportedSQL("ORDER BY a name that several columns have", hint=hint, at=node)
+                raise UnsupportedSQL("ORDER BY uses a name that several columns have", hint=hint, at=node)
             value = next(iter(named.values()), None)
         sorted_by = self._bind(node) if value is None else Released(value.expression, value.type, value.enum)
         expression = sorted_by.ordered.expression

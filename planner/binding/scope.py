@@ -82,7 +82,7 @@ class Tables:
     def add(self, name: str, table: Table, position: int | None) -> BoundTable:
         """Enter a base table under a new alias. Raises: StatementTooComplex."""
         if len(self.entries) + len(self._around or ()) + self._aside >= MAX_TABLES:
-            hint = "where a table is only joined along its key, the foreign key IS NOT NULL says the same"
+            hint = "replace a join that only checks a foreign key by the condition that the key IS NOT NULL"
             raise StatementTooComplex(f"more than {MAX_TABLES} tables", hint=hint, position=position)
         entry = self.enter(name, table, position)
         self.positions[entry.alias] = position
@@ -238,7 +238,7 @@ class Tables:
         self._nodes += len(nodes(derived))
         if self._nodes > _MAX_DERIVED_NODES:
             hint = "name fewer computed columns inside FROM"
-            raise StatementTooComplex("computed columns of FROM grow too long", hint=hint, position=position)
+            raise StatementTooComplex("the computed columns of FROM are too long", hint=hint, position=position)
         copy = copied(derived)
         return copy if isinstance(copy, _ATOMS) else exp.Paren(this=copy)
 
@@ -294,7 +294,7 @@ class Scope:
         """Enter an item of FROM. Raises: InvalidSyntax if two share a name, unless they are tables of two schemas."""
         if source.name is not None and any(_clash(source, other) for other in self.sources):
             hint = "give each table of a self-join its own alias"
-            raise InvalidSyntax(f"table name {source.name!r} stands twice in FROM", hint=hint, position=position)
+            raise InvalidSyntax(f"table name {source.name!r} occurs twice in FROM", hint=hint, position=position)
         self.sources.append(source)
         return source
 
@@ -396,7 +396,9 @@ class Scope:
         source = self._qualified(node.this, self.sources)
         if any(entry.outer is not None for entry in self.entries([source])):
             hint = "count a column of it that is never NULL"
-            raise UnsupportedSQL("COUNT over the rows that an outer join may miss", hint=hint, at=node)
+            raise UnsupportedSQL(
+                "COUNT(t.*) of a table that an outer join may miss is not supported", hint=hint, at=node
+            )
         counted = exp.Count(this=exp.Star(), big_int=True)
         counted.meta.update(node.meta)
         return counted
@@ -439,7 +441,7 @@ class Scope:
             return found[0]
         hint = did_you_mean(qualifier, [source.name for source in sources if source.name is not None])
         if hint is None or any(source.namespace is None for source in sources):
-            hint = "a table with an alias is known by the alias only"
+            hint = "if the table has an alias, use the alias"
         raise UnknownTable(f"FROM has no table {qualifier!r}", hint=hint, at=column)
 
     def _column(self, source: Source, name: str, position: int | None) -> exp.Expr:

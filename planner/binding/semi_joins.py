@@ -29,8 +29,8 @@ from planner.sql.trees import (
 )
 
 _INSIDE = {
-    "having": "a condition on groups of rows has no sound answer here; use a condition on one row",
-    "group": "leave GROUP BY out: whether a row is there does not depend on it",
+    "having": "write a condition on single rows in WHERE",
+    "group": "leave GROUP BY out: it does not change whether a row exists",
     "limit": "leave LIMIT out: one row is enough",
     "offset": "leave OFFSET out",
     "fetch": "leave FETCH out: one row is enough",
@@ -97,8 +97,8 @@ def _conditions(
     if isinstance(test, exp.Exists):
         return conditions
     if negated:
-        hint = "write the comparison the other way round"
-        raise UnsupportedSQL("NOT before a compared subquery is not supported", hint=hint, at=test)
+        hint = "use the opposite operator, for example <= instead of NOT >"
+        raise UnsupportedSQL("NOT before a comparison with a subquery is not supported", hint=hint, at=test)
     _check_one_row(tables.entries[before:], conditions, select)
     return [*conditions, _comparison(test, shown, scope, inside)]
 
@@ -114,7 +114,7 @@ def _compared(test: exp.Expr) -> str | None:
 def _comparison(test: exp.Expr, shown: Sequence[tuple[str, Meaning | None]], scope: Scope, inside: Scope) -> exp.Expr:
     """Compare with the selected value. Without a row the comparison is unknown, and so not true."""
     if len(shown) != 1:
-        raise InvalidSyntax("a subquery that is compared has one column", at=test)
+        raise InvalidSyntax("a subquery in a comparison must have one column", at=test)
     side, meant = _compared(test), shown[0][1]
     assert side is not None and meant is not None, "a subquery, which shows something"
     other = "expression" if side == "this" else "this"
@@ -141,8 +141,10 @@ def _check_one_row(entries: Sequence[BoundTable], conditions: Sequence[exp.Expr]
         key and all((entries[0].alias, name) in pinned for name in key) for key in entries[0].table.keys
     )
     if not one:
-        hint = "write IN (SELECT ...) for any of its rows, or ask for the row of a key in its WHERE"
-        raise UnsupportedSQL("a compared subquery that may have several rows is not supported", hint=hint, at=select)
+        hint = "write IN (SELECT ...) to match any of its rows, or select one row by its key"
+        raise UnsupportedSQL(
+            "a subquery in a comparison that may have several rows is not supported", hint=hint, at=select
+        )
 
 
 def joined_inside(node: exp.Expr, scope: Scope, tables: Tables, enter: Inner) -> list[exp.Expr]:
@@ -183,7 +185,7 @@ def _select(test: exp.Expr, label: str) -> exp.Select:
     _check_clauses(body, label)
     aggregate = next((item for item in body.expressions if holds(item, exp.AggFunc)), None)
     if aggregate is not None:
-        hint = "select a column; a number that rows add up to has no sound answer here"
+        hint = "select a column"
         raise UnsupportedSQL(f"an aggregate inside {label} is not supported", hint=hint, at=aggregate)
     outer = next((join for join in body.find_all(exp.Join) if join.side), None)
     if outer is not None:
@@ -233,7 +235,7 @@ def _members(
 ) -> exp.Expr:
     """Return the condition that the selected value equals the left side, or, negated, that it may equal it."""
     if len(shown) != 1:
-        raise InvalidSyntax("a subquery of IN has one column", at=test.args["query"])
+        raise InvalidSyntax("a subquery of IN must have one column", at=test.args["query"])
     value, meant = scope.bind(test.this), shown[0][1]
     assert meant is not None, "what a select list shows means something"
     found = _marked(meant) if isinstance(meant, tuple) else meant

@@ -103,8 +103,8 @@ def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -
     """
 
     if not DIALECTS[dialect].around:
-        hint = "ask for the aggregates alone, and compute from their answers on your side"
-        raise UnsupportedSQL("this database computes nothing around answers", hint=hint)
+        hint = "select the aggregates only, and compute the rest from their answers"
+        raise UnsupportedSQL(f"{dialect.capitalize()} cannot evaluate SQL around noisy answers", hint=hint)
 
     def refused(node: exp.Expr, root: exp.Expr) -> Refusal | None:
         return _refusal(node, dialect)
@@ -114,7 +114,7 @@ def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -
         taken = isinstance(node, exp.Identifier) and node.name.lower().startswith(RELATION_PREFIX)
         if taken and not _made_here(node):
             hint = "give it another name"
-            raise UnsupportedSQL(f"names that begin with {RELATION_PREFIX!r} are taken", hint=hint, at=node)
+            raise UnsupportedSQL(f"names that begin with {RELATION_PREFIX!r} are reserved", hint=hint, at=node)
 
 
 def is_allowed(node: exp.Expr, dialect: Dialect) -> bool:
@@ -130,12 +130,12 @@ def _refusal(node: exp.Expr, dialect: Dialect) -> Refusal | None:
     kind = type(node)
     if not _is_plain(node):
         name = "this word" if kind is exp.Var else f"this part of {kind.__name__}"
-        return name, "a field of a moment is year, month, day, hour and the like", node
+        return name, "use a field such as year, month, day or hour", node
     if isinstance(node, exp.Anonymous):
         known = isinstance(node.this, str) and node.this.lower() in _BY_NAME
         if known and not DIALECTS[dialect].by_name:
             name, near = unknown_construct(node)[::2]
-            return name, "around answers only PostgreSQL has it: select what it is computed from", near
+            return name, "around answers only PostgreSQL has it: select its arguments instead", near
         return None if known else unknown_construct(node)
     if kind not in ALLOWED or kind in DIALECTS[dialect].refused:
         return unknown_construct(node)
@@ -226,5 +226,5 @@ def _read(sql: str, dialect: Dialect) -> exp.Expr | None:
 
 
 def _rereading_refusal() -> UnsupportedSQL:
-    hint = "write it with fewer functions: plain names, numbers and texts"
-    return UnsupportedSQL("what surrounds the answers cannot be written as SQL for the database", hint=hint)
+    hint = "simplify it: use plain names, numbers and texts"
+    return UnsupportedSQL("the SQL around the answers cannot be checked", hint=hint)

@@ -170,8 +170,8 @@ def decompose(
 
 def _check_number(parts: Sequence[Part]) -> None:
     if len(parts) > MAX_PARTS:
-        message = f"a statement asks {MAX_PARTS} questions at most: this one asks {len(parts)}"
-        hint = "ask for several aggregates in one SELECT, each with its FILTER (WHERE ...), or for fewer at once"
+        message = f"the statement asks {len(parts)} questions, more than {MAX_PARTS}"
+        hint = "ask for several aggregates in one SELECT, each with its FILTER (WHERE ...), or for fewer"
         places = [place for part in parts if (place := position_of(part.select)) is not None]
         raise StatementTooComplex(message, hint=hint, position=max(places, default=None))
 

@@ -184,8 +184,8 @@ def _as_rows(function: exp.Table | exp.Lateral) -> None:
     function takes.
     """
     if named_as(function)[0] is None and not isinstance(function.this, exp.ExplodingGenerateSeries):
-        hint = "write AS and a name for it behind the function"
-        raise UnsupportedSQL("a function in FROM without a name", hint=hint, at=function)
+        hint = "write AS and a name after the function"
+        raise UnsupportedSQL("a function in FROM needs a name", hint=hint, at=function)
     alias = alias_or(function, quoted("generate_series"))
     rows = exp.Table(this=function.this, alias=copied(alias))
     select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=rows))
@@ -222,8 +222,8 @@ def _check_labels(outer: exp.Query, relations: Sequence[Relation], tables: Itera
         if any(
             isinstance(part.unnest(), exp.Literal) and part.unnest().is_string for part in node.iter_expressions()
         ):
-            hint = "write IN with the labels that are meant, or compare it inside, in WHERE or HAVING"
-            message = "the order of texts beside labels of an enum is not supported here"
+            hint = "write IN with the labels, or compare inside the question, in WHERE or HAVING"
+            message = "comparing a text with labels of an enum by order is not supported here"
             raise UnsupportedSQL(message, hint=hint, at=node)
 
 
@@ -236,8 +236,8 @@ def _check_reals(names: Mapping[str, exp.Expr], tables: Iterable[Table]) -> None
         reals = [column.name for column in table.columns if sql_type(column.type) == REAL]
         read = next((names[name] for name in (*reals, "*") if reals and name in names), None)
         if read is not None:
-            message = f"{table.name}.{reals[0]}, which is a real, is not supported around answers on DuckDB"
-            hint = "name other columns, or ask about the public table by itself"
+            message = f"DuckDB cannot read {table.name}.{reals[0]}, a real, around answers"
+            hint = "select other columns, or query the public table alone"
             raise UnsupportedSQL(message, hint=hint, at=read)
 
 

@@ -105,7 +105,9 @@ class _Queries:
             place = named_place(item, names)
             if place is None:
                 hint = "sort by a column's name or position"
-                raise UnsupportedSQL("ORDER BY an expression after a set operation", hint=hint, at=item)
+                raise UnsupportedSQL(
+                    "ORDER BY an expression after a set operation is not supported", hint=hint, at=item
+                )
             order.append(sort_column(item, place))
         return Relation(body, columns, (), tuple(order), row_count(node, "limit"), row_count(node, "offset") or 0)
 
@@ -133,7 +135,7 @@ def _common(left: SqlType, right: SqlType, node: exp.Expr) -> SqlType:
     if left.family is right.family and left.labels == right.labels:
         return left
     names = f"{left.shown} and {right.shown}"
-    raise UnsupportedSQL(f"{names} are no one type", hint="cast one of them", at=node)
+    raise UnsupportedSQL(f"{names} have no common type", hint="cast one of them", at=node)
 
 
 def _wider(left: SqlType, right: SqlType) -> SqlType:

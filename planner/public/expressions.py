@@ -390,7 +390,9 @@ class PublicBinder:
         written = node.args["query"] if isinstance(node, exp.In) else node
         statement, kinds = self._subquery(written, self._scope)
         if len(kinds) != 1:
-            raise UnsupportedSQL("a subquery of several columns", hint="select one column", at=written)
+            raise UnsupportedSQL(
+                "a subquery used as a value must have one column", hint="select one column", at=written
+            )
         column = as_it_stands(Scalar(written, kinds[0], exp.Subquery(this=statement)))
         if not isinstance(node, exp.In):
             return column

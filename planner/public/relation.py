@@ -63,7 +63,7 @@ class PublicScope(Scope):
             column = self.resolve(exp.column(exp.to_identifier(name, quoted=True), copied(star.args["table"])))
             if isinstance(column, exp.Column) and not self._tables.nullable(column):
                 return column_copy(column)
-        message, hint = "COUNT over the rows of what has no column that is never NULL", "write COUNT(*)"
+        message, hint = "COUNT(t.*) needs a column of t that is never NULL", "write COUNT(*)"
         raise UnsupportedSQL(message, hint=hint, at=star)
 
 

@@ -269,7 +269,7 @@ class _Select:
         """Bind an item of GROUP BY: an expression, a position, or an alias that is no column."""
         key = self._rows.value(meant_key(item, self._select, self._items.scope.resolve))
         if key.plain is None or not holds(key.plain, exp.Column):
-            raise UnsupportedSQL("a group key that is the same for all rows", hint="leave it out", at=item)
+            raise UnsupportedSQL("a constant group key is not supported", hint="leave it out", at=item)
         return key
 
     def _outputs(self, item: exp.Expr) -> Iterator[_Output]:
@@ -296,8 +296,8 @@ class _Select:
                     continue  # the same for all rows
                 columns = list(zip(shown, (*(output.type for output in outputs), *hidden), strict=True))
                 if (sql, key.type) not in columns and distinct:
-                    hint = "select it, too"
-                    message = "SELECT DISTINCT sorted by something that is not selected"
+                    hint = "select the sort key too"
+                    message = "SELECT DISTINCT can be sorted by selected columns only"
                     raise UnsupportedSQL(message, hint=hint, at=item)
                 if (sql, key.type) not in columns:
                     columns.append((sql, key.type))
@@ -320,7 +320,7 @@ def named_place(item: exp.Expr, names: list[str]) -> int | None:
         return None
     places = [place for place, name in enumerate(names) if name == fold(node.this)]
     if len(places) > 1:
-        raise UnsupportedSQL("ORDER BY a name that several columns have", hint="sort by its position", at=node)
+        raise UnsupportedSQL("ORDER BY uses a name that several columns have", hint="sort by its position", at=node)
     return places[0] if places else None
 
 

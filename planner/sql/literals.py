@@ -431,7 +431,7 @@ def _label(node: exp.Expr, kind: SqlType) -> exp.Expr:
     if node.name not in kind.labels:
         some = ", ".join(f"'{label}'" for label in kind.labels[:_SHOWN_LABELS])
         hint = did_you_mean(node.name, kind.labels) or f"write one of its labels: {some}"
-        raise UnreadableValue("a text that is no label of the enum", hint=hint, at=node)
+        raise UnreadableValue("the text is not a label of the enum", hint=hint, at=node)
     return exp.Literal.string(node.name)
 
 

@@ -232,7 +232,7 @@ def test_any_and_all_of_arrays_that_are_written_out(session: Session) -> None:
     assert session.ask("SELECT count(*) FROM products WHERE id = ANY($1)", [1, 2, 3]) == [(3,)]
     assert session.ask("SELECT count(*) FROM products WHERE id = ANY($1)", []) == [(0,)]
     assert session.ask("SELECT count(*) FROM products WHERE id <> ALL('{}')") == [(60,)]
-    with pytest.raises(psycopg.Error, match="array where one value stands"):
+    with pytest.raises(psycopg.Error, match="array, but one value is expected"):
         session.ask("SELECT count(*) FROM products WHERE id = $1::int8", [1, 2])
 
 

@@ -167,5 +167,5 @@ def test_around_answers_reals_are_postgresqls_or_refused(
     assert answered(found, both[0].run, backends[0]) == [(2, 1)]
     in_a_file.find(QueryRequest("ada", sql.format("d.n = 0.3"), request_id="r"))
     for condition in ("r = 0.3", "d.id IN (SELECT id FROM (SELECT * FROM dose) x)"):
-        with pytest.raises(UnsupportedSQL, match="which is a real"):
+        with pytest.raises(UnsupportedSQL, match="a real, around answers"):
             in_a_file.find(QueryRequest("ada", sql.format(condition), request_id="r"))

@@ -62,12 +62,12 @@ MATERIALIZED = "CREATE MATERIALIZED VIEW ward_costs AS SELECT ward, sum(cost) AS
 REFUSED = {
     "either": "UNION is not supported", "latest": "LIMIT inside FROM is not supported",
     "ranked": "a window function is not supported", "shouted": "the function md5 is not supported",
-    "catalogs": "it reads what is in no schema", "ward_costs": "it is materialized",
+    "catalogs": "it reads a relation without a schema", "ward_costs": "it is materialized",
 }  # fmt: skip
 ANSWERS = {
-    "per_ward": "the view 'per_ward' is an answer of its own, whose rows are no private rows: GROUP BY",
-    "over_per_ward": "the view 'per_ward' is an answer of its own, whose rows are no private rows: GROUP BY",
-    "towns": "the view 'towns' is an answer of its own, whose rows are no private rows: DISTINCT",
+    "per_ward": "the view 'per_ward' is an aggregate answer, not a table of private rows: GROUP BY",
+    "over_per_ward": "the view 'per_ward' is an aggregate answer, not a table of private rows: GROUP BY",
+    "towns": "the view 'towns' is an aggregate answer, not a table of private rows: DISTINCT",
 }
 """Views that are questions of their own, and what is said where more than their rows is asked for."""
 

@@ -141,7 +141,7 @@ def test_what_cannot_be_planned_is_refused_by_name(schema: Schema) -> None:
         sql = f"SELECT count(*)\nFROM {name}"
         with pytest.raises(UnsupportedSQL) as refused:
             _plan(sql, schema)
-        assert refused.value.message.startswith(f"the view '{name}' cannot be asked: ")
+        assert refused.value.message.startswith(f"the view '{name}' cannot be queried: ")
         assert REFUSED[name] in refused.value.message
         assert refused.value.position == sql.index(name) + 1
         assert refused.value.hint is not None and "declare it public" in refused.value.hint
@@ -160,7 +160,7 @@ def test_of_an_answer_the_rows_alone_are_asked(schema: Schema) -> None:
             assert refused.value.message.startswith(ANSWERS[name])
             assert refused.value.position == sql.index(name) + 1
             assert refused.value.hint is not None and refused.value.hint.startswith(
-                "ask for its rows, by themselves or"
+                "select its rows alone or"
             )
         shown = next(view for view in examined_views(schema, POLICY) if view.name == name)
         assert isinstance(shown, ShownView) and shown.answers and not shown.public
@@ -208,12 +208,12 @@ def test_what_the_role_may_not_read_stays_hidden(schema: Schema) -> None:
     assert "town" not in refused.value.message and refused.value.position == 22
     told = next(view for view in examined_views(hidden, POLICY) if view.name == "with_people")
     assert isinstance(told, RefusedView) and told.reason.startswith(refused.value.message)
-    assert "has no column 'town'; may the proxy's role SELECT it?" in told.reason, "the custodian is told"
+    assert "has no column 'town'; check that the proxy's role may SELECT it" in told.reason, "the custodian is told"
 
 
 def test_a_public_question_takes_more_views(schema: Schema) -> None:
     """A view within the public grammar alone cannot stand beside private rows."""
-    with pytest.raises(UnsupportedSQL, match=r"the view 'ward_sizes' cannot be asked: GROUP BY inside FROM"):
+    with pytest.raises(UnsupportedSQL, match=r"the view 'ward_sizes' cannot be queried: GROUP BY inside FROM"):
         _plan("SELECT count(*) FROM visit JOIN ward_sizes s ON s.size = visit.ward", schema)
 
 

@@ -95,7 +95,7 @@ def test_which_names_mean_a_view() -> None:
 def test_what_is_no_view_to_ask() -> None:
     for views, error, words in [
         ([_view("keys", "SELECT x FROM public.keys", "keys")], UnsupportedSQL, "it reads itself"),
-        ([_view("keys", "SELECT relname FROM pg_class")], UnsupportedSQL, "it reads what is in no schema"),
+        ([_view("keys", "SELECT relname FROM pg_class")], UnsupportedSQL, "it reads a relation without a schema"),
         ([_view("keys", "SELECT 1 FROM public.orders FOR UPDATE", "orders")], UnsupportedSQL, "FOR UPDATE"),
         ([_view("keys", "WITH RECURSIVE r AS (SELECT 1) SELECT 1 FROM public.orders", "orders")], UnsupportedSQL,
          "RECURSIVE"),
@@ -110,7 +110,7 @@ def test_what_is_no_view_to_ask() -> None:
         ([_view("keys", "SELECT @ o_orderkey AS x FROM public.orders", "orders")], UnsupportedSQL, "keys"),
         ([_view("keys", "SELECT a.x FROM public.inner_one a", "inner_one"), _view("inner_one",
          "SELECT DISTINCT o_clerk AS x FROM public.orders", "orders")], UnsupportedSQL,
-         "the view 'inner_one' is an answer of its own.*: DISTINCT"),
+         "the view 'inner_one' is an aggregate answer.*: DISTINCT"),
     ]:  # fmt: skip
         sql = "SELECT count(*) FROM keys"
         with pytest.raises(error, match=words) as refused:

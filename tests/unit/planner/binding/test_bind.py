@@ -35,7 +35,7 @@ REFUSED = [
     ("SELECT * FROM orders", UnsupportedSQL, "without an aggregate", "*"),
     ("SELECT *, count(*) FROM orders", UnsupportedSQL, "select list", "*"),
     ("SELECT count(*) || 'x' FROM orders", UnsupportedSQL, "over released values", "count"),
-    ("SELECT count(*) + 'x' FROM orders", UnsupportedSQL, "no number", "count"),
+    ("SELECT count(*) + 'x' FROM orders", UnsupportedSQL, "not a number", "count"),
     ("SELECT count(*) FROM orders GROUP BY 2", InvalidSyntax, "position", "2"),
     ("SELECT count(*) FROM orders GROUP BY 1", UnsupportedSQL, "aggregate in GROUP BY", "1"),
     ("SELECT count(DISTINCT (o_orderkey, (o_custkey, o_clerk))) FROM orders", UnsupportedSQL, "a row of",

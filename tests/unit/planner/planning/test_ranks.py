@@ -105,7 +105,7 @@ def test_a_grid_that_only_a_type_bounds_is_no_grid() -> None:
     customer = schema.tables["customer"]
     columns = tuple(replace(one, type="text") if one.name == "c_name" else one for one in customer.columns)
     texts = replace(schema, tables={**schema.tables, "customer": replace(customer, columns=columns)})
-    with pytest.raises(SensitivityUnbounded, match="how large"):
+    with pytest.raises(SensitivityUnbounded, match="no known range"):
         planned("SELECT median(length(c_name)) FROM customer", texts)
     (release,) = planned("SELECT median(least(length(c_name), 50)) FROM customer", texts).releases
     assert release.ranked is not None
