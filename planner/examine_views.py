@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from planner.binding.bind import bind
-from planner.binding.from_clause import Flattened, bind_from, groups_persons
+from planner.binding.from_clause import Flattened, bind_from, may_be_per_person
 from planner.binding.outer_select import inner_answer
 from planner.binding.placeholders import SOME_DAY, replace_clock
 from planner.binding.scope import Tables
@@ -120,7 +120,7 @@ def _shown(view: View, schema: Schema, policy: Policy) -> ShownView:
 def _shown_private(view: View, select: exp.Select, schema: Schema, policy: Policy) -> ShownView:
     """Examine a view over private tables that is one question, or rows for one."""
     inner = inner_answer(select)
-    if inner is not None and not groups_persons(inner, schema, policy):
+    if inner is not None and not may_be_per_person(inner, schema, policy):
         return ShownView(view.table.name, False, _answer_columns(view, select, schema, policy), answers=True)
     return ShownView(view.table.name, False, _private_columns(view, select, schema, policy))
 
@@ -181,7 +181,7 @@ def check_declared_views(policy: Policy, schema: Schema) -> None:
 
     Raises: PolicyInvalid listing every such view, one per line.
     """
-    schema = with_declared_keys(schema, policy)  # without its keys a table may seem to belong to nobody
+    schema = with_declared_keys(schema, policy)  # a table without its keys may seem to have no owner
     problems = []
     for name in sorted(policy.tables.keys() & schema.views.keys() & schema.tables.keys()):
         others = replace(schema, tables={other: table for other, table in schema.tables.items() if other != name})

@@ -23,7 +23,7 @@ from sqlglot import exp
 from planner.binding.aggregates import Aggregates
 from planner.binding.bound_query import BoundQuery
 from planner.binding.conditions import normal_form
-from planner.binding.from_clause import Flattened, bind_from, check_beside_public, check_connected, groups_persons
+from planner.binding.from_clause import Flattened, bind_from, check_beside_public, check_connected, may_be_per_person
 from planner.binding.group_keys import GroupKeys, distinct_as_groups
 from planner.binding.limit_offset import output_name, row_count
 from planner.binding.outer_select import OuterSelect, counts_all, inner_answer
@@ -207,7 +207,7 @@ def _bind(
     if len(select.expressions) > MAX_OUTPUTS:
         raise StatementTooComplex(f"more than {MAX_OUTPUTS} columns", at=select.expressions[-1])
     inner = inner_answer(select)
-    if inner is not None and not groups_persons(inner, schema, policy, search_path):
+    if inner is not None and not may_be_per_person(inner, schema, policy, search_path):
         outer = OuterSelect(select, _bind(inner, schema, policy, search_path, zone, proved))
         if outer.keeps_rows():
             return outer.query()

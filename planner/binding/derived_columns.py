@@ -39,7 +39,7 @@ _INSIDE: dict[str, tuple[str, str | None]] = {
     "order": ("ORDER BY inside FROM is not supported", "sort at the top"),
 }
 
-GROUPS_OF_NOBODY = frozenset(_INSIDE[part][0] for part in ("group", "having"))
+GROUPS_WITHOUT_OWNER = frozenset(_INSIDE[part][0] for part in ("group", "having"))
 """The refusals of a subquery in FROM whose groups do not belong to one person each."""
 
 _INSTEAD_OF_A_VIEW = "query its tables instead; if it holds no personal data, the policy can declare it public"

@@ -16,7 +16,7 @@ from planner.binding.derived_columns import NAMESPACE, named, project, select_pr
 from planner.binding.group_keys import GroupKeys
 from planner.binding.limit_offset import output_name
 from planner.binding.outer_select import groups_itself, inner_answer
-from planner.binding.person_tables import PersonRows, check_person_rows, grouped_select, may_be_a_persons
+from planner.binding.person_tables import PersonRows, check_person_rows, grouped_select, may_identify_a_person
 from planner.binding.scope import Meaning, Scope, Source, Tables
 from planner.binding.semi_joins import is_semi_join, joined_inside, semi_join
 from planner.errors import InvalidSyntax, PlannerError, UnsupportedSQL
@@ -240,7 +240,7 @@ class _FromClause:
         inside = Flattened(tables)
         scope = bind_from(select, inside, visible)
         rows = PersonRows(select, scope, tables, inside.predicates)
-        if not may_be_a_persons(rows.keys.keys, tables):
+        if not may_identify_a_person(rows.keys.keys, tables):
             return None
         check_person_rows(select, tables.entries, inside.beside_public.values())
         check_connected(inside)
@@ -448,7 +448,7 @@ def check_connected(flat: Flattened) -> None:
             )
 
 
-def groups_persons(
+def may_be_per_person(
     select: exp.Select, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> bool:
     """May a SELECT with GROUP BY be a per-person subquery, with a group per person?
@@ -459,10 +459,12 @@ def groups_persons(
     grouped = grouped_select(select)
     if grouped is None:
         inner = inner_answer(select)
-        return inner is not None and not groups_itself(select) and groups_persons(inner, schema, policy, search_path)
+        return (
+            inner is not None and not groups_itself(select) and may_be_per_person(inner, schema, policy, search_path)
+        )
     flat = Flattened(Tables(schema, policy, search_path))
     try:
         scope = bind_from(grouped, flat, {})
-        return may_be_a_persons(GroupKeys(grouped, scope, flat.predicates).keys, flat.tables)
+        return may_identify_a_person(GroupKeys(grouped, scope, flat.predicates).keys, flat.tables)
     except PlannerError:
         return False

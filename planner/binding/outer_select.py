@@ -197,9 +197,9 @@ class OuterSelect(ReleasedClauses):
         keys = {KeyValue(index) for index in range(len(self._inner.keys))}
         if keys or self._select.args.get("group"):
             return keys <= self._groups
-        cut = self._below.having is not None or self._below.is_limited
+        limited = self._below.having is not None or self._below.is_limited
         counted = any(holds(item, exp.Count) for item in self._select.expressions)  # it is 1: no charge
-        return not (cut or counted) and self._select.args.get("where") is None
+        return not (limited or counted) and self._select.args.get("where") is None
 
     def counts_rows(self) -> bool:
         """Is it COUNT(*) over the whole answer, as tools ask before they fetch it?
@@ -221,14 +221,14 @@ class OuterSelect(ReleasedClauses):
         conditions = tuple(part for part in (self._below.having, where) if part is not None)
         name = output_name(self._select.expressions[0])
         limit, offset = row_count(self._select, "limit"), row_count(self._select, "offset")
-        cut, known = limit == 0 or bool(offset), self._known_count(conditions)
-        if cut or known is not None:
+        empty, known = limit == 0 or bool(offset), self._known_count(conditions)
+        if empty or known is not None:
             return BoundQuery(
                 tables=self._inner.tables,
                 predicates=self._inner.predicates,
                 keys=(),
                 aggregates=(),
-                display=Display((Output(name, "int8", Given(known or 0)),), limit=0 if cut else None),
+                display=Display((Output(name, "int8", Given(known or 0)),), limit=0 if empty else None),
             )
         counted = (Output(name, "int8", RowCount()),)
         return replace(self._inner, display=replace(self._below, outputs=counted, having=_every(conditions)))

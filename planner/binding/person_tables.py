@@ -103,7 +103,7 @@ def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_
         )
 
 
-def may_be_a_persons(keys: Sequence[BoundKey], tables: Tables) -> bool:
+def may_identify_a_person(keys: Sequence[BoundKey], tables: Tables) -> bool:
     """Do the group keys include the key of a person or of an owned row?"""
     return tables.names_a_person([key.value for key in keys if isinstance(key.value, exp.Column)])
 
@@ -228,7 +228,7 @@ class PersonRows:
         if nested is not None:
             raise nested_aggregate(nested)
         scalar = bind_scalar(argument, self._scope, self._given)
-        kind, declared = self._kept(argument, scalar)
+        kind, declared = self._type_and_policy(argument, scalar)
         if kind is None or scalar.type is None or not (scalar.is_number or scalar.type.is_moment):
             name = type(call).__name__.upper()
             hint = f"{name.lower()} takes numbers, dates and timestamps"
@@ -241,7 +241,7 @@ class PersonRows:
         declared = ColumnPolicy(range=declared.range, dates=declared.dates, step=declared.step)
         return PersonColumn(self._named(kind, nullable=True), made, declared)
 
-    def _kept(self, argument: exp.Expr, scalar: Scalar) -> tuple[str | None, ColumnPolicy]:
+    def _type_and_policy(self, argument: exp.Expr, scalar: Scalar) -> tuple[str | None, ColumnPolicy]:
         """Return the type of an argument's values, and their public knowledge."""
         argument = argument.unnest()
         if isinstance(argument, exp.Column):

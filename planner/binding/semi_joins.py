@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundSemiJoin, BoundTable
 from planner.binding.conditions import is_null, normal_form
-from planner.binding.derived_columns import GROUPS_OF_NOBODY, project
+from planner.binding.derived_columns import GROUPS_WITHOUT_OWNER, project
 from planner.binding.person_tables import grouped_select
 from planner.binding.scope import Meaning, Scope, Tables
 from planner.errors import InvalidSyntax, UnsupportedSQL
@@ -88,7 +88,7 @@ def _conditions(
     try:
         inside, conditions = enter(select)
     except UnsupportedSQL as refusal:
-        if GROUPED in select.meta and refusal.message in GROUPS_OF_NOBODY:
+        if GROUPED in select.meta and refusal.message in GROUPS_WITHOUT_OWNER:
             _check_clauses(select.meta[GROUPED], _label(test))
         raise
     shown = project(select, inside)

@@ -20,7 +20,7 @@ from sqlglot import exp
 from planner.expressions.predicates import conjuncts
 from planner.sql.trees import columns_of, conjunction, holds
 
-IsTheirs = Callable[[exp.Column], bool | None]
+OfAnswers = Callable[[exp.Column], bool | None]
 """Does a column belong to an answer? None if it may belong to either side."""
 
 
@@ -31,18 +31,18 @@ class BesideAnswers:
     Attributes:
       items: the answers in FROM.
       conditions: those that read their columns, or an answer by IN.
-      is_theirs: does a column belong to one of the items?
+      of_answers: does a column belong to one of the items?
     """
 
     items: tuple[exp.Expr, ...]
     conditions: tuple[exp.Expr, ...]
-    is_theirs: IsTheirs
+    of_answers: OfAnswers
 
 
 def part_from_answers(
     select: exp.Select,
     items: Sequence[exp.Expr],
-    is_theirs: IsTheirs,
+    of_answers: OfAnswers,
     asks_answers: Callable[[exp.Query], bool],
 ) -> BesideAnswers | None:
     """Take the clauses that read answers out of a SELECT, in place.
@@ -50,7 +50,7 @@ def part_from_answers(
     Args:
       select: reads private rows and answers.
       items: the answers in its FROM.
-      is_theirs: does a column belong to one of them?
+      of_answers: does a column belong to one of them?
       asks_answers: does a subquery of a condition read answers?
     Returns: None if the join is not by conditions on columns: outer joins, USING, NATURAL, LATERAL.
     """
@@ -86,7 +86,7 @@ def part_from_answers(
         if holds(condition, exp.Query):
             kept.append(condition)
             continue
-        found = {is_theirs(column) for column in columns_of(condition)}
+        found = {of_answers(column) for column in columns_of(condition)}
         if None in found:
             return None
         (out if True in found else kept).append(condition)
@@ -96,4 +96,4 @@ def part_from_answers(
     select.set("joins", rows[1:])
     left = conjunction(kept)
     select.set("where", exp.Where(this=left) if left is not None else None)
-    return BesideAnswers(tuple(items), tuple(out), is_theirs)
+    return BesideAnswers(tuple(items), tuple(out), of_answers)

@@ -24,7 +24,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from planner.binding.from_clause import groups_persons
+from planner.binding.from_clause import may_be_per_person
 from planner.binding.group_keys import distinct_as_groups
 from planner.binding.limit_offset import output_name
 from planner.binding.person_tables import grouped_select
@@ -35,7 +35,7 @@ from planner.policy.table_lookup import find_table
 from planner.postprocessing.beside_answers import BesideAnswers, part_from_answers
 from planner.postprocessing.composed import Composed, NotComposed, Part, relation_name
 from planner.postprocessing.released_core import asks_for_groups, released_core, subqueries
-from planner.postprocessing.unions_of_rows import beside_one_another, has_union, spread
+from planner.postprocessing.unions_of_rows import has_union, spread, union_of_answers
 from planner.schema import Schema
 from planner.sql.trees import alias_or, children, copied, fold, from_items, named_as, position_of, quoted, tables_of
 
@@ -217,7 +217,7 @@ class _Decomposition:
                 alone = self._with_rows(copied(select), visible)
             except NotComposed:
                 return self.query(node, visible)
-            if groups_persons(alone, self._schema, self._policy, self._search_path):
+            if may_be_per_person(alone, self._schema, self._policy, self._search_path):
                 return Reads.ROWS, node
         return self.query(node, visible)
 
@@ -330,7 +330,7 @@ class _Decomposition:
         branches = spread(core.question, body)
         answers = [(one, self._part(self._with_rows(one.question, visible)).relation) for one in branches]
         columns = [item.alias for item in core.question.expressions]
-        return core.over(exp.Subquery(this=beside_one_another(answers, columns)))
+        return core.over(exp.Subquery(this=union_of_answers(answers, columns)))
 
     def _part_from_answers(self, select: exp.Select, visible: _Visible) -> BesideAnswers | None:
         """Take the clauses that read answers out of a SELECT over private rows. Raises: NotComposed if that is
@@ -340,7 +340,7 @@ class _Decomposition:
         aliases = {_name_of(item) for item in items if item.alias_or_name}
         names = {name for item in items for name in self._shown(item, visible)}
 
-        def is_theirs(column: exp.Column) -> bool | None:
+        def of_answers(column: exp.Column) -> bool | None:
             if not isinstance(column.this, exp.Identifier):
                 return None
             if column.args.get("db") is not None:
@@ -359,7 +359,7 @@ class _Decomposition:
             except NotComposed:
                 return False
 
-        found = part_from_answers(select, items, is_theirs, asks_answers)
+        found = part_from_answers(select, items, of_answers, asks_answers)
         if found is None and items:
             raise NotComposed
         return found

@@ -239,9 +239,9 @@ class _Splitting:
     def _key(self, written: exp.Expr) -> exp.Expr:
         """Enter the key of a GROUP BY item, and return its column."""
         key = self._meant(written)
-        if self._is_theirs(key):
+        if self._is_of_answers(key):
             return key
-        self._check_rows_own(key)
+        self._check_no_answers(key)
         if holds(key, exp.Query, exp.Window, exp.AggFunc):
             raise NotComposed
         for place, known in enumerate(self._keys, 1):
@@ -283,13 +283,13 @@ class _Splitting:
 
     def _read(self, tree: exp.Expr) -> exp.Expr:
         """Replace keys and aggregates in an expression by columns of the answer."""
-        if isinstance(tree, exp.Column) and self._is_theirs(tree):
+        if isinstance(tree, exp.Column) and self._is_of_answers(tree):
             return tree
         for place, key in enumerate(self._keys, 1):
             if _same(key, tree):
                 return bound_column(_ANSWER, f"k{place}")
         if isinstance(tree, exp.Query):
-            return tree  # read by whoever splits the statement
+            return tree  # decompose reads it
         if any(found is tree for found in aggregates(tree)):
             return self._levelled(tree) if self._levels else self._aggregate(tree)
         if isinstance(tree, exp.Column):
@@ -321,15 +321,15 @@ class _Splitting:
         self._read_parts(window, but=("this", "alias"))
         return window
 
-    def _is_theirs(self, tree: exp.Expr) -> bool:
+    def _is_of_answers(self, tree: exp.Expr) -> bool:
         """Does it read columns of answers only?"""
-        found = [] if self._beside is None else [self._beside.is_theirs(column) for column in columns_of(tree)]
+        found = [] if self._beside is None else [self._beside.of_answers(column) for column in columns_of(tree)]
         return bool(found) and all(found)
 
-    def _check_rows_own(self, tree: exp.Expr) -> None:
+    def _check_no_answers(self, tree: exp.Expr) -> None:
         """Raise NotComposed if it may read a column of an answer, which the question lacks."""
         beside = self._beside
-        if beside is not None and any(beside.is_theirs(column) is not False for column in columns_of(tree)):
+        if beside is not None and any(beside.of_answers(column) is not False for column in columns_of(tree)):
             raise NotComposed
 
     def _with_keys(self, condition: exp.Expr) -> exp.Expr:
@@ -337,14 +337,14 @@ class _Splitting:
         waiting = [condition]
         while waiting:
             node = waiting.pop()
-            if isinstance(node, exp.Column) and not self._is_theirs(node):
+            if isinstance(node, exp.Column) and not self._is_of_answers(node):
                 self._key(node)
             elif not isinstance(node, exp.Query):
                 waiting += children(node)
         return condition
 
     def _aggregate(self, call: exp.Expr) -> exp.Expr:
-        self._check_rows_own(call)
+        self._check_no_answers(call)
         if holds(call, exp.Query, exp.Window):
             raise NotComposed
         text = call.sql("postgres")

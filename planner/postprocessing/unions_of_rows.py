@@ -223,7 +223,7 @@ def _literal(tree: exp.Expr, select: exp.Select) -> exp.Expr | None:
     return _literal(found[0].unalias(), named[0].this) if len(found) == 1 else None
 
 
-def beside_one_another(answers: list[tuple[Branch, str]], columns: list[str]) -> exp.Query:
+def union_of_answers(answers: list[tuple[Branch, str]], columns: list[str]) -> exp.Query:
     """Return the union of the answers' rows, with columns k1, ... and a1, ..."""
     selects: list[exp.Query] = []
     for branch, relation in answers:

@@ -118,8 +118,8 @@ class _Queries:
             target = "DOUBLE PRECISION" if wanted.family is Family.FLOAT else "TIMESTAMP"
             same = kind.family is wanted.family or wanted.family is Family.NUMERIC
             shown.append(None if same else cast_sql(bound_column(alias, f"c{place}"), target))
-        cut = side.limit is not None or bool(side.offset)
-        return side.selected(self._tables, shown, sort=cut, alias=alias)
+        limited = side.limit is not None or bool(side.offset)
+        return side.selected(self._tables, shown, sort=limited, alias=alias)
 
 
 def _common(left: SqlType, right: SqlType, node: exp.Expr) -> SqlType:

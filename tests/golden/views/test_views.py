@@ -159,9 +159,7 @@ def test_of_an_answer_the_rows_alone_are_asked(schema: Schema) -> None:
                 _plan(sql, schema)
             assert refused.value.message.startswith(ANSWERS[name])
             assert refused.value.position == sql.index(name) + 1
-            assert refused.value.hint is not None and refused.value.hint.startswith(
-                "select its rows alone or"
-            )
+            assert refused.value.hint is not None and refused.value.hint.startswith("select its rows alone or")
         shown = next(view for view in examined_views(schema, POLICY) if view.name == name)
         assert isinstance(shown, ShownView) and shown.answers and not shown.public
         bases = {"per_ward": {"ward": ("visit", "ward"), "n": None}, "over_per_ward": {"n": None}}
