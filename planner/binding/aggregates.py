@@ -27,6 +27,7 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundAggregate
 from planner.binding.conditions import is_null
+from planner.binding.limit_offset import construct_name
 from planner.binding.scope import Scope
 from planner.errors import AmbiguousFunction, InvalidSyntax, SensitivityUnbounded, UnsupportedSQL
 from planner.expressions.bind_scalar import bind_measure, bind_predicate, bind_scalar
@@ -360,8 +361,8 @@ class Aggregates:
             return self._rank(call, condition, label)
         if isinstance(call.this, exp.Distinct):
             hint = "write {}(x), or list the values with GROUP BY x"
-            hint = hint.format(type(call).__name__.lower())
-            name = type(call).__name__.upper()
+            name = construct_name(call)
+            hint = hint.format(name.lower())
             raise UnsupportedSQL(f"{name}(DISTINCT ...) is not supported", hint=hint, at=call.this)
         check_typed(call, call.this)
         if isinstance(call, exp.Sum):

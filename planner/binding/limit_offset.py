@@ -58,3 +58,14 @@ def default_name(node: exp.Expr) -> str:
         name = node.sql_name().lower() if isinstance(node, exp.Func) else node.key.lower()
         return "var_pop" if name == "variance_pop" else name
     return "?column?"
+
+
+def construct_name(node: exp.Expr) -> str:
+    """Return the name of a construct for messages.
+
+    >>> from sqlglot import parse_one
+    >>> [construct_name(parse_one(text, dialect="postgres")) for text in ("stddev_pop(x)", "date_trunc('day', x)")]
+    ['STDDEV_POP', 'DATE_TRUNC']
+    """
+    name = default_name(node)
+    return type(node).__name__.upper() if name == "?column?" else name.upper()

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from planner.binding.bound_query import BoundQuery
 from planner.binding.group_keys import distinct_as_groups, meant_key
-from planner.binding.limit_offset import output_name, row_count
+from planner.binding.limit_offset import construct_name, output_name, row_count
 from planner.binding.released_select import Released, ReleasedArithmetic, ReleasedClauses
 from planner.errors import StatementTooComplex, UnknownColumn, UnsupportedSQL, did_you_mean
 from planner.limits import MAX_OUTPUTS
@@ -102,7 +102,7 @@ def _over_one_row(call: exp.AggFunc, row: AnswerColumns) -> Released:
     if isinstance(call, exp.Count) and isinstance(argument, exp.Star):
         return Released(Given(1), "int8")
     if not isinstance(call, (exp.Count, *_SUMS)) or not isinstance(argument, exp.Expr):
-        message = f"{type(call).__name__.upper()} over an answer is not supported"
+        message = f"{construct_name(call)} over an answer is not supported"
         raise UnsupportedSQL(message, hint="aggregate once", at=call)
     value = row.bind(argument)
     if isinstance(call, exp.Count):

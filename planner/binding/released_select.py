@@ -12,7 +12,7 @@ from sqlglot import exp
 from planner.binding.aggregates import Aggregates
 from planner.binding.bound_query import BoundQuery
 from planner.binding.group_keys import GroupKeys, constant_place
-from planner.binding.limit_offset import output_name
+from planner.binding.limit_offset import construct_name, output_name
 from planner.errors import UnknownColumn, UnreadableValue, UnsupportedSQL
 from planner.released_expression import (
     Apply,
@@ -111,6 +111,11 @@ class ReleasedArithmetic(ABC):
                 _compare("=", operands, node)
                 nullified = Apply("nullif", tuple(part.expression for part in operands))
                 return Released(nullified, operands[0].type, operands[0].enum)
+            case exp.NullSafeEQ() | exp.NullSafeNEQ():
+                operands = [self.bind(node.this), self.bind(node.expression)]
+                nulls = Apply("and", tuple(Apply("is null", (part.expression,)) for part in operands))
+                same = Apply("coalesce", (_compare("=", operands, node).expression, nulls))
+                return Released(same if isinstance(node, exp.NullSafeEQ) else Apply("not", (same,)), "bool")
             case exp.Is():
                 return self._is(node)
             case exp.Round():
@@ -268,7 +273,7 @@ def _literal(node: exp.Expr) -> Released:
         return _moment(moment)
     if isinstance(node, exp.Star):
         raise UnsupportedSQL("* in the select list would show rows", hint="name group keys and aggregates", at=node)
-    name = type(node).__name__.upper()
+    name = construct_name(node)
     hint = "apply it inside an aggregate, or to a group key in GROUP BY"
     raise UnsupportedSQL(f"{name} is not supported over released values", hint=hint, at=node)
 

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from planner.binding.aggregates import check_typed
 from planner.binding.group_keys import determined
+from planner.binding.limit_offset import construct_name
 from planner.binding.scope import Source
 from planner.errors import InvalidSyntax, UnsupportedSQL
 from planner.expressions import arithmetic, casts, numeric_functions
@@ -354,7 +355,7 @@ class PublicBinder:
             return self._nested(node)
         bind = HANDLERS.get(type(node)) or (TABLE[type(node)].bind if type(node) in TABLE else None)
         if bind is None:
-            name = type(node).__name__.upper()
+            name = construct_name(node)
             raise UnsupportedSQL(f"{name} is not supported here", at=node)
         return as_it_stands(bind(node, self))
 

@@ -53,6 +53,17 @@ def test_expressions_over_released_values() -> None:
         ),
         ("count(*) FILTER (WHERE l_tax > 0.01) / count(*)", Apply("/", (FIRST, SECOND)), "float8"),
         ("count(*) IS NOT NULL", Apply("not", (Apply("is null", (FIRST,)),)), "bool"),
+        (
+            "count(*) IS NOT DISTINCT FROM 3",
+            Apply(
+                "coalesce",
+                (
+                    Apply("=", (FIRST, Given(3))),
+                    Apply("and", (Apply("is null", (FIRST,)), Apply("is null", (Given(3),)))),
+                ),
+            ),
+            "bool",
+        ),
     ]
     for item, expression, kind in cases:
         plan = planned(f"SELECT {item} AS x FROM lineitem")
