@@ -114,7 +114,6 @@ def types_around(query: exp.Query) -> tuple[str, ...]:
 def _outputs(
     query: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None
 ) -> tuple[Output, ...]:
-    """Return the columns of the answer."""
     if not names_private_table(query, schema, policy, search_path):
         columns = bind_public(query, schema, policy, SOME_DAY, search_path).columns
         return tuple(Output(name, kind, Given(None)) for name, kind in columns)
@@ -161,7 +160,6 @@ def _is_unit(node: exp.Expr) -> bool:
 
 
 def _note_cast(node: exp.Parameter, slot: Slot) -> None:
-    """Note the type of the cast around a placeholder, as PostgreSQL does."""
     around = node.parent
     while isinstance(around, exp.Paren):
         around = around.parent

@@ -4,8 +4,8 @@ In: a statement, and a schema with the definitions of its views in the database'
 names tables only.
 
 A view declared public that may read people's rows (`Ownership.may_show_owned`) is only queried alone. One person
-could change any of its rows; in a join with private tables, or as the groups of a question, those would change other
-people's tuples. A materialized view or a foreign table does not change when a person's rows go.
+could change any of its rows. In a join with private tables, or as groups, those would change other people's tuples. A
+materialized view or a foreign table does not change when a person's rows go.
 
 A view that reads tables outside the policy is unknown, as its tables are. Definitions are part of the schema's
 fingerprint. Views of DuckDB are never expanded, since their text is DuckDB's SQL; they can be declared public.
@@ -100,7 +100,6 @@ def _is_beside_a_column(node: exp.Expr) -> bool:
 
 
 def _around(node: exp.Expr) -> exp.Expr | None:
-    """Return its parent, through parentheses."""
     around = node.parent
     while isinstance(around, exp.Paren):
         around = around.parent
@@ -172,8 +171,6 @@ class _Used:
 
 
 class _Expansion:
-    """Expands one statement, noting the views that it uses."""
-
     def __init__(self, schema: Schema, policy: Policy, search_path: Sequence[str]) -> None:
         self._schema = schema
         self._policy = policy

@@ -61,8 +61,8 @@ _FAR = 4.0
 def centre(bounds: Bounds | None) -> float:
     """Return the public constant c: the middle of a range that is far from 0, else 0.
 
-    In a range that begins near 0 most values are usually far below its end (costs, durations, counts), so sums around
-    0 are small.
+    In a range that begins near 0 most values are far below its end (costs, durations, counts).
+    Clipping keeps their sums near what people really add.
 
     >>> centre(Bounds(35.0, 42.0, 0.1, False)), centre(Bounds(0.0, 120.0, 1.0, True)), centre(None)
     (38.5, 0.0, 0.0)

@@ -100,8 +100,6 @@ def common_tables(select: exp.Query, visible: Mapping[str, CommonTable]) -> Mapp
 
 
 class _FromClause:
-    """Binds the items of one FROM."""
-
     def __init__(self, scope: Scope, flat: Flattened, visible: Mapping[str, CommonTable]) -> None:
         self.scope = scope
         self._flat = flat
@@ -157,7 +155,6 @@ class _FromClause:
         return [bind_predicate(self.scope.bind(part, among), self.scope) for part in parts]
 
     def _item(self, node: exp.Expr) -> list[Source]:
-        """Enter a table, a subquery, or joins in parentheses."""
         position = position_of(node)
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             entered = [self.scope.add(self._table(node, position), position)]
@@ -171,7 +168,6 @@ class _FromClause:
         raise UnsupportedSQL("FROM takes tables and subqueries only", hint="name the tables", position=position)
 
     def _joined_inside(self, node: exp.Expr, tree: list[Source]) -> list[Source]:
-        """Enter the joins inside the parentheses of an item."""
         for join in node.args.get("joins") or []:
             tree = [*tree, *self._join(join, tree)]
         return tree
@@ -369,7 +365,6 @@ def _equal_columns(condition: exp.Expr) -> frozenset[tuple[str, str]] | None:
 
 
 def _sample_rate(node: exp.Expr) -> float:
-    """Return the rate of TABLESAMPLE BERNOULLI (percent)."""
     percent = node.args.get("percent")
     position = position_of(percent) or position_of(node) if isinstance(percent, exp.Expr) else position_of(node)
     hint = "write TABLESAMPLE BERNOULLI (10)"

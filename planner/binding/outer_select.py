@@ -1,7 +1,7 @@
 """Binds a SELECT around an answer, `SELECT ... FROM (SELECT ... GROUP BY ...) AS t`, which reads released rows only.
 
-Charting tools and notebooks write it around a question to rename, sort, filter or limit its rows, or to group them by
-all keys once more. That is post-processing, so only the inner question is asked.
+Charting tools and notebooks write it to rename, sort, filter or limit rows, or to group them by all keys once more.
+That is post-processing, so only the inner question is asked.
 """
 
 from __future__ import annotations

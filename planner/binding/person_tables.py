@@ -269,7 +269,6 @@ def _key_column(key: BoundKey, scope: Scope, given: Sequence[exp.Expr], name: st
 
 
 def _declared(scalar: Scalar) -> ColumnPolicy:
-    """Return the public knowledge of an expression's values."""
     if scalar.is_number and not scalar.is_null:
         bounds = None if scalar.unranged else scalar.bounds
         if bounds is None or not math.isfinite(bounds.lo) or not math.isfinite(bounds.hi):

@@ -328,7 +328,6 @@ def _aligned(value: Released, other: Released, node: exp.Expr) -> Released:
 
 
 def _common(parts: Sequence[Released], node: exp.Expr) -> ResultType | None:
-    """Return the common type of branches. Raises: UnsupportedSQL."""
     _check_moments(parts, node)
     types = {part.type for part in parts if part.type is not None}
     if types <= NUMBERS and len(types) > 1:

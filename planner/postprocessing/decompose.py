@@ -426,7 +426,6 @@ class _Decomposition:
 
 
 def _name_of(item: exp.Expr) -> str:
-    """Return the name of an item of FROM that has one."""
     return fold(item.args["alias"].this if item.alias else item.this)
 
 
@@ -453,7 +452,6 @@ def _columns(query: exp.Expr) -> tuple[str, ...]:
 
 
 def _put(place: exp.Expr, before: exp.Expr, after: exp.Expr) -> None:
-    """Replace a query in its parent."""
     for name, value in place.args.items():
         if value is before:
             place.set(name, after)

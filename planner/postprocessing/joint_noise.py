@@ -268,7 +268,7 @@ def _quotient(tree: exp.Div, reach: ReachOf, grouped: bool) -> tuple[exp.Expr, e
 def _beyond_noise(
     ends: tuple[exp.Expr, exp.Expr], n: exp.Expr, d: exp.Expr, top: _Linear, bottom: _Linear
 ) -> tuple[exp.Expr, exp.Expr]:
-    """Return the ends of (N + x) / (D + y) from the given ends of N / D, where x and y may be missing on either side.
+    """Return the ends of (N + x) / (D + y) from those of N / D; x and y may be missing on either side.
 
     It is N / D times D / (D + y), plus x / (D + y). Both are extreme at the least |D|, which is |d| minus its noise.
     An end has the sign of the numerator with its noise. A denominator that is only missing upward is not negative;
@@ -298,7 +298,7 @@ def _beyond_noise(
 
 
 def divided(above: exp.Expr, below: exp.Expr) -> exp.Div:
-    """Return a quotient of numerics; without `typed` DuckDB would divide doubles."""
+    """Return a quotient of numerics; without `typed` the parser library would cast it to doubles."""
     return exp.Div(this=above, expression=below, typed=True)
 
 

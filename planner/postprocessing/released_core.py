@@ -379,7 +379,6 @@ class _Splitting:
 
 
 def _filtered(call: exp.Expr) -> tuple[exp.Expr, exp.Expr | None]:
-    """Split an aggregate from its FILTER."""
     return (call.this, call.expression) if isinstance(call, exp.Filter) else (call, None)
 
 

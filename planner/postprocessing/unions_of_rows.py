@@ -102,7 +102,6 @@ def _paths(select: exp.Select, body: _Body) -> list[_Path]:
 
 
 def _inner(item: exp.Expr, body: _Body) -> exp.Expr | None:
-    """Return the query that an item of FROM stands for."""
     if item.args.get("joins"):
         return None
     return body(item) if isinstance(item, exp.Table) else item.this if isinstance(item, exp.Subquery) else None

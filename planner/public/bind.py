@@ -59,15 +59,12 @@ def bind_public(
 
 
 def _read(node: exp.Table, schema: Schema) -> str:
-    """Return the canonical name of a table of the statement."""
     table = schema.at(node.db, node.name)
     assert table is not None, "a statement has tables of the catalog only"
     return table.name
 
 
 class _Queries:
-    """Binds queries and the queries inside them."""
-
     def __init__(self, tables: PublicTables) -> None:
         self._tables = tables
 
@@ -139,7 +136,6 @@ def _common(left: SqlType, right: SqlType, node: exp.Expr) -> SqlType:
 
 
 def _wider(left: SqlType, right: SqlType) -> SqlType:
-    """Return the exact type that holds both."""
     if left.family is right.family is Family.INTEGER:
         return SqlType(Family.INTEGER, max(left.precision or 19, right.precision or 19))
     sizes = [(kind.precision, kind.scale or 0) for kind in (left, right)]

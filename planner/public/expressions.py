@@ -292,7 +292,6 @@ def _average(call: _Call) -> Scalar:
 
 
 def _extreme(call: _Call, kind: type[exp.Expr]) -> Scalar:
-    """Bind MIN or MAX of numbers, texts and datetimes."""
     argument = call.argument
     assert argument.type is not None, "typed"
     if argument.type.family in _NO_ORDER:

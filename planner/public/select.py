@@ -127,7 +127,6 @@ class FromItems:
         raise UnsupportedSQL("FROM takes tables and subqueries only", hint="name the tables", position=position)
 
     def _joined_inside(self, node: exp.Expr, item: Item) -> Item:
-        """Bind the joins inside the parentheses of an item."""
         sql, sources = item
         before = len(self.scope.sources)
         joins = self._joins(node.args.get("joins") or [], sources)
@@ -200,8 +199,6 @@ _TEXT = SqlType(Family.TEXT)
 
 @dataclass(frozen=True)
 class _Output:
-    """A column of the select list: its name, SQL and type."""
-
     name: str
     sql: exp.Expr
     type: SqlType
