@@ -78,7 +78,7 @@ def describe(
     for node in placeholders_in(copy):
         around = _constant_around(node)
         if around is node and isinstance(node.parent, (exp.Add, exp.Sub)) and node.meta[SLOT].given:
-            node.replace(_some_value(node.meta[SLOT].stated[0], node))  # of times and days the place says no one type
+            node.replace(_some_value(node.meta[SLOT].stated[0], node))  # date arithmetic takes several types
             continue
         if _is_unit(around):
             sample(node, SqlType(Family.TEXT))
@@ -96,7 +96,7 @@ def describe(
         if number is not None:
             node.replace(sample(node, number))
     written_intervals(copy)
-    outputs = _outputs(copy, schema, policy, search_path)  # which says what types the placeholders' places have
+    outputs = _outputs(copy, schema, policy, search_path)  # this also types the placeholders
     return Description(tuple(_type(slot, index) for index, slot in enumerate(slots, start=1)), outputs)
 
 

@@ -256,7 +256,9 @@ class Schema:
 
     @cached_property
     def _located(self) -> Mapping[tuple[str, str], Table]:
-        named = {name_parts(name): table for name, table in self.tables.items()}  # of files all are called public
+        named = {
+            name_parts(name): table for name, table in self.tables.items()
+        }  # tables of files are all called public
         return named | {(table.namespace, table.relation): table for table in self.tables.values()}
 
 

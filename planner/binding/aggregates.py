@@ -134,7 +134,7 @@ class Moments:
             return Apply("-", (self.average(y), Apply("*", (slope, self.average(x)))))
         roots = Apply("*", (Apply("sqrt", (within,)), Apply("sqrt", (_at_least_zero(self._around(y, y)),))))
         least: ReleasedExpression = Apply("greatest", (Given(-1.0), Apply("/", (self._around(x, y), roots))))
-        # GREATEST and LEAST pass over NULL, which says that there is no correlation.
+        # GREATEST and LEAST skip NULL, which means that there is no correlation.
         within_one: ReleasedExpression = Apply("least", (Given(1.0), least))
         corr = Apply("case", (Apply("is null", (Apply("/", (Given(1.0), roots)),)), Given(None), within_one))
         return Apply("*", (corr, corr)) if isinstance(call, exp.RegrR2) else corr
@@ -251,9 +251,7 @@ def on_grid(call: exp.Expr, argument: exp.Expr, scope: Scope) -> tuple[exp.Expr,
     step = 1.0 if bounds.whole else None if scalar.digits is None else float(10.0**-scalar.digits.scale)
     grid = Grid.over(bounds.lo, bounds.hi, step, shown)
     declared = any(scope.declared(column)[1].range is not None for column in columns_of(sql))
-    if (
-        step is not None and grid.step > step and not declared
-    ):  # such as a text's length: its values would share one step
+    if step is not None and grid.step > step and not declared:
         hint = "limit them, for example LEAST(x, 1000)"
         raise SensitivityUnbounded("the ranked values have no known range", hint=hint, at=argument)
     return _place(sql, grid), grid

@@ -28,7 +28,7 @@ def normal_form(conditions: Iterable[exp.Expr]) -> tuple[exp.Expr, ...]:
     """
     keyed = [_oriented(condition) for condition in conditions if condition != exp.true()]
     keyed.sort(key=itemgetter(0))
-    repeated = [False, *(one == other for one, other in pairwise(keyed))]  # trees are compared where keys are equal
+    repeated = [False, *(one == other for one, other in pairwise(keyed))]  # equal keys do not prove equal trees
     return tuple(condition for (_, condition), again in zip(keyed, repeated, strict=False) if not again)
 
 

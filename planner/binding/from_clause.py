@@ -335,9 +335,7 @@ class _FromClause:
             if found is not None:
                 child, key = found
                 if any(self._flat.tables.nullable(bound_column(child.alias, name)) for name in key.columns):
-                    self._flat.owner_joins.append(
-                        OwnerJoin(child.alias, key.columns, position)
-                    )  # a NULL key has no owner
+                    self._flat.owner_joins.append(OwnerJoin(child.alias, key.columns, position))
                 self._flat.found_by[entries[0].alias] = child.alias
                 self._flat.predicates.extend(conditions)
                 return
@@ -372,7 +370,7 @@ def _sample_rate(node: exp.Expr) -> float:
         raise UnsupportedSQL("TABLESAMPLE takes a number", hint=hint, position=position)
     try:
         return float(percent.name) / 100
-    except ValueError:  # `1e`, which the parser lets pass
+    except ValueError:  # `1e`, which the parser accepts
         raise InvalidSyntax("TABLESAMPLE takes a number", hint=hint, position=position) from None
 
 

@@ -77,7 +77,7 @@ def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
         return None
     try:
         sql, bounds = scalar.sql, scalar.bounds
-    except PlannerError:  # a range that it would need is not declared
+    except PlannerError:  # a range is not declared
         return None
     if scalar.type.family is Family.INTEGER and not holds(sql, *ROUNDING):
         return None
@@ -87,7 +87,7 @@ def buckets(node: exp.Expr, scalar: Scalar) -> Buckets | None:
     step = abs(_divisor(node)) or 1
     values = range(math.ceil(bounds.lo / step) * step, math.floor(bounds.hi) + 1, step)
     few = 0 < len(values) <= MAX_GROUPS
-    if of_fields(sql):  # of dates that are clamped: always there, and within the bounds
+    if of_fields(sql):  # fields of clamped dates stay within the bounds
         few = few and not _is_any_year(sql, bounds)
         return Buckets(cast_sql(field_of(sql) or sql, "BIGINT"), tuple(values) if few else None)
     if not few:
@@ -104,7 +104,7 @@ def _divisor(node: exp.Expr) -> int:
         return _divisor(node.this)
     if _is_whole(node):
         return int(node.name)
-    if isinstance(node, (exp.Least, exp.Greatest)):  # one of its arguments, or NULL
+    if isinstance(node, (exp.Least, exp.Greatest)):  # the result is one of the arguments
         return math.gcd(*(_divisor(argument) for argument in (node.this, *node.expressions)))
     if isinstance(node, exp.Mul):
         left, right = node.left.unnest(), node.right.unnest()
@@ -172,7 +172,7 @@ def of_fields(sql: exp.Expr) -> bool:
 def _whole_numbers(scalar: Scalar) -> Values | None:
     try:
         bounds = scalar.bounds
-    except PlannerError:  # a range that it would need is not declared
+    except PlannerError:  # a range is not declared
         return None
     if bounds is None or not bounds.integral or bounds.hi - bounds.lo >= MAX_GROUPS:
         return None
@@ -229,7 +229,7 @@ class GroupKeys:
 
     def place(self, node: exp.Expr) -> int | None:
         """Return the index of the key that a bound expression is, entering an implied key; None if it is no key."""
-        if type(node) not in self._kinds:  # hashing a tree takes long
+        if type(node) not in self._kinds:  # hashing a tree is slow
             return None
         place = self._places.get(node)
         if place is None and isinstance(node, exp.Column) and determined(node, self._scope, self._places):
@@ -310,7 +310,7 @@ def _bind_key(node: exp.Expr, scope: Scope, given: Sequence[exp.Expr], position:
     if whole is not None:
         return BoundKey(node, whole.sql, SqlType(Family.INTEGER), position, whole.values, _shown(scalar))
     kind, sql = scalar.type or SqlType(Family.TEXT), scalar.sql
-    double = kind.family is Family.FLOAT and of_fields(sql)  # one for each value of the fields
+    double = kind.family is Family.FLOAT and of_fields(sql)  # equal fields give equal doubles
     shown: ResultType | None = "float8" if double else "timestamptz" if scalar.zoned else None
     return BoundKey(node, sql, kind, position, expression_domain(node, scalar), shown)
 

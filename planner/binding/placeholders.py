@@ -135,7 +135,7 @@ def substitute(select: Query, values: Sequence[Value]) -> Query:
             _write_elements(node, values[number_of(node) - 1])
     literals = {number: _literal(values[number - 1], number) for number in set(map(number_of, placeholders_in(copy)))}
     for node in placeholders_in(copy):
-        literal = literals[number_of(node)].copy()  # with notes of its own
+        literal = literals[number_of(node)].copy()  # with its own meta
         literal.meta.update(node.meta)
         node.replace(literal)
     written_intervals(copy)

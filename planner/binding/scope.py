@@ -91,7 +91,7 @@ class Tables:
     def enter(self, name: str, table: Table, position: int | None = None) -> BoundTable:
         """Enter a base table without a limit on their number."""
         alias = generated_alias(table.relation, len(self.entries))
-        if self.is_aside:  # of a subquery in WHERE: an alias that no table of FROM and no completion can have
+        if self.is_aside:  # an alias that no table of FROM and no completion has
             alias = f"{alias}_s{self._aside}"
         view = self._schema.views.get(table.name)
         sampled = view is None or view.kind == "materialized view"

@@ -83,7 +83,7 @@ class _Naming:
                 itself = name not in inside and any(_common_names(table, name) for table in tables_of(entry.this))
                 known = {**known, name: self._named(entry, name) if itself or name in self._repeated else None}
         waiting = [child for child in children(node) if child is not clause]
-        while waiting:  # conditions are as deep as they are long
+        while waiting:  # no recursion: conditions are as deep as they are long
             inner = waiting.pop()
             if isinstance(inner, exp.Query) and inner.args.get("with_") is not None:
                 self.write(inner, known)
@@ -103,7 +103,7 @@ class _Naming:
         if made is None:
             return
         table.set("alias", alias_or(table, table.this))
-        identifier = exp.to_identifier(made, quoted=True)  # of its own, since it has a place
+        identifier = exp.to_identifier(made, quoted=True)  # a new one, since it gets a position
         identifier.meta.update(table.this.meta)
         table.set("this", identifier)
 
@@ -289,7 +289,7 @@ class _Decomposition:
                     raise NotComposed
                 item.set("this", body)
                 return reads
-        return Reads.PUBLIC  # VALUES and functions of FROM, or what the grammar refuses
+        return Reads.PUBLIC  # VALUES, functions of FROM, or what the grammar refuses
 
     def _table(self, table: exp.Table, visible: _Visible) -> Reads:
         if not isinstance(table.this, exp.Identifier):

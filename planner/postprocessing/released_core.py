@@ -173,10 +173,10 @@ class _Splitting:
         if any(item.is_star for item in select.expressions):
             raise NotComposed
         if any(value for part, value in select.args.items() if part not in _CARRIED):
-            raise NotComposed  # FOR UPDATE, INTO and the like: what is not carried over must not be lost
+            raise NotComposed  # for example FOR UPDATE, which the outer SELECT would lose
         distinct = select.args.get("distinct")
         if distinct is not None and not asks_for_groups(select, but="distinct"):
-            raise NotComposed  # a SELECT DISTINCT that names groups: it has nothing to split
+            raise NotComposed  # a SELECT DISTINCT of groups has nothing to split
         outer = self._outer()
         question = exp.Select(
             expressions=[
@@ -227,7 +227,7 @@ class _Splitting:
     def _grouping(self, group: exp.Group) -> exp.Group:
         """Write GROUP BY with each key as a column of the answer."""
         if any(value not in (None, False, []) for part, value in group.args.items() if part != "expressions"):
-            raise NotComposed  # GROUP BY ALL, WITH ROLLUP, WITH TOTALS: what is not carried over must not be lost
+            raise NotComposed  # for example GROUP BY ALL, which the outer SELECT would lose
 
         def read(node: exp.Expr) -> exp.Expr:
             if isinstance(node, (*_LEVELS, exp.Tuple)):
@@ -267,7 +267,7 @@ class _Splitting:
 
     def _item(self, item: exp.Expr) -> exp.Expr:
         """Read an item of the select list, keeping its name."""
-        name = output_name(item)  # before reading puts the answer's own names into it
+        name = output_name(item)  # reading changes the item
         return named_sql(self._read(item.unalias()), name)
 
     def _sorted(self, item: exp.Expr) -> exp.Expr:

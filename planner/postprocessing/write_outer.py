@@ -160,7 +160,7 @@ def write_outer(
         _check_reals(names, reads.values())
     for function in functions_of_from(outer):
         _as_rows(function)
-    # Comments are the analyst's words, and nothing checks them.
+    # Comments hold the analyst's words, which nothing checks.
     sql = outer.sql(dialect, comments=False, unsupported_level=ErrorLevel.IGNORE)
     places = tuple((table.namespace, table.relation) for table in reads.values())
     check_written(sql, places, dialect)

@@ -269,7 +269,7 @@ def _sum(call: _Call) -> Scalar:
     """Bind SUM: a bigint for small integers, a numeric for other exact numbers, a double for doubles."""
     kind, digits = call.argument.type, call.argument.digits
     assert kind is not None, "a number"
-    if kind.family is Family.FLOAT:  # of reals, too, whose own sum depends on the order of the rows
+    if kind.family is Family.FLOAT:  # also reals: their own sum depends on the order of rows
         call = replace(call, argument=double(call.node, as_double(call.argument)))
         return double(call.node, cast_sql(call.of(exp.Sum), "DOUBLE PRECISION"))
     sql = call.of(exp.Sum)

@@ -58,7 +58,7 @@ class PublicScope(Scope):
     def never_null(self, star: exp.Column) -> exp.Column:
         """Return the first column of `t.*` that is never NULL. Raises: UnknownTable, UnsupportedSQL."""
         source = self._qualified(star, self.sources)
-        base = self.tables[source.first].table.namespace  # a subquery says NULL of none of its columns
+        base = self.tables[source.first].table.namespace  # columns of a subquery may be NULL
         for name in source.columns if base else ():
             column = self.resolve(exp.column(exp.to_identifier(name, quoted=True), copied(star.args["table"])))
             if isinstance(column, exp.Column) and not self._tables.nullable(column):

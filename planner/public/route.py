@@ -88,7 +88,7 @@ def means_cte(table: exp.Table) -> bool:
             if any(_cte_name(entry) == name for entry in node.expressions[:before]):
                 return True
             assert node.parent is not None, "WITH belongs to a query"
-            child, node = node.parent, node.parent.parent  # a query's own WITH does not see itself twice
+            child, node = node.parent, node.parent.parent  # skip the query that owns this WITH
             continue
         clause = node.args.get("with_")
         if clause is not None and any(_cte_name(entry) == name for entry in clause.expressions):

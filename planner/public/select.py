@@ -237,7 +237,7 @@ class _Select:
         shown = [output.sql for output in outputs]
         hidden: list[SqlType] = []
         order = list(self._order(outputs, shown, hidden, distinct))
-        keys = [copied(key.plain) for key in self._keys if key.plain is not None]  # all are known only now
+        keys = [copied(key.plain) for key in self._keys if key.plain is not None]  # binding may have added keys
         if keys:
             self._body.set("group", exp.Group(expressions=keys))
         self._body.set("expressions", [named_sql(sql, f"c{place}") for place, sql in enumerate(shown)])
@@ -290,7 +290,7 @@ class _Select:
                 key = _output("", self._binder.value(item.this))
                 sql = key.sql
                 if not holds(sql, exp.Column, exp.AggFunc):
-                    continue  # the same for all rows
+                    continue  # a constant
                 columns = list(zip(shown, (*(output.type for output in outputs), *hidden), strict=True))
                 if (sql, key.type) not in columns and distinct:
                     hint = "select the sort key too"
@@ -336,7 +336,7 @@ def _output(name: str, value: Scalar) -> _Output:
         return _Output(name, value.sql, value.type)
     value = as_text(value)
     assert value.type is not None, "typed"
-    if value.zoned:  # computed at UTC
+    if value.zoned:  # its value is at UTC
         zoned = exp.AtTimeZone(this=wrap(value.sql), zone=exp.Literal.string("UTC"))
         return _Output(name, zoned, SqlType(Family.TIMESTAMPTZ))
     return _Output(name, value.sql, value.type)
