@@ -177,10 +177,7 @@ def _private_columns(view: View, select: exp.Select, schema: Schema, policy: Pol
 
 
 def check_declared_views(policy: Policy, schema: Schema) -> None:
-    """Refuse a policy that declares a view public whose definition shows rows of private tables.
-
-    Raises: PolicyInvalid listing every such view, one per line.
-    """
+    """Refuse a policy that declares a view public which shows rows of private tables. Raises: PolicyInvalid."""
     schema = with_declared_keys(schema, policy)  # a table without its keys may seem to have no owner
     problems = []
     for name in sorted(policy.tables.keys() & schema.views.keys() & schema.tables.keys()):

@@ -122,10 +122,8 @@ def expanded(
 ) -> Statement:
     """Expand the views of a statement; a statement without such views is returned as it is.
 
-    Every node of a definition has the position of the view's name. Definitions are parsed once and copied.
-
-    Raises: UnsupportedSQL, naming the view, for a definition outside the grammar; StatementTooComplex for more than
-      MAX_VIEWS.
+    Every node of a definition has the position of the view's name. Raises: UnsupportedSQL, naming the view, for a
+    definition outside the grammar; StatementTooComplex for more than MAX_VIEWS.
     """
     expansion = _Expansion(schema, policy, policy.schemas if search_path is None else search_path)
     if not schema.views or not any(expansion.named(table) for table in tables_of(statement.tree)):

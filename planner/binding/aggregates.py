@@ -7,12 +7,9 @@ Averages, variances, correlations and regressions are quotients of sums that are
     covar_pop(y, x) (S(x y) - S(x) S(y) / n) / n
     corr(y, x)      S_xy / sqrt(S_xx S_yy), from -1 to 1, with S_xy = S(x y) - S(x) S(y) / n
 
-Here n counts the rows in which every argument is known, and S(x) adds up x - c for a public constant c. Variances and
+Here n counts the rows in which every argument is known, and S(x) adds up x - c for a public centre c. Variances and
 correlations do not depend on c, but their noise does: squares of temperatures from 35 to 42 would drown a variance of
-0.3. So c is the middle of a range that is far from 0 (`centre`). Post-processing raises a negative variance to 0 and
-limits a correlation to 1.
-
-Quantiles and extremes select a value on a public grid.
+0.3 (docs/mathematics.md, section 4.4). Quantiles and extremes select a value on a public grid.
 """
 
 from __future__ import annotations

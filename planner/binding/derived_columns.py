@@ -113,10 +113,7 @@ def project(select: exp.Select, scope: Scope) -> list[tuple[str, Meaning | None]
 def named(
     columns: Sequence[tuple[str, Meaning | None]], aliases: Sequence[str], position: int | None
 ) -> dict[str, Meaning | None]:
-    """Map column names to meanings, the first ones under the aliases of `AS t(a, b)`; None for a repeated name.
-
-    Raises: InvalidSyntax.
-    """
+    """Map names to meanings, the first ones under the aliases of `AS t(a, b)`; None for a repeated name."""
     if len(aliases) > len(columns):
         raise InvalidSyntax("more column aliases than columns", position=position)
     meanings: dict[str, Meaning | None] = {}

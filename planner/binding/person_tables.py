@@ -1,16 +1,13 @@
 """Binds per-person subqueries: a subquery in FROM that groups private rows by the key of the person who owns them.
 
     SELECT avg(n) FROM (SELECT patient_id, count(*) AS n FROM visit GROUP BY patient_id HAVING count(*) > 1) AS p
+      table  SELECT patient_id AS k1, count(*) AS a1 FROM visit GROUP BY patient_id
+      p      SELECT k1 AS patient_id, a1 AS n FROM table WHERE a1 > 1
 
-The grouped SELECT is bound like any other. Its keys and aggregates become the columns of a table, and its select list
-and HAVING become expressions over that table:
-
-    table   SELECT patient_id AS k1, count(*) AS a1 FROM visit GROUP BY patient_id
-    p       SELECT k1 AS patient_id, a1 AS n FROM table WHERE a1 > 1
-
-This module checks whether the keys can identify a person. `planner.planning.person_tables` proves the owner of every
-row. Each value must depend on the person's own rows and public rows only. A sum of doubles would also depend on the
-order in which the database adds, so sums are exact (`_total`).
+The keys and aggregates of the grouped SELECT become the columns of a table; its select list and HAVING become
+expressions over it. This module checks whether the keys can identify a person. `planner.planning.person_tables`
+proves the owner of every row (docs/mathematics.md, section 2.3). Each value must depend on the person's own rows and
+public rows only, so sums are exact: a sum of doubles depends on the order in which the database adds.
 """
 
 from __future__ import annotations
@@ -83,10 +80,7 @@ def grouped_select(body: exp.Expr) -> exp.Select | None:
 
 
 def check_person_rows(select: exp.Select, entries: Sequence[BoundTable], beside_public: Iterable[int | None]) -> None:
-    """Refuse what a per-person subquery cannot have: samples, rows without an owner, a LIMIT on its groups.
-
-    Raises: UnsupportedSQL.
-    """
+    """Refuse samples, rows without an owner, and a LIMIT on groups. Raises: UnsupportedSQL."""
     star = next((item for item in select.expressions if item.is_star), None)
     if star is not None:
         hint = "name the group keys, and aggregates of the other columns"

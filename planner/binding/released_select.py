@@ -400,10 +400,7 @@ class ReleasedClauses:
 
 
 def check_released_moments(query: BoundQuery, zone: str) -> None:
-    """Refuse to compute with timestamptz keys in a time zone other than UTC, since their text would be read at UTC.
-
-    Raises: UnsupportedSQL.
-    """
+    """Refuse to compute with timestamptz keys outside UTC, since their text would be read at UTC."""
     zoned = {KeyValue(index) for index, key in enumerate(query.keys) if key.shown == "timestamptz"}
     zoned |= {KeyValue(index) for index, key in enumerate(query.keys) if key.type.family is Family.TIMESTAMPTZ}
     stack = [expression for expression in query.display.expressions if isinstance(expression, Apply)]

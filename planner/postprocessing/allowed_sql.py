@@ -97,10 +97,7 @@ def check_composed(split: Composed, tokens: Sequence[Token], dialect: Dialect) -
 
 
 def check_allowed(outer: exp.Query, tokens: Sequence[Token], dialect: Dialect) -> None:
-    """Refuse the first construct around answers that this database may not compute.
-
-    Raises: UnsupportedSQL, at a token of the whole statement.
-    """
+    """Refuse the first construct around answers that this database may not compute. Raises: as `check_composed`."""
 
     if not DIALECTS[dialect].around:
         hint = "select the aggregates only, and compute the rest from their answers"
@@ -174,11 +171,7 @@ Place = tuple[str, str]
 
 
 def check_written(sql: str, public: Collection[Place], dialect: Dialect) -> None:
-    """Refuse SQL text that holds anything but computations over answers and these public tables.
-
-    Raises: UnsupportedSQL.
-    Cost: as reading a statement of this length.
-    """
+    """Refuse text that is not a computation over answers and these public tables. Raises: UnsupportedSQL."""
     tree = _read(sql, dialect)
     if tree is None or not all(is_allowed(node, dialect) for node in nodes(tree)):
         raise _rereading_refusal()

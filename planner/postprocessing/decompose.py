@@ -41,12 +41,7 @@ from planner.sql.trees import alias_or, children, copied, fold, from_items, name
 
 
 def with_own_names(tree: exp.Query) -> exp.Query:
-    """Give each query in WITH a unique name if its name also means something else, in place.
-
-    Args:
-      tree: a copy of a statement.
-    Returns: the same tree.
-    Cost: one walk through the statement.
+    """Give each query in WITH a unique name if its name also means something else, in place, and return the tree.
 
     >>> from sqlglot import parse_one
     >>> with_own_names(parse_one("WITH t AS (SELECT * FROM t) SELECT t.x FROM t", dialect="postgres")).sql("postgres")
@@ -147,15 +142,11 @@ _Visible = Mapping[str, _Common]
 def decompose(
     tree: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> Composed | None:
-    """Split a statement.
+    """Split a statement whose views are expanded; it is not changed. Cost: a few walks through it.
 
-    Args:
-      tree: from `planner.parsing.parse.read`, with its views expanded; it is not changed.
-      schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
     Returns: None if no split exists: a SELECT lists private rows, joins them with an answer in a way that does not
       add up, or has them in a subquery of a condition.
     Raises: StatementTooComplex for too many questions.
-    Cost: a few walks through the statement.
     """
     splitting = _Decomposition(schema, policy, search_path)
     try:

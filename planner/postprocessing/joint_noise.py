@@ -1,14 +1,8 @@
-"""Computes intervals of expressions over several noisy values: windows, sums over rows, and their quotients.
+"""Computes intervals of windows, sums over rows and quotients of noisy values (docs/mathematics.md, section 9.3).
 
-The noises of the counts and sums of one answer are independent, in every group. So the half-width of a linear
-expression is at most the root of the sum of the squared half-widths. For normal noise this is the exact quantile; for
-Laplace noise it is slightly wide, since a sum of several has lighter tails. A quotient of two such expressions lies
-where the numerator minus q times the denominator is within its own half-width of 0 (Fieller, 1954).
-
-What truncation may have removed is not noise: it has one cause in all groups, on one side, so it adds up. A quotient
-then lies between the quotients of the extreme numerators and denominators.
-
-The ends are SQL beside the value, computed by the same database.
+Noises of one answer's counts and sums are independent, so the half-width of a linear expression is the root of the
+sum of squared half-widths. A quotient has the ends of Fieller (1954). What truncation may have removed has one cause
+in all groups, on one side, so it adds up. The ends are SQL, computed by the same database.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@
              SELECT u.w AS k1, count(*) AS a1 FROM (SELECT w FROM call) AS u GROUP BY 1
       outer  SELECT k1, sum(a1) FROM (both answers) GROUP BY k1
 
-Joins, filters and keys treat each row of the union by itself, so counts and sums over the union are the sums over its
-SELECTs. The parts share the statement's epsilon, and adding up is post-processing. With n SELECTs over the same
-people the noise is sqrt(n) times that of one question, since each answer hides a person alone.
+The parts share the statement's epsilon (docs/mathematics.md, section 2.4). With n SELECTs over the same people the
+noise is sqrt(n) times that of one question, since each answer hides a person alone.
 
 What does not add up is refused: COUNT(DISTINCT), UNION without ALL, and joins that keep unmatched rows. So are
 expressions that depend on the union's common type: beside a numeric, an integer's 7 / 2 is 3.5.

@@ -60,8 +60,7 @@ class Relation:
     """The rows of an answer, for a database to compute with. Everything in it is released.
 
     Attributes:
-      name: see `planner.postprocessing.composed.relation_name`.
-      columns: names and types.
+      name, columns: see `planner.postprocessing.composed.relation_name`; names and types.
       rows: the cells; empty if only the types of the result are asked for.
       enums: the types of columns of labels, by name. Labels compare and sort in their declared order.
     """
@@ -141,8 +140,6 @@ def write_outer(
     Args:
       outer: within `allowed_sql.check_allowed`; it is changed.
       relations: the answers, without rows.
-      schema, policy, search_path: as for `planner.policy.table_lookup.find_table`.
-      dialect: of the database.
     Raises: UnknownTable; UnsupportedSQL for a private table; StatementTooComplex for too many tables.
     """
     tables = PublicTables(schema, policy, search_path)
@@ -211,10 +208,7 @@ _ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Least, exp.Greate
 
 
 def _check_labels(outer: exp.Query, relations: Sequence[Relation], tables: Iterable[Table]) -> None:
-    """Refuse to compare a text with a possible label, since DuckDB would use the order of texts.
-
-    Raises: UnsupportedSQL.
-    """
+    """Refuse to compare a text with a possible label, since DuckDB would use the order of texts."""
     families = (sql_type(column.type).family for table in tables for column in table.columns)
     if not any(relation.enums for relation in relations) and Family.ENUM not in families:
         return
@@ -228,10 +222,7 @@ def _check_labels(outer: exp.Query, relations: Sequence[Relation], tables: Itera
 
 
 def _check_reals(names: Mapping[str, exp.Expr], tables: Iterable[Table]) -> None:
-    """Refuse to read reals of public tables by name or `*`, since DuckDB compares them differently with numbers.
-
-    Raises: UnsupportedSQL.
-    """
+    """Refuse to read reals of public tables by name or `*`, since DuckDB compares them differently with numbers."""
     for table in tables:
         reals = [column.name for column in table.columns if sql_type(column.type) == REAL]
         read = next((names[name] for name in (*reals, "*") if reals and name in names), None)

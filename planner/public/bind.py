@@ -34,11 +34,7 @@ def bind_public(
 
     Args:
       tree: from `planner.parsing.parse.read`, within `planner.public.route`; it is not changed.
-      schema: the catalog.
-      policy: names the public tables; other tables are refused.
-      now: the time of now(), snapped here to the policy's grain; None refuses now().
-      search_path: where tables without a schema are looked up; None for the policy's schemas.
-      zone: the session's time zone.
+      schema, policy, now, search_path, zone: as for `planner.binding.bind.bind`.
     Returns: a statement of generated aliases, checked names and known functions only.
     Raises: UnknownTable, UnknownColumn, AmbiguousColumn, UnsupportedSQL, InvalidSyntax, StatementTooComplex.
     """

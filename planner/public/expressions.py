@@ -218,10 +218,9 @@ class _Call:
 
 
 def bind_aggregate(node: exp.Expr, rows: Binder, present: Callable[[exp.Column], exp.Expr]) -> Scalar | None:
-    """Bind an aggregate call; None for anything else.
+    """Bind an aggregate call with its FILTER; None for anything else.
 
     Args:
-      node: as parsed, with its FILTER.
       rows: binds the argument.
       present: for `t.*`, returns a column of t that is NULL only where an outer join finds no row.
     Raises: UnsupportedSQL, InvalidSyntax.
@@ -311,13 +310,7 @@ Subquery = Callable[[exp.Expr, PublicScope], tuple[exp.Query, tuple[SqlType, ...
 
 
 class PublicBinder:
-    """Binds expressions over rows.
-
-    Args:
-      scope: the names.
-      subquery: binds a subquery.
-      among: the items of FROM that names may mean; None for all.
-    """
+    """Binds expressions over rows. Names mean items of FROM: those of `among`, or all."""
 
     def __init__(self, scope: PublicScope, subquery: Subquery, among: Sequence[Source] | None = None) -> None:
         self._scope = scope
@@ -403,9 +396,8 @@ class PublicBinder:
 class GroupBinder(PublicBinder):
     """Binds expressions over groups: keys, aggregates, and what combines them.
 
-    Args:
-      keys: of GROUP BY. A column that depends on a primary key among them is appended when it is named, since not
-        every database knows the dependency.
+    A column that depends on a primary key among `keys` is appended to them when it is named, since not every database
+    knows the dependency.
     """
 
     def __init__(self, scope: PublicScope, subquery: Subquery, keys: list[Scalar]) -> None:

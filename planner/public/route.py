@@ -26,10 +26,7 @@ PUBLIC: dict[type[exp.Expr], frozenset[str]] = {
 
 
 def check_public(statement: Statement) -> None:
-    """Refuse constructs outside the public grammar, and text that PostgreSQL's grammar refuses.
-
-    Raises: UnsupportedSQL, InvalidSyntax.
-    """
+    """Refuse constructs outside the public grammar and PostgreSQL's. Raises: UnsupportedSQL, InvalidSyntax."""
     check_public_grammar(statement)
     check_syntax(statement.sql)
 
@@ -55,12 +52,10 @@ def refused_join(node: exp.Join) -> Refusal | None:
 def names_private_table(
     tree: exp.Query, schema: Schema, policy: Policy, search_path: Sequence[str] | None = None
 ) -> bool:
-    """Does the statement name a private table of the policy? Arguments: as for `find_table`.
+    """Does the statement name a private table of the policy? Cost: references times nesting.
 
     It only decides which grammar refuses a statement. The public one looks every table up again and refuses private
     ones.
-
-    Cost: references times nesting.
     """
     return any(_is_private(table, schema, policy, search_path) for table in tables_of(tree))
 

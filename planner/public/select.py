@@ -46,11 +46,8 @@ BindQuery = Callable[[exp.Expr, PublicScope | None, Mapping[str, CommonTable]], 
 class FromItems:
     """Binds the items of one FROM.
 
-    Args:
-      tables: the public tables of the catalog.
-      outer: the scope around the SELECT, or None.
-      visible: the CTEs that FROM may name.
-      query, subquery: bind a derived table, and a subquery within a condition.
+    `outer`: the scope around the SELECT, or None. `visible`: the CTEs that FROM may name. `query`, `subquery`: bind a
+    derived table, and a subquery within a condition.
     """
 
     def __init__(
