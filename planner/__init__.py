@@ -1,10 +1,10 @@
-"""SQL text, schema and policy to a Plan, purely: no database and no solver in here."""
+"""Plans SQL: from a text, a schema and a policy to a Plan, without a database or a solver."""
 
 import logging
 
 
 def _never(record: logging.LogRecord) -> bool:
-    """The parser library's warnings quote the statement, whose literals nobody but the analyst may see."""
+    """Drop warnings of the parser library, which quote literals that only the analyst may see."""
     return False
 
 
