@@ -28,12 +28,12 @@ Document = Mapping[str, object]
 
 _FIVE = {
     "orders": "How many orders are there?",
-    "revenue": "What did they bring?",
-    "Q5 join": "How much of it did customers buy from suppliers of their own nation?",
+    "revenue": "How much revenue did they bring?",
+    "Q5 join": "How much of that did customers buy from suppliers of their own nation?",
     "triangles": "How many triples of customers know one another?",
-    "by nation": "What did each nation bring? (the nation of median error)",
+    "by nation": "How much revenue did each nation bring? (shown: the nation of median error)",
 }
-"""The demonstration's questions that README asks, in words."""
+"""The questions of the demonstration that the README shows, in words."""
 
 _MECHANISMS = {
     "gem": "Noisegate",
@@ -145,19 +145,19 @@ def sizes(document: Document) -> str:
         least = cases.get(f"slim, stripped: {name}", {}).get("size", size)
         named.append(f"{name} {size:.0f}" + (f" ({least:.0f} stripped)" if least < _SMALLER * size else ""))
     text = (
-        f"Without extras an installation takes {slim:.0f} MB without Python's bytecode, of which the most are "
-        f"{', '.join(named)}; {stripped:.0f} MB when the libraries were stripped, as below. "
+        f"An installation without extras takes {slim:.0f} MB, not counting Python's bytecode. The largest packages "
+        f"are {', '.join(named)}. It takes {stripped:.0f} MB if the libraries are stripped, as below. "
     )
     if "embedded, stripped" in cases:
-        text += f"The embedded PostgreSQL makes that {cases['embedded, stripped']['size']:.0f} MB. "
-    text += f"On the machine of the measurement (`make benchmark NAME=install`: {document['machine']}) pip took "
+        text += f"With the embedded PostgreSQL it takes {cases['embedded, stripped']['size']:.0f} MB. "
+    text += f"On the measured machine (`make benchmark NAME=install`: {document['machine']}) pip took "
     text += f"{cases['slim']['pip install']:.0f} s"
     if "demo" in cases:
         demo = cases["demo"]
         first, second = demo["first run"], demo["second run"]
-        text += f", the demonstration {first:.0f} s the first time and {second:.0f} s the second"
+        text += f". The demonstration took {first:.0f} s the first time and {second:.0f} s the second"
         if "an own question" in demo:
-            text += f", and a question of one's own to it {demo['an own question']:.1f} s"
+            text += f", and one more question {demo['an own question']:.1f} s"
     return f"{text}."
 
 

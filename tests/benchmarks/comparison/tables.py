@@ -56,7 +56,7 @@ def measured_table(document: Mapping[str, object]) -> Iterator[str]:
 
 
 def hindsight(document: Mapping[str, object], one_owner: Mapping[str, object]) -> Iterator[str]:
-    """What the best bound that somebody can type in is worth, and how near one comes that nobody types in.
+    """How accurate the best bound in hindsight is, and how near the private choice of a bound comes.
 
     Args:
       document: the stored comparison.
@@ -67,17 +67,17 @@ def hindsight(document: Mapping[str, object], one_owner: Mapping[str, object]) -
     best = visits["the best bound in hindsight with all of epsilon: expected median error"]
     ours = visits["Noisegate's error, of the best bound's in hindsight"]
     yield from wrap(
-        f"Of the visits the best of all bounds, with all of epsilon, has an expected median error of {best:.2g}%; of "
-        "few draws it is more or less, and the least of several libraries is what ours is compared with. Noisegate's "
-        f"is {ours:.2g} times that. No mechanism that is private at epsilon 1 stays below {least:.2g} times for "
-        "these rows and them with a few patients more of any one load up to 2^32 (`make benchmark NAME=one_owner`): "
-        "1.2 times is for who knows the bound, and types it in.",
+        "For the visits, the best bound in hindsight with all of epsilon has an expected median error of "
+        f"{best:.2g}%. Noisegate's is {ours:.2g} times that. A library's measured error may be smaller by chance. "
+        "Add to these rows a few patients with equal contributions, of any size up to 2^32. No mechanism that is private "
+        f"at epsilon 1 stays below {least:.2g} times for all such data (`make benchmark NAME=one_owner`). Only a "
+        "user who knows the bound and states it reaches 1.2 times.",
         118,
     )
 
 
 def features_table(data: Mapping[str, object]) -> Iterator[str]:
-    """By feature and system: ours with its test, the others' with where they say so."""
+    """By feature and system: Noisegate's with its test, the others' with their source."""
     sources, rows = data["sources"], data["feature"]
     assert isinstance(sources, dict) and isinstance(rows, list)
     yield from _head("feature")
