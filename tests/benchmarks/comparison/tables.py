@@ -70,8 +70,8 @@ def hindsight(document: Mapping[str, object], one_owner: Mapping[str, object]) -
         "For the visits, the best bound in hindsight with all of epsilon has an expected median error of "
         f"{best:.2g}%. Noisegate's is {ours:.2g} times that. A library's measured error may be smaller by chance. "
         "Add to these rows a few patients with equal contributions, of any size up to 2^32. No mechanism that is "
-        f"private at epsilon 1 stays below {least:.2g} times for all such data (`make benchmark NAME=one_owner`). Only "
-        "a user who knows the bound and states it reaches 1.2 times.",
+        f"private at epsilon 1 stays below {least:.2g} times for all such data (`make benchmark NAME=one_owner`). "
+        "Only a user who knows the bound and states it reaches 1.2 times.",
         118,
     )
 
