@@ -1,4 +1,4 @@
-"""To be somebody else: headers that say who asks, keys that are guessed, doors for custodians.
+"""To be somebody else: headers that say who asks, keys that are guessed, doors for administrators.
 
 MITRE, CWE-290 (authentication bypass by spoofing), CWE-307 (excessive attempts), CWE-285 (improper authorization);
 OWASP API Security Top 10 2023, API1, API2 and API5.
@@ -126,7 +126,7 @@ def _by_the_wire(desk: Desk) -> bool:
 
 
 IDENTITY = AttackClass(
-    "header spoofing, key guessing, doors for custodians",
+    "header spoofing, key guessing, doors for administrators",
     "CWE-290, CWE-307, CWE-285; OWASP API Security 2023, API1, API2, API5",
     (
         *(BreakIn(f"the header {header}", _spoofed(header)) for header in HEADERS[:3]),

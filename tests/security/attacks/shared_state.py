@@ -1,4 +1,4 @@
-"""What one analyst's questions leave for others: caches, answers that follow, workloads, jobs.
+"""What one analyst's questions leave for others: caches, derived answers, workloads, jobs.
 
 Haeberlen, Pierce and Narayan, "Differential Privacy Under Fire", USENIX Security 2011, section 3 (state channels);
 Kostopoulou et al., "Turbo: Effective Caching in Differentially-Private Databases", SOSP 2023 (who pays for a cached
@@ -100,7 +100,7 @@ def _request_sent_again(desk: Desk) -> bool:
 
 
 SHARED_STATE = AttackClass(
-    "caches, answers that follow, workloads",
+    "caches, derived answers, workloads",
     "Haeberlen et al. 2011, section 3; Kostopoulou et al. 2023",
     (
         BreakIn("an answer that another has paid for", _free_by_the_cache),
