@@ -72,16 +72,16 @@ SECTIONS: dict[str, tuple[str, str, tuple[type, ...]]] = {
     "": ("At the top", "Before any section.", (Policy,)),
     "database.": (
         "`[database]`",
-        "Where the rows are, and what one question may take of it.",
+        "Where the rows are, and what one question may use of the database.",
         (DatabaseLimits, Policy),
     ),
-    "ledger.": ("`[ledger]`", "Where charges are kept: `path` or `url`.", (Policy,)),
-    "privacy.": ("`[privacy]`", "What a question costs, and what no epsilon covers.", (Policy, SideChannels)),
+    "ledger.": ("`[ledger]`", "Where charges are stored: `path` or `url`.", (Policy,)),
+    "privacy.": ("`[privacy]`", "The price of a question, and protection beyond epsilon.", (Policy, SideChannels)),
     "privacy_units.": ("`[privacy_units]`", "Who is protected: a line per table of people.", (Policy,)),
     "groups_per_unit.": ("`[groups_per_unit]`", "A line per table of people.", (Policy,)),
     "foreign_keys[0].": (
         "`[[foreign_keys]]`",
-        "Each adds a foreign key to the catalog's, or settles its ownership or fan-out.",
+        "Each adds a foreign key to the catalog's, or decides its ownership or fan-out.",
         (DeclaredForeignKey,),
     ),
     "tables.T.": (
@@ -92,22 +92,22 @@ SECTIONS: dict[str, tuple[str, str, tuple[type, ...]]] = {
     "tables.T.append_only.": ("`append_only = {...}`", "Of a table, within its section.", (AppendOnly,)),
     "tables.T.clip.": (
         "`clip = {...}`, `at_most = {...}`",
-        "Of a table, within its section: what one person adds. [Contributions](answers.md#what-one-person-adds) has "
-        "what becomes of answers.",
+        "Of a table, within its section: bounds on one person's contribution. [What one person "
+        "adds](answers.md#what-one-person-adds) explains their effect.",
         (TablePolicy,),
     ),
     "tables.T.rows_per_unit.": ("`[tables.NAME.rows_per_unit]`", "A line per table of people.", (TablePolicy,)),
     "tables.T.columns.C.": (
         "`[tables.NAME.columns]`",
-        "A line per column: `NAME = {...}`, of these.",
+        "A line per column: `NAME = {...}`, with these keys.",
         (ColumnPolicy,),
     ),
     "budgets.analyst.": (
         "`[budgets.analyst]`, `[budgets.dataset]`",
-        "Defaults for each analyst who is added without an epsilon, and for all together when the ledger is made.",
+        "Defaults for an analyst who is added without an epsilon, and for all together when the ledger is made.",
         (BudgetPolicy,),
     ),
-    "mirror.": ("`[mirror]`", "A copy of a PostgreSQL's tables in a local file of DuckDB.", (MirrorPolicy,)),
+    "mirror.": ("`[mirror]`", "A copy of a PostgreSQL's tables in a local DuckDB file.", (MirrorPolicy,)),
 }
 """By the path of a section: its heading, what it is, and the dataclasses that its settings are read into."""
 
@@ -128,15 +128,15 @@ _DEFAULTS = {
     ("ledger.", "path"): "one of both",
     ("ledger.", "url"): "one of both",
     ("ledger.", "question_key_file"): "none",
-    ("privacy_units.", "T"): "name one at least",
+    ("privacy_units.", "T"): "at least one",
     ("database.", "memory_mb"): "64; on DuckDB and Spark 4096",
     ("database.", "processes"): "the database's; on DuckDB 2",
     ("privacy.", "max_epsilon"): "`epsilon`",
-    ("budgets.analyst.", "most_in_total"): "with `renew` it must be said",
+    ("budgets.analyst.", "most_in_total"): "required with `renew`",
     ("mirror.", "refresh"): '"manual"',
     ("mirror.", "max_mb"): "20000",
-    ("tables.T.", "parquet"): "files called after the table",
-    ("tables.T.append_only.", "closed_after_days"): "must be said",
+    ("tables.T.", "parquet"): "files named like the table",
+    ("tables.T.append_only.", "closed_after_days"): "required",
     **{("tables.T.clip.", name): "none" for name in (ROWS, *ROWS_PER)},
     ("tables.T.clip.", "C"): "none",
     ("privacy.", "global_sensitivity"): "none",
@@ -144,35 +144,40 @@ _DEFAULTS = {
 """Where a default is neither in the reading nor in the dataclass."""
 
 _ABOUT = {
-    ("ledger.", "path"): "a file, from the policy's folder on.",
-    ("ledger.", "url"): "of a PostgreSQL that several proxies share; as `database.url`.",
-    ("ledger.", "question_key_file"): "the keys that the words of questions are sealed with, which are then kept.",
-    ("privacy.", "time_grain"): "what now() is snapped to.",
-    ("foreign_keys[0].", "table"): "whose rows reference others.",
-    ("foreign_keys[0].", "columns"): "of `table`, which hold the key.",
+    ("ledger.", "path"): "a file, relative to the policy's folder.",
+    ("ledger.", "url"): "a PostgreSQL that several proxies share, written as `database.url`.",
+    (
+        "ledger.",
+        "question_key_file",
+    ): "a file of keys; the ledger then stores the text of questions, encrypted with its first key.",
+    ("privacy.", "time_grain"): "the unit that now() is rounded down to.",
+    ("foreign_keys[0].", "table"): "the table whose rows reference others.",
+    ("foreign_keys[0].", "columns"): "the columns of `table` that hold the key.",
     ("foreign_keys[0].", "references"): "the table that is referenced.",
-    ("foreign_keys[0].", "key"): "of `references`: as many columns as `columns`.",
+    ("foreign_keys[0].", "key"): "the columns of `references`, as many as `columns`.",
     (
         "tables.T.columns.C.",
         "range",
-    ): "in sums, a number beyond it counts as its nearest end; a number or day beyond it is in no group, "
-    "rounded or not; "
-    "conditions see what is there.",
+    ): "the public range. In sums, a number beyond it counts as the nearest end. A number or day beyond it "
+    "is in no group, rounded or not. Conditions see the value itself.",
     (
         "tables.T.clip.",
         "rows",
-    ): "of the table's rows, how many count of one person (`clip`), or how many nobody exceeds (`at_most`).",
+    ): "how many of the table's rows count for one person (`clip`), or the most that one person owns (`at_most`).",
     **{
-        ("tables.T.clip.", name): f"the same of the rows in one {unit}, by the column of `append_only`; used where a "
-        "question's conditions say of which days rows are."
+        (
+            "tables.T.clip.",
+            name,
+        ): f"the same for the rows of one {unit}, by the column of `append_only`. It is used if a "
+        "question's conditions limit the days of its rows."
         for name, unit in ROWS_PER.items()
     },
     (
         "tables.T.clip.",
         "C",
-    ): "the same of the sum of a column's absolute values, as sums count them: within its range.",
-    ("budgets.analyst.", "most_in_total"): "with `renew`: the epsilon that all periods may come to.",
-    ("mirror.", "refresh"): 'how old a copy may become before another is made: "30m", "24h", "7d".',
+    ): "the same for the sum of a column's absolute values, clamped to its range as in sums.",
+    ("budgets.analyst.", "most_in_total"): "with `renew`: the total epsilon of all periods.",
+    ("mirror.", "refresh"): 'the age at which a copy is replaced: "30m", "24h", "7d".',
 }
 """Where the docstring speaks of what the code makes of a setting."""
 
@@ -297,7 +302,7 @@ def _default(section: str, key: str, one: Asked) -> str:
         for field in fields(model):
             if field.name == _ATTRIBUTES.get((section, key), key) and field.default is not MISSING:
                 return "none" if field.default is None or field.default == () else _value(field.default)
-    return "must be said" if one.method in _REQUIRED else "none"
+    return "required" if one.method in _REQUIRED else "none"
 
 
 def _value(value: object) -> str:

@@ -20,7 +20,7 @@ def _may_be(setting: Setting) -> str:
 def written(text: str) -> str:
     """The page with the table as the settings are now."""
     rows = [f"| `{name}` | {_may_be(setting)} | {setting.about} |" for name, setting in SETTINGS.items()]
-    return replaced(text, MARKS, "\n".join(["| field | what it may be | what for |", "| --- | --- | --- |", *rows]))
+    return replaced(text, MARKS, "\n".join(["| field | values | purpose |", "| --- | --- | --- |", *rows]))
 
 
 if __name__ == "__main__":

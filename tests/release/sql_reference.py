@@ -22,25 +22,25 @@ FUNCTIONS = ("<!-- functions: written by `make readme` -->", "<!-- end of functi
 REFUSALS = ("<!-- refusals: written by `make readme` -->", "<!-- end of refusals -->")
 
 _EXAMPLES = 3
-_PAIRS = "of pairs (x, y) of which neither is NULL"
+_PAIRS = "over pairs (x, y) without a NULL"
 
 ABOUT: dict[type[exp.Expr], tuple[str, str]] = {
-    exp.Count: ("count(*), count(x), count(DISTINCT x)", "how many rows, values, or different values"),
+    exp.Count: ("count(*), count(x), count(DISTINCT x)", "the number of rows, values, or distinct values"),
     exp.Sum: (
         "sum(x)",
-        "of an expression whose columns have declared ranges, or ranges that conditions say: `x BETWEEN 0 AND 9`",
+        "an expression whose columns have declared ranges, or ranges from conditions: `x BETWEEN 0 AND 9`",
     ),
     exp.Avg: ("avg(x)", "sum and count, measured together"),
-    exp.Min: ("min(x), min(x, k)", "drawn so that about k people lie beyond it, within the declared range"),
-    exp.Max: ("max(x), max(x, k)", "as min"),
-    exp.Median: ("median(x)", "the quantile 0.5"),
+    exp.Min: ("min(x), min(x, k)", "a value of the declared range, drawn so that about k people lie beyond it"),
+    exp.Max: ("max(x), max(x, k)", "like min"),
+    exp.Median: ("median(x)", "the 0.5 quantile"),
     exp.PercentileCont: ("percentile_cont(q) WITHIN GROUP (ORDER BY x)", "a step of the declared range"),
-    exp.PercentileDisc: ("percentile_disc(q) WITHIN GROUP (ORDER BY x)", "as percentile_cont"),
+    exp.PercentileDisc: ("percentile_disc(q) WITHIN GROUP (ORDER BY x)", "like percentile_cont"),
     exp.Variance: ("variance(x), var_samp(x)", "around the mean that the same question releases"),
-    exp.VariancePop: ("var_pop(x)", "as variance"),
-    exp.Stddev: ("stddev(x)", "the root of variance"),
-    exp.StddevSamp: ("stddev_samp(x)", "the root of variance"),
-    exp.StddevPop: ("stddev_pop(x)", "the root of var_pop"),
+    exp.VariancePop: ("var_pop(x)", "like variance"),
+    exp.Stddev: ("stddev(x)", "the square root of variance"),
+    exp.StddevSamp: ("stddev_samp(x)", "the square root of variance"),
+    exp.StddevPop: ("stddev_pop(x)", "the square root of var_pop"),
     exp.CovarPop: ("covar_pop(y, x)", _PAIRS),
     exp.CovarSamp: ("covar_samp(y, x)", _PAIRS),
     exp.Corr: ("corr(y, x)", _PAIRS),
@@ -73,7 +73,7 @@ def allowed_aggregates() -> list[type[exp.Expr]]:
 
 
 def _aggregates() -> Iterator[str]:
-    yield "| aggregate | what |"
+    yield "| aggregate | meaning |"
     yield "| --- | --- |"
     for node in sorted(allowed_aggregates(), key=list(ABOUT).index):
         name, about = ABOUT[node]
@@ -81,7 +81,7 @@ def _aggregates() -> Iterator[str]:
 
 
 def _functions() -> Iterator[str]:
-    yield "| written | takes, and gives | why it fails for no row |"
+    yield "| written | takes -> gives | why it cannot fail for a row |"
     yield "| --- | --- | --- |"
     for node, row in functions.TABLE.items():
         examples = ", ".join(_code(example) for example in EXAMPLES_OF.get(node, ())[:_EXAMPLES]) or _code(
