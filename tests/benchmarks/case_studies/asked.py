@@ -90,7 +90,7 @@ def measured(releases: Sequence[Release], truth: Table, question: Asked) -> Mapp
     errors = [max(relative_errors(table, truth)) for table in tables]
     rows = [len(table) for table in tables]
     inside = [held for release in releases for held in _held(release.response, truth, question.keys)]
-    cut = [mark for release in releases for mark in release.response.clipped]
+    clipped = [mark for release in releases for mark in release.response.clipped]
     low_precision = [mark for release in releases for mark in release.response.low_precision]
     found: dict[str, tuple[float, str]] = {
         "releases": (len(releases), "1"),
@@ -99,8 +99,8 @@ def measured(releases: Sequence[Release], truth: Table, question: Asked) -> Mapp
         "rows": (median(rows), "1"),
         "error, median": (100 * median(errors), "%"),
         "error, 95th percentile": (100 * float(np.quantile(errors, 0.95)), "%"),
-        "rows marked cut": (100 * float(np.mean(cut)), "%"),
-        "rows marked weak": (100 * float(np.mean(low_precision)), "%"),
+        "rows marked clipped": (100 * float(np.mean(clipped)), "%"),
+        "rows marked low_precision": (100 * float(np.mean(low_precision)), "%"),
         "time, median": (median(release.seconds for release in releases), "s"),
     }
     if inside:

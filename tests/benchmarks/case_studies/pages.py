@@ -91,10 +91,10 @@ def _one_answer(of: Mapping[str, float]) -> str:
 def _marked(of: Mapping[str, float]) -> str:
     """Which share of the rows carries a mark, in words."""
     words = []
-    for mark in ("cut", "low_precision"):
+    for mark in ("clipped", "low_precision"):
         share = of[f"rows marked {mark}"]
         if share > _SOME:
-            words.append(f"{mark}: all" if share > _ALL else f"{mark}: {share:.0f}%")
+            words.append(f"`{mark}`: all" if share > _ALL else f"`{mark}`: {share:.0f}%")
     return ", ".join(words)
 
 
