@@ -17,7 +17,7 @@ from tests.support.wire_proxy import WireProxy
 
 PAGE = (Path(__file__).parents[4] / "docs" / "notebooks.md").read_text()
 NATIONS = 25
-WITH_INTERVALS = ["n_name", "customers", "customers_lo", "customers_hi", "low_precision", "cut"]
+WITH_INTERVALS = ["n_name", "customers", "customers_lo", "customers_hi", "low_precision", "clipped"]
 
 RECIPES = {
     "pandas by SQLAlchemy": ("sqlalchemy", "frame", NATIONS, [*WITH_INTERVALS, "half_width"]),
