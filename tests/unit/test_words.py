@@ -41,8 +41,9 @@ def avoided() -> dict[str, str]:
 
 
 def wrong_words(text: str) -> list[str]:
-    plain = " ".join(text.split())
-    return [f"{old} -> {new}" for old, new in avoided().items() if re.search(rf"(?i)\b{re.escape(old)}\b", plain)]
+    known = "|".join(map(re.escape, avoided()))
+    found = re.findall(rf"(?i)\b(?:{known})\b", " ".join(text.split()))
+    return [f"{words} -> {avoided()[words]}" for words in sorted({words.lower() for words in found})]
 
 
 def sentences(page: str) -> Iterator[str]:
