@@ -138,7 +138,7 @@ def _where_each_pays(found: Figures) -> Iterator[str]:
         for question in COSTED.values():
             of = _line_of(found, engine, question), _line_of(found, _STORED_WITH, question)
             each.append(f"{_rows_in_words(of[0].rows_until_below(of[1]))} ({question})")
-        yield f"* {engine} takes less than {_STORED_WITH} {', '.join(each)}."
+        yield f"* {engine} is faster than {_STORED_WITH} {', '.join(each)}."
     for case, metrics in found.items():
         if metrics.keys() >= {"the copy is made"}:
             yield from _mirrored(case, metrics["the copy is made"], found)
@@ -158,7 +158,7 @@ def _mirrored(mirror: str, copy_s: float, found: Figures) -> Iterator[str]:
         pays = "saves nothing"
         if saved_s > 0:
             least = math.ceil(copy_s / saved_s)
-            pays = f"saves {saved_s:.2f} s each time, pays from the question {least:,} of a load on"
+            pays = f"saves {saved_s:.2f} s each time, pays off from question {least:,} of a data version on"
         yield f"* A {case.replace(': ', ', ')}: copied in {copy_s:.1f} s, {pays}."
 
 

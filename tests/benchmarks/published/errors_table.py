@@ -38,7 +38,7 @@ _ON_Q5 = {
 }
 _COUNTS = {
     "LPA": "lpa",
-    "LPA, cut at 0": "lpa, cut at 0",
+    "LPA, negatives set to 0": "lpa, cut at 0",
     "FPA, best rho (not private)": "fpa, best rho (not private)",
     "GS-R": "gs_r",
     "GS-S, rows": "gs_s, row",
