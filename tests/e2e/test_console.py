@@ -124,7 +124,7 @@ def test_an_answer_is_a_table_and_a_file_too(open_page: Open, demonstration: Dem
         page.get_by_text("Download", exact=True).click()
         page.get_by_role("button", name="CSV").click()
     rows = list(csv.reader(io.StringIO(Path(downloading.value.path()).read_text(), newline="")))
-    assert rows[0] == ["n_name", "orders", "orders_lo", "orders_hi", "low_precision", "cut"]
+    assert rows[0] == ["n_name", "orders", "orders_lo", "orders_hi", "low_precision", "clipped"]
     assert len(rows) == 26
     page.locator("#history button").first.click()
     expect(page.locator(".provenance").first).to_contain_text("Free: you have paid for this answer", timeout=60_000)
@@ -178,7 +178,7 @@ def test_the_noise_of_a_sum_is_told_for_what_a_row_adds(open_page: Open, demonst
     page = open_page()
     sign_in(page, add_analyst(demonstration, 1.0))
     page.get_by_label("SQL", exact=True).fill("SELECT sum(l_extendedprice), count(*) FROM lineitem")
-    expect(page.locator("#explanation")).to_contain_text("if nobody adds more than 105,000")
+    expect(page.locator("#explanation")).to_contain_text("if nobody adds more than 105,269")
     expect(page.locator("#explanation")).to_contain_text("if nobody adds more than 1,")
 
 
@@ -190,7 +190,7 @@ def test_a_delta_that_nobody_granted_is_explained(open_page: Open, demonstration
         "hint": "noisegate admin top-up ada --delta 1e-6",
         "without_delta": False,
     }
-    changed = {"delta": 1e-6, "cannot_pay": told}
+    changed = {"delta": 1e-6, "charge_delta": 1e-6, "cannot_pay": told}
     page.route("**/v1/explain", lambda route: route.fulfill(json=route.fetch().json() | changed))
     sign_in(page, add_analyst(demonstration, 3.0))
     page.get_by_label("SQL", exact=True).fill("SELECT count(*) FROM orders")
@@ -230,7 +230,7 @@ def test_a_telephone(open_page: Open, demonstration: Demonstration, scheme: str)
     assert_accessible(page)
 
 
-def test_the_custodians_page(open_page: Open, demonstration: Demonstration) -> None:
+def test_the_administrators_page(open_page: Open, demonstration: Demonstration) -> None:
     page = open_page("/admin")
     sign_in(page, add_analyst(demonstration, 1.0, role="admin"))
     expect(page.locator("#analysts")).to_contain_text("analyst")

@@ -48,14 +48,14 @@ def test_numbers_that_are_keys_have_no_separators(
         "intervals": [[None, around] for _ in keys],
         "covers": covers,
         "low_precision": [True] * len(keys),
-        "cut": [True, False],
+        "clipped": [True, False],
     }
     script = "[...m.table(a[0]).querySelectorAll('tbody tr')].map((row) => [...row.children].map((c) => c.innerText))"
     rows = run(page, "answer/table.js", script, body)
     assert [row[0] for row in rows] == shown
     if covers != "exact":
         assert "1,234" in rows[0][1]
-        assert ("○" in rows[0][1], "↑" in rows[0][1]) == (True, True), "weak is not hidden by cut"
+        assert ("○" in rows[0][1], "↑" in rows[0][1]) == (True, True), "low precision is not hidden by clipped"
         assert ("○" in rows[1][1], "↑" in rows[1][1]) == (True, False)
 
 

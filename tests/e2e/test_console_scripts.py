@@ -255,22 +255,22 @@ def test_keys_on_axes_are_plain_unless_a_unit_says_them(node: Node) -> None:
 
 
 def test_what_became_of_an_accuracy_is_said_and_rows_that_are_cut_do_not_count(node: Node) -> None:
-    def said(wide: float, cut: list[bool]) -> str:
+    def said(wide: float, clipped: list[bool]) -> str:
         body = {
             "rows": [["A", 100.0], ["B", 10.0]],
             "intervals": [[None, {"low": 96.0, "high": 104.0}], [None, {"low": 10.0 - wide, "high": 10.0 + wide}]],
-            "cut": cut,
+            "clipped": clipped,
             "covers": "clipped value",
         }
         return str(node.run("answer/answer.js", "m.outcome(a[0], 0.05)", body))
 
     assert said(0.4, [False, False]) == ": reached"
     assert said(1.0, [False, False]) == ": missed, 10% in the worst row"
-    assert said(1.0, [False, True]) == ": reached; 1 row marked cut does not count"
-    assert said(1.0, [True, True]) == ": not known, all of it is marked cut"
+    assert said(1.0, [False, True]) == ": reached; 1 row marked clipped does not count"
+    assert said(1.0, [True, True]) == ": not known, every row is marked clipped"
 
 
-def test_what_custodians_did_stands_in_words_and_units(node: Node) -> None:
+def test_what_administrators_did_stands_in_words_and_units(node: Node) -> None:
     for kind, content, name, words in [
         ("enabled", {"analyst": "bob", "enabled": 0}, "disabled", "bob may not ask any more."),
         ("disabled", {"analyst": "bob", "enabled": 0}, "disabled", "bob may not ask any more."),

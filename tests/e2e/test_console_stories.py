@@ -357,9 +357,9 @@ def test_a_series_by_kind(visit: Visit, office: Office) -> None:
     picture(page, "story-series")
     answer.get_by_role("tab", name="Table").click()
     expect(answer.locator("tbody tr")).to_have_count(21)
-    low_precision = answer.locator("tr.weak")
+    low_precision = answer.locator("tr.low_precision")
     if low_precision.count():
-        expect(low_precision.first.locator(".sign.weak").first).to_contain_text("○")
+        expect(low_precision.first.locator(".sign.low_precision").first).to_contain_text("○")
     picture(page, "story-series-table")
     with page.expect_download() as downloading:
         answer.get_by_text("Download", exact=True).click()
@@ -556,7 +556,7 @@ def test_an_auditor_sees_all_and_changes_nothing(visit: Visit, office: Office, w
     page.get_by_role("button", name="Verify").click()
     expect(page.locator("#verified")).to_have_text(re.compile("^No entry has the head that you noted"))
     expect(page.locator("#verified")).to_contain_text("entries hold")
-    expect(page.locator("#no-words")).to_contain_text("What was asked is not kept")
+    expect(page.locator("#no-words")).to_contain_text("The text of questions is not stored")
     if width > 500:
         page.get_by_role("button", name="What is mechanism?").click()
         expect(page.locator("#help")).to_contain_text("How the noise was made")
@@ -653,9 +653,9 @@ def test_a_changed_policy_is_shown_line_by_line_before_and_after(visit: Visit, o
 def test_an_admin_who_goes_to_the_console_stays_signed_in_and_is_told(visit: Visit, office: Office) -> None:
     page = visit(office.key(1.0, "admin"), "/admin")
     page.get_by_role("link", name="Console", exact=True).click()
-    expect(page.locator("#custodian")).to_contain_text("This key asks no questions", timeout=PATIENCE_MS)
+    expect(page.locator("#administrator")).to_contain_text("This key asks no questions", timeout=PATIENCE_MS)
     expect(page.locator("#holder")).to_contain_text("admin")
-    picture(page, "story-custodian")
+    picture(page, "story-administrator")
     assert_accessible(page)
     page.get_by_role("link", name="Back to administration").click()
     expect(page.locator("#office")).to_be_visible(timeout=PATIENCE_MS)

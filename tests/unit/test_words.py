@@ -17,6 +17,10 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "planner", "privacy", "server", "deploy", "tests/security", "tests/benchmarks/comparison")
 PAGES = [*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.md"))]
 MODULES = [path for folder in ("planner", "privacy", "server") for path in (ROOT / folder).rglob("*.py")]
+SCRIPTS = [
+    path for kind in ("html", "js") for path in (ROOT / "server/console/static").rglob(f"*.{kind}")
+    if "vendor" not in path.parts
+]  # fmt: skip
 LONGEST, MEAN = 25, 20
 """Words in a sentence: of any, and of a page's in the mean."""
 
@@ -76,6 +80,7 @@ def test_pages_have_the_glossary_s_words_and_short_sentences() -> None:
 def test_messages_have_the_glossary_s_words() -> None:
     found = [(path.name, text, wrong_words(text)) for path in MODULES for text in messages(path) if " " in text]
     assert len(found) > 1000 and not [one for one in found if one[2]]
+    assert len(SCRIPTS) > 30 and not [path.name for path in SCRIPTS if wrong_words(path.read_text())]
 
 
 def test_a_wrong_word_and_a_sentence_are_found() -> None:

@@ -65,7 +65,7 @@ function questions() {
 
 async function signIn() {
   const holder = await api.me();
-  if (holder.role !== "analyst") return custodian(holder);
+  if (holder.role !== "analyst") return administrator(holder);
   const [who, budget, schema, past] = await Promise.all([api.me(), api.budget(), api.schema(), api.history()]);
   vault = await Vault.open(key.get());
   me = who;
@@ -89,16 +89,16 @@ async function signIn() {
   if (left) run(left.question, left);
 }
 
-// A custodian's key opens no question: no role includes another, so that who looks after budgets spends none.
-function custodian({ name, role, dataset }) {
+// An administrator's key opens no question: no role includes another, so that who looks after budgets spends none.
+function administrator({ name, role, dataset }) {
   byId("dataset").textContent = dataset;
   byId("holder").textContent = `${name}, ${role}`;
-  byId("custodian-name").textContent = name;
-  byId("custodian-role").textContent = `an ${role}’s`;
+  byId("administrator-name").textContent = name;
+  byId("administrator-role").textContent = `an ${role}’s`;
   show(byId("as-admin"), role === "admin");
   show(byId("as-auditor"), role !== "admin");
   show(byId("sign-in"), false);
-  show(byId("custodian"), true);
+  show(byId("administrator"), true);
   show(byId("session"), true);
   show(byId("tour-begin"), false);
 }

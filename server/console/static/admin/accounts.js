@@ -49,7 +49,7 @@ export function forecast({ epsilon_left: left, renews_at_ms: renews }, charges, 
 
 // What an account may spend from now on, once it is changed.
 export function grantedWords({ account, epsilon_left: left, delta, guarantee }) {
-  const pure = !delta && !account.startsWith("analyst:") ? " It has no delta: who pays from it cannot discover groups." : "";
+  const pure = !delta && !account.startsWith("analyst:") ? " It has no delta, so its payers cannot use partition selection." : "";
   return `Done: ${account} protects at ${guarantee}; epsilon ${amount(left)} is left.${pure}`;
 }
 

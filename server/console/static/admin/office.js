@@ -1,4 +1,4 @@
-// What every room of the custodians' page needs: calls, problems, tables, and the reason of a change.
+// What every room of the administrators' page needs: calls, problems, tables, and the reason of a change.
 
 import { Problem, call } from "../common/api.js";
 import { byId, element, show, tell, toast } from "../common/dom.js";

@@ -26,7 +26,7 @@ export function protects({ tables, epsilon, max_epsilon: most, delta, time_grain
   const owned = names((table) => !table.privacy_unit && !table.public && table.kind === "table");
   const open = names((table) => table.public);
   const found = [["Protects", `everybody in ${listed(people)}: whether all or some of one's rows are there, answers look nearly the same.`]];
-  if (owned.length) found.push(["Theirs", `rows of ${listed(owned)} belong to them along the keys; what belongs to nobody is never counted.`]);
+  if (owned.length) found.push(["Theirs", `rows of ${listed(owned)} belong to them along the keys; rows without an owner are never counted.`]);
   found.push(["Public", open.length ? `${listed(open)}: answered exactly and free, so they must say nothing of anybody.` : "nothing is."]);
   found.push(["Anything else", "in the database cannot be asked about."]);
   found.push(["A question", `spends epsilon ${amount(epsilon)} unless it says otherwise, ${amount(most)} at most${delta ? `, and delta ${small(delta)}` : ", and no delta"}. now() stands still for a ${grain}. ` +

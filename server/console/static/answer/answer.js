@@ -89,8 +89,8 @@ export class Answer {
     const policy = me ? element("span", { title: `The policy in force, ${me.policy_hash}` }, `policy ${me.policy_hash.slice(0, 8)}`) : null;
     const parts = [
       several(answer.rows.length, "row"), paid(answer), asked(question, answer), policy,
-      version && element("span", { title: "The version of the data, which a custodian counts up with each load" }, version), when(at), covers(answer),
-      this.charges?.length ? element("span", { title: "The number in the ledger, by which a custodian finds what was charged" }, `${this.charges.length > 1 ? "charges" : "charge"} ${this.charges.join(", ")}`) : null,
+      version && element("span", { title: "The data version, which grows with all new data" }, version), when(at), covers(answer),
+      this.charges?.length ? element("span", { title: "The number in the ledger, by which an administrator finds the charge" }, `${this.charges.length > 1 ? "charges" : "charge"} ${this.charges.join(", ")}`) : null,
       answer.request_id ? quiet(`request ${answer.request_id.slice(0, 8)}`, () => copy(answer.request_id, "The request’s id"), { class: "quiet tiny", title: `Copy ${answer.request_id}` }) : null,
     ].filter(Boolean).map((part) => element("li", {}, part));
     return element("ul", { class: "provenance" }, parts);
@@ -159,7 +159,7 @@ export function titleOf(sql) {
 function paid({ charge, cached, derived_from: derived, covers }) {
   if (covers === "exact" && !charge.epsilon) return "Exact and free";
   if (charge.epsilon || !cached) return `Charged epsilon ${amount(charge.epsilon)}${charge.delta ? `, delta ${small(charge.delta)}` : ""}`;
-  return derived?.length ? "Free: it follows from answers that you have paid for" : "Free: you have paid for this answer";
+  return derived?.length ? "Free: it is derived from answers that you have paid for" : "Free: you have paid for this answer";
 }
 
 function asked({ epsilon, max_relative_error: within }, answer) {
@@ -168,20 +168,20 @@ function asked({ epsilon, max_relative_error: within }, answer) {
   return epsilon && charge.epsilon !== epsilon ? `asked at epsilon ${amount(epsilon)}` : null;
 }
 
-// What became of an accuracy: rows that are cut are nothing that it was promised of.
+// Whether an accuracy target was reached. Clipped rows do not count.
 export function outcome(answer, within) {
-  const { rows, intervals, raw, cut } = answer;
+  const { rows, intervals, raw, clipped } = answer;
   if (answer.covers === "exact") return "";
-  const errors = rows.flatMap((row, place) => (cut[place] ? [] : row.flatMap((cell, index) => {
+  const errors = rows.flatMap((row, place) => (clipped[place] ? [] : row.flatMap((cell, index) => {
     const around = intervals[place][index], value = raw?.[place]?.[index] ?? cell;
     if (!around || typeof value !== "number") return [];
     return around.low === null || around.high === null || !value ? [Infinity] : [Math.max(around.high - value, value - around.low) / Math.abs(value)];
   })));
-  const lost = cut.filter(Boolean).length;
-  if (lost && !errors.length) return ": not known, all of it is marked cut";
+  const lost = clipped.filter(Boolean).length;
+  if (lost && !errors.length) return ": not known, every row is marked clipped";
   const worst = Math.max(0, ...errors);
   const said = worst <= within * 1.0001 ? ": reached" : `: missed, ${Number.isFinite(worst) ? `${percent(worst)} in the worst row` : "a value is nothing"}`;
-  return lost ? `${said}; ${several(lost, "row")} marked cut ${lost === 1 ? "does" : "do"} not count` : said;
+  return lost ? `${said}; ${several(lost, "row")} marked clipped ${lost === 1 ? "does" : "do"} not count` : said;
 }
 
 function covers({ covers: what, confidence }) {

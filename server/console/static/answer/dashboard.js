@@ -79,7 +79,7 @@ function isPaid({ measured }, place) {
 const NO_FIELD = /; at_most .*$/;
 
 function said({ how, half_width: half, half_width_alone: alone, why }, text) {
-  if (how === "free") return "free: it follows from what you have paid for, or reads nobody’s rows";
+  if (how === "free") return "free: it is derived from answers that you have paid for, or reads public tables";
   const within = half === null ? "" : `, within ${about(half)}`;
   const gain = how === "together" && alone !== null ? `; alone it would be ${about(alone)}` : "";
   return `${how === "together" ? "estimated with others" : "asked alone"}${within}${gain}${why ? `: ${worded(why, [{ text }]).replace(NO_FIELD, "")}` : ""}`;

@@ -9,15 +9,15 @@ const STYLED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity",
   "font-weight", "text-anchor", "color"];
 
 // As the API's own CSV: an interval beside each noisy value, and at the end the row's marks.
-export function csv({ columns, rows, intervals, weak, cut }) {
+export function csv({ columns, rows, intervals, low_precision: weak, clipped }) {
   const wide = columns.map((_, index) => intervals.some((row) => row[index] !== null));
   const marked = wide.some(Boolean);
   const names = columns.flatMap(({ name }, index) => (wide[index] ? [name, `${name}_lo`, `${name}_hi`] : [name]));
   const lines = rows.map((row, place) => row.flatMap((cell, index) => {
     const interval = intervals[place][index];
     return wide[index] ? [cell, interval?.low ?? null, interval?.high ?? null] : [cell];
-  }).concat(marked ? [weak[place], cut[place]] : []));
-  return [marked ? [...names, "low_precision", "cut"] : names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  }).concat(marked ? [weak[place], clipped[place]] : []));
+  return [marked ? [...names, "low_precision", "clipped"] : names, ...lines].map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
 // A cell that a spreadsheet would run as a formula is made text.

@@ -36,7 +36,7 @@ export function quantilesOf(columns, alone) {
   return alike && (named.length >= 3 || (found.median && !alone)) ? found : null;
 }
 
-export function boxes({ rows, intervals, weak, cut }, keys, quantiles, width) {
+export function boxes({ rows, intervals, low_precision: weak, clipped }, keys, quantiles, width) {
   const time = isMoment(Object.values(quantiles)[0].type);
   const read = (cell) => (cell === null || cell === undefined ? null : time ? moment(cell) : Number(cell));
   const points = rows.map((row, index) => {
@@ -44,7 +44,7 @@ export function boxes({ rows, intervals, weak, cut }, keys, quantiles, width) {
     const around = intervals[index]?.[quantiles.median?.index];
     const [from, to] = around ? [read(around.low) ?? cells.median, read(around.high) ?? cells.median] : [null, null];
     const label = words(keys, row);
-    return { ...cells, from, to, key: row[keys[0]?.index], label, weak: weak[index] ?? false, cut: cut[index] ?? false, told: told(row, quantiles, label, around) };
+    return { ...cells, from, to, key: row[keys[0]?.index], label, weak: weak[index] ?? false, clipped: clipped[index] ?? false, told: told(row, quantiles, label, around) };
   }).filter((point) => Object.keys(quantiles).some((kind) => point[kind] !== null));
   if (!points.length) return null;
   const ordered = keys.length === 1 && (isNumber(keys[0].type) || isMoment(keys[0].type));
@@ -112,7 +112,7 @@ function marksOf(points, { bar, rule, tick, along, across, sides }, size) {
     ...["p10", "p90"].map((end) => tick(having(end), { ...at(end), ...line, ...inset(0.3) })),
     bar(having("q1", "q3"), { className: "box", ...span("q1", "q3"), fill: ({ weak }) => (weak ? "var(--card)" : "var(--mark)"), ...line, ...whole }),
     bar(having("from", "to"), { className: "band", ...span("from", "to"), fill: "var(--accent)", fillOpacity: pale, ...whole }),
-    Plot.text(points.filter(({ cut: missing }) => missing), { className: "cut", ...at(({ high, p90, q3, median }) => high ?? p90 ?? q3 ?? median), text: () => "↑",
+    Plot.text(points.filter((point) => point.clipped), { className: "clipped", ...at(({ high, p90, q3, median }) => high ?? p90 ?? q3 ?? median), text: () => "↑",
       fill: "var(--warn)", fontWeight: 700, ...(along === "x" ? { dx: 10 } : { dy: -10 }) }),
     tick(having("median"), { className: "median", ...at("median"), ...line, stroke: "var(--ink)", strokeWidth: 2.5, ...whole }),
   ];

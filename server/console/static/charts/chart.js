@@ -67,7 +67,7 @@ function figures(answer, keys, { index, name, type }, { width, ordered }) {
     low: intervals[place][index]?.low ?? row[index],
     high: intervals[place][index]?.high ?? row[index],
     state: stateOf(answer, place),
-    weak: Boolean(answer.weak[place]), // also where it is cut
+    weak: Boolean(answer.low_precision[place]), // also if it is clipped
     told: told(words(keys, row), worded(row[index], raw?.[place]?.[index] ?? null, type, intervals[place][index]), intervals[place][index]),
   })).filter(({ value }) => value !== null);
   if (!points.length) return [];

@@ -39,9 +39,9 @@ export function heatmap(points, keys, name, width) {
     marks: [
       Plot.cell(shown.filter(({ weak }) => !weak), { className: "cell", x: "column", y: "row", title: "told", inset: 1, rx: 2,
         fill: ({ value }) => shade(value / largest) }),
-      Plot.cell(shown.filter(({ weak }) => weak), { className: "cell weak", x: "column", y: "row", title: "told", inset: 2, rx: 2,
+      Plot.cell(shown.filter(({ weak }) => weak), { className: "cell low_precision", x: "column", y: "row", title: "told", inset: 2, rx: 2,
         fill: "none", stroke: "var(--accent)", strokeOpacity: 0.6, strokeDasharray: "2,2" }),
-      written ? Plot.text(shown, { className: "value", x: "column", y: "row", text: ({ value, state }) => number(value) + (state === "cut" ? " ↑" : ""),
+      written ? Plot.text(shown, { className: "value", x: "column", y: "row", text: ({ value, state }) => number(value) + (state === "clipped" ? " ↑" : ""),
         fill: ({ value, weak }) => (weak ? "var(--soft)" : value / largest > turn ? "var(--accent-ink)" : "var(--ink)"), pointerEvents: "none" }) : null,
     ],
   });

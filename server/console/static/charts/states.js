@@ -1,4 +1,4 @@
-// How a row's state looks in a picture: weak is hollow, cut has an arrow upwards.
+// How a row's mark looks in a chart: low precision is hollow, clipped has an arrow upwards.
 
 export const SERIES = ["var(--accent)", "var(--series-2)", "var(--series-3)", "var(--series-4)", "var(--series-5)", "var(--series-6)"];
 
@@ -12,7 +12,7 @@ export const WHISKER = { className: "whisker", stroke: "var(--ink)", strokeOpaci
 // Beyond a row's interval.
 export function arrows(points, place, along) {
   const shift = along === "x" ? { dx: 9 } : { dy: -9 };
-  return Plot.text(points.filter(({ state }) => state === "cut"), { className: "cut", ...place, text: () => "↑", fill: "var(--warn)", fontWeight: 700, fontSize: 14, ...shift });
+  return Plot.text(points.filter(({ state }) => state === "clipped"), { className: "clipped", ...place, text: () => "↑", fill: "var(--warn)", fontWeight: 700, fontSize: 14, ...shift });
 }
 
 // Dots of a line: hollow, or filled.

@@ -22,7 +22,7 @@ export function refused(problem) {
   return problem.status === 401 && problem.code !== DISABLED ? UNKNOWN_KEY : problem;
 }
 
-const UNKNOWN_KEY = { message: "This key opens nothing.", hint: "Copy all of it, from ng_ on, or ask your custodian." };
+const UNKNOWN_KEY = { message: "This key opens nothing.", hint: "Copy all of it, from ng_ on, or ask your administrator." };
 
 async function sent(method, path, body, headers, signal) {
   const options = { method, signal, headers: { ...headers } };

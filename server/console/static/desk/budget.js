@@ -97,7 +97,7 @@ const WHOSE = { analyst: "yours", group: "your group's", dataset: "that of all t
 function details(budget, charges) {
   const { guarantee, period, renews_at_ms: renews, questions_left: questions, questions_like: like, limited_by: short } = budget;
   const paid = charges.filter(({ epsilon }) => epsilon > 0);
-  const found = [["Protects at", `${guarantee ?? "what the custodian granted"}.`]];
+  const found = [["Protects at", `${guarantee ?? "what the administrator granted"}.`]];
   found.push(["Period", period ? `${period}; it begins anew on ${when(renews)}.` : renews ? `It begins anew on ${when(renews)}.` : "It does not begin anew: what is spent stays spent."]);
   if (paid.length) {
     const sum = paid.reduce((total, { epsilon }) => total + epsilon, 0);
@@ -108,7 +108,7 @@ function details(budget, charges) {
   if (budget.group) {
     const { name, epsilon, epsilon_left: left, delta, delta_left: deltaLeft } = budget.group;
     found.push([`Your group, ${name}`, `Pays for every question beside you: epsilon ${amount(left)} of ${amount(epsilon)} left, ` +
-      (delta ? `delta ${small(deltaLeft)} of ${small(delta)}.` : "and no delta, so that no groups can be discovered.")]);
+      (delta ? `delta ${small(deltaLeft)} of ${small(delta)}.` : "and no delta, so partition selection is not possible.")]);
   }
   if (questions !== null && questions !== undefined) {
     const kind = short?.split(":")[0];

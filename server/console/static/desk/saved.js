@@ -43,7 +43,7 @@ export class Saved {
   draw() {
     const names = Object.keys(this.questions).sort((one, other) => one.localeCompare(other));
     byId("saved").replaceChildren(...(names.length ? names.map((name) => this.item(name)) : [
-      element("li", { class: "hint" }, "None yet: Save keeps the question or the dashboard that you see, in this browser, sealed with your key."),
+      element("li", { class: "hint" }, "None yet. Save stores the question or the dashboard that you see in this browser, encrypted with your key."),
     ]));
   }
 

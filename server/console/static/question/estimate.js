@@ -26,8 +26,8 @@ export function estimate(explanation, within = null) {
 function foundOut({ epsilon, most_epsilon: most }, within) {
   return {
     headline: `Right within ${percent(within)}, if epsilon ${amount(most)} can do it`,
-    more: `A first release, of epsilon ${amount(epsilon)}, tells what is needed; the rest is spent only if it is enough. ` +
-      "Else you are told so, and keep the first. It is not promised of rows that are marked cut (too little data for what is spent).",
+    more: `A first release, of epsilon ${amount(epsilon)}, finds out what is needed. The rest is spent only if it is enough. ` +
+      "Otherwise you only get the first. Rows that are marked clipped may miss it.",
     useless: null,
   };
 }

@@ -5,7 +5,7 @@ import { help } from "../common/glossary.js";
 import { amount, charged, listed, number, percent } from "../common/format.js";
 import { estimate } from "./estimate.js";
 
-const ON_REQUEST = /reuse = only/; // what follows is given only to who asks for it
+const ON_REQUEST = /reuse = only/; // a derived answer is given on request only
 
 export class Explanation {
   // take: show what is free, and measure nothing; test: ask with so little epsilon first.
@@ -37,8 +37,8 @@ export class Explanation {
   set(explanation, asked, within = null) {
     this.shown = { ...explanation, asked };
     const guess = estimate(explanation, within);
-    const free = explanation.paid || explanation.follows || !explanation.privacy_units.length;
-    const why = explanation.paid ? ": you have paid for it" : explanation.follows ? ": it follows from what you have paid for" : "";
+    const free = explanation.paid || explanation.derived || !explanation.privacy_units.length;
+    const why = explanation.paid ? ": you have paid for it" : explanation.derived ? ": it is derived from answers that you have paid for" : "";
     const cost = free ? `free${why}` : charged(whole(explanation));
     const short = Boolean(explanation.cannot_pay);
     this.root.querySelector(".headline").replaceChildren(
@@ -70,11 +70,11 @@ export class Explanation {
 }
 
 // What is charged in the end, at most: an accuracy that nothing is known of may take two releases; what is paid for, or
-// follows from what is, takes nothing, and what is kept in part takes what the rest does.
+// derived from it takes nothing, and what is cached in part takes what the rest does.
 export function whole({ epsilon, delta, most_epsilon: most, most_delta: mostDelta, charge_epsilon: charge,
-  charge_delta: chargeDelta, paid = false, follows = false }) {
+  charge_delta: chargeDelta, paid = false, derived = false }) {
   const now = charge ? { epsilon: charge, delta: chargeDelta ?? 0 } : { epsilon, delta };
-  return { epsilon: most ?? now.epsilon, delta: mostDelta ?? now.delta, paid: paid || follows };
+  return { epsilon: most ?? now.epsilon, delta: mostDelta ?? now.delta, paid: paid || derived };
 }
 
 function isUpTo({ most_epsilon: most }) {
@@ -83,12 +83,12 @@ function isUpTo({ most_epsilon: most }) {
 
 function facts(explanation, guess, within, { take, test }) {
   const found = [["Expect", guess.more, "interval"]];
-  const unpaid = !explanation.paid && !explanation.follows && !explanation.cannot_pay;
+  const unpaid = !explanation.paid && !explanation.derived && !explanation.cannot_pay;
   if (guess.test && unpaid) {
-    const words = "Its answer tells how exact others will be, is charged, and stays yours.";
+    const words = "Its answer shows how accurate others will be. It is charged, and stays yours.";
     found.push(["A test", element("span", {}, words, " ", quiet(`Ask with epsilon ${amount(guess.test)}`, () => test(guess.test)))]);
   }
-  if (explanation.likely_clipped > 0 && !explanation.paid) found.push(["Likely cut", likelyCut(explanation, within), "cut"]);
+  if (explanation.likely_clipped > 0 && !explanation.paid) found.push(["Likely clipped", likelyClipped(explanation, within), "clipped"]);
   if (explanation.privacy_units.length) found.push(["Protects", protection(explanation), "people"]);
   if (explanation.reuse && !explanation.paid) {
     const wider = ON_REQUEST.test(explanation.reuse) ? [" ", quiet("Show that answer, free", take)] : [];
@@ -97,11 +97,11 @@ function facts(explanation, guess, within, { take, test }) {
   return found;
 }
 
-// Rows whose intervals do not cover what was cut: no accuracy is promised of them.
-function likelyCut({ likely_clipped: part, n_groups: groups }, within) {
+// Rows whose intervals do not cover what was clipped: an accuracy target leaves them out.
+function likelyClipped({ likely_clipped: part, n_groups: groups }, within) {
   const rows = groups === 1 ? "the answer" : part === 1 ? "every row" : `about ${percent(part)} of the rows`;
-  return `${rows}: the true value may be larger than the interval says there${within ? `, so that “right within ${percent(within)}” is not promised of it` : ""}. ` +
-    "A larger epsilon or fewer groups help, unless it is the policy that cuts.";
+  return `${rows}: the true value may be larger than the interval says there${within ? `, so “right within ${percent(within)}” may fail there` : ""}. ` +
+    "A larger epsilon or fewer groups help, unless the policy clips.";
 }
 
 function how(explanation) {
