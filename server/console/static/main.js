@@ -15,7 +15,7 @@ import { Asking, Cancelled } from "./question/asking.js";
 import { Editor } from "./question/editor.js";
 import { offerExamples } from "./question/examples.js";
 import { Explanation, whole } from "./question/explanation.js";
-import { Mending } from "./question/mending.js";
+import { Fixing } from "./question/fixing.js";
 import { SchemaTree } from "./question/schema.js";
 import { Shortage } from "./question/shortage.js";
 import { LINKED, linkTo, linked } from "./question/share.js";
@@ -33,7 +33,7 @@ const gauge = new BudgetGauge();
 const together = new Together();
 const explanation = new Explanation(() => openPaid(question()), (epsilon) => run({ ...question(), epsilon }));
 const editor = new Editor(byId("sql"), document.querySelector("#editor pre"), byId("completions"));
-const mending = new Mending(editor);
+const fixing = new Fixing(editor);
 const spend = new Spend();
 const shortage = new Shortage(() => { spend.pure = true; spend.changed(); });
 const tree = new SchemaTree((text) => editor.insert(text));
@@ -154,7 +154,7 @@ function problem(error) {
     error.hint = `Your group, ${group.name}, pays, too, and was granted none. ${error.hint}`;
   }
   if (error?.status === UNKNOWN) error.hint = [error.hint, "Then sign out, and in again."].filter(Boolean).join(" ");
-  mending.tell(error, tree.tables);
+  fixing.tell(error, tree.tables);
 }
 
 async function look() {

@@ -47,7 +47,7 @@ export class Editor extends EventTarget {
   }
 
   // Another word instead of the marked one.
-  mend(position, text) {
+  fix(position, text) {
     const found = tokens(this.sql).find((token) => token.start + token.text.length >= position);
     this.area.setRangeText(text, position - 1, found ? found.start + found.text.length : position - 1, "end");
     this.area.focus();

@@ -7,7 +7,7 @@ const MEANT = /did you mean ((?:[\w.]+|"[^"]+")(?:(?:, | or )(?:[\w.]+|"[^"]+"))
 
 const ROWS = /would show rows/;
 
-export class Mending {
+export class Fixing {
   constructor(editor) {
     this.editor = editor;
   }
@@ -20,8 +20,8 @@ export class Mending {
     const meant = position && MEANT.exec(`${error.message} ${error.hint ?? ""}`)?.[1];
     const words = meant ? meant.split(/, | or /) : [];
     const instead = ROWS.test(error?.message ?? "") ? counts(this.editor.sql, tables) : [];
-    show(byId("mend"), words.length + instead.length > 0);
-    byId("mend").replaceChildren(...words.map((word) => quiet(`Use ${word}`, () => this.editor.mend(position, word))),
+    show(byId("fix"), words.length + instead.length > 0);
+    byId("fix").replaceChildren(...words.map((word) => quiet(`Use ${word}`, () => this.editor.fix(position, word))),
       ...instead.map(([name, sql]) => quiet(name, () => this.write(sql), { title: sql })));
   }
 
