@@ -1,1 +1,1 @@
-"""Databases that the proxy stands before: connect, read the catalog, execute a BackendQuery."""
+"""The supported databases: connect, read the catalog, run a BackendQuery."""

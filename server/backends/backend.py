@@ -1,4 +1,4 @@
-"""What the pipeline needs from a database, and what all databases do alike."""
+"""The interface that the pipeline uses for every database, and the parts that all databases share."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ from server.errors import BackendConnectionLost, BackendFailed, BackendUnavailab
 C = TypeVar("C")
 
 FLOATS = frozenset({Family.FLOAT})
-"""What holds NaN where no decimal does."""
+"""Type families that can hold NaN in databases whose decimals cannot."""
 
 NUMBERS = frozenset({Family.FLOAT, Family.NUMERIC})
-"""What holds NaN in PostgreSQL."""
+"""Type families that can hold NaN in PostgreSQL."""
 
 
 def quoted(name: str) -> str:
-    """A name in SQL, whatever it is."""
+    """Quote an identifier for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text in SQL."""
+    """Quote a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def with_nan(table: Table, families: Collection[Family], free: Collection[str] = ()) -> Table:
-    """The table, with a mark at each column that may hold NaN, and so may be missing.
+    """Mark each column that may hold NaN; the planner treats such a value as missing.
 
     Args:
-      families: the types that the database has NaN of.
-      free: the columns of which a constraint that is enforced keeps it.
+      families: the type families in which the database has NaN.
+      free: columns for which an enforced constraint excludes NaN.
 
     >>> table = Table("t", "public", (Column("k", "numeric", False), Column("f", "real", False)), (("k",),), ())
     >>> [column.nan for column in with_nan(table, NUMBERS).columns]
@@ -73,48 +73,48 @@ def with_nan(table: Table, families: Collection[Family], free: Collection[str] =
 
 
 class Backend(Protocol):
-    """A database that answers BackendQueries. Frozen and picklable: worker processes get a copy."""
+    """A database that answers BackendQueries. Frozen and picklable: each worker process gets a copy."""
 
     @property
     def dialect(self) -> Dialect:
-        """What its statements are written in."""
+        """The SQL dialect of its statements."""
         ...
 
     def check_schema(self, fingerprint: str) -> None:
-        """Connect, compare the catalog with that of a plan, and go; reads no table.
+        """Connect, and compare the catalog with the fingerprint of a plan. Reads no table.
 
-        Raises: BackendUnavailable for whatever keeps it from answering; SchemaChanged.
+        Raises: BackendUnavailable when the database cannot answer for any reason; SchemaChanged.
         """
         ...
 
     def domain(self, query: BackendQuery) -> Domain:
-        """The public groups alone; reads no private row.
+        """Read only the public groups of a query. Reads no private row.
 
         Raises: BackendUnavailable, SchemaChanged, QueryCancelled, BackendFailed.
         """
         ...
 
     def public(self, statement: PublicStatement) -> Rows:
-        """The rows of a statement over public tables; reads no private row.
+        """Run a statement over public tables. Reads no private row.
 
         Raises: StatementTooComplex, ComputationFailed; otherwise as `domain`.
         """
         ...
 
     def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
-        """What surrounds released answers; reads public tables and no private row.
+        """Run the outer part of a composed statement over released answers and public tables. Reads no private row.
 
         Args:
-          rows: else the columns alone, over answers without rows.
-        Raises: UnsupportedSQL for what the database cannot read; as `public`.
+          rows: False returns the columns only.
+        Raises: UnsupportedSQL if the database cannot parse the statement; otherwise as `public`.
         """
         ...
 
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
-        """The public groups and the private join tuples, in one snapshot.
+        """Read the public groups and the private join tuples in one snapshot.
 
-        Raises: BackendUnavailable when nothing was read; BackendConnectionLost when a retry is worth it;
-          SchemaChanged, after which no private row was read either; QueryCancelled; BackendFailed.
+        Raises: BackendUnavailable when nothing was read; BackendConnectionLost when a retry may help; SchemaChanged
+          before a private row was read; QueryCancelled; BackendFailed.
         """
         ...
 
@@ -124,9 +124,9 @@ class Limits:
     """Public bounds of one read.
 
     Attributes:
-      statement_ms: how long a statement, or on files the statements of one question, may take.
-      public_ms: the same for queries over public tables only: they are free, so that nothing else bounds them.
-      rows: the most distinct join tuples that one statement may take in.
+      statement_ms: the time limit of one statement; for files, of all statements of one question.
+      public_ms: the time limit of queries over public tables, which no budget limits.
+      rows: the most distinct join tuples that one statement may return.
     """
 
     statement_ms: int = 60_000
@@ -135,14 +135,14 @@ class Limits:
 
 
 class SnapshotBackend(ABC, Generic[C]):
-    """A Backend each of whose answers is of one snapshot by a connection of its own.
+    """A Backend that opens one connection and one snapshot for each read.
 
-    An engine says how a snapshot is opened, and how a statement is run in it.
+    A subclass defines how to open a snapshot and how to run a statement in it.
 
     Attributes:
-      unanswering: what is said where the database does not answer, and what to do.
-      valueless: what the driver raises where a public statement has no value.
-      unreadable: what it raises for a statement that the database cannot read.
+      unanswering: the message and the hint for a database that does not answer.
+      valueless: the driver's exceptions for a public statement without a value, such as an overflow.
+      unreadable: the driver's exceptions for a statement that the database cannot parse.
     """
 
     unanswering: ClassVar[tuple[str, str]]
@@ -151,36 +151,37 @@ class SnapshotBackend(ABC, Generic[C]):
 
     @abstractmethod
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> AbstractContextManager[C]:
-        """One state of the database, if its schema is the one that a query was planned for; limited in time.
+        """Open a snapshot with a time limit, and check the schema's fingerprint.
 
-        Queries over public tables only are free, so that nothing else bounds them: they have limits of their own.
+        Args:
+          free: the query reads public tables only, and has the limits of such queries.
         """
 
     @abstractmethod
     def _streamed(self, connection: C, sql: str) -> AbstractContextManager[Iterable[Sequence[Any]]]:
-        """The rows of a public statement as they come."""
+        """Run a public statement, and stream its rows."""
 
     @abstractmethod
     def _room(self) -> Room:
-        """The memory that the rows of one question may take."""
+        """The memory limit for the rows of one question."""
 
     @abstractmethod
     def _columns(self, connection: C, room: Room, statement: str, width: int) -> list[Values]:
-        """The columns of a private statement."""
+        """Run a private statement, and return its columns."""
 
     @abstractmethod
     def _groups(self, connection: C, statement: str) -> list[tuple[Any, ...]]:
-        """The rows of a statement of public groups."""
+        """Run a statement that lists public groups."""
 
     def _check(self, connection: C, statement: OuterStatement) -> None:
-        """Refuse what would read more than it names. Raises: BackendFailed."""
+        """Refuse a statement whose query plan reads tables that it does not name. Raises: BackendFailed."""
 
     def _described(self, connection: C, sql: str) -> tuple[tuple[str, ResultType], ...]:
-        """The columns of what surrounds answers."""
+        """The names and types of the columns of an outer statement."""
         raise NotImplementedError
 
     def check_schema(self, fingerprint: str) -> None:
-        """Connect, compare the catalog, and go. Raises: BackendUnavailable, SchemaChanged."""
+        """Connect, and compare the catalog. Raises: BackendUnavailable, SchemaChanged."""
         try:
             with self._snapshot(fingerprint):
                 pass
@@ -189,19 +190,19 @@ class SnapshotBackend(ABC, Generic[C]):
             raise BackendUnavailable(message, hint=hint) from error
 
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
-        """The public groups and the private join tuples of one snapshot. Raises: as `Backend.read`."""
+        """Read the public groups and the private join tuples of one snapshot. Raises: as `Backend.read`."""
         with self._snapshot(query.fingerprint) as connection:
             domain = group_domain(query, partial(self._groups, connection))
             room = self._room()
             return query_tuples(query, domain, partial(self._columns, connection, room), room)
 
     def domain(self, query: BackendQuery) -> Domain:
-        """The public groups alone. Raises: as `Backend.domain`."""
+        """Read only the public groups. Raises: as `Backend.domain`."""
         with self._snapshot(query.fingerprint, free=True) as connection:
             return group_domain(query, partial(self._groups, connection))
 
     def public(self, statement: PublicStatement) -> Rows:
-        """The rows of a statement over public tables, as clients see them. Raises: as `Backend.public`."""
+        """Run a statement over public tables, with its cells as clients see them. Raises: as `Backend.public`."""
         with self._snapshot(statement.fingerprint, free=True) as connection:
             try:
                 with self._streamed(connection, statement.sql) as rows:
@@ -210,7 +211,7 @@ class SnapshotBackend(ABC, Generic[C]):
                 raise no_value() from error
 
     def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
-        """What surrounds released answers: its columns, and its rows where asked. Raises: as `Backend.compute`."""
+        """Run the outer part of a composed statement. Raises: as `Backend.compute`."""
         with self._snapshot(statement.fingerprint, free=True) as connection:
             try:
                 self._check(connection, statement.without_rows())
@@ -224,7 +225,7 @@ class SnapshotBackend(ABC, Generic[C]):
                 [shown_sql(place, kind) for place, kind in enumerate(kinds)], MAX_PUBLIC_ROWS + 1
             )
             try:
-                # Over no rows the database may leave out of its plan what it reads beside them.
+                # Over no rows, the plan may omit tables that the statement reads otherwise.
                 self._check(connection, statement)
                 with self._streamed(connection, sql) as arriving:
                     return Computed(columns, public_rows(arriving, kinds))
@@ -233,25 +234,25 @@ class SnapshotBackend(ABC, Generic[C]):
 
 
 def check_planned(found: str, planned: str) -> None:
-    """Refuse a query that was planned for tables of another fingerprint. Raises: SchemaChanged."""
+    """Refuse a query whose plan has another schema fingerprint. Raises: SchemaChanged."""
     if found != planned:
         raise SchemaChanged("the tables have changed since the query was planned", hint="ask again")
 
 
 def _said(error: Exception) -> str:
-    """The database's words, of a statement that reads nothing private."""
+    """The database's own message about a statement that reads nothing private."""
     diagnostic = getattr(error, "diag", None)
     told = str(error).partition("\n")[0] if diagnostic is None else diagnostic.message_primary
-    return (told or "it is not SQL that it reads").rstrip(".")
+    return (told or "the database cannot parse it").rstrip(".")
 
 
 @dataclass(frozen=True)
 class MirrorFirst:
-    """Reads one question from a copy; from the database where the copy has been replaced since it was chosen.
+    """Reads one question from a mirror, or from the database if the mirror was replaced in the meantime.
 
     Attributes:
-      copy: refuses to read from another copy than the one that was chosen.
-      query: the question as the copy reads it.
+      copy: reads from the mirror, and refuses any other copy than the chosen one.
+      query: the question in the mirror's dialect.
     """
 
     copy: Backend
@@ -259,8 +260,8 @@ class MirrorFirst:
     database: Backend
 
     def read(self, query: BackendQuery) -> tuple[Domain, QueryTuples]:
-        """The public groups and the private join tuples, in one snapshot. Raises: as `Backend.read`."""
+        """Read the public groups and the private join tuples in one snapshot. Raises: as `Backend.read`."""
         try:
             return self.copy.read(self.query)
-        except (BackendUnavailable, SchemaChanged):  # both are raised before a row is read
+        except (BackendUnavailable, SchemaChanged):  # both are raised before any row is read
             return self.database.read(query)

@@ -1,4 +1,4 @@
-"""From a database's columns to the arrays that truncation works on; whole numbers without an object per value."""
+"""Convert database columns to the arrays that truncation needs, without a Python object per whole number."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from privacy.units import WEIGHT_BITS
 from server.errors import BackendFailed
 
 _HEADER, _ELEMENT, _LENGTH = 20, 12, 4
-"""Bytes of PostgreSQL's binary form of an array of one dimension, of each bigint in it, and of that one's length."""
+"""Bytes in PostgreSQL's binary array of bigint: the header, each element with its length, and the length alone."""
 _NULLS, _ROWS = slice(4, 8), slice(12, 16)
-"""Where that form says whether an element is NULL, and how many there are."""
+"""Where the header states whether an element is NULL, and how many elements follow."""
 _LENGTH_OF_NULL = np.uint32(0xFFFFFFFF)
 
 
@@ -35,7 +35,7 @@ class Integers:
 
     Attributes:
       values: (m,) int64; undefined where `missing`.
-      missing: (m,) bool, where the value is NULL.
+      missing: (m,) bool, true for NULL.
     """
 
     values: NDArray[np.int64]
@@ -53,11 +53,11 @@ class Integers:
 
 
 Column = tuple[object, ...] | Integers
-"""One value per row, None for NULL."""
+"""One value per row; None for NULL."""
 
 
 def whole(column: Column) -> NDArray[np.int64]:
-    """The values of a column that holds no NULL."""
+    """The values of a column without NULL."""
     if isinstance(column, Integers):
         assert not column.missing.any(), "a count or a weight is never NULL"
         return column.values
@@ -65,11 +65,11 @@ def whole(column: Column) -> NDArray[np.int64]:
 
 
 def arrays_sql(statement: str, names: Sequence[str], most: int) -> str:
-    """PostgreSQL's SQL of one row: how many rows a statement has, and each of its columns as an array.
+    """PostgreSQL's SQL that returns a row count and each column as one array.
 
-    A row of a result costs the driver a microsecond per value and two hundred bytes; an array of a million values
-    is one value. While it is made, the database holds some thirty bytes per value. Columns are bigint, integer or
-    smallint; of more rows than `most` one more is counted.
+    A row costs the driver one microsecond per value and 200 bytes. A million values in one array cost one value. The
+    database holds about 30 bytes per value meanwhile. All columns are bigint, integer or smallint. At most `most` + 1
+    rows are read.
 
     >>> arrays_sql("SELECT a FROM t", ["a"], 9)
     'SELECT count(*), array_agg("a"::bigint) FROM (SELECT * FROM (SELECT a FROM t) q LIMIT 10) r'
@@ -80,14 +80,15 @@ def arrays_sql(statement: str, names: Sequence[str], most: int) -> str:
 
 
 def grouped_arrays_sql(statement: str, keys: Sequence[str], names: Sequence[str], most: int) -> str:
-    """PostgreSQL's SQL of one row per combination of keys: how many rows have it, the keys, and the rest as arrays.
+    """PostgreSQL's SQL that returns one row per combination of keys: a row count, the keys, and the rest as arrays.
 
-    A group key that is no number would be sent, and made an object of, once per row; here it is once per group.
+    The driver creates one object per group for a key that is not a number, rather than one per row.
 
     Args:
-      statement: a SELECT of the keys, of any types that it groups by, and of bigint, integer and smallint columns.
-      keys, names: of its columns, apart.
-      most: rows that are read; one more is counted.
+      statement: a SELECT of the keys and of bigint, integer or smallint columns.
+      keys: the names of the key columns.
+      names: the names of the other columns.
+      most: rows to read; one more is counted.
 
     >>> grouped_arrays_sql("SELECT k, a FROM t", ["k"], ["a"], 9)
     'SELECT count(*), "k", array_send(array_agg("a"::bigint)) FROM (SELECT * FROM (SELECT k, a FROM t) q LIMIT 10) r \
@@ -100,19 +101,19 @@ GROUP BY "k"'
 
 
 def from_arrays(data: Sequence[bytes], rows: NDArray[np.int64]) -> Integers:
-    """A column from PostgreSQL's binary forms of several arrays of bigint, none empty, one behind the other.
+    """Decode several non-empty binary arrays of bigint into one column.
 
     Args:
-      rows: (G,) how many elements each has.
+      rows: (G,) the number of elements of each array.
     """
     words = np.frombuffer(b"".join(data), ">u4").astype(np.uint32)
     return Integers(*_behind_headers(words, rows))
 
 
 def from_array(data: bytes | None) -> Integers:
-    """A column from PostgreSQL's binary form of an array of bigint; of no row there is none.
+    """Decode a binary array of bigint; None is an empty column.
 
-    Cost: linear; an array with a NULL in it is walked through, for a NULL is shorter than a number.
+    Cost: linear. An array with a NULL is decoded element by element, because a NULL is shorter than a number.
     """
     if data is None:
         return Integers(np.zeros(0, np.int64), np.zeros(0, np.bool_))
@@ -127,7 +128,7 @@ def from_array(data: bytes | None) -> Integers:
 def _behind_headers(
     words: NDArray[np.uint32], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The elements of arrays that follow one another, each behind its header."""
+    """Decode the elements of consecutive arrays, each behind its header."""
     values = np.zeros(rows.sum(), np.int64)
     missing = np.zeros(len(values), np.bool_)
     place = row = 0
@@ -145,21 +146,21 @@ def _behind_headers(
 
 
 _EVERY_DIGIT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
-"""Under which a numeric loses the zeros behind it, and nothing else."""
+"""A context in which normalization removes trailing zeros and nothing more."""
 
 _COUNTABLE = {int, str, bool, float, Decimal, uuid.UUID}
-"""Types of which equal values are equal here too. Not dates: the driver refuses those at infinity."""
+"""Types whose equality in Python is that of SQL. Dates are missing: the driver refuses infinite ones."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The groups of a query: public, or found among its rows and private until a release has chosen from them.
+    """The groups of a query: public, or selected from private rows and private until a release has chosen from them.
 
     Attributes:
-      keys: per GROUP BY key, its values in order; keys of one block stand side by side, one entry per combination.
-      blocks: which keys stand side by side; empty: each stands alone, in order.
-      selected: how many groups there are, where they are some of all combinations; they stand in one block.
-      withheld: how many groups of a public domain are not shown.
+      keys: the values of each GROUP BY key in order; the keys of one block have one entry per combination.
+      blocks: the keys that share a block; empty: each key is a block of its own, in order.
+      selected: the number of groups, where they are some of all combinations in one block; None: all combinations.
+      withheld: the number of groups of a public domain that are not shown.
     """
 
     keys: tuple[tuple[object, ...], ...] = field(repr=False)
@@ -169,7 +170,7 @@ class Domain:
 
     @property
     def groups(self) -> list[tuple[object, ...]]:
-        """Every combination of the blocks, in the order of the group index; one empty tuple without GROUP BY."""
+        """Every group in the order of the group index; one empty tuple without GROUP BY."""
         columns = [[self.keys[key][place] for place in self.places(key).tolist()] for key in range(len(self.keys))]
         return list(zip(*columns, strict=True)) if columns else [()] * len(self)
 
@@ -178,25 +179,25 @@ class Domain:
 
     @property
     def asked(self) -> int:
-        """How many groups there were before some were withheld."""
+        """The number of groups before some were withheld."""
         return len(self) + self.withheld
 
     def only(self, groups: NDArray[np.intp], withheld: int = 0) -> Domain:
-        """Some of the groups, by their places; `withheld` of the others are told of."""
+        """Select groups by their index, and count `withheld` others."""
         every = tuple(range(len(self.keys)))
         columns = ((self.keys[key], self.places(key)[groups].tolist()) for key in every)
         keys = tuple(tuple(values[place] for place in places) for values, places in columns)
         return Domain(keys, (every,), len(groups), withheld)
 
     def places(self, key: int) -> NDArray[np.int64]:
-        """(G,) which entry of a key each group has: it changes once in the product of all blocks after its own."""
+        """(G,) the index of each group's value within a key. It changes once in the product of all later blocks."""
         block = next(place for place, keys in enumerate(self.by_block) if key in keys)
         sizes = self._sizes
         return np.arange(len(self)) // max(1, math.prod(sizes[block + 1 :])) % max(1, sizes[block])
 
     @property
     def text(self) -> int:
-        """Characters of the keys that are texts, each as often as it is shown."""
+        """The total number of characters of the keys that are texts, over all groups."""
         every = len(self)
         return sum(
             sum(len(value) for value in values if isinstance(value, str)) * (every // len(values))
@@ -215,23 +216,23 @@ class Domain:
 
 
 def group_domain(query: BackendQuery, run: Callable[[str], Sequence[tuple[object, ...]]]) -> Domain:
-    """The values of every key: declared ones, or those that a statement over public tables returns now.
+    """The values of every key: declared by the policy, or read from public tables now.
 
-    A key whose values only private rows hold has none here (`found_domain`).
-    Raises: StatementTooComplex for more groups than MAX_GROUPS, and for an answer that is too large.
+    A key whose values only private rows hold gets none here (`selected_domain`).
+    Raises: StatementTooComplex for more than MAX_GROUPS groups, and for an answer that is too large.
     """
     by_block = query.domain_keys or tuple((key,) for key in range(len(query.domains)))
     keys: dict[int, tuple[object, ...]] = {}
     for places, statement, values in zip(by_block, query.domains, query.values, strict=True):
         if statement is None:
             assert len(places) == 1, "several keys share a domain only by a statement"
-            keys[places[0]] = values or ()  # no values: the rows say what they are
+            keys[places[0]] = values or ()  # no values: they are selected from the rows
         else:
             rows = run(statement)
             keys |= {key: tuple(row[column] for row in rows) for column, key in enumerate(places)}
     domain = Domain(tuple(keys[key] for key in range(len(keys))), by_block)
     if len(domain) > MAX_GROUPS:
-        hint = "group by fewer or coarser keys, or ask for some of them in WHERE"
+        hint = "group by fewer or coarser keys, or select some of them in WHERE"
         raise StatementTooComplex(f"more than {MAX_GROUPS} groups", hint=hint)
     check_cells(len(domain), query.columns)
     check_keys(domain.text)
@@ -239,15 +240,15 @@ def group_domain(query: BackendQuery, run: Callable[[str], Sequence[tuple[object
 
 
 def has_no_group(query: BackendQuery, domain: Domain) -> bool:
-    """Does a public list of keys name none, so that no group can be there, whatever private rows hold? Public."""
+    """Whether a public list of keys is empty, so that the answer has no group. Public."""
     every = enumerate(domain.by_block)
     return any(place not in query.discovered and not domain.keys[keys[0]] for place, keys in every)
 
 
 def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> JoinTuples:
-    """Code the columns o0.., k0.., w0.. of BackendQuery.join.
+    """Encode the columns o0.., k0.., w0.. of BackendQuery.join.
 
-    Raises: BackendFailed when an owner's key has a type whose equality is not ours to decide.
+    Raises: BackendFailed for an owner key of a type whose equality may differ from the database's.
     Cost: linear in the rows, with one sort per text key.
     """
     owners, group, weights = _parts(columns, query, domain)
@@ -262,13 +263,13 @@ def join_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) 
 def contribution_histogram(
     columns: Sequence[Column], query: BackendQuery, domain: Domain, *, n_sums: int
 ) -> ContributionHistogram:
-    """Code the columns k0.., i, b, n, s of BackendQuery.loads, or of one of its distinct_contributions.
+    """Encode the columns k0.., i, b, n, s of BackendQuery.contributions, or of one of its distinct_contributions.
 
     Args:
-      n_sums: how many sums the statement counts the loads of.
-    Raises: BackendFailed where the database takes keys for two that are one value here: what a unit adds to both
-      would be truncated twice. No type of a group key is known to have such values.
-    Cost: linear in the rows, of which there are at most one per group, sum and threshold.
+      n_sums: the number of sums that the statement counts contributions to.
+    Raises: BackendFailed if the database distinguishes two keys that are equal in Python. A unit's contribution to
+      both would be truncated twice. No supported key type has such values.
+    Cost: linear in the rows, at most one per group, sum and threshold.
     """
     n_keys = len(domain.keys)
     sums, interval, units, totals = map(whole, columns[n_keys:])
@@ -278,9 +279,9 @@ def contribution_histogram(
 
 
 def norm_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domain, *, n_sums: int) -> NormHistogram:
-    """Code the columns k0.., i, b, n, s, r of statements by length: rows of sums from n_sums on say the lengths.
+    """Encode the columns k0.., i, b, n, s, r of statements by norm; rows of sums from n_sums on count the norms.
 
-    Args, Raises, Cost: as of `contribution_histogram`, with one row more per sum and threshold.
+    Args, Raises, Cost: as `contribution_histogram`, with one more row per sum and threshold.
     """
     n_keys = len(domain.keys)
     sums, interval, units, totals, shares = map(whole, columns[n_keys:])
@@ -300,26 +301,26 @@ def norm_histogram(columns: Sequence[Column], query: BackendQuery, domain: Domai
 
 
 def _apart(keys: Sequence[Column], domain: Domain, here: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The group of each of these rows, -1 of others. Raises: BackendFailed for two keys that are one."""
+    """The group of each selected row, -1 for others. Raises: BackendFailed for two keys that are equal in Python."""
     group = np.where(here, _group(keys, domain, len(here)), -1)
     spelled = list(zip(*(map(_spelled, column) for column in keys), strict=True))
     written = {(place, key) for place, key in zip(group.tolist(), spelled, strict=bool(keys)) if place >= 0}
     if len(written) > len({place for place, _ in written}):
-        raise BackendFailed("two of the database's group keys are one value to the proxy")
+        raise BackendFailed("the proxy cannot distinguish two of the database's group keys")
     return group
 
 
 def _spelled(value: object) -> str:
-    """The same for what every database takes for one value: 1.0 and 1.00 are one numeric, 0.0 and -0.0 one double."""
+    """One text for all values that are equal in SQL, such as 1.0 and 1.00, or 0.0 and -0.0."""
     if isinstance(value, Decimal):
         return repr(value.normalize(_EVERY_DIGIT))
     return repr(value + 0.0 if isinstance(value, float) else value)
 
 
 def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> DistinctTuples:
-    """Code the columns o0.., k0.., v, w0 of one of BackendQuery.distinct; nothing to count is where w0 is 0.
+    """Encode the columns o0.., k0.., v, w0 of one of BackendQuery.distinct; a row with w0 = 0 counts no value.
 
-    Raises: BackendFailed when a key or value has a type whose equality is not ours to decide.
+    Raises: BackendFailed for a key or value of a type whose equality may differ from the database's.
     Cost: as `join_tuples`, and a sort of the distinct values.
     """
     owners, group, (values, weights) = _parts(columns, query, domain)
@@ -328,9 +329,9 @@ def distinct_tuples(columns: Sequence[Column], query: BackendQuery, domain: Doma
 
 
 def ranked_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> RankedTuples:
-    """Code the columns o0.., k0.., v, w0 of a statement of ranks; v is a place on the grid, or NULL.
+    """Encode the columns o0.., k0.., v, w0 of a statement of ranks; v is a position on the grid, or NULL.
 
-    What the database's rounding puts below the grid lies at its lower end; `RankBatch` sees to the upper one.
+    A position that rounding puts below the grid moves to its lower end. `RankBatch` does the same at the upper end.
 
     Raises: BackendFailed as `join_tuples`.
     Cost: linear in the rows.
@@ -353,7 +354,7 @@ def ranked_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain
 def _parts(
     columns: Sequence[Column], query: BackendQuery, domain: Domain
 ) -> tuple[tuple[OwnerColumn, ...], NDArray[np.int64], Sequence[Column]]:
-    """The owners, the group of each row, and the columns after the keys."""
+    """Split the columns into owners, the group of each row, and the rest."""
     n_owners, n_keys = len(query.relations), len(domain.keys)
     owners, keys, rest = columns[:n_owners], columns[n_owners : n_owners + n_keys], columns[n_owners + n_keys :]
     group = _group(keys, domain, len(rest[0]))
@@ -362,7 +363,7 @@ def _parts(
 
 
 def _group(keys: Sequence[Column], domain: Domain, rows: int) -> NDArray[np.int64]:
-    """(rows,) the group of each row, -1 for one outside the domain."""
+    """(rows,) the group of each row, -1 outside the domain."""
     group = np.zeros(rows, np.int64)
     for places in domain.by_block:
         index = key_index([keys[key] for key in places], [domain.keys[key] for key in places])
@@ -371,7 +372,7 @@ def _group(keys: Sequence[Column], domain: Domain, rows: int) -> NDArray[np.int6
 
 
 def _owner(relation: str, column: Column) -> OwnerColumn:
-    """The unit's keys as integers, or as text where text is equal exactly when the keys are."""
+    """A unit's keys as integers, or as texts that are equal exactly when the keys are."""
     if isinstance(column, Integers):
         return OwnerColumn(relation, np.where(column.missing, 0, column.values), column.missing)
     values = np.empty(len(column), object)
@@ -382,7 +383,7 @@ def _owner(relation: str, column: Column) -> OwnerColumn:
     if kinds <= {int}:
         keys = np.where(missing, 0, values).astype(np.int64)
     elif kinds <= {str}:
-        keys = np.where(missing, "", values)  # objects: fixed width would cost every row the longest key
+        keys = np.where(missing, "", values)  # objects: with fixed width, every row would take the longest key
     elif len(kinds) == 1 and kinds <= {uuid.UUID, date}:
         keys = np.where(missing, "", values).astype(np.str_)
     else:
@@ -391,9 +392,9 @@ def _owner(relation: str, column: Column) -> OwnerColumn:
 
 
 def key_index(columns: Sequence[Column], values: Sequence[Column]) -> NDArray[np.int64]:
-    """The place of each combination of keys in their domain, -1 for what is not in it; NULL is a value like others.
+    """The index of each combination of keys in the domain, -1 outside; NULL is a value.
 
-    A policy writes 0.1, which no float is: keys with a fraction are decimals.
+    Keys with a fraction are compared as decimals, because 0.1 in a policy is not a binary float.
     """
     if len(columns) == 1 and isinstance(columns[0], Integers):
         return _integer_index(columns[0], values[0])
@@ -412,7 +413,7 @@ def _integer_index(column: Integers, values: Column) -> NDArray[np.int64]:
 
 
 def _value_codes(column: Column) -> NDArray[np.int64]:
-    """The rank of each value among the distinct ones; -1 for NULL. All NaN are one value, as in SQL."""
+    """The rank of each value among the distinct ones, -1 for NULL. All NaN are one value, as in SQL."""
     if isinstance(column, Integers):
         _, codes = np.unique(column.values[~column.missing], return_inverse=True)
         ranks = np.full(len(column), -1, np.int64)

@@ -1,11 +1,10 @@
-"""What the custodian's side needs of a database, and the fingerprints of rows day by day.
+"""What administrator commands read from a database, and fingerprints of rows by day.
 
-A fingerprint is a count and two sums of hashes, which no order of rows changes. The hash of a row is SHA-256 over all
-its columns that the role may read, each as text behind its length, NULL as its own sign: two rows have one text
-exactly if all their columns are written alike. Sixty bits of it are added up twice over, so that multisets that
-differ have one fingerprint with a chance of about 2^-120. What a database writes of a value is taken as it is: a new
-version of it that writes values otherwise shows every row as changed, never the other way round. All of it is exact
-and private: it stays with the custodian, who keeps digests of it alone.
+A fingerprint is a row count and two sums of hashes, so it does not depend on the order of rows. A row's hash is the
+SHA-256 of all columns that the role may read, each as text with its length, and NULL as a sign of its own. Two rows
+have the same text exactly if all their columns have. Two sums of 60 bits each let different multisets collide with
+probability about 2^-120. If a new database version writes a value differently, its rows count as changed.
+Fingerprints are exact and private: only the administrator's files hold digests of them.
 """
 
 from __future__ import annotations
@@ -27,26 +26,26 @@ from server.backends.backend import Backend, quoted
 from server.errors import BackendFailed
 
 Statement = sql.Composed | bytes
-"""PostgreSQL's SQL of a SELECT of one number."""
+"""PostgreSQL's SQL that selects one number."""
 
 
 class Misfit(Exception):
-    """The database finds no sense in comparing a column with what the policy declares of it."""
+    """A column cannot be compared with what the policy declares about it."""
 
 
 class Custody(Protocol):
-    """A database in one snapshot, whose exact numbers no analyst may see; by default one of files."""
+    """One snapshot of a database with exact numbers, which no analyst may see. The defaults are those of files."""
 
     @property
     def name(self) -> str:
-        """What the database is called."""
+        """The database's name."""
         ...
 
-    if TYPE_CHECKING:  # a field of a dataclass would take the property for its default
+    if TYPE_CHECKING:  # a dataclass field would use the property as its default
 
         @property
         def backend(self) -> Backend:
-            """What answers from this database, in the state of this snapshot where it can tell one from another."""
+            """The backend for questions, in the state of this snapshot if the database can identify one."""
             ...
 
     def schema(self, namespaces: Sequence[str]) -> Schema:
@@ -54,31 +53,31 @@ class Custody(Protocol):
         ...
 
     def count(self, statement: Statement) -> int:
-        """The number that a statement selects. Raises: Misfit; BackendFailed."""
+        """Run a statement that selects one number. Raises: Misfit; BackendFailed."""
         ...
 
     def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
-        """The rows of a statement in the database's own dialect that selects whole numbers. Raises: BackendFailed."""
+        """Run a statement, in the database's own dialect, that selects whole numbers. Raises: BackendFailed."""
         ...
 
     def namespaces(self) -> Sequence[str]:
-        """The schemas that the role may use; of files one, which is called as PostgreSQL calls its own."""
+        """The schemas that the role may use; files have one schema, named public."""
         return ("public",)
 
     def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
-        """What else they hold, with the reason why no answer can be about it; of files nothing."""
+        """The relations that questions cannot use, each with the reason; none for files."""
         return ()
 
     def estimates(self, schema: Schema, today: date) -> Estimates:
-        """What the database's statistics say of the rows, without a look at them; of files nothing."""
+        """Row counts and value ranges from the database's statistics, without reading rows; none for files."""
         return Estimates(today=today)
 
     def refuse_unsafe_role(self) -> None:
-        """Refuse a role that may do more than SELECT; files have none, and are never written. Raises: UnsafeRole."""
+        """Refuse a role that may do more than SELECT; files have no role. Raises: UnsafeRole."""
         return
 
     def check_readable(self, schema: Schema) -> None:
-        """Refuse values that a question fails by when it reads their column: that it fails tells that they are there.
+        """Refuse values that make every question about their column fail, because the failure would reveal them.
 
         Raises: ConfigurationInvalid.
         """
@@ -86,17 +85,17 @@ class Custody(Protocol):
 
 
 _PIECE = 15
-"""Hexadecimal digits that fit a bigint whatever they are."""
+"""The number of hexadecimal digits that always fit a bigint."""
 
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, repr=False)
 class Print:
-    """Of a multiset of rows.
+    """The fingerprint of a multiset of rows.
 
     Attributes:
-      sums: of the two pieces of their hashes.
+      sums: the sums of the two pieces of their hashes.
     """
 
     count: int = 0
@@ -108,11 +107,11 @@ class Print:
 
 @dataclass(frozen=True, repr=False)
 class WayPrints:
-    """Of the rows that rows of an append-only table lead to, by the day of these.
+    """Fingerprints by day of the rows that an append-only table's rows reference.
 
     Attributes:
-      shape: a hash of which columns of which tables were read, and how: prints of another shape say nothing of these.
-      days: by the ordinal of the day; days without rows are left out.
+      shape: a hash of the columns and tables that were read; fingerprints of different shapes cannot be compared.
+      days: by the ordinal of the day; days without rows are missing.
     """
 
     shape: str
@@ -122,13 +121,14 @@ class WayPrints:
 def day_prints(
     custody: Custody, table: Table, column: str, before: date, ways: Sequence[Way]
 ) -> Mapping[str, WayPrints]:
-    """The fingerprints of a table's rows before a day, and of those that they lead to, by the way's name.
+    """Fingerprints of a table's rows before a date, and of the rows that they reference, by the name of the
+    reference.
 
     Args:
-      column: of its date or moment, read at UTC; rows where it is NULL are of no day.
-      ways: along the table's foreign keys, those first that others go on from.
+      column: the table's date or timestamp, read in UTC; rows with NULL belong to no day.
+      ways: along foreign keys, each after the one that it continues.
     Raises: BackendFailed.
-    Cost: one scan, a join along each way, and a hash of each row for each of them.
+    Cost: one scan, one join per way, and one hash of each row per way.
     """
     dialect = _hashing(custody)
     aliases = {OWN: "t"} | {way.name: f"w{place}" for place, way in enumerate(ways)}
@@ -171,21 +171,23 @@ def whole_print(custody: Custody, table: Table) -> tuple[str, Print]:
 
 
 def _hashing(custody: Custody) -> Dialect:
-    """The dialect of a database by which rows are hashed. Raises: BackendFailed."""
+    """The dialect for hashing rows. Raises: BackendFailed if the database has none."""
     if (dialect := custody.backend.dialect) not in ("postgres", "duckdb"):
-        raise BackendFailed("rows of closed periods are not compared by this database", hint="leave append_only out")
+        raise BackendFailed(
+            "this database cannot compare the rows of closed periods", hint="remove append_only from the policy"
+        )
     return dialect
 
 
 def _row_hash(dialect: Dialect, alias: str, table: Table) -> str:
-    """The hexadecimal digits of the SHA-256 of a text that says all columns of a row, and nothing else."""
+    """SQL of the SHA-256, in hexadecimal, of a text that determines all columns of a row."""
     texts = (f"CAST({alias}.{quoted(column.name)} AS VARCHAR)" for column in table.columns)
     row = " || ".join(f"coalesce(CAST(length({text}) AS VARCHAR) || ':' || {text}, '-')" for text in texts)
     return f"encode(sha256(convert_to({row}, 'UTF8')), 'hex')" if dialect == "postgres" else f"sha256({row})"
 
 
 def _hash_sums(dialect: Dialect, digits: str) -> str:
-    """The sums of the two pieces of hashes, 0 of no rows."""
+    """SQL of the sums of the two pieces of hashes, 0 without rows."""
     number = f"('x' || {{}})::bit({4 * _PIECE})::bigint" if dialect == "postgres" else "CAST('0x' || {} AS BIGINT)"
     pieces = (f"substr({digits}, {1 + place * _PIECE}, {_PIECE})" for place in range(2))
     return ", ".join(f"coalesce(sum({number.format(piece)}), 0)" for piece in pieces)

@@ -1,4 +1,4 @@
-"""DuckDB over files, opened read-only for each question, with nothing else of the machine in reach."""
+"""DuckDB over files, opened read-only for each question, without access to anything else on the machine."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from server.lru_cache import LruCache
 
 _FETCH_ROWS = 65_536
 _LEAST_MEMORY_MB = 64
-"""With less, joins of a few hundred thousand rows fail, whatever may be spilled: each thread has its own blocks."""
+"""With less, joins of a few hundred thousand rows fail although they may spill: each thread has its own blocks."""
 _SHORT_TEXT = 96
-"""Bytes of a text of a few words, and its places in two columns."""
+"""Bytes of a short text with its entries in two columns."""
 _WHOLE, _TEXT = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}, "VARCHAR"
 Config = dict[str, str | bool | int | float | list[str]]
 
 _CATALOGS: LruCache[tuple[Path, str, TablePatterns, str | None], Schema] = LruCache(16, 64 << 20)
-"""Of files in one state, by their version."""
+"""Catalogs by the version of their files."""
 
-# Whatever could make the same statement mean something else, or reach beyond the files. Whole numbers divide as in
-# PostgreSQL, also in SQL around answers. The last one is final.
+# Settings that fix the meaning of statements and confine them to the files. Whole numbers divide as in PostgreSQL,
+# also in SQL around answers. The last one makes them final.
 _SESSION = (
     "SET TimeZone = 'UTC'",
     "SET Calendar = 'gregorian'",
@@ -57,10 +57,10 @@ class DuckdbLimits(Limits):
     """Public bounds of one read.
 
     Attributes:
-      memory_mb: what DuckDB may hold in memory before it spills to a folder of its own.
-      public_memory_mb: the same for queries over public tables only.
-      spill_mb: what it may spill; a query that needs more is over its memory limit.
-      threads: how many processors one question may use; one over public tables only uses one.
+      memory_mb: memory that DuckDB may use before it spills to a temporary folder.
+      public_memory_mb: the same for queries over public tables.
+      spill_mb: the most that a query may spill; beyond it the query exceeds its memory limit.
+      threads: processors per question; a query over public tables has one.
     """
 
     memory_mb: int = 4_096
@@ -70,7 +70,7 @@ class DuckdbLimits(Limits):
 
     @classmethod
     def of_policy(cls, limits: DatabaseLimits) -> DuckdbLimits:
-        """As a policy's settings say. Raises: ConfigurationInvalid where every question would lack memory."""
+        """The limits of a policy. Raises: ConfigurationInvalid for too little memory for any question."""
         refuse_memory_below(limits.memory_mb, _LEAST_MEMORY_MB, "DuckDB")
         return cls(
             statement_ms=limits.seconds * 1_000,
@@ -81,7 +81,7 @@ class DuckdbLimits(Limits):
 
     @property
     def public(self) -> DuckdbLimits:
-        """Those of a query over public tables only."""
+        """The limits of a query over public tables."""
         memory_mb = min(self.memory_mb, self.public_memory_mb)
         spill_mb = min(self.spill_mb, self.public_memory_mb)
         return replace(self, statement_ms=self.public_ms, memory_mb=memory_mb, spill_mb=spill_mb, threads=1)
@@ -89,19 +89,19 @@ class DuckdbLimits(Limits):
 
 @dataclass(frozen=True)
 class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
-    """Reads join tuples from files, by an instance of its own per question.
+    """Reads join tuples from files, with a new DuckDB instance for each question.
 
     Attributes:
       path: a DuckDB file, or a folder of Parquet files; never written.
-      namespace: the schema of the file that holds the tables.
-      version: the state of the files that was checked, of which alone anything is answered; None: any.
-      patterns: of the tables of a folder whose files the policy names.
+      namespace: the schema with the tables.
+      version: the checked state of the files; other states are refused; None: any state.
+      patterns: the files of tables, where the policy names them.
     """
 
     dialect: ClassVar[Dialect] = "duckdb"
     unanswering: ClassVar = (
         "the database file does not answer",
-        "is its memory_mb in [database] enough, and is the file whole?",
+        "check that the file is complete, and that memory_mb in [database] is large enough",
     )
     valueless: ClassVar = (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException)
     unreadable: ClassVar = (
@@ -118,14 +118,14 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
     patterns: TablePatterns = ()
 
     def at_this_version(self) -> DuckdbBackend:
-        """The same, answering from the files as they are now and from no other state. Raises: BackendUnavailable."""
+        """The same backend, fixed to the current state of the files. Raises: BackendUnavailable."""
         return replace(self, version=self._source.version())
 
     @contextmanager
     def opened(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:
-        """An instance that sees the files, for their custodian; as long as it takes.
+        """An instance for administrator commands, without a time limit.
 
-        Raises: BackendUnavailable; ConfigurationInvalid for files of one table that differ in their columns.
+        Raises: BackendUnavailable; ConfigurationInvalid for a table whose files differ in their columns.
         """
         with self._connected(limits) as connection:
             source = self._source
@@ -134,7 +134,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
             yield connection
 
     def schema(self) -> Schema:
-        """The catalog. Raises: BackendUnavailable."""
+        """Read the catalog. Raises: BackendUnavailable."""
         with self._connected(self.limits) as connection, _translated(threading.Event()):
             return self._schema(connection)
 
@@ -154,7 +154,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
 
     @contextmanager
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[DuckDBPyConnection]:
-        """One transaction of an instance of its own."""
+        """Open one transaction in a new instance."""
         limits = self.limits.public if free else self.limits
         with unchanged(self._source, self.version), self._connected(limits) as connection:
             expired = threading.Event()
@@ -173,8 +173,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
         return self._schema(connection).fingerprint
 
     def _schema(self, connection: DuckDBPyConnection) -> Schema:
-        """The catalog, which is read once for each state of the files: before rows are read, and after, they are in
-        the state that was checked, or nothing is answered."""
+        """The catalog, cached per state of the files. The state is compared before and after each read."""
         key = (self.path, self.namespace, self.patterns, self.version)
         known = None if self.version is None else _CATALOGS.get(key)
         if known is None or self.changed():
@@ -188,12 +187,12 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
         return data_files(self.path, self.namespace, self.patterns)
 
     def changed(self) -> bool:
-        """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""
+        """Whether the files changed since they were checked. Raises: BackendUnavailable."""
         return have_changed(self._source, self.version)
 
     @contextmanager
     def _connected(self, limits: DuckdbLimits) -> Iterator[DuckDBPyConnection]:
-        """An instance that sees the file and nothing else; what it spills is deleted with it."""
+        """An instance that can read the file and nothing else; its spilled data is deleted at the end."""
         with (
             tempfile.TemporaryDirectory(prefix="noisegate-") as spill,
             duckdb.connect(":memory:", config=_config(limits, spill)) as connection,
@@ -207,9 +206,9 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
             yield connection
 
     def _columns(self, connection: DuckDBPyConnection, room: Room, statement: str, width: int) -> list[Column]:
-        """A statement's columns: of whole numbers and texts as arrays, with others in blocks of rows.
+        """A statement's columns: whole numbers and texts as arrays, other types in blocks of rows.
 
-        How long texts are is not known before they are there: arrays of them have room for short ones.
+        The length of texts is unknown before they arrive, so the memory limit assumes short ones.
         """
         kinds = self._kinds(connection, statement)
         if all(kind in {*_WHOLE, _TEXT} for kind in kinds):
@@ -225,7 +224,7 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
         return list(blocks.columns())
 
     def _kinds(self, connection: DuckDBPyConnection, statement: str) -> list[str]:
-        """The types of a statement's columns, which follow from it and the catalog: no row is read."""
+        """The types of a statement's columns. Reads no row."""
         described = connection.execute(f"SELECT * FROM ({statement}) q LIMIT 0").description or []
         return [str(column[1]) for column in described]
 
@@ -257,7 +256,7 @@ def _interrupt(connection: DuckDBPyConnection, expired: threading.Event) -> None
 
 @contextmanager
 def _translated(expired: threading.Event) -> Iterator[None]:
-    """Turn the database's errors into ours, none of whose words are the database's."""
+    """Replace the database's errors by ours, without any of the database's words."""
     try:
         yield
         if expired.is_set():

@@ -1,4 +1,4 @@
-"""The structure of a DuckDB database or a folder of Parquet files, never a value; and which state of them is read."""
+"""The structure and the version of a DuckDB file or a folder of Parquet files; never a value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from server.backends.backend import FLOATS, literal, with_nan
 from server.backends.files import ParquetFiles, TablePatterns, files_version, fold
 from server.errors import BackendUnavailable, ConfigurationInvalid
 
-# Types in PostgreSQL's words, which the planner speaks; others stay as they are.
+# DuckDB's types in PostgreSQL's words, which the planner uses; other types keep their names.
 _TYPES = {
     "TINYINT": "smallint",
     "UTINYINT": "smallint",
@@ -36,7 +36,7 @@ _TYPES = {
     "TIME": "time without time zone",
 }
 
-# The text of a table's definition tells whether any of its columns has a collation; the catalog does not say which.
+# The table's definition shows whether any column has a collation; the catalog does not show which.
 _COLUMNS = """
     SELECT c.table_name, c.column_name, c.data_type, c.is_nullable, contains(upper(t.sql), 'COLLATE')
     FROM duckdb_columns() c
@@ -45,7 +45,7 @@ _COLUMNS = """
     ORDER BY c.table_name, c.column_index
 """
 
-# Their text is DuckDB's SQL, in which 5 / 2 is 2.5: it is not read, but a view with another text is another view.
+# Their text is DuckDB's SQL, in which 5 / 2 is 2.5. It is not parsed, but another text is another view.
 _VIEWS = """
     SELECT v.view_name, v.sql, c.column_name, c.data_type
     FROM duckdb_views() v
@@ -55,7 +55,7 @@ _VIEWS = """
     ORDER BY v.view_name, c.column_index
 """
 
-# DuckDB has no constraint that it does not enforce: none is deferred, partial or unvalidated.
+# DuckDB enforces every constraint: none is deferred, partial or unvalidated.
 _CONSTRAINTS = """
     SELECT table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names
     FROM duckdb_constraints()
@@ -66,9 +66,9 @@ _CONSTRAINTS = """
 
 
 def read_duckdb_schema(connection: DuckDBPyConnection, namespace: str = "main") -> Schema:
-    """The tables of one namespace, and its views, which only a policy that declares them public lets anybody ask.
+    """Read the tables and views of one namespace. Only public views can be queried.
 
-    Names are folded to lower case, since DuckDB compares them without regard to case even when they are quoted.
+    Names become lower case, because DuckDB ignores the case even of quoted names.
     Cost: three catalog queries, a few milliseconds.
     """
     parameters = {"namespace": namespace}
@@ -78,7 +78,7 @@ def read_duckdb_schema(connection: DuckDBPyConnection, namespace: str = "main") 
         columns[_name(table)].append(Column(fold(name), written, nullable or written in READ_IN_PART))
 
     def converted(table: str, names: tuple[str, ...]) -> bool:
-        """Is a value of the key not read as it is, so that two keys may be one?"""
+        """Whether a key column is converted when it is read, so that two keys may become one."""
         return any(column.name in names and column.type in READ_IN_PART for column in columns[table])
 
     unique_keys: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
@@ -112,7 +112,7 @@ def read_duckdb_schema(connection: DuckDBPyConnection, namespace: str = "main") 
 
 
 def _views(connection: DuckDBPyConnection, namespace: str, *, collated: bool = True) -> dict[str, View]:
-    """The views, whose expressions may have collations that the catalog does not say."""
+    """Read the views. Their expressions may have collations that the catalog does not show."""
     columns: defaultdict[tuple[str, str], list[Column]] = defaultdict(list)
     for view, text, name, kind in connection.execute(_VIEWS, {"namespace": namespace}).fetchall():
         columns[_name(view), text].append(Column(fold(name), _type(kind, collated and kind == "VARCHAR"), True))
@@ -123,7 +123,7 @@ def _views(connection: DuckDBPyConnection, namespace: str, *, collated: bool = T
 
 
 def _type(kind: str, collated: bool) -> str:
-    """A column's type in PostgreSQL's words; one that no key can have where strings may be equal by collation."""
+    """A column's type in PostgreSQL's words. A text with a collation gets a type that no key can have."""
     decimal = re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", kind)
     if decimal is not None:
         return f"numeric({decimal[1]},{decimal[2]})"
@@ -133,21 +133,21 @@ def _type(kind: str, collated: bool) -> str:
 
 
 def _name(relation: str) -> str:
-    """The canonical name of a table or view, which there is one schema of: `a.b` is no table b of a schema a."""
+    """The canonical name of a table or view; a dot in it separates no schema."""
     return table_name(PUBLIC, fold(relation))
 
 
 CATALOG = "noisegate_data"
-"""What a file is attached as."""
+"""The name under which a file is attached."""
 
 _DUCKDB_MARK = b"DUCK"
 _PARQUET_MARK = b"PAR1"
 _OTHER_MARKS = (
-    (b"SQLite format 3", ("a SQLite file", "in DuckDB: ATTACH it, and COPY FROM DATABASE it into a new file")),
-    (_PARQUET_MARK, ("a Parquet file", "parquet:///lake names the folder that it lies in")),
+    (b"SQLite format 3", ("a SQLite file", "in DuckDB, ATTACH it and COPY FROM DATABASE into a new file")),
+    (_PARQUET_MARK, ("a Parquet file", "name its folder: parquet:///lake")),
     (b"PGDMP", ("a dump of PostgreSQL", "restore it, and name that database: postgresql://...")),
 )
-"""How files begin that are given for DuckDB's, what they are, and how their rows are served."""
+"""The first bytes of other file formats, with their names and how to serve them."""
 
 
 @dataclass(frozen=True)
@@ -156,14 +156,14 @@ class DuckdbFile:
 
     Attributes:
       path: never written.
-      namespace: the schema that holds the tables.
+      namespace: the schema with the tables.
     """
 
     path: Path
     namespace: str = "main"
 
     def attach(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
-        """Open it for reading. Returns: what lets a statement read it and nothing else of the machine."""
+        """Attach the file for reading. Returns: statements that restrict the session to it."""
         connection.execute(f"ATTACH {literal(str(self.path))} AS {CATALOG} (READ_ONLY)")
         return (f"USE {CATALOG}",)
 
@@ -172,29 +172,26 @@ class DuckdbFile:
         return read_duckdb_schema(connection, self.namespace)
 
     def changed_part(self) -> str:
-        """What has changed, in a word for clients."""
+        """The changed part as messages name it."""
         return self.path.name
 
     def why_not_opened(self) -> tuple[str, str]:
-        """What keeps the file from being opened as its first bytes say, and what to do."""
+        """The message and the hint for a file that cannot be opened, from its first bytes."""
         try:
             with self.path.open("rb") as file:
                 head = file.read(16)
         except OSError:
-            return f"{self.path.name} cannot be read", "may the proxy's user read it?"
+            return f"{self.path.name} cannot be read", "let the proxy's user read it"
         if head[8:12] == _DUCKDB_MARK:
-            hint = (
-                "does another process write it, or was it made by a newer DuckDB? close it there, or write a copy by "
-                "this version; nothing was charged"
-            )
+            hint = "close it in other processes, or write it with this DuckDB version; nothing was charged"
             return f"{self.path.name} is a DuckDB file that cannot be opened", hint
         kind = next((kind for mark, kind in _OTHER_MARKS if head.startswith(mark)), None)
-        found = "it is no database" if kind is None else f"it is {kind[0]}"
-        hint = "duckdb:///shop.duckdb names a file that DuckDB has made" + ("" if kind is None else f"; {kind[1]}")
-        return f"{self.path.name} is no DuckDB file: {found}", hint
+        found = "its format is unknown" if kind is None else f"it is {kind[0]}"
+        hint = "duckdb:///shop.duckdb names a file created by DuckDB" + ("" if kind is None else f"; {kind[1]}")
+        return f"{self.path.name} is not a DuckDB file: {found}", hint
 
     def version(self) -> str:
-        """Which state of the file this is, with what a writer has not yet put into it. Raises: BackendUnavailable."""
+        """A hash of the file's state, with its write-ahead log. Raises: BackendUnavailable."""
         log = self.path.with_name(f"{self.path.name}.wal")
         return files_version({"": [self.path, *([log] if log.exists() else [])]})
 
@@ -204,10 +201,10 @@ class ParquetFolder(ParquetFiles):
     """A folder of Parquet files, read by DuckDB."""
 
     def attach(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
-        """One view per table, over the files that are there now.
+        """Create one view per table over its current files.
 
-        Values in the names of folders (`year=2024`) are text, whichever of them there are.
-        Raises: BackendUnavailable for two tables of one name or over one file, and for a pattern without a file.
+        Values in folder names (`year=2024`) are texts.
+        Raises: BackendUnavailable for two tables with one name or one file, and for a pattern without a file.
         """
         tables = self.tables()
         for name, found in tables.items():
@@ -220,7 +217,7 @@ class ParquetFolder(ParquetFiles):
         return (f"SET allowed_paths = [{every}]",)
 
     def why_not_opened(self) -> tuple[str, str]:
-        """Which file is none of Parquet, and what to do."""
+        """The message and the hint for the first file that is not Parquet."""
         for name, table in self.tables().items():
             for file in table.files:
                 try:
@@ -229,16 +226,16 @@ class ParquetFolder(ParquetFiles):
                         opened.seek(-min(4, file.stat().st_size), 2)
                         tail = opened.read(4)
                 except OSError:
-                    return f"{file.name} of {name} cannot be read", "may the proxy's user read it?"
+                    return f"{file.name} of {name} cannot be read", "let the proxy's user read it"
                 if {head, tail} != {_PARQUET_MARK}:
-                    hint = "write it anew, or move it out of the folder; one that is still written has no end yet"
-                    return f"{file.name} of {name} is no whole Parquet file", hint
-        return "a file of the folder cannot be opened", "are all files of a table written with the same columns?"
+                    hint = "write it again, or move it out of the folder until it is complete"
+                    return f"{file.name} of {name} is not a complete Parquet file", hint
+        return "a file of the folder cannot be opened", "write all files of a table with the same columns"
 
     def check_files(self, connection: DuckDBPyConnection) -> None:
-        """Refuse a table whose files differ in their columns: a value that fits no type would fail a question.
+        """Refuse a table whose files differ in their columns, because some values would make questions fail.
 
-        Raises: ConfigurationInvalid; BackendUnavailable for a file that is none of Parquet.
+        Raises: ConfigurationInvalid; BackendUnavailable for a file that is not Parquet.
         Cost: reads the head of every file.
         """
         for name, table in self.tables().items():
@@ -258,11 +255,14 @@ class ParquetFolder(ParquetFiles):
                 known = found
             twice = {fold(column) for column, _ in known or ()} & set(map(fold, table.columns))
             if twice:
-                hint = "a column is in the files or in the names of their folders"
-                raise ConfigurationInvalid(f"{', '.join(sorted(twice))} of {name} is in both", hint=hint)
+                hint = "remove the column from the files, or from the names of their folders"
+                raise ConfigurationInvalid(
+                    f"{', '.join(sorted(twice))} of {name} is both in the files and in the names of their folders",
+                    hint=hint,
+                )
 
     def schema(self, connection: DuckDBPyConnection) -> Schema:
-        """Its structure: no constraint holds, any value may be NULL."""
+        """The structure: no constraints, and every value may be NULL."""
         return Schema({name: view.table for name, view in _views(connection, "main", collated=False).items()})
 
 
@@ -270,5 +270,5 @@ DataFiles = DuckdbFile | ParquetFolder
 
 
 def data_files(path: Path, namespace: str = "main", patterns: TablePatterns = ()) -> DataFiles:
-    """What stands at a path."""
+    """The file or folder at a path."""
     return ParquetFolder(path, patterns) if path.is_dir() else DuckdbFile(path, namespace)

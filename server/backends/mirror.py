@@ -1,4 +1,4 @@
-"""The file of a mirror: which copy it holds, whether that copy is current, and how a worker reads it."""
+"""The file of a mirror: the copy that it holds, whether the copy is current, and how a worker reads it."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from server.errors import BackendUnavailable, ConfigurationInvalid
 
 _STAMP = f'{CATALOG}.main."noisegate mirror"'
 _CRYPTOGRAPHY = "LOAD httpfs"
-"""Brings DuckDB what it encrypts with; without it a file can be read, and none can be written."""
+"""The extension that DuckDB needs to write an encrypted file; reading works without it."""
 
 Columns = Mapping[str, Mapping[str, str]]
-"""By table, the types of its columns in PostgreSQL's words."""
+"""Column types in PostgreSQL's words, by table."""
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a copy is of.
+    """The identity of a copy.
 
     Attributes:
-      id: its name, which the ledger's entry about the load has, too.
-      fingerprint: of the structure of the database that was copied.
-      rows: how many of each table.
-      copied_at: when, in seconds since 1970.
+      id: its name, which the ledger entry of the data version also holds.
+      fingerprint: of the copied database's structure.
+      rows: row counts by table.
+      copied_at: seconds since 1970.
     """
 
     id: str
@@ -54,22 +54,22 @@ class Stamp:
 
 @dataclass(frozen=True)
 class MirrorFile(DuckdbFile):
-    """A file that is replaced as a whole: whoever has opened it goes on reading what it was.
+    """A file that is always replaced as a whole. Open connections keep reading the old file.
 
     Attributes:
-      path: what is there is a whole copy, or nothing.
-      key: what it is encrypted with; empty: it is not.
+      path: holds a complete copy, or does not exist.
+      key: the encryption key; empty: not encrypted.
     """
 
     key: str = field(default="", repr=False)
 
     def attach(self, connection: DuckDBPyConnection) -> tuple[str, ...]:
-        """Open it for reading. Returns: what lets a statement read it and nothing else of the machine."""
+        """Attach the file for reading. Returns: statements that restrict the session to it."""
         connection.execute(f"ATTACH {literal(str(self.path))} AS {CATALOG} (READ_ONLY{self._encrypted})")
         return (*self._spilled, f"USE {CATALOG}")
 
     def create(self, connection: DuckDBPyConnection) -> None:
-        """Open a new file for writing. Raises: ConfigurationInvalid where DuckDB has nothing to encrypt with."""
+        """Attach a new file for writing. Raises: ConfigurationInvalid if DuckDB cannot encrypt."""
         try:
             if self.key:
                 connection.execute(_CRYPTOGRAPHY)
@@ -81,7 +81,7 @@ class MirrorFile(DuckdbFile):
             raise ConfigurationInvalid("the mirror's file cannot be written", hint=hint) from None
 
     def stamp(self) -> Stamp | None:
-        """Which copy is there; None for none. Raises: BackendUnavailable where it cannot be opened with the key."""
+        """The stamp of the copy; None without a file. Raises: BackendUnavailable if the key does not open it."""
         if not self.path.exists():
             return None
         try:
@@ -90,14 +90,14 @@ class MirrorFile(DuckdbFile):
                 return read_stamp(connection)
         except duckdb.Error:
             raise BackendUnavailable(
-                "the mirror cannot be opened", hint="is it the key that it was made with?"
+                "the mirror cannot be opened", hint="use the key that it was created with"
             ) from None
 
     @contextmanager
     def replacement(self) -> Iterator[MirrorFile]:
-        """A new file beside it, in a folder that nobody else may enter; what is left of it at the end is deleted.
+        """A new file in a private folder beside this one; the folder is deleted at the end.
 
-        Raises: ConfigurationInvalid while another process makes one, and where the folder cannot be written.
+        Raises: ConfigurationInvalid while another process copies, and if the folder cannot be written.
         """
         folder = self.path.with_name(f".{self.path.name}.new")
         with ExitStack() as at_end:
@@ -107,22 +107,22 @@ class MirrorFile(DuckdbFile):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 hint = "wait until it is done"
-                raise ConfigurationInvalid("another process copies this mirror", hint=hint) from None
+                raise ConfigurationInvalid("another process is copying this mirror", hint=hint) from None
             except OSError as error:
-                hint = "mirror.path names it"
+                hint = "check mirror.path and its permissions"
                 raise ConfigurationInvalid("the mirror's folder cannot be written", hint=hint) from error
-            shutil.rmtree(folder, ignore_errors=True)  # of a process that died over it
+            shutil.rmtree(folder, ignore_errors=True)  # left by a process that died
             folder.mkdir(mode=0o700)
             at_end.callback(shutil.rmtree, folder, ignore_errors=True)
             yield MirrorFile(folder / "copy", key=self.key)
 
     def close_as_own(self) -> None:
-        """Let nobody but its owner read the file, and have the disk hold all of it."""
+        """Make the file readable by its owner only, and flush it to disk."""
         self.path.chmod(0o600)
         _sync(self.path)
 
     def take_over(self, new: MirrorFile) -> None:
-        """Put a whole copy in this one's place, at once."""
+        """Replace this file by a complete copy, atomically."""
         new.path.replace(self.path)
         _sync(self.path.parent)
 
@@ -136,12 +136,12 @@ class MirrorFile(DuckdbFile):
 
 
 def write_stamp(connection: DuckDBPyConnection, stamp: Stamp) -> None:
-    """Say in a new file what it holds."""
+    """Write the stamp into a new file."""
     connection.execute(f"CREATE TABLE {_STAMP} AS SELECT $1::VARCHAR AS stamp", [json.dumps(asdict(stamp))])
 
 
 def read_stamp(connection: DuckDBPyConnection) -> Stamp:
-    """What an opened file holds."""
+    """The stamp of an attached file."""
     row = connection.execute(f"SELECT stamp FROM {_STAMP}").fetchone()
     assert row is not None, "it was written with the file"
     return Stamp(**json.loads(row[0]))
@@ -157,10 +157,10 @@ def _sync(path: Path) -> None:
 
 @dataclass(frozen=True)
 class MirrorBackend(DuckdbBackend):
-    """Reads from one copy, which is told by its name, whatever has been put in its place.
+    """Reads from one copy, identified by its name; refuses a later copy.
 
     Attributes:
-      key: what the file is encrypted with; empty: it is not.
+      key: the encryption key; empty: not encrypted.
       id: the copy's name.
     """
 
@@ -172,10 +172,10 @@ class MirrorBackend(DuckdbBackend):
         return MirrorFile(self.path, self.namespace, self.key)
 
     def _fingerprint(self, connection: DuckDBPyConnection) -> str:
-        """That of the database which was copied, whose keys the plans rest on."""
+        """The fingerprint of the copied database, on which plans rest."""
         stamp = read_stamp(connection)
         if stamp.id != self.id:
-            raise SchemaChanged("another copy has taken this one's place", hint="ask again")
+            raise SchemaChanged("the mirror's copy was replaced", hint="ask again")
         return stamp.fingerprint
 
 
@@ -184,9 +184,9 @@ class CurrentMirror:
     """The mirror of a policy.
 
     Attributes:
-      schema: of the database, as plans are made for it.
-      load: reads the version of the data, and the name of its copy (`Ledger.mirrored_load`).
-      _seen: what was in the file when it was last looked at, by the state that the system tells of it.
+      schema: of the database, as plans use it.
+      load: returns the data version and the name of its copy (`Ledger.mirrored_load`).
+      _seen: the last stamp read, by the file's state.
     """
 
     file: MirrorFile
@@ -197,7 +197,7 @@ class CurrentMirror:
     _seen: dict[tuple[int, ...], Stamp | None] = field(default_factory=dict, compare=False, repr=False)
 
     def query(self, plan: Plan) -> BackendQuery | None:
-        """A question's statements as the copy reads them; None where they are PostgreSQL's alone to read."""
+        """Rewrite a question for the mirror; None if only PostgreSQL can answer it."""
         try:
             tables = {table.name: table for table in self.tables}
             return rewrite(plan, dialect="mirror", schema=replace(self.schema, tables=tables, views={}))
@@ -205,7 +205,7 @@ class CurrentMirror:
             return None
 
     def source(self, query: BackendQuery, data_version: int, database: Backend) -> Backend | MirrorFirst:
-        """Where a question's rows are read: the copy while it is current, else the database."""
+        """The mirror while it is current, else the database."""
         version, name = self.contribution()
         stamp = self._stamp()
         if stamp is None or stamp.id != name or version != data_version or self._lack(stamp):
@@ -214,35 +214,31 @@ class CurrentMirror:
         return MirrorFirst(copy, query, database)
 
     def why_not(self) -> str | None:
-        """What keeps the copy from being current, for its custodian; None where it is."""
+        """Why the copy is not current, for administrators; None if it is."""
         _, name = self.contribution()
         stamp = self._stamp()
         if stamp is None:
             there = self.file.path.exists()
-            return (
-                "its file cannot be opened (is it the key that it was made with?)"
-                if there
-                else "there is no copy yet"
-            )
+            return "its file cannot be opened; check mirror.key" if there else "there is no copy yet"
         if stamp.id != name:
-            return "the data has been loaded anew since the copy was made"
+            return "the data version is newer than the copy"
         return self._lack(stamp)
 
     def copied_at(self) -> float | None:
-        """When the copy was made, in seconds since 1970; None where there is none."""
+        """When the copy was made, in seconds since 1970; None without a copy."""
         stamp = self._stamp()
         return None if stamp is None else stamp.copied_at
 
     def _lack(self, stamp: Stamp) -> str | None:
         if stamp.fingerprint != self.schema.fingerprint:
-            return "the tables of the database have other columns than when the copy was made"
+            return "the database's columns have changed since the copy was made"
         for table, columns in columns_of(self.tables).items():
             if columns.items() - stamp.columns.get(table, {}).items():
                 return f"it lacks columns of {table}, which the policy names"
         return None
 
     def _stamp(self) -> Stamp | None:
-        """Read again where the file is another one."""
+        """The stamp, read again only if the file changed."""
         try:
             found = self.file.path.stat()
             state = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
@@ -257,10 +253,10 @@ class CurrentMirror:
 
 
 def copied_tables(schema: Schema, policy: Policy) -> tuple[Table, ...]:
-    """The tables that a mirror holds: those that the policy names, and those through which somebody owns rows.
+    """The tables that a mirror holds: those that the policy names, and those through which units own rows.
 
-    Views have rows that are another's, or change while they are copied; of names that DuckDB takes for one another
-    none is copied, and no table of which no column is.
+    Views are left out, because their rows may change during the copy. So are tables without a copied column, and
+    names that DuckDB cannot tell apart.
     """
     owners = [name for key in policy.foreign_keys if key.owning for name in (key.table, key.references)]
     names = sorted({*policy.tables, *policy.privacy_units, *owners} & (schema.tables.keys() - schema.views.keys()))
@@ -274,5 +270,5 @@ def copied_tables(schema: Schema, policy: Policy) -> tuple[Table, ...]:
 
 
 def columns_of(tables: Sequence[Table]) -> Columns:
-    """What is copied of tables."""
+    """The copied columns of tables."""
     return {table.name: {column.name: column.type for column in mirrored(table).columns} for table in tables}

@@ -1,4 +1,4 @@
-"""Tables from one snapshot of PostgreSQL into a new DuckDB file, a batch at a time."""
+"""Copy tables from one snapshot of PostgreSQL into a new DuckDB file, in batches."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from server.errors import BackendFailed
 _BATCH_BYTES = 16 << 20
 
 Watch = Callable[[str, int], None]
-"""Is told of each batch: the table, and how many of its rows are copied; may raise to end it."""
+"""Receives, after each batch, the table and the number of copied rows; may raise to stop."""
 
 
 def copy_tables(
     source: psycopg.Connection[Any], tables: Sequence[Table], target: DuckDBPyConnection, watch: Watch
 ) -> dict[str, int]:
-    """Copy the columns that a mirror has, from one snapshot; returns how many rows each table has.
+    """Copy the mirrored columns from one snapshot, and return the row count of each table.
 
-    Raises: BackendFailed, without a word of either database, which would be a row's.
+    Raises: BackendFailed without the databases' own words, which may hold values.
     Cost: one pass over each table; two batches of text in memory.
     """
     try:
@@ -39,9 +39,7 @@ def copy_tables(
             target.execute(f"CREATE SCHEMA IF NOT EXISTS {CATALOG}.{quoted(namespace)}")
         return {table.name: _copied(source, mirrored(table), target, watch) for table in tables}
     except (duckdb.Error, psycopg.Error, pa.ArrowException) as error:
-        raise BackendFailed(
-            "the tables could not be copied", hint=f"the kind of failure: {type(error).__name__}"
-        ) from None
+        raise BackendFailed("the tables could not be copied", hint=f"the error was {type(error).__name__}") from None
 
 
 def _copied(source: psycopg.Connection[Any], table: Table, target: DuckDBPyConnection, watch: Watch) -> int:
@@ -58,7 +56,7 @@ def _copied(source: psycopg.Connection[Any], table: Table, target: DuckDBPyConne
         return int(batch.num_rows)
 
     copied, waiting = 0, None
-    with ThreadPoolExecutor(1) as writer:  # while one batch is written the next one is read
+    with ThreadPoolExecutor(1) as writer:  # writes one batch while the next one is read
         target.execute("BEGIN")
         for text in _batches(source, table):
             copied += _done(waiting)
@@ -112,7 +110,7 @@ def _is_whole(column: Column) -> bool:
 
 
 def _read(name: str, column: Column) -> str:
-    """A text of PostgreSQL as DuckDB's value; what it has no value for, as NaN among decimals, is NULL."""
+    """SQL that converts PostgreSQL's text to DuckDB's value; NULL if there is none, such as NaN in a decimal."""
     kind = sql_type(column.type)
     if kind.family is Family.TEXT or kind.family is Family.INTEGER:
         return name

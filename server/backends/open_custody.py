@@ -1,4 +1,4 @@
-"""Which database a URL names, in its custodian's hands."""
+"""Open the database of a URL for administrator commands."""
 
 from __future__ import annotations
 
@@ -13,24 +13,28 @@ from server.errors import ConfigurationInvalid
 
 
 def open_policy_custody(policy: Policy, url: str, statement_ms: int) -> AbstractContextManager[Custody]:
-    """Connect to the database of a policy, with the tables that it makes of files.
+    """Connect to a policy's database, with the tables that the policy makes of files.
 
-    Its URL is resolved; `statement_ms` 0: a statement may take any time. Raises: ConfigurationInvalid,
-    BackendUnavailable.
+    Args:
+      url: resolved.
+      statement_ms: the time limit of a statement; 0: none.
+    Raises: ConfigurationInvalid, BackendUnavailable.
     """
     patterns = policy.table_files
     if not patterns:
         return open_custody(url, policy.namespaces, statement_ms, policy.database_limits)
     if not is_folder(url):
-        hint = "parquet:///lake names a folder; where database.url names none, leave `parquet` out"
-        raise ConfigurationInvalid(f"tables.{patterns[0][0]}.parquet: the database is no folder of files", hint=hint)
+        hint = "name a folder (parquet:///lake), or remove `parquet` from the table"
+        raise ConfigurationInvalid(
+            f"tables.{patterns[0][0]}.parquet: the database is not a folder of files", hint=hint
+        )
     return _files(url, policy.database_limits, patterns)
 
 
 def open_custody(
     url: str, namespaces: Sequence[str], statement_ms: int, limits: DatabaseLimits = DatabaseLimits()
 ) -> AbstractContextManager[Custody]:
-    """Connect to what a URL names: PostgreSQL, or files by an absolute path.
+    """Connect to the PostgreSQL database or the files (by an absolute path) of a URL.
 
     Raises: ConfigurationInvalid, BackendUnavailable.
     """

@@ -1,4 +1,4 @@
-"""PostgreSQL: one read-only snapshot per question, pinned settings, the plan's schema checked inside it."""
+"""PostgreSQL: one read-only snapshot per question, with pinned settings and a check of the plan's schema."""
 
 from __future__ import annotations
 
@@ -39,18 +39,19 @@ from server.errors import (
 
 _CONNECT_TIMEOUT_S = 10
 _UNREACHABLE = (
-    "is it up, and does its URL name the right host, port, database, role and password? PGHOST, PGPORT and the like"
-    " do not count"
+    "check that it runs, and the host, port, database, role and password of its URL; variables such as PGHOST are"
+    " ignored"
 )
 _FETCH_ROWS = 65_536
 _ARRAY_ROWS = 60_000_000
-"""Rows that the database puts into arrays at most: a value of PostgreSQL has less than a gigabyte."""
+"""The most rows that the database puts into arrays, because one value of PostgreSQL is smaller than a gigabyte."""
 _ARRIVING = 64
-"""Bytes of a value while its array arrives: twelve in the driver's buffer, which doubles, in its result and in a copy
-of one column; and eight in what is made of them."""
+"""Bytes per value while an array arrives: 12 each in the driver's buffer, its result and a copy, with the buffer
+doubling, and 8 in the decoded column.
+"""
 _WHOLE = {20, 21, 23}  # bigint, smallint, integer
 _GROUP_KEY = re.compile(r"k\d+")
-"""The names that the planner gives to group keys: what a statement groups by, and often the same in many rows."""
+"""The names that the planner gives to group keys."""
 
 # Whatever could make the same statement mean something else, or run longer than its limit.
 _SESSION = {
@@ -59,21 +60,21 @@ _SESSION = {
     "IntervalStyle": "postgres",
     "extra_float_digits": "1",
     "lc_numeric": "C",
-    "search_path": "pg_catalog",  # first and only: nobody else's functions or tables are meant by a plain name
+    "search_path": "pg_catalog",  # only: unqualified names mean PostgreSQL's own functions and tables
     "standard_conforming_strings": "on",
-    "row_security": "off",  # an error rather than silently missing rows
+    "row_security": "off",  # an error instead of silently missing rows
     "jit": "off",  # compiling takes longer than most questions
-    "client_connection_check_interval": "1s",  # a proxy that is gone takes its queries along
+    "client_connection_check_interval": "1s",  # ends the queries of a proxy that has died
 }
 
 
 @dataclass(frozen=True)
 class ReadLimits(Limits):
-    """Public bounds of one read; of whole numbers alone a statement may take in 60 million rows.
+    """Public bounds of one read. A statement of whole numbers alone may return 60 million rows.
 
     Attributes:
-      work_mem_mb: what each sort and each hash table of a statement may hold before it spills to disk.
-      parallel_workers: how many processes may help with a statement; None: as PostgreSQL is set.
+      work_mem_mb: memory of each sort and hash table before it spills to disk.
+      parallel_workers: the most parallel workers of a statement; None: PostgreSQL's own setting.
     """
 
     work_mem_mb: int = 64
@@ -81,7 +82,7 @@ class ReadLimits(Limits):
 
     @classmethod
     def of_policy(cls, limits: DatabaseLimits) -> ReadLimits:
-        """As a policy's settings say."""
+        """The limits of a policy."""
         return cls(
             statement_ms=limits.seconds * 1_000,
             rows=limits.rows,
@@ -91,7 +92,7 @@ class ReadLimits(Limits):
 
     @property
     def session(self) -> dict[str, str]:
-        """What they are as settings of a session."""
+        """The limits as session settings."""
         parallel = self.parallel_workers
         helped = {} if parallel is None else {"max_parallel_workers_per_gather": str(parallel)}
         return {"work_mem": f"{self.work_mem_mb}MB", **helped}
@@ -103,7 +104,7 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
 
     Attributes:
       url: connection URL or conninfo; holds the password, so it is in no repr.
-      namespaces: the schemas that the policy names, whose structure a plan's fingerprint is of.
+      namespaces: the policy's schemas, which the plan's fingerprint covers.
     """
 
     dialect: ClassVar[Dialect] = "postgres"
@@ -123,7 +124,7 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
 
     @contextmanager
     def _streamed(self, connection: psycopg.Connection[Any], sql: str) -> Iterator[Iterator[Any]]:
-        # A generator, though psycopg promises less; closed early, it ends the statement.
+        # psycopg returns a generator; closing it early ends the statement.
         with (
             connection.cursor() as cursor,
             closing(cast("Generator[Any, None, None]", cursor.stream(sql.encode()))) as rows,
@@ -140,7 +141,7 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
 
     @contextmanager
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[psycopg.Connection[Any]]:
-        """One transaction; what is free has one process of the database."""
+        """Open one transaction. Queries over public tables get one database process."""
         limit_ms = self.limits.public_ms if free else self.limits.statement_ms
         with connected(self.url, limit_ms, self.limits.session) as connection, _translated():
             check_planned(read_schema(connection, self.namespaces, checks=False).fingerprint, fingerprint)
@@ -149,9 +150,9 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
             yield connection
 
     def _columns(self, connection: psycopg.Connection[Any], room: Room, statement: str, width: int) -> list[Column]:
-        """A statement's columns; by a client-side cursor: a server-side one forbids parallel plans."""
+        """A statement's columns, by a client-side cursor, because a server-side one prevents parallel plans."""
         described = connection.execute(f"SELECT * FROM ({statement}) q LIMIT 0".encode()).description or ()
-        # Types alone say which way a statement goes: one that ran again for what its rows hold would take their time.
+        # Only types decide how a statement is read: a second run due to private values would show in its duration.
         if all(column.type_code in _WHOLE for column in described):
             return self._arrays(connection, room, statement, [column.name for column in described])
         keys = [column.name for column in described if column.type_code not in _WHOLE]
@@ -159,7 +160,7 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
             return self._grouped_arrays(connection, room, statement, [column.name for column in described], keys)
         blocks = Blocks(room, width)
         with connection.cursor(binary=True) as cursor:
-            # The driver holds a whole result before it gives the first row.
+            # The driver receives the whole result before it returns the first row.
             cursor.execute(f"SELECT * FROM ({statement}) q LIMIT {blocks.most + 1}".encode())
             while block := cursor.fetchmany(_FETCH_ROWS):
                 blocks.take(block)
@@ -168,7 +169,7 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
     def _arrays(
         self, connection: psycopg.Connection[Any], room: Room, statement: str, names: Sequence[str]
     ) -> list[Column]:
-        """The columns of whole numbers, as arrays."""
+        """Columns of whole numbers, as arrays."""
         most = min(room.most(_ARRIVING * len(names)), _ARRAY_ROWS)
         with connection.cursor(binary=True) as cursor:
             cursor.execute(arrays_sql(statement, names, most).encode())
@@ -188,7 +189,7 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
         names: Sequence[str],
         keys: Sequence[str],
     ) -> list[Column]:
-        """The columns of whole numbers as arrays, one per combination of the other ones, which are group keys."""
+        """Columns of whole numbers as arrays, one per combination of the other columns, the group keys."""
         most = min(room.most(_ARRIVING * len(names)), _ARRAY_ROWS)
         whole = [name for name in names if name not in keys]
         with connection.cursor(binary=True) as cursor:
@@ -217,13 +218,13 @@ _PLAIN_TABLES = """
 
 
 _CATALOG_FUNCTION = re.compile(r"\bpg_\w+\(")
-"""In a condition or an output of a plan: none of those that only compute begins so."""
+"""A call of a catalog function in a query plan. No function that only computes has such a name."""
 
 
 def _check_plan(connection: psycopg.Connection[Any], statement: OuterStatement) -> None:
-    """Refuse a statement of which the database itself says that it would read another table than it names.
+    """Refuse a statement whose EXPLAIN shows a table that the statement does not name.
 
-    A view and a partitioned table are planned as the tables behind them: where one is read, nothing is compared.
+    If it reads a view or a partitioned table, nothing is compared, because EXPLAIN shows the tables behind them.
 
     Raises: BackendFailed.
     """
@@ -238,9 +239,9 @@ def _check_plan(connection: psycopg.Connection[Any], statement: OuterStatement) 
         node = waiting.pop()
         if isinstance(node, dict):
             if any(isinstance(value, str) and _CATALOG_FUNCTION.search(value) for value in node.values()):
-                raise BackendFailed("what surrounds the answers would call a function of the catalog")
+                raise BackendFailed("the SQL around the answers would call a function of the catalog")
             if "Relation Name" in node and (node.get("Schema"), node["Relation Name"]) not in statement.reads:
-                raise BackendFailed("what surrounds the answers would read another table")
+                raise BackendFailed("the SQL around the answers would read another table")
             waiting += node.values()
         elif isinstance(node, list):
             waiting += node
@@ -250,11 +251,11 @@ def _check_plan(connection: psycopg.Connection[Any], statement: OuterStatement) 
 def connected(
     url: str, statement_ms: int, settings: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[psycopg.Connection[Any]]:
-    """A connection in one read-only repeatable-read transaction with pinned settings.
+    """Connect in one read-only repeatable-read transaction with pinned settings.
 
     Args:
-      settings: more of them, for speed.
-    Raises: BackendUnavailable.
+      settings: further settings, for speed.
+    Raises: BackendUnavailable, ConfigurationInvalid.
     """
     pinned = {**settings, **_SESSION}
     options = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in pinned.items())
@@ -268,14 +269,14 @@ def connected(
             prepare_threshold=None,
         )
     except psycopg.ProgrammingError:
-        # Its text quotes the URL, password and all: neither it nor its chain goes further.
-        hint = "postgresql://ROLE:PASSWORD@HOST/DATABASE"
-        raise ConfigurationInvalid("the database's URL is not one that PostgreSQL can read", hint=hint) from None
+        # Its text quotes the URL with the password, so neither it nor its cause is passed on.
+        hint = "write postgresql://ROLE:PASSWORD@HOST/DATABASE"
+        raise ConfigurationInvalid("the database URL is not a valid PostgreSQL URL", hint=hint) from None
     except psycopg.OperationalError as error:
         raise BackendUnavailable("the database cannot be reached", hint=_UNREACHABLE) from error
     with connection:
         if connection.info.parameter_status("server_encoding") != "UTF8":
-            hint = "a character that has no Unicode would make the answer fail"
+            hint = "use a database with the encoding UTF8"
             raise ConfigurationInvalid("the database's encoding is not UTF8", hint=hint)
         connection.read_only = True
         connection.isolation_level = IsolationLevel.REPEATABLE_READ
@@ -284,13 +285,13 @@ def connected(
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Turn the database's errors into ours, none of whose words are the database's."""
+    """Replace the database's errors by ours, without any of the database's words."""
     try:
         yield
     except (errors.QueryCanceled, errors.LockNotAvailable) as error:
         raise too_long() from error
     except (errors.SerializationFailure, errors.DeadlockDetected, errors.AdminShutdown) as error:
-        raise BackendConnectionLost("the database cut the query off") from error
+        raise BackendConnectionLost("the database ended the query") from error
     except (errors.ProgramLimitExceeded, errors.StatementTooComplex, errors.TooManyColumns) as error:
         raise BackendFailed("the rewritten query is beyond a limit of the database") from error
     except psycopg.OperationalError as error:

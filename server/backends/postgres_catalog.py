@@ -1,4 +1,4 @@
-"""Read the structure of the database: tables, columns and enforced constraints. Never a value, never a statistic."""
+"""Read PostgreSQL's structure: tables, columns and constraints. Never a value, never a statistic."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import psycopg
 from planner.schema import PUBLIC, Column, ForeignKey, Schema, Table, View, sql_identifier, table_name
 from server.backends.backend import NUMBERS, with_nan
 
-# Plain and partitioned tables, and all of whose columns the role may read of what has no rows of its own; a partition
-# is its parent's.
-# A plain table with inheritance children is left out: its keys are not enforced over the children.
-# A virtual column is left out: it is computed when it is read, and may fail for some row.
-# A text with a collation of its own gets a type of its own, which cannot be a key and is not compared: two
-# collations in one comparison fail at run time, and one may find different texts equal.
-# An enum is told by its labels, which are structure: a new one is another structure.
+# Plain and partitioned tables, and views and foreign tables of which the role may read every column. A partition
+# belongs to its parent.
+# A table with inheritance children is omitted: its keys are not enforced over the children.
+# A virtual column is omitted: it is computed when read, and may fail for some row.
+# A text with a collation of its own gets a separate type, which cannot be a key and is not compared: two
+# collations in one comparison fail at run time, and one may treat different texts as equal.
+# An enum is identified by its labels; a new label is another structure.
 # Since PostgreSQL 18 a column may be NOT NULL though some old rows are NULL.
-# The constraints of a column alone tell whether it may hold NaN; those of a foreign table are only promised. They are
-# read once: pg_get_expr() waits for whoever has locked the table.
-# A domain is its base type, whose operators its values have: what it checks is checked when a value is written.
+# Only column constraints show whether a column may hold NaN; those of foreign tables are not enforced. They are read
+# once, because pg_get_expr() waits for locks on the table.
+# A domain counts as its base type, whose operators apply; its checks apply only when a value is written.
 _COLUMNS = """
     WITH RECURSIVE domains AS (
       SELECT oid AS domain, typbasetype AS base, typtypmod AS modifier FROM pg_type WHERE typtype = 'd'
@@ -74,9 +74,9 @@ _UNIQUE_KEYS = """
     ORDER BY n.nspname, c.relname, i.indisprimary DESC, 4
 """
 
-# All that are declared, enforced or not: who owns a row does not hang on whether the database checks it. One that
-# only a partition has is its parent's; one may lead to a schema that is not read. It is proven where a constraint of
-# the whole table was compared with every row, and no trigger that keeps it so is switched off, for a partition say.
+# All declared ones, enforced or not, because ownership does not depend on enforcement. One that
+# only a partition has counts for its parent; one may lead to a schema that is not read. It is proven if a constraint
+# of the whole table was validated for every row, and none of its triggers is disabled, for example in a partition.
 _FOREIGN_KEYS = """
     SELECT namespace, relation, columns, other_namespace, other, key,
            bool_or(whole AND convalidated) AND NOT bool_or(switched_off) AS proven
@@ -101,7 +101,7 @@ _FOREIGN_KEYS = """
     ORDER BY 1, 2, 3, 4, 5, 6
 """
 
-# Whatever has a name that a table could have: only what a search path finds first is meant.
+# All relations, because an unqualified name means the first one on the search path.
 _NAMES = """
     SELECT n.nspname, c.relname
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -109,7 +109,7 @@ _NAMES = """
     ORDER BY 1, 2
 """
 
-# All schemas but PostgreSQL's own, those that hold tables or views alone.
+# Schemas with tables or views, without PostgreSQL's own.
 _NAMESPACES = """
     SELECT n.nspname FROM pg_namespace n
     WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
@@ -117,8 +117,8 @@ _NAMESPACES = """
     ORDER BY n.nspname <> 'public', n.nspname
 """
 
-# What has no rows of its own, with the relations that it names. Its text is what the database understood, under a
-# search path that holds no schema of ours: every name has its schema, and what has none is of the database itself.
+# Views and foreign tables, with the relations that they name. Definitions are PostgreSQL's own text under a
+# search path without our schemas: every name has its schema, and one without is PostgreSQL's own.
 _VIEWS = """
     SELECT n.nspname, c.relname,
            CASE c.relkind WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' ELSE 'foreign table' END,
@@ -139,23 +139,21 @@ _VIEWS = """
 
 
 def read_namespaces(connection: psycopg.Connection[Any]) -> tuple[str, ...]:
-    """The schemas that hold tables or views, PostgreSQL's own apart: `public` first, the others by name."""
+    """The schemas that hold tables or views, without PostgreSQL's own: `public` first, then by name."""
     return tuple(name for (name,) in connection.execute(_NAMESPACES))
 
 
 def read_schema(
     connection: psycopg.Connection[Any], namespaces: Sequence[str] = (PUBLIC,), *, checks: bool = True
 ) -> Schema:
-    """The tables and views of some schemas that the connected role may read.
+    """Read the tables and views of some schemas that the connected role may read.
 
-    Column types that the planner does not know stay as they are: it refuses to compare them.
+    Column types that the planner does not know keep their names, and the planner refuses to compare them.
 
     Args:
-      namespaces: the schemas; those that a policy names (`Policy.namespaces`), so that nothing else changes the
-        fingerprint.
-      checks: are constraints read that keep NaN out? They are no part of the fingerprint.
-    Cost: four catalog queries, about 5 ms for ten tables, and 0.2 ms per view; one more where there are several
-      schemas.
+      namespaces: the schemas to read, usually `Policy.namespaces`; others do not change the fingerprint.
+      checks: read the constraints that exclude NaN; they are not part of the fingerprint.
+    Cost: four catalog queries, about 5 ms for ten tables, and 0.2 ms per view; one more query for several schemas.
     """
     parameters: dict[str, Any] = {"namespaces": list(namespaces), "checks": checks}
     places: dict[str, str] = {}
@@ -209,7 +207,7 @@ def read_schema(
 
 
 def _views(connection: psycopg.Connection[Any], parameters: dict[str, list[str]]) -> list[tuple[Any, ...]]:
-    """The views, each definition as it reads where no schema of ours is on the search path."""
+    """The views, with definitions that qualify every name outside of pg_catalog."""
     found = connection.execute(_VIEWS, parameters).fetchall()
     before = connection.execute("SELECT current_setting('search_path')").fetchone() if found else None
     if before is None or before[0] == "pg_catalog":
@@ -222,7 +220,7 @@ def _views(connection: psycopg.Connection[Any], parameters: dict[str, list[str]]
 
 
 def _keeps_nan_out(check: str, column: str) -> bool:
-    """Is a constraint of a column false for NaN, which is greater than every number? As PostgreSQL spells it.
+    """Whether a column constraint, in PostgreSQL's spelling, is false for NaN, the greatest number.
 
     >>> _keeps_nan_out("((cost >= (0)::numeric) AND (cost <= (100)::numeric))", "cost")
     True
@@ -239,6 +237,6 @@ def _keeps_nan_out(check: str, column: str) -> bool:
 
 
 def _readable(keys: list[tuple[str, ...]], columns: list[Column]) -> tuple[tuple[str, ...], ...]:
-    """The keys whose every column the role may read: of another nothing can be said in SQL, so it proves nothing."""
+    """The keys of which the role may read every column. SQL cannot use the others, so they prove nothing."""
     names = {column.name for column in columns}
     return tuple(key for key in keys if names.issuperset(key))

@@ -1,4 +1,4 @@
-"""PostgreSQL in its custodian's hands: the proxy's role, what the statistics say, and what is left out."""
+"""PostgreSQL for administrator commands: the proxy's role, the statistics, and relations that cannot be used."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _SHOWN = 3
 
 
 _MOST_VALUES = 50
-"""The largest domain that is proposed."""
+"""The largest domain that a draft proposes."""
 
 _LONGEST_VALUE = 80
 
@@ -73,7 +73,7 @@ _ROWS = """
     WHERE n.nspname = ANY (%s) AND c.relkind IN ('r', 'p') AND c.reltuples >= 0
 """
 
-# Of a partitioned table the statistics of the whole are those that `inherited` marks.
+# For a partitioned table, `inherited` marks the statistics of the whole table.
 _COLUMNS = """
     SELECT schemaname, tablename, attname, n_distinct, most_common_vals::text::text[], histogram_bounds::text::text[]
     FROM pg_stats WHERE schemaname = ANY (%s)
@@ -82,7 +82,7 @@ _COLUMNS = """
 
 
 def _setting(column: Column, n_distinct: float, common: Sequence[str], histogram: Sequence[str]) -> str | None:
-    """A range of numbers, or a domain of few texts of which all are known; None where neither is near."""
+    """A range of numbers, or a domain of a few known texts; None if neither applies."""
     kind = sql_type(column.type)
     if kind.is_number:
         return _range([*common, *histogram], whole=kind.family is Family.INTEGER)
@@ -101,7 +101,7 @@ def _range(values: Sequence[str], whole: bool) -> str | None:
 
 
 def _outward(value: float, rounded: Callable[[float], int]) -> float:
-    """The next number of one digit on that side."""
+    """Round away from the range to one significant digit."""
     if value == 0:
         return 0.0
     unit = 10.0 ** math.floor(math.log10(abs(value)))
@@ -110,7 +110,7 @@ def _outward(value: float, rounded: Callable[[float], int]) -> float:
 
 _FEW = 8
 
-# A partition is told with its root: there may be thousands.
+# Partitions are listed with their root, because there may be thousands.
 _RELATIONS = """
     SELECT n.nspname, c.relname, c.relkind::text, has_schema_privilege(n.oid, 'USAGE'),
            has_table_privilege(c.oid, 'SELECT'), has_any_column_privilege(c.oid, 'SELECT'),
@@ -123,7 +123,7 @@ _RELATIONS = """
     ORDER BY 1, 2
 """
 
-# What the role may not read of the tables behind each view, through others: whole tables, and columns.
+# Tables and columns behind each view, directly or through other views, that the role may not read.
 _BEHIND = """
     WITH RECURSIVE uses AS (
       SELECT w.ev_class AS view, d.refobjid AS relation, d.refobjsubid AS place
@@ -160,16 +160,16 @@ _PARTITIONS = """
 
 
 def _unreadable(grant: str, kind: str, whole: bool, part: bool, columns: Sequence[str]) -> str | None:
-    """What the role may not read of a relation, and the statement that lets it; None where that is nothing."""
+    """What the role may not read of a relation, with the GRANT that allows it; None if it may read everything."""
     if whole:
         return None
     if not part:
-        return f"the role has no SELECT privilege; if it is to be asked: {grant}"
+        return f"the role has no SELECT privilege; to allow questions: {grant}"
     shown = _some([_shown(sql_identifier(column)) for column in columns])
     if kind in ("r", "p"):
-        return f"asked without {shown}, which the role may not SELECT" if columns else None
+        return f"shown without {shown}, which the role may not SELECT" if columns else None
     what = f"the role may not SELECT {shown}" if columns else "the role may SELECT its columns one by one"
-    return f"{what}, and a view is asked as a whole: {grant}"
+    return f"{what}, and a view needs SELECT on all of it: {grant}"
 
 
 def _some(names: Sequence[str], few: int = _FEW) -> str:
@@ -178,7 +178,7 @@ def _some(names: Sequence[str], few: int = _FEW) -> str:
 
 
 def _shown(name: str) -> str:
-    """A name within one line: a comment, which it cannot end."""
+    """A name on one line, so that it cannot end a comment."""
     return " ".join(name.split())
 
 
@@ -191,7 +191,7 @@ class PostgresCustody(Custody):
 
     Attributes:
       connection: from `server.backends.postgres.connected`.
-      named: the schemas that the policy names.
+      named: the policy's schemas.
       limits: of a question.
     """
 
@@ -202,12 +202,12 @@ class PostgresCustody(Custody):
 
     @property
     def name(self) -> str:
-        """As PostgreSQL calls the database."""
+        """The database's name."""
         return self.connection.info.dbname
 
     @property
     def backend(self) -> PostgresBackend:
-        """By connections of its own."""
+        """A backend with connections of its own."""
         return PostgresBackend(self.url, ReadLimits.of_policy(self.limits), self.named)
 
     def namespaces(self) -> Sequence[str]:
@@ -219,8 +219,8 @@ class PostgresCustody(Custody):
         return read_schema(self.connection, tuple(namespaces))
 
     def left_out(self, namespaces: Sequence[str]) -> Iterable[tuple[str, str]]:
-        """The tables, views and whole schemas that `read_schema` leaves out, shows in part, or shows though nothing
-        can be asked of them, by their canonical names; and the reasons in words.
+        """Relations and schemas that `read_schema` omits or shows in part, or that cannot be queried, each with the
+        reason.
 
         Cost: three catalog queries.
         """
@@ -233,7 +233,7 @@ class PostgresCustody(Custody):
             if not usable:
                 schema = _shown(sql_identifier(namespace))
                 found[table_name(namespace, "*")] = (
-                    "the role has no USAGE of the schema; if it is to be asked: "
+                    "the role has no USAGE of the schema; to allow questions: "
                     f"GRANT USAGE ON SCHEMA {schema} {to_role} "
                     f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} {to_role}"
                 )
@@ -242,14 +242,14 @@ class PostgresCustody(Custody):
             ) is not None:
                 found[name] = reason
             elif inherited and kind == "r":
-                found[name] = "other tables inherit from it, whose rows its keys do not cover"
+                found[name] = "other tables inherit from it, and its keys do not cover their rows"
         behind: dict[str, list[str]] = {}
         for view_schema, view, namespace, relation, column in self.connection.execute(_BEHIND, parameters):
             read = sql_name(table_name(namespace, relation))
             read = read if column is None else f"{read}.{sql_identifier(column)}"
             behind.setdefault(table_name(view_schema, view), []).append(_shown(read))
         for view, hidden in behind.items():
-            found[view] = f"it reads {_some(hidden)}, which the role may not SELECT, so nothing of it can be asked"
+            found[view] = f"it reads {_some(hidden)}, which the role may not SELECT, so it cannot be queried"
         partitions: dict[str, list[str]] = {}
         for namespace, relation, *root in self.connection.execute(_PARTITIONS, parameters):
             partitions.setdefault(table_name(*root), []).append(table_name(namespace, relation))
@@ -259,9 +259,9 @@ class PostgresCustody(Custody):
         return tuple(sorted(found.items()))
 
     def estimates(self, schema: Schema, today: date) -> Estimates:
-        """Row counts and, per column, a range or a domain, from the last ANALYZE, if a table has had one.
+        """Row counts and, per column, a range or a domain, from the last ANALYZE of each table.
 
-        Nothing here is differentially private: a range's ends come from single rows, though they are rounded outward.
+        They are not differentially private: the ends of a range come from single rows, rounded outward.
         Cost: two catalog queries.
         """
         namespaces = sorted({table.namespace for table in schema.tables.values()})
@@ -281,10 +281,9 @@ class PostgresCustody(Custody):
         return Estimates(rows, columns, today)
 
     def refuse_unsafe_role(self) -> None:
-        """Check the connected role.
+        """Check the privileges of the connected role.
 
-        Raises: UnsafeRole that says what the role could do beyond SELECT, or whose answers row-level security would
-          silently cut; of many tables the first ones are named.
+        Raises: UnsafeRole if the role may do more than SELECT, or if row-level security hides rows from it.
         """
         owned, written, cut = [], [], []
         for table, owns, writes, row_security in self.connection.execute(_TABLES):
@@ -316,22 +315,22 @@ class PostgresCustody(Custody):
             )
 
     def count(self, statement: Statement) -> int:
-        """The number that a statement selects. Raises: Misfit; BackendFailed."""
+        """Run a statement that selects one number. Raises: Misfit; BackendFailed."""
         try:
             with self.connection.transaction():
                 row = self.connection.execute(statement).fetchone()
         except _MISFIT as error:
             raise Misfit from error
         except psycopg.Error as error:
-            raise BackendFailed("the database refused to count", hint="may the role SELECT it?") from error
+            raise BackendFailed("the database refused to count", hint="let the role SELECT it") from error
         assert row is not None, "an aggregate without GROUP BY returns one row"
         return int(row[0])
 
     def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
-        """The rows of a statement that selects whole numbers. Raises: BackendFailed."""
+        """Run a statement that selects whole numbers. Raises: BackendFailed."""
         try:
             with self.connection.transaction():
                 found = self.connection.execute(statement.encode()).fetchall()
         except psycopg.Error as error:
-            raise BackendFailed("the database refused to compare rows", hint="may the role SELECT them?") from error
+            raise BackendFailed("the database refused to compare rows", hint="let the role SELECT them") from error
         return [tuple(map(int, row)) for row in found]

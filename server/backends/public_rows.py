@@ -21,15 +21,15 @@ Rows = tuple[tuple[Cell, ...], ...]
 
 _CELL_BYTES = 8
 _FETCH_ROWS = 64
-"""Few, since what a row holds is seen only once it is here."""
+"""A small block, because the size of a row is known only once it has arrived."""
 
 
 @dataclass(frozen=True)
 class Computed:
-    """What a database has computed from released answers and public tables.
+    """The result of a statement over released answers and public tables.
 
     Attributes:
-      rows: none where only the columns were asked for.
+      rows: empty if only the columns were requested.
     """
 
     columns: tuple[tuple[str, ResultType], ...]
@@ -43,11 +43,11 @@ _SHOWN_TYPES: Mapping[str, ResultType] = {
     "bool": "bool", "boolean": "bool", "date": "date", "timestamp": "timestamp",
     "timestamptz": "timestamptz", "timestamp with time zone": "timestamptz",
 }  # fmt: skip
-"""By the database's own name of a type, without its size; every other type is shown as its text."""
+"""Result types by the database's name of a type, without its size. Other types are shown as text."""
 
 
 def computed_type(name: str) -> ResultType:
-    """The type that clients see of a computed column.
+    """The result type of a computed column.
 
     >>> computed_type("DECIMAL(18,3)"), computed_type("interval")
     ('numeric', 'text')
@@ -56,7 +56,7 @@ def computed_type(name: str) -> ResultType:
 
 
 def shown_sql(place: int, kind: ResultType) -> str:
-    """SQL of a computed column, c0, c1, ..., as clients see it: moments as ISO text."""
+    """SQL that converts the computed column c0, c1, ... to its result type; dates and timestamps become ISO text."""
     column = f"c{place}"
     if kind == "timestamptz":
         return f"CAST({column} AT TIME ZONE 'UTC' AS TEXT)"
@@ -66,26 +66,28 @@ def shown_sql(place: int, kind: ResultType) -> str:
 
 
 def not_computable(statement: OuterStatement, reason: str) -> UnsupportedSQL:
-    """What a client is told where the database cannot read a statement, or what stands around its answers.
+    """The error for a statement that the database cannot parse or plan.
 
-    The reason is the database's own, of a statement over no rows: it says nothing of any.
+    The reason is the database's own message. The statement ran over no rows, so the message reveals none.
     """
-    what = "what surrounds the answers" if statement.relations else "the statement"
+    what = "the SQL around the answers" if statement.relations else "the statement"
     return UnsupportedSQL(f"{what} cannot be computed: {reason}", hint="nothing was charged")
 
 
 def not_computed(statement: OuterStatement, reason: str) -> ComputationFailed:
-    """What a client is told where it cannot be computed for these rows, which the client may see anyway."""
+    """The error for a statement without a value. The client may see all rows that it computes with."""
     if not statement.relations:
-        return ComputationFailed(f"the statement has no value: {reason}", hint="change it, and ask again: it is free")
-    hint = "the answers themselves are kept: change what surrounds them, and ask again for free"
-    return ComputationFailed(f"what surrounds the answers has no value: {reason}", hint=hint)
+        return ComputationFailed(
+            f"the statement has no value: {reason}", hint="change the statement; asking again is free"
+        )
+    hint = "the answers are cached: change the SQL around them, and ask again for free"
+    return ComputationFailed(f"the SQL around the answers has no value: {reason}", hint=hint)
 
 
 def public_rows(arriving: Iterable[Sequence[Any]], types: Sequence[ResultType]) -> Rows:
-    """All rows of a statement, which come one by one, and no more of them than may be answered.
+    """Convert streamed rows to cells, up to the limits of an answer.
 
-    Raises: StatementTooComplex for one row more than MAX_PUBLIC_ROWS, and for more than MAX_PUBLIC_BYTES.
+    Raises: StatementTooComplex beyond MAX_PUBLIC_ROWS or MAX_PUBLIC_BYTES.
     """
     made = [_MADE.get(kind) for kind in types]
     rows: list[tuple[Cell, ...]] = []
@@ -99,16 +101,16 @@ def public_rows(arriving: Iterable[Sequence[Any]], types: Sequence[ResultType]) 
         rows += block
         size += _CELL_BYTES * len(block) * len(made) + text_bytes(block)
         if len(rows) > MAX_PUBLIC_ROWS:
-            hint = "add LIMIT, or predicates"
+            hint = "add LIMIT or conditions"
             raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_ROWS} rows", hint=hint)
         if size > MAX_PUBLIC_BYTES:
-            hint = "add LIMIT or predicates, or select less"
+            hint = "add LIMIT or conditions, or select less"
             raise StatementTooComplex(f"the answer has more than {MAX_PUBLIC_BYTES >> 20} MiB", hint=hint)
     return tuple(rows)
 
 
 def _numeric(value: int | float | Decimal | None) -> Cell:
-    """A number that JSON carries without loss: whole, a double of the same digits, or else its digits as text.
+    """A number without loss in JSON: an integer, a double with the same digits, or else a text.
 
     >>> [_numeric(Decimal(text)) for text in ("12.50", "7", "0.1234567890123456789", "NaN")]
     [12.5, 7, '0.1234567890123456789', 'NaN']
@@ -137,6 +139,6 @@ _DOUBLE_DIGITS = 14
 
 
 def no_value() -> ComputationFailed:
-    """What a client is told of a number that overflows, or a subquery of several rows that stands for one value."""
-    hint = "look for overflows, and for subqueries of several rows; nothing was charged"
-    return ComputationFailed("something that the query computes has no value", hint=hint)
+    """The error for an overflow, and for a scalar subquery with several rows."""
+    hint = "check for overflows, and for scalar subqueries with several rows; nothing was charged"
+    return ComputationFailed("an expression of the query has no value", hint=hint)

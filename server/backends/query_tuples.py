@@ -1,14 +1,13 @@
-"""Every statement of a question, read in one snapshot, within the room the policy and the memory leave.
+"""Read all statements of a question in one snapshot, within the limits of rows and memory.
 
-The room. A worker that asks the system for more memory than it has fails wherever it is just then; some libraries end
-the process. So rows are refused before they arrive: how many of them there is room for follows from the types of a
-statement's columns, from the worker's limit and from what DuckDB may hold beside them, all of them public. It is the
-same footing as the number of rows: whether a question ends by it depends on private rows, it was charged, and the
-analyst hears of it what they hear of every failure, at the same public moments where its join may explode.
-Texts have no public length. They are counted as they arrive, in blocks of rows.
+A worker that exhausts its memory may crash inside a library. So the proxy refuses rows before they arrive. The limit
+follows from the types of a statement's columns, from the worker's memory and from DuckDB's share of it, all public.
+Whether a question exceeds it depends on private rows, exactly as with the limit on the number of rows. The question
+was charged, and the analyst sees the failure like every other failure, at the same public release intervals. Texts
+have no public length, so they are counted as they arrive, in blocks of rows.
 
-The groups that a question's own rows hold are private until a release has decided which of them are shown. Of the
-sample of an acyclic join that no database makes, the parts are read, and the tuples are drawn by number.
+Groups that a question selects from its own rows stay private until a release has chosen among them. If no database
+can sample an acyclic join, its tables are read separately and tuples are drawn by number.
 """
 
 from __future__ import annotations
@@ -46,28 +45,28 @@ from server.backends.columns import (
 from server.errors import ConfigurationInvalid, NoGroups, QueryCancelled
 
 RESERVED = 2 << 30
-"""Address space of the interpreter, its libraries and the compiled kernels, 1.6 GB, and of everything small."""
+"""Address space reserved for the interpreter, libraries and compiled kernels (1.6 GB), and small objects."""
 
 _LEAST_SHARE = 8
-"""One part in so many of a worker's memory is for rows, however much DuckDB was given."""
+"""At least one part in so many of a worker's memory is for rows, whatever DuckDB gets."""
 
 ROW_OF_OBJECTS, OBJECT = 128, 112
-"""Bytes of a row that arrives as a tuple, and of each value: in the driver's result, in the row, in a column."""
+"""Bytes per row that arrives as a tuple, and per value: in the driver's result, the row and the column."""
 
-TOO_MUCH = "add predicates, sample, or group by less; the custodian may raise memory_mb in [database]"
-"""What helps a question that needs more memory than it may have."""
+TOO_MUCH = "add conditions, use a sample, or group by fewer keys; the administrator may raise memory_mb in [database]"
+"""The hint for a question that exceeds its memory limit."""
 
 KEPT = 24
-"""Bytes of a whole number in an array: with what is made of it while it is coded, per value of a row."""
+"""Bytes per whole number in an array, with the arrays that encoding derives from it."""
 
 
 @dataclass
 class Room:
-    """Of one question; each statement takes from what the ones before it have left.
+    """The memory and rows left for one question; each statement takes its share.
 
     Attributes:
-      rows: the most of one statement.
-      memory_bytes: what is left for rows; None: there is no limit.
+      rows: the most rows of one statement.
+      memory_bytes: memory left for rows; None: unlimited.
     """
 
     rows: int
@@ -79,7 +78,7 @@ class Room:
 
         Args:
           rows: as of Room.
-          beside_bytes: what a database that runs in the process may hold.
+          beside_bytes: memory of a database that runs in this process.
         """
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit == resource.RLIM_INFINITY:
@@ -87,11 +86,11 @@ class Room:
         return cls(rows, max(limit - RESERVED - beside_bytes, limit // _LEAST_SHARE))
 
     def most(self, row_bytes: int) -> int:
-        """How many rows may be asked for, each of which takes so many bytes while they arrive."""
+        """The most rows that may arrive at so many bytes each."""
         return self.rows if self.memory_bytes is None else min(self.rows, self.memory_bytes // max(1, row_bytes))
 
     def take(self, rows: int, row_bytes: int) -> None:
-        """Rows that stay, so many bytes each. Raises: QueryCancelled where they are more than there is room for."""
+        """Reserve memory for rows that stay. Raises: QueryCancelled if they exceed the room."""
         if rows > self.most(row_bytes):
             raise too_many()
         if self.memory_bytes is not None:
@@ -99,13 +98,13 @@ class Room:
 
 
 class Blocks:
-    """Rows that arrive as tuples, a block at a time.
+    """Collects rows that arrive as tuples, block by block.
 
     Args:
       room: of the question.
-      width: columns.
+      width: the number of columns.
     Attributes:
-      most: rows for which there is room, if their texts are short: more need not be asked for.
+      most: the most rows that fit if their texts are short; no more are requested.
     """
 
     def __init__(self, room: Room, width: int) -> None:
@@ -116,7 +115,7 @@ class Blocks:
         self.rows: list[tuple[object, ...]] = []
 
     def take(self, block: Sequence[tuple[object, ...]]) -> None:
-        """Add a block. Raises: QueryCancelled for more rows, or longer texts, than there is room for."""
+        """Add a block. Raises: QueryCancelled if its rows or texts exceed the room."""
         if len(self.rows) + len(block) > self.most:
             raise too_many()
         self._room.take(len(block), self._row_bytes)
@@ -130,39 +129,39 @@ class Blocks:
 
 
 def too_many() -> QueryCancelled:
-    """The refusal of a question that takes in more than its limit."""
-    return QueryCancelled("the query joins more than the proxy takes in", hint="add predicates, or sample less")
+    """The error for a question that exceeds its limit of rows or memory."""
+    return QueryCancelled(
+        "the query has more join rows than the proxy accepts", hint="add conditions, or use a smaller sample"
+    )
 
 
 def too_long() -> QueryCancelled:
-    """The refusal of a question that takes longer than its limit."""
-    return QueryCancelled("the query took longer than its limit", hint="add predicates, or join less")
+    """The error for a question that exceeds its time limit."""
+    return QueryCancelled("the query took longer than its limit", hint="add conditions, or join fewer tables")
 
 
 def refuse_memory_below(memory_mb: int | None, least_mb: int, engine: str) -> None:
-    """Refuse a policy under which every question would fail: who asks would be told to join less, to no avail.
+    """Refuse a policy whose memory limit makes every question fail.
 
     Raises: ConfigurationInvalid.
     """
     if memory_mb is not None and memory_mb < least_mb:
-        hint = f"memory_mb = {least_mb} is the least that works; without it {engine} has 4096"
+        hint = f"set memory_mb to at least {least_mb}, or remove it for the default of 4096"
         raise ConfigurationInvalid(f"database.memory_mb = {memory_mb} is too little for {engine}", hint=hint)
 
 
 _NO_LETTER = re.compile("[\ud800-\udfff]")
-"""Half of a surrogate pair, which stands for a byte."""
+"""Half of a surrogate pair, which stands for a byte that is not UTF-8."""
 
 
-def found_domain(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> Domain:
-    """Every combination of keys in the rows of a join, those outside of a public domain left out.
+def selected_domain(columns: Sequence[Column], query: BackendQuery, domain: Domain) -> Domain:
+    """Every combination of keys among the rows of a join, restricted to the public domains.
 
-    The combinations are found jointly: a public key beside a found one adds no groups that no row is in, each of
-    which one unit could bring into being.
+    Combinations are selected jointly, because a public key beside a selected one must add no group without rows.
 
     Args:
-      columns: k0.. and what follows, of BackendQuery.join, or of BackendQuery.loads, where every row is of some
-        unit.
-    Returns: one block of all keys, in the order of the public domains and of the found values. Private.
+      columns: k0.. and later columns of BackendQuery.join, or of BackendQuery.contributions.
+    Returns: one block of all keys, in the order of the public domains and of the selected values. Private.
     """
     keys = columns[: len(domain.keys)]
     blocks = [
@@ -181,8 +180,7 @@ def found_domain(columns: Sequence[Column], query: BackendQuery, domain: Domain)
 def _first_rows(blocks: Sequence[_Block]) -> NDArray[np.int64]:
     """The first row of every combination, in the order of the combinations.
 
-    Combinations are numbered anew after each block: the product of all sizes may be beyond 64 bits, where groups of
-    different keys would be one, and another one whenever somebody's row brings a new value.
+    Combinations are renumbered after each block, because the product of all sizes may exceed 64 bits.
     """
     rows = np.flatnonzero(np.all([block.index >= 0 for block in blocks], axis=0))
     numbers = np.zeros(len(rows), np.int64)
@@ -195,7 +193,7 @@ def _first_rows(blocks: Sequence[_Block]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Block:
-    """Keys that are known together: the values of each, and which of them every row has."""
+    """Keys of one block: the values of each key, and the value index of each row."""
 
     values: dict[int, tuple[object, ...]]
     index: NDArray[np.int64]
@@ -207,9 +205,9 @@ def _known(places: Sequence[int], keys: Sequence[Column], domain: Domain) -> _Bl
 
 
 def _found(place: int, column: Column) -> _Block:
-    """The distinct values in order, NULL last; what no answer can show is no group.
+    """The distinct values in order, NULL last. A value that no answer can show is no group.
 
-    A row is left out for what it holds itself, whoever else is there: so this costs no privacy.
+    Whether a row is omitted depends on that row only, so this costs no privacy.
     """
     distinct = sorted(filter(_is_shown, set(column)), key=lambda value: (value is None, value))
     rank: dict[object, int] = dict(zip(distinct, itertools.count()))
@@ -218,15 +216,15 @@ def _found(place: int, column: Column) -> _Block:
 
 
 def _is_shown(value: object) -> bool:
-    """Not of a text with bytes that are no UTF-8, as a file may hold one (`server.backends.spark`)."""
+    """Whether a value can be shown: no text with invalid UTF-8, which files may hold (`server.backends.spark`)."""
     return not isinstance(value, str) or _NO_LETTER.search(value) is None
 
 
 ReadColumns = Callable[[str, int], Sequence[Column]]
-"""Runs a statement and returns its columns; told how many there are, for a result without rows."""
+"""Runs a statement and returns its columns; takes their number, for a result without rows."""
 
 Rows = list[NDArray[np.int64]]
-"""Per part of a tree, the row that each of some tuples holds."""
+"""The row of each sampled tuple, per part of a join tree."""
 
 _COMPARE: dict[Comparison, Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]] = {
     "<": operator.lt,
@@ -238,15 +236,15 @@ _COMPARE: dict[Comparison, Callable[[NDArray[np.int64], NDArray[np.int64]], NDAr
 
 
 def sampled_columns(query: BackendQuery, read: ReadColumns, room: Room, draws: Draws | None = None) -> list[Column]:
-    """The columns o0.., k0.., w0.. that the join would show, of a Bernoulli sample of its tuples; a row per tuple.
+    """The columns o0.., k0.., w0.. of a Bernoulli sample of a join's tuples; one row per tuple.
 
     Args:
-      query: with parts and a tree; `sampling_rate` is the chance of each tuple, independently.
-      read: bound to a snapshot: the parts are of one state of the data.
-      room: for the tuples that are drawn, beside the parts.
-      draws: where the randomness comes from; None: the operating system.
-    Raises: what `read` raises; QueryCancelled for more than there is room for, and for 2^62 tuples before any draw.
-    Cost: what the parts have in rows, and what is drawn; both with a logarithm, and memory for as much.
+      query: with parts and a tree; each tuple is drawn independently with probability `sampling_rate`.
+      read: runs a statement in the snapshot.
+      room: for the drawn tuples; `read` limits the parts.
+      draws: the source of randomness; None: the operating system.
+    Raises: as `read`; QueryCancelled beyond the room, and for 2^62 tuples before any draw.
+    Cost: O(n log n) in the rows of the parts and the drawn tuples, with memory in proportion.
     """
     assert query.tree is not None and query.sampling_rate is not None, "a sample along a tree"
     shape = query.tree
@@ -276,7 +274,7 @@ def _parts(shape: TreeShape, columns: Sequence[Sequence[Column]]) -> Iterator[Tr
 
 
 def _passing(shape: TreeShape, columns: Sequence[Sequence[Column]], rows: Rows) -> Rows:
-    """The tuples that pass what compares columns of two parts."""
+    """The tuples that satisfy the comparisons between two parts."""
 
     def values(column: TreeColumn) -> NDArray[np.int64]:
         part, place = column
@@ -301,29 +299,28 @@ def _shown(columns: Sequence[Sequence[Column]], rows: Rows, output: TreeColumn) 
 
 
 Histogram = ContributionHistogram | NormHistogram
-"""What a database counts in place of the tuples of one owner."""
+"""What a database counts in place of the join tuples of one owner."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryTuples:
-    """What one snapshot holds of a question. Private.
+    """The private data of a question in one snapshot. Private.
 
     Attributes:
-      join: the join tuples with one weight per release that is a sum, or how many units have how much of it, or what
-        units of each length have, where the database counts them; None when every release counts distinct values.
-      distinct: per release, the tuples whose distinct values it counts, or how many units have how many of them, or
-        what units of each length have, where the database counts them, or the tuples whose values it ranks; None for
-        a sum. Releases of one statement have the same object.
+      join: the join tuples with one weight per release that is a sum, or a histogram of units by contribution or norm
+        if the database counts them; None if every release counts distinct values.
+      distinct: per release, the tuples whose distinct values it counts or whose values it ranks, or a histogram of
+        them; None for a sum. Releases of one statement share one object.
     """
 
     join: JoinTuples | Histogram | None
     distinct: tuple[DistinctTuples | RankedTuples | Histogram | None, ...]
 
     def regrouped(self, place: NDArray[np.int64], n_groups: int) -> QueryTuples:
-        """The tuples of some groups alone.
+        """Keep the tuples of some groups.
 
         Args:
-          place: (G + 1,) the new index of each group, -1 for none; the last entry is that of tuples of no group.
+          place: (G + 1,) the new index of each group, -1 for none; the last entry is for tuples without a group.
         """
         join = self.join and replace(self.join, group=place[self.join.group], n_groups=n_groups)
         made = {id(one): one and replace(one, group=place[one.group], n_groups=n_groups) for one in self.distinct}
@@ -334,24 +331,21 @@ class QueryTuples:
 
 
 def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns, room: Room) -> tuple[Domain, QueryTuples]:
-    """Read and code every statement of a question, in the snapshot that its public groups are of.
+    """Read and encode every statement of a question, in the snapshot of its public groups.
 
-    Returns: the groups, and the tuples coded by them. Where keys are found among the rows, the groups are
-      private.
-    Raises: NoGroups before anything is read, where a public list of keys is empty; what `read` raises;
-      QueryCancelled
-      for more than there is room for; BackendFailed for a column of a type that cannot be compared outside the
-      database.
+    Returns: the groups, and the tuples encoded by them. Groups selected from the rows are private.
+    Raises: NoGroups before any read, if a public list of keys is empty; as `read`; QueryCancelled beyond the room;
+      BackendFailed for a column of a type that cannot be compared outside of the database.
     """
     if has_no_group(query, domain):
-        hint = "ask again: the answer then has no row, and is free"
-        raise NoGroups("the public list of the groups became empty while this was asked", hint=hint)
+        hint = "ask again; the answer has no rows, and is free"
+        raise NoGroups("the public list of groups became empty during the query", hint=hint)
     shared = len(query.relations) + len(domain.keys)
     join: JoinTuples | Histogram | None = None
     if query.contributions is not None:
         columns = read(query.contributions, len(domain.keys) + 4 + query.by_norm)
         if query.discovered:
-            domain = found_domain(columns, query, domain)
+            domain = selected_domain(columns, query, domain)
         coded_contributions = norm_histogram if query.by_norm else contribution_histogram
         join = coded_contributions(columns, query, domain, n_sums=query.n_releases)
     elif query.join is not None or query.tree is not None:
@@ -359,7 +353,7 @@ def query_tuples(query: BackendQuery, domain: Domain, read: ReadColumns, room: R
             sampled_columns(query, read, room) if query.tree else read(query.join or "", shared + query.n_releases)
         )
         if query.discovered:
-            domain = found_domain(columns[len(query.relations) :], query, domain)
+            domain = selected_domain(columns[len(query.relations) :], query, domain)
         join = join_tuples(columns, query, domain)
     once: dict[str, DistinctTuples | RankedTuples | Histogram] = {}
     for place, statement in enumerate(query.distinct):

@@ -1,9 +1,9 @@
-"""Spark over a folder of Parquet files: a session for each question, and its columns from Arrow.
+"""Spark over a folder of Parquet files: one session per question, with columns from Arrow.
 
-Whole numbers come without an object per value, texts with one per distinct value. A text may hold bytes that are no
-UTF-8, and Spark takes two texts for one where all bytes are equal. So does the proxy: were such bytes written as
-letters, texts that Spark counts apart would be one key here, and a unit with many spellings of it would be truncated
-in each of them. Of files a session shows none (`FileTable.values_sql`).
+Whole numbers need no Python object per value, texts one per distinct value. Spark compares texts by their bytes,
+which need not be UTF-8, and so must the proxy. If it replaced invalid bytes, texts that differ in Spark would be
+equal here, and a unit's contributions to them would be truncated separately. Sessions show no such text
+(`FileTable.values_sql`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from server.errors import BackendUnavailable
 
 
 def arrow_columns(tables: Sequence[pa.Table], width: int) -> list[Column]:
-    """The columns of a result that came in parts.
+    """The columns of a result that arrives in parts.
 
     Cost: linear; whole numbers are copied once.
     """
@@ -58,7 +58,7 @@ def _column(values: pa.ChunkedArray) -> Column:
 
 
 def _texts(values: pa.ChunkedArray) -> tuple[object, ...]:
-    """Different bytes are different texts, also where they are no UTF-8: an error would tell of the row with them."""
+    """Decode texts so that different bytes stay different, even invalid UTF-8: an error would reveal the row."""
     coded = compute.dictionary_encode(values.combine_chunks())
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.combine_chunks()
@@ -70,13 +70,13 @@ def _texts(values: pa.ChunkedArray) -> tuple[object, ...]:
 
 
 def _text(word: Any) -> str:
-    """A byte that is no UTF-8 is half of a surrogate pair, which no UTF-8 has: no text is written so otherwise."""
+    """Decode a text; a byte that is not UTF-8 becomes half of a surrogate pair, which valid UTF-8 never holds."""
     data: bytes = word.as_buffer().to_pybytes()
     return data.decode(errors="surrogateescape")
 
 
 def shown_text(value: object) -> object:
-    r"""A text that a client can be sent, its bytes that are no UTF-8 as \xff; anything else as it is.
+    r"""Make a text safe to send: bytes that are not UTF-8 become \xff; other values stay.
 
     >>> shown_text("a\udcff"), shown_text(7)
     ('a\\xff', 7)
@@ -88,19 +88,19 @@ def shown_text(value: object) -> object:
 
 @dataclass(frozen=True)
 class SparkBackend(SnapshotBackend[SparkSession]):
-    """Reads join tuples from files by Spark, in one state of the files.
+    """Reads join tuples from one state of the files by Spark.
 
-    Spark has no snapshot of files. Which files a table has is known from the start, and their sizes and times are
-    compared before and after everything that is read.
+    Spark has no snapshot of files. The list of files is fixed, and their sizes and times are compared before and
+    after each read.
 
     Attributes:
-      address: of Spark Connect, with its token; it sees the same files under the same paths.
+      address: of Spark Connect, with its token; Spark sees the files under the same paths.
       folder: never written.
-      tables: of the folder, in the state that was checked.
+      tables: the folder's tables in the checked state.
     """
 
     dialect: ClassVar[Dialect] = "spark"
-    unanswering: ClassVar = ("Spark does not answer", "does it run, and has it memory? its own log says more")
+    unanswering: ClassVar = ("Spark does not answer", "check that Spark runs and has enough memory; see its log")
 
     address: str = field(repr=False)
     folder: ParquetFiles
@@ -110,7 +110,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
 
     @classmethod
     def of_folder(cls, address: str, folder: ParquetFiles, limits: Limits = Limits()) -> SparkBackend:
-        """What answers from the files as they are now and from no other state.
+        """A backend fixed to the current state of the files.
 
         Raises: BackendUnavailable; ConfigurationInvalid.
         Cost: reads the head of every file.
@@ -120,24 +120,24 @@ class SparkBackend(SnapshotBackend[SparkSession]):
             tables = read_file_tables(folder, session.columns_of)
         made = cls(address, folder, tables, version, limits)
         if made.changed():
-            raise BackendUnavailable("the files of the database change while they are checked", hint="try again")
+            raise BackendUnavailable("the database files are changing during the check", hint="try again")
         return made
 
     def schema(self) -> Schema:
-        """The catalog, which is of these files."""
+        """The catalog of these files."""
         return file_schema(self.tables, self.version)
 
     def changed(self) -> bool:
-        """Are the files in another state than the one that was checked? Raises: BackendUnavailable."""
+        """Whether the files changed since they were checked. Raises: BackendUnavailable."""
         return have_changed(self.folder, self.version)
 
     def compute(self, statement: OuterStatement, *, rows: bool) -> Computed:
-        """Nothing surrounds answers here. Raises: UnsupportedSQL."""
-        raise UnsupportedSQL("nothing may surround the answers on Spark")
+        """Refuse SQL around answers. Raises: UnsupportedSQL."""
+        raise UnsupportedSQL("Spark cannot evaluate SQL around noisy answers", hint="select the aggregates only")
 
     @contextmanager
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[SparkSession]:
-        """A session in which the files are those that the query was planned for."""
+        """Open a session with views of the checked files."""
         with unchanged(self.folder, self.version):
             check_planned(self.schema().fingerprint, fingerprint)
             limit_ms = self.limits.public_ms if free else self.limits.statement_ms
@@ -156,7 +156,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
         yield self._rows(session, sql, MAX_PUBLIC_ROWS)
 
     def _columns(self, session: SparkSession, room: Room, statement: str, width: int) -> list[Column]:
-        """A statement's columns; what is over the limit of rows, or of memory, is not waited for."""
+        """A statement's columns; stops the statement beyond the limit of rows or memory."""
         tables, rows, most = [], 0, room.most(KEPT * width)
         for table in session.tables(statement):
             tables.append(table)
@@ -168,7 +168,7 @@ class SparkBackend(SnapshotBackend[SparkSession]):
         return arrow_columns(tables, width)
 
     def _rows(self, session: SparkSession, statement: str, most: int) -> Iterator[tuple[object, ...]]:
-        """Public rows, which are shown: what is no UTF-8 in a text is written out."""
+        """Public rows to show, with invalid UTF-8 escaped."""
         rows = 0
         for table in session.tables(statement):
             columns = (map(shown_text, column) for column in arrow_columns([table], table.num_columns))

@@ -1,8 +1,7 @@
-"""Spark in its custodian's hands: the local Java process, and the structure of a folder that it reads.
+"""Spark for administrator commands, and the local Spark process.
 
-The process listens on the loopback address, asks for a token, shows no page of what runs, writes no log, and ends
-with the process that has started it, however that ends. One Spark serves all questions: its memory is that of all of
-them together.
+The process listens on the loopback address with a token, has no web page and no log, and ends with its parent in
+every case. One Spark serves all questions, and they share its memory.
 """
 
 from __future__ import annotations
@@ -36,20 +35,20 @@ from server.backends.spark_session import SparkSession, opened_session
 from server.errors import BackendFailed, BackendUnavailable, ConfigurationInvalid
 
 LEAST_MEMORY_MB = 512
-"""Of Java's heap: with less Spark does not start."""
+"""The smallest Java heap with which Spark starts."""
 
 _START_S = 300.0
 _LOOK_S = 0.1
 _STOP_S = 10.0
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
-# Its input is held open by whoever started it, however that ends: then Java ends, too.
+# The parent holds its input open; when the parent ends in any way, Java ends, too.
 _UNTIL_INPUT_ENDS = '"$@" </dev/null & java=$!; cat >/dev/null; kill $java; wait $java'
 
 
 @dataclass(frozen=True)
 class SparkMemory:
-    """What a local Spark may use.
+    """The resources of a local Spark.
 
     Attributes:
       memory_mb: of Java's heap.
@@ -82,10 +81,10 @@ _lock = threading.Lock()
 
 
 def local_spark(memory: SparkMemory) -> str:
-    """The address of this process's Spark, which is started if there is none of so much memory.
+    """The address of this process's Spark with these resources, which is started if needed.
 
-    Raises: ConfigurationInvalid where pyspark or Java is absent; BackendUnavailable where it does not start.
-    Cost: some ten seconds on a quiet machine, the first time.
+    Raises: ConfigurationInvalid without pyspark or Java; BackendUnavailable if Spark does not start.
+    Cost: about ten seconds the first time.
     """
     with _lock:
         known = _running.get(memory)
@@ -99,7 +98,7 @@ def local_spark(memory: SparkMemory) -> str:
 
 @atexit.register
 def stop_local_sparks() -> None:
-    """End each Spark of this process."""
+    """Stop each Spark of this process."""
     with _lock:
         while _running:
             _running.popitem()[1].stop()
@@ -129,7 +128,7 @@ def _started(memory: SparkMemory) -> _Running:
     try:
         _wait_ready(port)
         if not _answers(found.address):
-            raise BackendUnavailable("the local Spark does not answer", hint="is Java 17 or newer installed?")
+            raise BackendUnavailable("the local Spark does not answer", hint="install Java 17 or newer")
     except BaseException:
         found.stop()
         raise
@@ -146,7 +145,7 @@ def _conf(memory: SparkMemory, port: int, folder: Path) -> Mapping[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
-        # Of a worker that was killed nobody takes the rows any more.
+        # Nobody fetches the rows of a killed worker.
         "spark.connect.execute.manager.detachedTimeout": "5s",
         "spark.connect.session.manager.defaultSessionTimeout": "10m",
         "spark.eventLog.enabled": "false",
@@ -173,7 +172,7 @@ def _wait_ready(port: int) -> None:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(_LOOK_S)
-    raise BackendUnavailable("the local Spark does not start", hint="is Java 17 or newer installed?")
+    raise BackendUnavailable("the local Spark does not start", hint="install Java 17 or newer")
 
 
 def _answers(address: str) -> bool:
@@ -188,7 +187,7 @@ def _answers(address: str) -> bool:
 def opened_spark_files(
     url: str, limits: DatabaseLimits = DatabaseLimits(), patterns: TablePatterns = ()
 ) -> Iterator[SparkCustody]:
-    """Open what a URL names, in the state that it has now, by the Spark that it names, or by one of this process.
+    """Open the files of a URL in their current state, by the Spark Connect server of the URL or by a local Spark.
 
     Raises: ConfigurationInvalid, BackendUnavailable.
     """
@@ -211,8 +210,8 @@ class SparkCustody(Custody):
     """One state of the files.
 
     Attributes:
-      session: whose views are the files.
-      backend: which answers from this state of them alone.
+      session: has views of the files.
+      backend: answers questions from this state only.
     """
 
     session: SparkSession
@@ -220,15 +219,15 @@ class SparkCustody(Custody):
 
     @property
     def name(self) -> str:
-        """That of the folder."""
+        """The folder's name."""
         return self.backend.folder.path.stem
 
     def schema(self, namespaces: Sequence[str]) -> Schema:
-        """The structure, whatever the schemas are called."""
+        """The structure, for any schema names."""
         return self.backend.schema()
 
     def count(self, statement: Statement) -> int:
-        """The number that a statement selects. Raises: Misfit where Spark does not take it; BackendFailed."""
+        """Run a statement that selects one number. Raises: Misfit if Spark refuses it; BackendFailed."""
         text = statement.decode() if isinstance(statement, bytes) else statement.as_string(None)
         tree = parse_one(text, read="postgres")
         for table in tree.find_all(exp.Table):
@@ -239,10 +238,12 @@ class SparkCustody(Custody):
         except BackendFailed as error:
             raise Misfit from error
         if self.backend.changed():
-            raise BackendFailed("the files changed while they were counted", hint="try again")
+            raise BackendFailed("the files changed during the count", hint="try again")
         ((value,),) = zip(*arrow_columns(tables, 1), strict=True)
         return int(str(value))
 
     def whole_numbers(self, statement: str) -> Sequence[tuple[int, ...]]:
-        """Rows are not compared by Spark yet. Raises: BackendFailed."""
-        raise BackendFailed("rows of closed periods are not compared by Spark", hint="leave append_only out")
+        """Refuse: Spark does not compare rows. Raises: BackendFailed."""
+        raise BackendFailed(
+            "Spark cannot compare the rows of closed periods", hint="remove append_only from the policy"
+        )

@@ -1,6 +1,6 @@
-"""A session of Spark Connect: its tables, what a statement means in it, and errors without a word of Spark.
+"""A Spark Connect session: its views of files, its settings, and errors without Spark's words.
 
-Loads pyspark's client, which is an extra: `noisegate[spark]`.
+Needs pyspark's client, from the extra `noisegate[spark]`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 NAMESPACE = "main"
-"""As of the tables of a folder on DuckDB; Spark knows them without it."""
+"""The schema of the tables, as with DuckDB; Spark itself uses none."""
 
 _TYPES = {
     "tinyint": "smallint",
@@ -54,11 +54,10 @@ _TYPES = {
     "timestamp_ntz": "timestamp without time zone",
     "timestamp": "timestamp with time zone",
 }
-"""In PostgreSQL's words, which the planner speaks; others stay as they are, and nothing is asked of them."""
+"""Spark's types in PostgreSQL's words. Other types keep their names and cannot be queried."""
 
 MILLIS = "timestamp of milliseconds"
-"""Such a column is not read: a moment beyond 64 bits of microseconds would fail the statement, and so tell of the row
-that has it."""
+"""Such a column is not read: a timestamp beyond 64 bits of microseconds would fail the statement and reveal a row."""
 
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _EVERY_DIGIT = Context(prec=38)
@@ -72,7 +71,7 @@ class FileTable:
 
     Attributes:
       files: absolute paths.
-      columns: names in lower case, and Spark's types; MILLIS of those that are not read.
+      columns: names in lower case with Spark's types; MILLIS for columns that are not read.
     """
 
     name: str
@@ -81,7 +80,7 @@ class FileTable:
 
     @property
     def columns_sql(self) -> str:
-        """The columns as Spark is told them.
+        """The columns in Spark's syntax.
 
         >>> FileTable("visit", (), (("id", "bigint"), ("at", MILLIS))).columns_sql
         '`id` bigint'
@@ -90,7 +89,7 @@ class FileTable:
 
     @property
     def values_sql(self) -> tuple[str, ...]:
-        """What a session's view shows of each column."""
+        """The expressions of the session's view."""
         return tuple(_value_sql(_quoted(name), kind) for name, kind in self._read)
 
     @property
@@ -103,7 +102,8 @@ def _quoted(name: str) -> str:
 
 
 def _read_as(kind: str) -> str:
-    """A decimal of more digits than 64 bits have is read with all that there are: too many fail it as it is read.
+    """The type to read a decimal as: with more than 64 bits it gets all digits, because excess digits would fail the
+    read.
 
     >>> _read_as("decimal(20,2)"), _read_as("decimal(18,2)"), _read_as("bigint")
     ('decimal(38,2)', 'decimal(18,2)', 'bigint')
@@ -114,12 +114,11 @@ def _read_as(kind: str) -> str:
 
 
 def _value_sql(name: str, kind: str) -> str:
-    """Of a text its bytes that are no UTF-8 as U+FFFD; of a decimal NULL for what has more digits than its type.
+    """SQL that replaces invalid UTF-8 by U+FFFD, and a decimal with more digits than its type by NULL.
 
-    Spark's functions of texts trust the first byte of a character to say how many follow. Of a text that ends too
-    early they read on, in the memory behind it: what they return then holds bytes of another row, so that what one
-    person has in a group would hang on whose row lies next to theirs. And a decimal that a file holds as a whole
-    number may have any digits that fit there: computed with, it would fail the statement, and so tell of its row.
+    Spark's text functions trust the first byte of a character for its length. After a truncated character they read
+    on into the memory behind it, so a text could depend on another unit's row. A file may store a decimal with too
+    many digits, and computing with it would fail the statement and reveal its row.
 
     >>> _value_sql("`id`", "bigint"), _value_sql("`note`", "string")
     ('`id`', 'make_valid_utf8(`note`) AS `note`')
@@ -143,16 +142,15 @@ def read_file_tables(
     """The tables of a folder.
 
     Args:
-      folder: of files.
-      columns_of: Spark's names and types of the columns of one file.
-    Raises: BackendUnavailable; ConfigurationInvalid for files of one table that differ in their columns, and for
-      what Spark would read otherwise.
+      columns_of: returns Spark's names and types of the columns of one file.
+    Raises: BackendUnavailable; ConfigurationInvalid for a table whose files differ in their columns, and for types
+      and names that Spark would read differently.
     Cost: reads the head of every file.
     """
     found = []
     for name, table in folder.tables().items():
         if table.columns:
-            hint = "name files that lie in no such folder, or use parquet:///"
+            hint = "use files outside of such folders, or parquet:///"
             raise ConfigurationInvalid(
                 f"{name}: columns in the names of folders are not supported on Spark", hint=hint
             )
@@ -164,13 +162,13 @@ def read_file_tables(
         try:
             columns = columns_of(str(table.files[0]))
         except BackendFailed as error:
-            hint = "of these are uuid, time and timestamps of nanoseconds; or use parquet:///"
+            hint = "avoid uuid, time and timestamps of nanoseconds, or use parquet:///"
             raise ConfigurationInvalid(
                 f"{name} has a column of a type that Spark does not read", hint=hint
             ) from error
         names = [column.lower() for column, _ in columns]
         if len(set(names)) < len(names):
-            raise ConfigurationInvalid(f"{name} has two columns whose names differ in the case of letters alone")
+            raise ConfigurationInvalid(f"{name} has two columns whose names differ only in case")
         millis = _in_millis(table.files[0])
         folded = tuple((fold(column), MILLIS if column in millis else kind) for column, kind in columns)
         if all(kind == MILLIS for _, kind in folded):
@@ -181,7 +179,7 @@ def read_file_tables(
 
 
 def file_schema(tables: Sequence[FileTable], version: str) -> Schema:
-    """Their structure: no constraint holds, any value may be NULL."""
+    """The structure of the tables: no constraints, and every value may be NULL."""
     named: Mapping[str, FileTable] = {table_name(PUBLIC, table.name): table for table in tables}
     return Schema(
         {
@@ -202,15 +200,16 @@ def _column(name: str, kind: str) -> Column:
 
 
 def _check_alike(name: str, files: Sequence[Path]) -> None:
-    """Refuse what a value of one row could make a question fail by: files that differ in their columns, and moments
-    of nanoseconds, or of 96 bits, which leave the 64 bits that Spark has for them."""
+    """Refuse files with which one row's value could fail a question: different columns, and timestamps of nanoseconds
+    or 96 bits, which exceed Spark's 64 bits.
+    """
     known = None
     for file in files:
         try:
             opened = pyarrow.parquet.ParquetFile(file)
             found, types = opened.schema, opened.schema_arrow.types
         except (ArrowException, OSError) as error:
-            raise ConfigurationInvalid(f"{file.name} of {name} is no Parquet file") from error
+            raise ConfigurationInvalid(f"{file.name} of {name} is not a Parquet file") from error
         if known is not None and not found.equals(known):
             hint = "write all files of a table with the same columns, in one order and of the same types"
             raise ConfigurationInvalid(f"{file.name} of {name} has other columns than {files[0].name}", hint=hint)
@@ -221,7 +220,7 @@ def _check_alike(name: str, files: Sequence[Path]) -> None:
 
 
 def _in_millis(file: Path) -> set[str]:
-    """The columns of timestamps that are stored in milliseconds, which Spark multiplies as it reads them."""
+    """The columns of timestamps in milliseconds, which Spark multiplies as it reads them."""
     schema = pyarrow.parquet.ParquetFile(file).schema
     columns = [schema.column(place) for place in range(len(schema.names))]
     return {column.path for column in columns if _unit(column) == "milliseconds"}
@@ -245,29 +244,29 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.orderByOrdinal": "true",
     "spark.sql.parquet.binaryAsString": "false",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    # Statistics of a group of rows leave NaN out, so that whether somebody's NaN counts would hang on others' rows.
+    # Row group statistics omit NaN, so whether a unit's NaN counts would depend on other units' rows.
     "spark.sql.parquet.filterPushdown": "false",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.runSQLOnFiles": "false",
     "spark.sql.session.timeZone": "UTC",
-    # A part of a condition behind an AND is not computed ahead of what guards it.
+    # An operand of AND is not computed before the condition that guards it.
     "spark.sql.subexpressionElimination.skipForShortcutExpr": "true",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
     "spark.sql.variable.substitute": "false",
 }
-"""Whatever could make the same statement mean something else."""
+"""Settings that fix the meaning of statements."""
 
 _RETRIES, _BACKOFF_MS = 2, 100
-"""A lost connection is tried again by the pipeline, which knows what was charged."""
+"""Few retries: the pipeline retries a lost connection itself, because it knows what was charged."""
 
 _SILENCED = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 @contextmanager
 def opened_session(address: str, limit_ms: int | None) -> Iterator[SparkSession]:
-    """A session of one's own, whose statements together may take so long; None: any time.
+    """Open a session with a time limit for all its statements together; None: no limit.
 
     Raises: BackendUnavailable, ConfigurationInvalid.
     """
@@ -282,40 +281,40 @@ def opened_session(address: str, limit_ms: int | None) -> Iterator[SparkSession]
     finally:
         if timer is not None:
             timer.cancel()
-        with suppress(Exception):  # what is not released now is when the server finds it unused
+        with suppress(Exception):  # otherwise the server releases it when it is unused
             session.client.stop()
 
 
 @dataclass(frozen=True, eq=False)
 class SparkSession:
-    """What statements are run by."""
+    """Runs statements."""
 
     client: Any
     expired: threading.Event
 
     def interrupt(self) -> None:
-        """End the statements of this session that still run; a server that does not hear it is left alone."""
+        """Stop the session's running statements; a server that does not respond is ignored."""
         self.expired.set()
         with suppress(Exception):
             self.client.interruptAll()
 
     def tables(self, statement: str) -> Iterator[pyarrow.Table]:
-        """The rows of a statement in Arrow's tables as they come, none of which is waited for by the next.
+        """The rows of a statement as a stream of Arrow tables.
 
         Raises: QueryCancelled, BackendConnectionLost, BackendFailed.
         """
         with self._translated():
             seeds = {SEED: secrets.randbits(63)} if f":{SEED}" in statement else None
             frame = self.client.sql(statement, args=seeds)
-            # What `toArrow` does, but for joining everything together: a read has a limit of rows.
+            # As `toArrow`, without collecting all rows, because reads have a limit of rows.
             plan = frame._plan
             client = self.client.client
             for found in client.to_table_as_iterator(plan.to_proto(client), plan.observations):
-                if hasattr(found, "num_rows"):  # else it is the schema, which the tables have too
+                if hasattr(found, "num_rows"):  # else it is the schema, which the tables repeat
                     yield found
 
     def with_files(self, tables: Iterable[FileTable]) -> None:
-        """Make views of this session over files. Raises: as `tables`."""
+        """Create views over files. Raises: as `tables`."""
         with self._translated():
             for table in tables:
                 files = [f"file:{file}" for file in table.files]
@@ -323,14 +322,14 @@ class SparkSession:
                 table_frame.selectExpr(*table.values_sql).createOrReplaceTempView(table.name)
 
     def columns_of(self, file: str) -> tuple[tuple[str, str], ...]:
-        """Names and Spark's types of the columns of a Parquet file; reads its head. Raises: as `tables`."""
+        """Names and Spark types of the columns of a Parquet file, from its head. Raises: as `tables`."""
         with self._translated():
             found = self.client.read.parquet(f"file:{file}").schema
             return tuple((column.name, column.dataType.simpleString()) for column in found.fields)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Turn Spark's errors into ours, none of whose words are Spark's: they may hold a value of a row."""
+        """Replace Spark's errors by ours, without Spark's words, which may hold a value."""
         try:
             yield
         except (QueryCancelled, GeneratorExit):
@@ -354,12 +353,12 @@ class SparkSession:
 
 
 def _connected(address: str) -> Any:
-    """A session with its settings, each of which the server has taken.
+    """Connect, and verify that the server has applied every setting.
 
-    Raises: BackendUnavailable where none answers; ConfigurationInvalid where pyspark is absent.
+    Raises: BackendUnavailable if no server answers; ConfigurationInvalid without pyspark.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of pandas' version, which nothing here uses, and of settings' names
+        warnings.simplefilter("ignore")  # about pandas, which is not used here, and about names of settings
         try:
             import grpc
             from pyspark.errors import PySparkException
@@ -367,9 +366,9 @@ def _connected(address: str) -> Any:
             from pyspark.sql.connect.session import SparkSession as Client
         except ImportError as error:
             raise ConfigurationInvalid("this database needs pyspark", hint="install noisegate[spark]") from error
-        for name in _SILENCED:  # they write values of rows to the standard error
+        for name in _SILENCED:  # they write values of rows to standard error
             logging.getLogger(name).disabled = True
-        hint = "is Spark Connect up, and is the address right? nothing was charged"
+        hint = "check that Spark Connect runs, and its address; nothing was charged"
         try:
             client = Client(address)
             client.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES, initial_backoff=_BACKOFF_MS)])
@@ -379,5 +378,5 @@ def _connected(address: str) -> Any:
             raise BackendUnavailable("Spark does not answer", hint=hint) from error
     if dict(taken) != dict(SETTINGS):
         client.stop()
-        raise ConfigurationInvalid("Spark does not take the settings that its statements are written for")
+        raise ConfigurationInvalid("Spark rejects settings that the proxy needs")
     return client

@@ -212,5 +212,5 @@ def test_texts_come_as_they_are_beside_whole_numbers(tmp_path: Path) -> None:
         assert isinstance(whole, Integers) and list(whole) == [0, 1, 2, 3]
         assert found == tuple(texts)
         assert backend._columns(connection, room, "SELECT 'x' AS k0, 1 AS w0 WHERE FALSE", 2)[0] == ()
-        with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
+        with pytest.raises(QueryCancelled, match="more join rows than the proxy accepts"):
             backend._columns(connection, Room(3), statement, 2)

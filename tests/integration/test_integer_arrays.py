@@ -105,6 +105,6 @@ def test_a_statement_runs_once_whatever_its_rows_hold(
 def test_more_rows_than_the_proxy_takes_in_are_refused(scratch_url: str) -> None:
     for key in KEYS:
         statement = NUMBERS.replace("(i % 7)::smallint AS k0", f"(i % 7)::{key}")
-        with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
+        with pytest.raises(QueryCancelled, match="more join rows than the proxy accepts"):
             _read(PostgresBackend(scratch_url, ReadLimits(rows=39)), statement)
         assert len(_read(PostgresBackend(scratch_url, ReadLimits(rows=40)), statement)) == 3, key

@@ -54,7 +54,7 @@ def _check(pool: WorkerPool, backend: Backend, statement: str, fingerprint: str)
     few = _query(statement.format(rows=FEW), fingerprint)
     many = _query(statement.format(rows=MANY), fingerprint)
     assert pool.call(rows_read, backend, few) == FEW
-    with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
+    with pytest.raises(QueryCancelled, match="more join rows than the proxy accepts"):
         pool.call(rows_read, backend, many)
     assert pool.call(rows_read, backend, few) == FEW
 

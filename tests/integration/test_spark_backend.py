@@ -97,7 +97,7 @@ def test_totals_saturate_instead_of_failing(tmp_path: Path) -> None:
 
 def test_more_rows_than_the_limit_are_not_taken_in(backend: SparkBackend) -> None:
     few = replace(backend, limits=Limits(rows=100))
-    with pytest.raises(QueryCancelled, match="joins more than the proxy takes in"):
+    with pytest.raises(QueryCancelled, match="more join rows than the proxy accepts"):
         few.read(_query(backend, "SELECT sum(cost) FROM visit", contributions=False))
 
 

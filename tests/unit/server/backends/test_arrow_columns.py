@@ -8,7 +8,7 @@ from planner.plan import BackendQuery
 from privacy.thresholds import Thresholds
 from privacy.truncation.histograms import ContributionsOfSum
 from server.backends.columns import Domain, contribution_histogram
-from server.backends.query_tuples import found_domain
+from server.backends.query_tuples import selected_domain
 from server.backends.spark import arrow_columns, shown_text
 
 ONE = 1 << 30
@@ -36,7 +36,7 @@ def test_one_person_with_many_spellings_of_a_key_is_one_in_its_group() -> None:
     assert len(set(columns[0])) == 8
     for query, domain in (
         (_query((SPELLED,)), Domain(((SPELLED,),))),
-        (_query(None), found_domain(columns, _query(None), Domain(((),)))),
+        (_query(None), selected_domain(columns, _query(None), Domain(((),)))),
     ):
         assert domain.groups == [(SPELLED,)]
         counted = ContributionsOfSum(contribution_histogram(columns, query, domain, n_sums=1), 0)

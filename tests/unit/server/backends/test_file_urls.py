@@ -41,7 +41,7 @@ def test_types_of_columns_are_said_in_postgresqls_words() -> None:
 
 
 def test_a_path_that_was_meant_from_the_root_is_found_and_said(tmp_path: Path) -> None:
-    """`parquet:///tmp/x` starts at the policy's folder; who meant /tmp/x is told how to write it."""
+    """`parquet:///tmp/x` is relative to the policy's folder; the hint shows how to write /tmp/x."""
     for kind, make in [("parquet:///", "folder"), ("duckdb:///", "file")]:
         meant, base = tmp_path / make / "lake", tmp_path / make / "policies"
         base.mkdir(parents=True)
@@ -52,9 +52,9 @@ def test_a_path_that_was_meant_from_the_root_is_found_and_said(tmp_path: Path) -
         with pytest.raises(ConfigurationInvalid) as refused:
             path_of(at_folder(f"{kind}{str(meant).removeprefix('/')}", base))
         assert f"there is no {make} {base}{meant}" in refused.value.message, kind
-        assert f"is it {kind}{meant}?" in str(refused.value.hint) and "starts at the policy's folder" in str(
+        assert f"did you mean {kind}{meant}?" in str(
             refused.value.hint
-        ), kind
+        ) and "is relative to the policy's folder" in str(refused.value.hint), kind
         assert path_of(at_folder(f"{kind}{meant}", base)) == meant, kind
 
 
@@ -62,6 +62,6 @@ def test_a_file_for_a_folder_and_a_folder_for_a_file_are_told_apart(tmp_path: Pa
     (tmp_path / "patient.parquet").touch()
     with pytest.raises(ConfigurationInvalid, match="is a file, not a folder") as refused:
         path_of(f"parquet:///{tmp_path}/patient.parquet")
-    assert f"parquet:///{tmp_path} names the folder" in str(refused.value.hint)
+    assert f"parquet:///{tmp_path} names its folder" in str(refused.value.hint)
     with pytest.raises(ConfigurationInvalid, match="is a folder, not a DuckDB file"):
         path_of(f"duckdb:///{tmp_path}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.plan import BackendQuery
 from server.backends.columns import Domain, join_tuples
-from server.backends.query_tuples import found_domain
+from server.backends.query_tuples import selected_domain
 
 OWNERS = (1, 2, 3, 4, 5)
 WEIGHTS = (1, 1, 1, 1, 1)
@@ -22,7 +22,7 @@ def _query(*values: tuple[object, ...] | None) -> BackendQuery:
 def test_found_values_are_sorted_with_null_last() -> None:
     query = _query(None)
     columns = [OWNERS, ("b", None, "a", "b", "c"), WEIGHTS]
-    found = found_domain(columns[1:], query, Domain(((),)))
+    found = selected_domain(columns[1:], query, Domain(((),)))
     assert found.groups == [("a",), ("b",), ("c",), (None,)]
     assert join_tuples(columns, query, found).group.tolist() == [1, 3, 0, 1, 2]
 
@@ -37,7 +37,7 @@ def test_combinations_are_those_of_rows_within_the_public_domain() -> None:
         WEIGHTS,
     ]
     public = Domain(((Decimal("0.1"), 0.2), (), (True, False)))
-    found = found_domain(columns[1:], query, public)
+    found = selected_domain(columns[1:], query, public)
     assert found.groups == [(Decimal("0.1"), 9, False), (0.2, 3, True), (0.2, 7, True)]
     assert len(found) == 3
     assert join_tuples(columns, query, found).group.tolist() == [2, 0, 1, -1, 2]
@@ -48,19 +48,19 @@ def test_more_combinations_than_64_bits_can_number_stay_apart() -> None:
     rows = tuple(range(n))
     columns = [rows, *([rows] * 5), (1,) * n]
     query = _query(*[None] * 5)
-    found = found_domain(columns[1:], query, Domain(((),) * 5))
+    found = selected_domain(columns[1:], query, Domain(((),) * 5))
     assert found.groups == [(row,) * 5 for row in rows]
     assert join_tuples(columns, query, found).group.tolist() == list(rows)
 
 
 def test_no_rows_hold_no_groups() -> None:
-    found = found_domain([(), ()], _query(None), Domain(((),)))
+    found = selected_domain([(), ()], _query(None), Domain(((),)))
     assert len(found) == 0
     assert found.groups == []
 
 
 def test_keys_are_in_no_repr() -> None:
-    found = found_domain([("secret",) * 5, WEIGHTS], _query(None), Domain(((),)))
+    found = selected_domain([("secret",) * 5, WEIGHTS], _query(None), Domain(((),)))
     assert "secret" not in repr(found)
 
 

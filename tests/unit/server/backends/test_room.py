@@ -12,7 +12,7 @@ def test_without_a_limit_only_rows_are_counted() -> None:
     room = Room(10)
     assert room.most(1 << 40) == 10
     room.take(10, 1 << 40)
-    with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
+    with pytest.raises(QueryCancelled, match="more join rows than the proxy accepts"):
         room.take(11, 1)
 
 

@@ -97,7 +97,7 @@ def test_no_rows_are_no_tuples() -> None:
 
 def test_more_tuples_than_are_taken_in_are_refused() -> None:
     assert len(rows(sampled_columns(query(1.0), read, Room(len(WEDGES))))) == len(WEDGES)
-    with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
+    with pytest.raises(QueryCancelled, match="more join rows than the proxy accepts"):
         sampled_columns(query(1.0), read, Room(len(WEDGES) - 1))
 
 
@@ -107,5 +107,5 @@ def test_more_tuples_than_can_be_numbered_are_refused_before_any_is_drawn() -> N
 
     meets = ((), *(((0, 0),) for _ in range(4)))
     shape = TreeShape((-1, 0, 0, 0, 0), meets, (1,) * 5, (), ((CONSTANT, 1),))
-    with pytest.raises(QueryCancelled, match="more than the proxy takes in"):
+    with pytest.raises(QueryCancelled, match="more join rows than the proxy accepts"):
         sampled_columns(query(1e-6, shape), zeros, Room(10**9))
