@@ -1,12 +1,11 @@
-"""Connections of both ports: counted when accepted, evicted when all places are taken, written to as they read.
+"""Connections of both ports: admitted, evicted if there are too many, and limited in unread answers.
 
-In: sockets as they are accepted, before anybody has said who is there; answers that are being sent.
-Out: connections that have a place; a place is taken from the address with the most when all are taken (how:
-`server/README.md`).
+In: accepted sockets before authentication; answers that are being sent. Out: admitted connections. If all places are
+taken, the address with the most connections loses one (`server/README.md`).
 
-How long one may be silent: before the first byte 30 s; then a request of HTTP has 30 s
-(`server/http/listener.py`), PostgreSQL's protocol 30 s to the proof and an hour in a session
-(`server/pgwire/connection.py`); who does not read what is sent is let go after `STALL_S`.
+Timeouts: 30 s to the first byte; then 30 s for an HTTP request (`server/http/listener.py`), or 30 s for PostgreSQL's
+authentication and an hour of idle session (`server/pgwire/connection.py`). A client that stops reading is
+disconnected after `STALL_S`.
 """
 
 from __future__ import annotations
@@ -29,31 +28,31 @@ from server.scheduling.fair_shares import FairShares, Refusal
 
 
 class Standing(IntEnum):
-    """What a connection has shown of itself; who has shown less makes room first."""
+    """The progress of a connection; those with less progress are evicted first."""
 
     SILENT = 0
-    """Nothing."""
+    """It has sent nothing."""
 
     STRANGER = 1
-    """Nothing whole: it is in the handshake, or in the middle of its first request or of its proof."""
+    """It is in the TLS handshake, or in its first request or authentication."""
 
     ANSWERED = 2
-    """It was answered, to nobody in particular, and now it is its turn."""
+    """It has received an answer without authentication, and is idle."""
 
     KNOWN = 3
-    """It was answered with a key that is somebody's, and now it is its turn."""
+    """It has received an answer with a valid key, and is idle."""
 
     SERVED = 4
-    """It is being answered, or has a session: it keeps its place."""
+    """It is being answered or has a session, and is not evicted."""
 
 
 class Place:
-    """What one connection holds from the moment it is accepted.
+    """The place of one connection, from its acceptance on.
 
     Attributes:
-      address: what it is counted under.
-      end: cuts it off at once.
-      standing: what it has shown so far.
+      address: the address that it counts for.
+      end: disconnects it at once.
+      standing: its progress.
     """
 
     __slots__ = ("_places", "address", "end", "standing")
@@ -65,12 +64,12 @@ class Place:
         self.standing = Standing.SILENT
 
     def stand(self, standing: Standing) -> None:
-        """From now on this much is known; among those of whom as much is known, it is the newest."""
+        """Set its progress; it becomes the newest of those with the same progress."""
         if self._places is not None:
             self._places.move(self, standing)
 
     def leave(self) -> None:
-        """The connection is gone; again is no mistake."""
+        """Give up the place; a second call does nothing."""
         if self._places is not None:
             self._places.remove(self)
             self._places = None
@@ -79,13 +78,13 @@ class Place:
 class Places:
     """The places of one port. Used on the event loop only.
 
-    When all are taken, the address that holds the most of those that could go gives up one: of its own the one with
-    the lowest standing, among these the one that has had it for longest. Who takes many takes them from himself.
+    If all are taken, the address with the most evictable connections loses the one with the least progress, and among
+    those the oldest. So a client with many connections displaces its own.
 
     Args:
-      most: how many there are, >= 1.
+      most: the number of places, >= 1.
 
-    Cost: constant, but for choosing who goes: one look at each address.
+    Cost: constant; an eviction looks at each address once.
     """
 
     def __init__(self, most: int) -> None:
@@ -98,9 +97,11 @@ class Places:
         return self._n
 
     def enter(self, address: str, end: Callable[[], object]) -> Place | None:
-        """A place for one more, who is silent yet; None where everybody else is being served.
+        """Take a place for a new connection; None if all others are being served.
 
-        It is counted under an address (`origin`), and `end` cuts it off at once.
+        Args:
+          address: from `origin`.
+          end: disconnects it at once.
         """
         if self._n >= self._most and not self.make_room():
             return None
@@ -110,7 +111,7 @@ class Places:
         return place
 
     def make_room(self) -> bool:
-        """Cut one off; whether there was one that could go."""
+        """Evict a connection, and return whether one was evictable."""
         if not self._crowds:
             return False
         crowd = self._waiting[max(self._crowds, key=self._crowds.__getitem__)]
@@ -120,13 +121,13 @@ class Places:
         return True
 
     def move(self, place: Place, standing: Standing) -> None:
-        """Give a place another standing."""
+        """Change the progress of a place."""
         self._take(place)
         place.standing = standing
         self._add(place)
 
     def remove(self, place: Place) -> None:
-        """Count a place no more."""
+        """Free a place."""
         self._take(place)
         self._n -= 1
 
@@ -148,9 +149,9 @@ class Places:
 
 
 def origin(peer: object) -> str:
-    """What a peer's address is counted under: an IPv4 address, the first 64 bits of an IPv6 one, nothing for others.
+    """The address that a peer counts for: an IPv4 address, or the first 64 bits of an IPv6 address; empty for others.
 
-    One customer has 2^64 addresses of IPv6. What comes through a proxy in front of this one comes from one address.
+    One customer has 2^64 IPv6 addresses. All connections through a reverse proxy come from one address.
 
     >>> origin(("192.0.2.1", 5000)), origin(("2001:db8::7:1", 5000, 0, 0)), origin(("::ffff:192.0.2.1", 1, 0, 0))
     ('192.0.2.1', '2001:db8::', '192.0.2.1')
@@ -166,23 +167,22 @@ def origin(peer: object) -> str:
 
 
 MOST_BYTES = 192 << 20
-"""Of all large answers that are being read."""
+"""Bytes of all large answers that are being read."""
 
 SMALL_BYTES = 1 << 16
-"""An answer up to this size needs no room."""
+"""An answer up to this size is not counted."""
 
 STALL_S = 60.0
-"""The longest that a client may leave what it is being sent unread: some ten thousand bytes must go by then."""
+"""The longest time without progress while a client reads an answer, about ten thousand bytes."""
 
-_HINT = "Read or close those under way, or ask again in a moment: the answer is kept, and free."
+_HINT = "Read or close open ones, then ask again: the answer is cached and free."
 
 
 class Outgoing:
-    """Room for answers that are being read; any thread may use it.
+    """Limits the bytes of answers that are being read. Thread-safe.
 
-    Several readers of one and the same object take its room once, and once of each owner's share. One owner has half
-    of the room (`FairShares`), or one answer of any size while others have not filled theirs; what is larger than all
-    room is read alone.
+    Several readers of one object count once in total, and once per owner. One owner gets half of the bytes
+    (`FairShares`), or one answer of any size if others leave room. An answer larger than the total is read alone.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -193,15 +193,15 @@ class Outgoing:
         self._ended: deque[tuple[str, Hashable, int]] = deque()
 
     def hold(self, owner: str, response: QueryResponse) -> Held:
-        """Take room for an answer.
+        """Count an answer.
 
-        Returns: what holds it until it is let go, or collected.
-        Raises: OwnAnswersTooLarge for more than half of the room, AnswersTooLarge where there is none left.
+        Returns: an object that counts it until it is closed or garbage-collected.
+        Raises: OwnAnswersTooLarge beyond the owner's half; AnswersTooLarge if no room is left.
         """
         n_bytes = response.n_bytes
         if n_bytes <= SMALL_BYTES:
             return Held(None, owner, None, 0)
-        name = id(response.rows)  # unique while somebody reads it, since what is held keeps it alive
+        name = id(response.rows)  # unique while it is read, because `Held` keeps it alive
         with self._lock:
             self._settle()
             is_new = name not in self._readers
@@ -209,7 +209,7 @@ class Outgoing:
             own = 0 if self._read_by[owner, name] else n_bytes
             refusal = self._room.refusal(owner, min(own, self._room.of_one), adds=adds)
             if refusal is Refusal.OWN:
-                raise OwnAnswersTooLarge("Too many large answers of yours are being read.", hint=_HINT)
+                raise OwnAnswersTooLarge("You are reading too many large answers at once.", hint=_HINT)
             if refusal is Refusal.ALL:
                 raise AnswersTooLarge("Too many large answers are being read.", hint=_HINT)
             self._readers[name] += 1
@@ -219,17 +219,17 @@ class Outgoing:
 
     @property
     def n_bytes(self) -> int:
-        """How much is held."""
+        """The bytes that are counted."""
         with self._lock:
             self._settle()
             return self._room.total
 
     def _let_go(self, owner: str, response: QueryResponse, n_bytes: int) -> None:
-        """Without the lock, which this thread may hold: what is collected is let go in the middle of anything."""
+        """Queue a release without the lock, because garbage collection may run while this thread holds it."""
         self._ended.append((owner, id(response.rows), n_bytes))
 
     def _settle(self) -> None:
-        """Count what was let go no more. Whoever asks next does so first; nothing else asks how much there is."""
+        """Apply the queued releases before the next count."""
         while self._ended:
             owner, name, n_bytes = self._ended.popleft()
             self._readers[name] -= 1
@@ -245,11 +245,11 @@ class Outgoing:
 
 @dataclass(eq=False, repr=False)
 class Held:
-    """Room that an answer takes, until `close`.
+    """Counts an answer's bytes until `close`.
 
     Attributes:
-      room: where it is counted; None for a small answer, which is not.
-      response: the answer; None where nothing is counted.
+      room: the counter; None for a small answer.
+      response: the answer; None if it is not counted.
     """
 
     room: Outgoing | None
@@ -258,7 +258,7 @@ class Held:
     n_bytes: int
 
     def close(self) -> None:
-        """Let go; a second time does nothing."""
+        """Release the bytes; a second call does nothing."""
         room, self.room = self.room, None
         if room is not None and self.response is not None:
             room._let_go(self.owner, self.response, self.n_bytes)
@@ -269,13 +269,13 @@ class Held:
 
 
 SILENT_S = 30.0
-"""The longest from being accepted to the first byte."""
+"""The time limit from acceptance to the first byte."""
 
 HANDSHAKE_S = 10.0
-"""The longest from the first byte of a TLS handshake to its last."""
+"""The time limit of a TLS handshake."""
 
 TENURE_S = 0.5
-"""How fast places change hands at most: in this time every one of them, once. A handshake must fit in it."""
+"""The shortest time in which all places may change hands; a handshake must fit in it."""
 
 _BACKLOG = 4_096
 _SHARES = 16
@@ -283,21 +283,20 @@ _FULL_S = 0.1
 
 
 class Entrance:
-    """Accepts what connects to one socket.
+    """Accepts the connections of one socket.
 
-    The event loop's own servers make transports, buffers and TLS objects of whatever is accepted, seventy kilobytes
-    each, and tell nobody before a handshake is over. Here a connection is no more than a socket until its first byte
-    is there; every protocol that is served has the client speak first.
+    The event loop's own servers allocate 70 kB per connection and report it only after the handshake. Here a
+    connection is a bare socket until its first byte arrives; in all our protocols the client speaks first.
 
-    While one must go for each that comes, no more are accepted than leave a newcomer the time to say who he is; the
-    rest wait in the system's queue.
+    If each new connection evicts another, accepting slows down, so that every client has time to send its first
+    bytes. The rest wait in the system's queue.
 
     Args:
       listening: bound, and listening.
-      protocol: makes the protocol of a connection, which leaves its place when the connection is lost.
-      most: how many connections at once, >= 1.
-      context: TLS from the first byte on; None: what the protocol makes of it.
-      farewell: sent to who is cut off before it has said anything.
+      protocol: creates the protocol of a connection, which leaves its place when it is lost.
+      most: connections at once, >= 1.
+      context: TLS from the first byte on; None: up to the protocol.
+      farewell: sent to connections that are evicted before they have sent anything.
     """
 
     def __init__(
@@ -326,7 +325,7 @@ class Entrance:
         self._loop.add_reader(listening, self._accept)
 
     def close(self) -> None:
-        """Accept nobody more, and let go of who has said nothing."""
+        """Accept no more, and disconnect clients that have sent nothing."""
         if not self._open:
             return
         self._open = False
@@ -339,15 +338,15 @@ class Entrance:
             task.cancel()
 
     def _accept(self) -> None:
-        """A share at a time: those that are served go on in between."""
+        """Accept some connections, then let others run."""
         for _ in range(self._share):
             try:
                 accepted, peer = self._listening.accept()
             except BlockingIOError:
                 return
             except ConnectionError:
-                continue  # it has gone again
-            except OSError:  # no descriptor, or no memory, is left in this process or in the system
+                continue  # the client has disconnected
+            except OSError:  # out of descriptors or memory
                 self._places.make_room()
                 self._pause(_FULL_S)
                 return
@@ -374,23 +373,23 @@ class Entrance:
         self._drop(place)
 
     def _drop(self, place: Place) -> None:
-        """Hang up on somebody who has not said anything."""
+        """Disconnect a client that has sent nothing."""
         self._hang_up(self._taken(place))
 
     def _taken(self, place: Place) -> socket.socket:
-        """The socket, no longer waited for."""
+        """The socket, no longer watched."""
         accepted, deadline = self._silent.pop(place)
         deadline.cancel()
         self._loop.remove_reader(accepted)
         return accepted
 
     def _begin(self, place: Place) -> None:
-        """Somebody says something, or leaves without a word."""
+        """Handle a connection's first byte, or its end."""
         accepted, _ = self._silent[place]
         try:
             said = accepted.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
-            return  # an event of the descriptor's last owner
+            return  # an event of the descriptor's previous owner
         except OSError:
             said = b""
         self._taken(place)
@@ -410,9 +409,9 @@ class Entrance:
             await self._loop.connect_accepted_socket(
                 partial(self._protocol, place), accepted, ssl=self._context, ssl_handshake_timeout=handshake_s
             )
-        except OSError:  # TLS that is none, or takes too long
+        except OSError:  # an invalid or slow TLS handshake
             place.leave()
-        except asyncio.CancelledError:  # by who made room, or closed
+        except asyncio.CancelledError:  # by an eviction or `close`
             place.leave()
             raise
 

@@ -1,1 +1,1 @@
-"""The PostgreSQL wire protocol, version 3: psql, drivers and BI tools ask as they ask any PostgreSQL."""
+"""The PostgreSQL wire protocol, version 3, for psql, drivers and BI tools."""

@@ -1,4 +1,4 @@
-"""Bytes to and from one client, with TLS from the moment it is asked for."""
+"""Bytes to and from one client, with TLS after the client's request."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _PAUSE_BYTES = 1 << 20
 
 
 class Channel(asyncio.Protocol):
-    """A connection: what arrives waits until `receive` takes it, what is sent waits until `drain`.
+    """A connection with buffers in both directions: `receive` takes input, `drain` sends output.
 
-    Reading stops while a megabyte waits unread, so a client cannot fill the memory.
+    Reading pauses while a megabyte of input waits, so a client cannot fill the memory.
     """
 
     _transport: asyncio.Transport
@@ -32,7 +32,7 @@ class Channel(asyncio.Protocol):
 
     @property
     def waiting(self) -> int:
-        """How many bytes have arrived and were not taken."""
+        """The number of input bytes that wait."""
         return len(self._arrived)
 
     @property
@@ -42,11 +42,11 @@ class Channel(asyncio.Protocol):
         return str(address[0]) if isinstance(address, tuple) else ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is there, or is encrypted from now on."""
+        """The connection is open, or TLS has started."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes arrived: kept for `read`, and the client is held back where too many wait."""
+        """Buffer input, and pause reading if too much waits."""
         self._arrived += data
         if len(self._arrived) >= _PAUSE_BYTES:
             self._transport.pause_reading()
@@ -60,17 +60,17 @@ class Channel(asyncio.Protocol):
         self._writable.set()
 
     def pause_writing(self) -> None:
-        """The client reads slower than we write; one that has stopped is not waited for."""
+        """The client reads too slowly; disconnect it if it does not read for a while."""
         self._writable.clear()
         self._stalled = asyncio.get_running_loop().call_later(STALL_S, self._transport.abort)
 
     def resume_writing(self) -> None:
-        """It has caught up."""
+        """The client reads again."""
         self._forget_stall()
         self._writable.set()
 
     async def receive(self) -> bytes:
-        """What has arrived, once there is something; empty at the end."""
+        """The input so far, once there is some; empty at the end."""
         while not self._arrived and not self.ended.is_set():
             self._news.clear()
             await self._news.wait()
@@ -81,18 +81,18 @@ class Channel(asyncio.Protocol):
         return data
 
     def send(self, data: bytes) -> None:
-        """Bytes for the client; they leave at the latest with `drain`."""
+        """Buffer output; `drain` sends it at the latest."""
         self._out += data
         if len(self._out) >= _FLUSH_BYTES:
             self._flush()
 
     async def drain(self) -> None:
-        """Send what waits, and wait while the client is slow."""
+        """Send the buffered output, and wait while the client reads slowly."""
         self._flush()
         await self._writable.wait()
 
     async def pause(self) -> None:
-        """Let others go on; and wait while the client is slow, without sending what waits to be more."""
+        """Let other tasks run, and wait while the client reads slowly, without sending the buffer."""
         await asyncio.sleep(0)
         await self._writable.wait()
 
@@ -102,14 +102,14 @@ class Channel(asyncio.Protocol):
             self._stalled = None
 
     async def start_tls(self, context: ssl.SSLContext, timeout_s: float) -> None:
-        """Encrypt from here on. Raises: ssl.SSLError, OSError when the client does not take part."""
+        """Start TLS. Raises: ssl.SSLError, OSError if the handshake fails."""
         await self.drain()
         loop = asyncio.get_running_loop()
         try:
             encrypted = await loop.start_tls(
                 self._transport, self, context, server_side=True, ssl_handshake_timeout=timeout_s
             )
-        except BaseException as error:  # the loop does not always say that what never was encrypted is lost
+        except BaseException as error:  # the loop does not always report the loss of a connection in its handshake
             self.abort()
             self.connection_lost(error if isinstance(error, OSError) else None)
             raise
@@ -117,12 +117,12 @@ class Channel(asyncio.Protocol):
         self._transport, self.encrypted = encrypted, True
 
     def close(self) -> None:
-        """Send what waits, then end."""
+        """Send the buffered output, then close."""
         self._flush()
         self._transport.close()
 
     def abort(self) -> None:
-        """End the connection at once; what is not yet written is lost."""
+        """Close at once, and drop unsent output."""
         self._transport.abort()
 
     def _flush(self) -> None:

@@ -1,6 +1,6 @@
-"""What a client sends, from bytes that arrive in any pieces. Source: PostgreSQL documentation, "Message Formats".
+"""Decode client messages from a stream of bytes. Source: PostgreSQL documentation, "Message Formats".
 
-No I/O. A field that is not there, too long or not text is a violation of the protocol.
+No I/O. A field that is missing, too long or not text is a protocol violation.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from server.pgwire.errors import ProtocolViolation
 
 @dataclass(frozen=True)
 class EncryptionRequest:
-    """SSLRequest (`tls`) or GSSENCRequest: the client asks before it says anything else."""
+    """SSLRequest (`tls`) or GSSENCRequest, before any other message."""
 
     tls: bool
 
 
 @dataclass(frozen=True)
 class CancelRequest:
-    """Cancel what another session is doing; on a connection of its own.
+    """Cancel another session's statement, on a separate connection.
 
     Attributes:
-      process: the number that the session was given.
-      secret: what only its client knows.
+      process: the session's number.
+      secret: known to its client only.
     """
 
     process: int
@@ -39,7 +39,7 @@ class Startup:
     """The first message of a session.
 
     Attributes:
-      minor: of protocol 3 that the client speaks.
+      minor: the client's minor version of protocol 3.
       parameters: `user`, `database`, `application_name`, ...
     """
 
@@ -49,14 +49,14 @@ class Startup:
 
 @dataclass(frozen=True)
 class Authentication:
-    """A step of the client's in SASL, not yet taken apart: which step it is only the session knows."""
+    """A client message of SASL, not yet decoded, because its meaning depends on the step."""
 
     data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Query:
-    """Statements to run at once, with `;` between them."""
+    """Statements separated by `;`, to run at once."""
 
     sql: str = field(repr=False)
 
@@ -67,7 +67,7 @@ class Parse:
 
     Attributes:
       name: empty for the unnamed statement.
-      types: OIDs of the first parameters; 0 where the server shall tell.
+      types: OIDs of the first parameters; 0 for the server to choose.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Parse:
 
 @dataclass(frozen=True)
 class Bind:
-    """Give a prepared statement its values.
+    """Bind values to a prepared statement.
 
     Attributes:
       portal, statement: names, empty for the unnamed.
@@ -95,7 +95,7 @@ class Bind:
 
 @dataclass(frozen=True)
 class Describe:
-    """Ask for the parameters and columns of a statement, or the columns of a portal."""
+    """Describe the parameters and columns of a statement, or the columns of a portal."""
 
     portal: bool
     name: str
@@ -111,20 +111,20 @@ class Execute:
 
 @dataclass(frozen=True)
 class Close:
-    """Forget a statement or a portal."""
+    """Close a statement or a portal."""
 
     portal: bool
     name: str
 
 
 class Signal(Enum):
-    """Messages of which nothing but their kind matters."""
+    """Messages without fields that matter."""
 
-    SYNC = 1  # the end of a batch: after an error nothing is read up to here
+    SYNC = 1  # the end of a batch; after an error, messages are skipped up to here
     FLUSH = 2  # send what is waiting
     TERMINATE = 3
-    COPY = 4  # rows that a client wants to write, or their end; nothing is written here
-    FUNCTION_CALL = 5  # the old way to call a function by its OID; none is called
+    COPY = 4  # rows of COPY FROM, or their end; nothing is written here
+    FUNCTION_CALL = 5  # a function call by OID, which is not supported
 
 
 ClientMessage = (
@@ -140,18 +140,18 @@ ClientMessage = (
     | Close
     | Signal
 )
-"""None has a repr that could show a password or a value."""
+"""No message shows a password or a value in its repr."""
 
 
 class FieldReader:
-    """A cursor over the body of one message."""
+    """Reads the fields of one message."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
         self._place = 0
 
     def byte(self) -> int:
-        """An unsigned number of one byte. Raises: ProtocolViolation where the message ends before it."""
+        """An unsigned byte. Raises: ProtocolViolation at the end of the message."""
         return self.raw(1)[0]
 
     def int16(self) -> int:
@@ -163,7 +163,7 @@ class FieldReader:
         return int(struct.unpack("!i", self.raw(4))[0])
 
     def count(self) -> int:
-        """How many fields follow: two bytes, not negative. Raises: ProtocolViolation."""
+        """A number of fields: two bytes, not negative. Raises: ProtocolViolation."""
         count = self.int16()
         if count < 0:
             raise ProtocolViolation("a message announces a negative number of fields")
@@ -189,7 +189,7 @@ class FieldReader:
         return self.raw(length)
 
     def raw(self, length: int) -> bytes:
-        """The next `length` bytes. Raises: ProtocolViolation where the message ends before them."""
+        """The next `length` bytes. Raises: ProtocolViolation at the end of the message."""
         if not 0 <= length <= len(self._body) - self._place:
             raise ProtocolViolation("a message is shorter than its fields")
         raw = self._body[self._place : self._place + length]
@@ -197,20 +197,20 @@ class FieldReader:
         return raw
 
     def rest(self) -> bytes:
-        """All bytes up to the end of the message."""
+        """The rest of the message."""
         return self.raw(len(self._body) - self._place)
 
     def end(self) -> None:
-        """Nothing may be left. Raises: ProtocolViolation."""
+        """Check that no bytes are left. Raises: ProtocolViolation."""
         if self._place != len(self._body):
             raise ProtocolViolation("a message is longer than its fields")
 
 
 MAX_STARTUP_BYTES = 10_000
-"""As PostgreSQL: nobody has to send more before it is known who they are."""
+"""The limit before authentication, as in PostgreSQL."""
 
 MAX_AUTHENTICATION_BYTES = 4_096
-"""A step of SCRAM has a few hundred bytes."""
+"""The limit of one SCRAM message, which has a few hundred bytes."""
 
 _PROTOCOL_MAJOR = 3
 _CANCEL, _TLS, _GSS = 80877102, 80877103, 80877104
@@ -218,10 +218,7 @@ _MAX_SECRET = 256
 
 
 class Decoder:
-    """A connection's bytes, cut into messages.
-
-    The first messages have no type byte: `begin` says when the session has begun.
-    """
+    """Splits a connection's bytes into messages. The first messages have no type byte."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -231,21 +228,21 @@ class Decoder:
 
     @property
     def waiting(self) -> int:
-        """How many bytes have arrived that are not yet a message."""
+        """The number of bytes that form no whole message yet."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Take in bytes as they arrive, whole messages or not."""
+        """Add received bytes."""
         self._buffer += data
 
     def authenticated(self) -> None:
-        """From here on messages may be as long as `max_bytes`."""
+        """Allow messages of `max_bytes` from here on."""
         self._limit = self._max_bytes
 
     def next(self) -> ClientMessage | None:
         """The next whole message, or None.
 
-        Raises: ProtocolViolation as soon as a header shows it, before the body is waited for.
+        Raises: ProtocolViolation as soon as a header is invalid, before its body arrives.
         """
         return self._session_message() if self._started else self._first_message()
 
@@ -254,7 +251,7 @@ class Decoder:
             return None
         (length,) = struct.unpack_from("!i", self._buffer)
         if not 8 <= length <= MAX_STARTUP_BYTES:
-            raise ProtocolViolation("this is no startup message of PostgreSQL's protocol")
+            raise ProtocolViolation("this is not a PostgreSQL startup message")
         body = self._body(0, length)
         return None if body is None else self._startup(FieldReader(body))
 
@@ -270,7 +267,7 @@ class Decoder:
             return CancelRequest(process, secret)
         major, minor = code >> 16, code & 0xFFFF
         if major != _PROTOCOL_MAJOR:
-            raise ProtocolViolation(f"protocol {major}.{minor} is not spoken here; 3.0 is", code="0A000")
+            raise ProtocolViolation(f"protocol {major}.{minor} is not supported; use 3.0", code="0A000")
         self._started = True
         return Startup(minor, MappingProxyType(_parameters(fields)))
 
@@ -279,7 +276,7 @@ class Decoder:
             return None
         read = _READERS.get(self._buffer[0])
         if read is None:
-            raise ProtocolViolation("a message of a type that the protocol does not have")
+            raise ProtocolViolation("unknown message type")
         if len(self._buffer) < 5:
             return None
         (length,) = struct.unpack_from("!i", self._buffer, 1)
@@ -296,7 +293,7 @@ class Decoder:
         return message
 
     def _body(self, start: int, length: int) -> bytes | None:
-        """Take a message whose length field, which counts itself, stands at `start`."""
+        """Take a message. Its length field at `start` includes itself."""
         if len(self._buffer) < start + length:
             return None
         body = bytes(self._buffer[start + 4 : start + length])
@@ -341,7 +338,7 @@ def _target(fields: FieldReader) -> tuple[bool, str]:
 
 
 def _skipped(signal: Signal) -> Callable[[FieldReader], ClientMessage]:
-    """A message whose fields do not matter."""
+    """A reader of a message whose fields do not matter."""
 
     def read(fields: FieldReader) -> ClientMessage:
         fields.rest()

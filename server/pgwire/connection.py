@@ -1,7 +1,7 @@
-"""The port that speaks PostgreSQL's protocol, and each connection to it: TLS, who it is, who may cancel, its session.
+"""The PostgreSQL port and its connections: TLS, authentication, cancellation, sessions.
 
-Each session has a number and a secret, which only its client is told: whoever shows both may cancel. The sessions of
-one analyst are bounded, so that nobody takes the places of all.
+Each session has a number and a secret, which its client needs to cancel. The number of an analyst's sessions is
+limited.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from server.scheduling.fair_shares import FairShares
 
 @dataclass(frozen=True)
 class _Known:
-    """A session: whose, what its client must show, what ends a statement, and what ends all of it."""
+    """A session: its analyst, its secret, and callbacks that end its statement or the whole session."""
 
     analyst: str
     secret: bytes = field(repr=False)
@@ -46,17 +46,17 @@ class _Known:
 
 
 class CancelKeys:
-    """The sessions that may be cancelled: by whoever shows the secret, and by other sessions of the same analyst."""
+    """The sessions that a client with the secret, or another session of the same analyst, can cancel."""
 
     def __init__(self) -> None:
         self._sessions: dict[int, _Known] = {}
 
     def add(self, analyst: str, cancel: Callable[[], None], end: Callable[[], None]) -> tuple[int, bytes]:
-        """The number of a new session, which means no process, and its secret: 4 bytes, as protocol 3.0 has room for.
+        """Register a session, and return its number (no process id) and its secret of 4 bytes, as in protocol 3.0.
 
         Args:
-          cancel: ends what the session is doing.
-          end: ends the session, too.
+          cancel: ends the session's statement.
+          end: ends the session after its statement.
         """
         while (process := secrets.randbelow((1 << 31) - 1) + 1) in self._sessions:
             pass
@@ -65,19 +65,23 @@ class CancelKeys:
         return process, secret
 
     def remove(self, process: int) -> None:
-        """The session has ended."""
+        """Unregister a session."""
         self._sessions.pop(process, None)
 
     def cancel(self, process: int, secret: bytes) -> None:
-        """Cancel, if the key is right; nobody is told whether it was."""
+        """Cancel if the secret is right; the caller does not learn whether it was."""
         known = self._sessions.get(process)
         if known is not None and hmac.compare_digest(known.secret, secret):
             known.cancel()
 
     def stop_own(self, analyst: str, process: int, *, session: bool) -> bool:
-        """Cancel what another session of an analyst is doing, or end it; False: the analyst has no such session.
+        """Cancel the statement of another session of the analyst, or end the session; False if the analyst has no
+        such session.
 
-        Of others' sessions nobody is told that there are any. Args: session: all of it?
+        Sessions of others look like missing ones.
+
+        Args:
+          session: end the session, too.
         """
         known = self._sessions.get(process)
         if known is None or known.analyst != analyst:
@@ -90,7 +94,7 @@ class CancelKeys:
 
 @contextmanager
 def present(sessions: FairShares, analyst: str) -> Iterator[None]:
-    """Be one of an analyst's sessions. Raises: WireError when there are as many as may be."""
+    """Count one of an analyst's sessions. Raises: WireError beyond the limit."""
     if sessions.refusal(analyst) is not None:
         raise WireError("you have too many sessions", "53300", hint="close some")
     sessions.take(analyst)
@@ -101,10 +105,10 @@ def present(sessions: FairShares, analyst: str) -> Iterator[None]:
 
 
 _SESSIONS = 100
-"""Of one analyst at once."""
+"""The most sessions of one analyst."""
 
 _ENCRYPTIONS = 2
-"""How often a client may ask: for GSS and for TLS."""
+"""The most encryption requests: one for GSS and one for TLS."""
 
 _FAREWELL_S = 0.05
 
@@ -116,9 +120,9 @@ class Limits:
     """Public bounds of a connection.
 
     Attributes:
-      authentication_s: the longest from the first byte to the proof of who it is.
-      idle_s: the longest that a session may say nothing.
-      trusted_s: how long after a look into the ledger a session goes on without another one.
+      authentication_s: the time limit from the first byte to authentication.
+      idle_s: the time limit between two messages of a session.
+      trusted_s: how long a session relies on its last look at the analyst's key in the ledger.
     """
 
     authentication_s: float = 30.0
@@ -130,15 +134,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class ListenerContext:
-    """What every connection needs of the server.
+    """What all connections share.
 
     Attributes:
-      verifier: of an analyst's key (`scram.ledger_verifier`).
-      database: the one name that clients may connect to: the data set's.
+      verifier: looks up the verifier of an analyst's key (`scram.ledger_verifier`).
+      database: the only database name, that of the data set.
       certificate: for TLS; None: plain text only.
-      plain_text: may clients from other machines come without TLS? Those of this machine always may.
-      sessions, kept: the sessions of each analyst, and the bytes that they keep, counted on the server's event loop.
-      secret: what verifiers of names that nobody has are made from (`scram.unknown_secret`).
+      plain_text: allow clients of other machines without TLS; local ones always may.
+      sessions, kept: the number of sessions and their bytes per analyst; used on the event loop.
+      secret: derives verifiers of unknown names (`scram.unknown_secret`).
     """
 
     gateway: Gateway
@@ -154,7 +158,7 @@ class ListenerContext:
 
 
 class Connection:
-    """Serves one client, who has a place among the connections of its port."""
+    """Serves one client, which has a place among the port's connections."""
 
     def __init__(self, channel: Channel, reception: ListenerContext, place: Place) -> None:
         self._channel = channel
@@ -170,7 +174,7 @@ class Connection:
         place.end = self._make_room
 
     async def serve(self) -> None:
-        """Serve until either side ends. Never raises: what goes wrong is told to the client and logged by kind."""
+        """Serve until either side ends. Never raises: errors go to the client, and their types to the log."""
         self._task = asyncio.current_task()
         try:
             async with asyncio.timeout(self._reception.limits.authentication_s):
@@ -180,45 +184,45 @@ class Connection:
                 _log.info("session", analyst=startup, encrypted=self._channel.encrypted)
                 with present(self._reception.sessions, startup):
                     await self._converse(session, startup)
-        except (PlannerError, ServerError) as error:  # a setting that cannot be, a ledger that is busy
+        except (PlannerError, ServerError) as error:  # an invalid setting, a busy ledger
             self._channel.send(server_messages.error(told(error), severity="FATAL"))
         except TimeoutError:
-            late = WireError("it took too long to say who you are", "08P01")
+            late = WireError("authentication took too long", "08P01")
             self._channel.send(server_messages.error(told(late), severity="FATAL"))
-        except asyncio.CancelledError:  # by `stop` or `_make_room`, which are the only ones that may
+        except asyncio.CancelledError:  # only by `stop` or `_make_room`
             self._channel.send(server_messages.error(told(self._ending), severity="FATAL"))
         except (ssl.SSLError, OSError):
             _log.info("connection broken")
         finally:
             self._channel.close()
-            # Until the client has taken what was sent, and has closed, too.
+            # Until the client has read everything and has closed its side.
             self._place.end = self._channel.abort
             self._place.stand(Standing.STRANGER)
 
     def stop(self) -> None:
-        """End as soon as what is under way has been answered."""
+        """End as soon as the current message has been answered."""
         self._stopping = True
         if not self._busy and self._task is not None:
             self._task.cancel()
 
     def _end_by_owner(self) -> None:
-        """Another session of the analyst ends this one, whose statement it has cancelled."""
+        """End because another session of the analyst has asked for it."""
         self._ending = WireError("another session of yours has ended this one", "57P01", hint="connect again")
         self.stop()
 
     def _make_room(self) -> None:
-        """End at once: others want the place of a client that has not said who it is."""
+        """End at once, because another connection needs the place."""
         self._ending = too_many()
-        if self._task is None:  # it has not begun to be served
+        if self._task is None:  # it is not yet served
             self._channel.send(server_messages.error(told(self._ending), severity="FATAL"))
             self._channel.close()
         else:
             self._task.cancel()
-        # It is no longer counted, and TLS would wait for the other side's farewell.
+        # Its place is free now, and TLS would wait for the client to close.
         asyncio.get_running_loop().call_later(_FAREWELL_S, self._channel.abort)
 
     async def _opened(self) -> tuple[Session | None, str]:
-        """Encryption, the startup message and the proof; None where there was nothing more to do."""
+        """Handle encryption, startup and authentication; None if the connection needs no session."""
         first = await self._message()
         for _ in range(_ENCRYPTIONS):
             if not isinstance(first, m.EncryptionRequest):
@@ -226,7 +230,7 @@ class Connection:
             await self._encrypt(first)
             first = await self._message()
         if isinstance(first, m.EncryptionRequest):
-            raise ProtocolViolation("encryption was asked for again and again")
+            raise ProtocolViolation("encryption was requested too often")
         if isinstance(first, m.CancelRequest):
             self._reception.cancel_keys.cancel(first.process, first.secret)
             return None, ""
@@ -250,34 +254,34 @@ class Connection:
             await self._channel.drain()
             return
         if self._decoder.waiting or self._channel.waiting:
-            # Somebody in between could have put words into the client's mouth (CVE-2021-23214).
-            raise ProtocolViolation("bytes came after the request for TLS and before TLS")
+            # An attacker on the network could have injected them (CVE-2021-23214).
+            raise ProtocolViolation("the client sent data between its request for TLS and the handshake")
         self._channel.send(b"S")
         await self._channel.start_tls(certificate.context, self._reception.limits.authentication_s)
 
     def _checked(self, startup: m.Startup) -> str:
-        """The user's name, if this client may go on."""
+        """The user's name, after checks of the startup message."""
         user = startup.parameters.get("user", "")
         if not (self._channel.encrypted or self._reception.plain_text or _is_local(self._channel.peer)):
             hint = "connect with sslmode=require"
-            raise WireError("this server wants TLS", "28000", hint=hint)
+            raise WireError("this server requires TLS", "28000", hint=hint)
         if not user:
-            raise WireError("no user is named", "28000")
+            raise WireError("the startup message names no user", "28000")
         if startup.parameters.get("replication", "false").lower() not in ("false", "off", "no", "0"):
-            raise WireError("replication is not offered", "0A000")
+            raise WireError("replication is not supported", "0A000")
         return user
 
     def _check_database(self, name: str) -> None:
-        """After the proof, as PostgreSQL does: checks of balancers and poolers name some database and no more."""
+        """Check the database's name after authentication, as PostgreSQL does: health checks send any name."""
         if name != self._reception.database:
             raise WireError(
                 "there is no such database",
                 "3D000",
-                hint=f"the data set's name is {self._reception.database}: dbname={self._reception.database}",
+                hint=f"use the data set's name: dbname={self._reception.database}",
             )
 
     async def _authenticate(self, user: str) -> None:
-        """SCRAM; a name that nobody has goes the same way to the same end."""
+        """Run SCRAM; an unknown name takes the same steps, and fails at the end."""
         certificate = self._reception.certificate
         binding = certificate.hash if certificate is not None and self._channel.encrypted else None
         offered = [scram.BOUND, scram.PLAIN] if binding is not None else [scram.PLAIN]
@@ -291,8 +295,8 @@ class Connection:
         self._channel.send(server_messages.authentication(11, exchange.first(first)))
         await self._channel.drain()
         proof = exchange.final(await self._authentication())
-        if known is not None and not known.enabled:  # said to nobody but who holds the key
-            raise WireError("your account is disabled", "28000", hint="ask the custodian")
+        if known is not None and not known.enabled:  # only to a client that holds the key
+            raise WireError("your account is disabled", "28000", hint="ask the administrator")
         self._verifier = known
         self._trusted_until = asyncio.get_running_loop().time() + self._reception.limits.trusted_s
         self._channel.send(server_messages.authentication(12, proof) + server_messages.authentication(0))
@@ -301,11 +305,11 @@ class Connection:
     async def _authentication(self) -> bytes:
         message = await self._message()
         if not isinstance(message, m.Authentication):
-            raise ProtocolViolation("the client was asked to prove who it is, and said something else")
+            raise ProtocolViolation("the client sent another message than its authentication")
         return message.data
 
     async def _converse(self, session: Session, user: str) -> None:
-        """The session's messages, until either side ends."""
+        """Handle the session's messages until either side ends."""
         keys = self._reception.cancel_keys
         process, secret = keys.add(user, session.cancel, self._end_by_owner)
         session.number(process, partial(keys.stop_own, user))
@@ -319,7 +323,7 @@ class Connection:
                     return
                 await self._check_still_known(user)
                 await self._handled(session, message)
-                await self._channel.pause()  # clients send many messages at once
+                await self._channel.pause()  # clients may send many messages at once
                 if self._stopping:
                     raise self._ending
         finally:
@@ -327,12 +331,12 @@ class Connection:
             session.close()
 
     async def _check_still_known(self, user: str) -> None:
-        """A session outlives neither the key that opened it nor the right to ask; looked up now and then."""
+        """Look up the analyst's key now and then, and end the session if the key or the account was disabled."""
         now = asyncio.get_running_loop().time()
         if now < self._trusted_until:
             return
         if await self._reception.verifier(user) != self._verifier:
-            raise WireError("your key opens nothing any more", "28P01", hint="ask the custodian")
+            raise WireError("your key is no longer valid", "28P01", hint="ask the administrator")
         self._trusted_until = now + self._reception.limits.trusted_s
 
     async def _next_or_idle(self) -> m.ClientMessage | None:
@@ -343,7 +347,7 @@ class Connection:
             raise WireError("the session was idle for too long", "57P05") from None
 
     async def _handled(self, session: Session, message: m.ClientMessage) -> None:
-        """Answer a message; a client that goes away meanwhile cancels what it asked for."""
+        """Answer a message; cancel it if the client disconnects meanwhile."""
         self._busy = True
         work = asyncio.ensure_future(session.handle(message))
         gone = asyncio.ensure_future(self._channel.ended.wait())
@@ -359,7 +363,7 @@ class Connection:
                 await gone
 
     async def _message(self) -> m.ClientMessage | None:
-        """The next message; before it is waited for, everything that was said is sent."""
+        """The next message; sends all output before it waits."""
         while (message := self._decoder.next()) is None:
             await self._channel.drain()
             data = await self._channel.receive()
@@ -370,12 +374,12 @@ class Connection:
 
 
 def too_many() -> WireError:
-    """There is no place for one more."""
+    """The error for a connection beyond the limit."""
     return WireError("too many connections", "53300", hint="try again later")
 
 
 def sasl_initial(data: bytes) -> tuple[str, bytes]:
-    """SASLInitialResponse: the mechanism and the client's first message. Raises: ProtocolViolation."""
+    """Decode SASLInitialResponse: the mechanism and the client's first message. Raises: ProtocolViolation."""
     name, zero, rest = data.partition(b"\0")
     length = int.from_bytes(rest[:4], "big", signed=True) if len(rest) >= 4 else -1
     if not zero or length != len(rest) - 4 or not name.isascii():
@@ -384,7 +388,7 @@ def sasl_initial(data: bytes) -> tuple[str, bytes]:
 
 
 def _is_local(peer: str) -> bool:
-    """A Unix socket, or a loopback address."""
+    """Whether the peer is a Unix socket or a loopback address."""
     return not peer or ipaddress.ip_address(peer.partition("%")[0]).is_loopback
 
 
@@ -392,9 +396,9 @@ _GRACE_S = 30.0
 
 
 class Listener:
-    """Accepts connections, each served by a task of its own.
+    """Accepts connections, and serves each in a task of its own.
 
-    Who only holds a place, without a key, cannot keep those out who have one: he gives it up to the next.
+    Connections without a key cannot block the port, because new connections displace them.
     """
 
     def __init__(self, reception: ListenerContext) -> None:
@@ -403,13 +407,13 @@ class Listener:
         self._entrance: Entrance | None = None
 
     async def start(self, listening: socket.socket) -> None:
-        """Serve a socket that is bound and listens."""
+        """Serve a bound, listening socket."""
         farewell = server_messages.error(told(too_many()), severity="FATAL")
         most = self._reception.limits.connections
         self._entrance = Entrance(listening, lambda place: _Greeting(self, place), most, farewell=farewell)
 
     async def stop(self) -> None:
-        """Accept nobody more, let statements under way end, for a while; then cut off."""
+        """Accept no more, give running statements some time, then disconnect."""
         if self._entrance is None:
             return
         self._entrance.close()
@@ -419,7 +423,7 @@ class Listener:
             await asyncio.wait(list(self._connections), timeout=_GRACE_S)
 
     def greet(self, channel: Channel, place: Place) -> None:
-        """Serve a connection that has just been made."""
+        """Serve a new connection."""
         connection = Connection(channel, self._reception, place)
         task = asyncio.get_running_loop().create_task(connection.serve())
         self._connections[task] = connection
@@ -430,7 +434,7 @@ class Listener:
 
 
 class _Greeting(Channel):
-    """A channel that tells the listener once when it is connected (TLS connects it again), and leaves its place."""
+    """A channel that reports its first connection (TLS reconnects it), and leaves its place at the end."""
 
     def __init__(self, listener: Listener, place: Place) -> None:
         super().__init__()
@@ -438,7 +442,7 @@ class _Greeting(Channel):
         self._place = place
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is there."""
+        """The connection is open."""
         super().connection_made(transport)
         if self._listener is not None:
             self._listener.greet(self, self._place)

@@ -1,4 +1,4 @@
-"""COPY (SELECT ...) TO STDOUT: rows as lines, in PostgreSQL's text form or as CSV, or in its binary form."""
+"""The formats of COPY (SELECT ...) TO STDOUT: text, CSV and binary."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ BINARY_TRAILER = struct.pack("!h", -1)
 
 @dataclass(frozen=True)
 class CopyFormat:
-    """How rows are written.
+    """How COPY writes rows.
 
     Attributes:
-      csv: as CSV; else in the text form, with backslashes.
+      csv: as CSV; else in the text format.
       delimiter: between cells.
-      null: what stands for NULL.
-      header: the names first?
-      quote: around cells of CSV that need it; doubled inside.
-      binary: cells as Bind's binary format has them; nothing else here counts then.
+      null: stands for NULL.
+      header: write the column names first.
+      quote: around CSV cells that need it; doubled inside.
+      binary: in the binary format, without the other options.
     """
 
     csv: bool = False
@@ -41,7 +41,7 @@ class CopyFormat:
     binary: bool = False
 
     def line(self, cells: Sequence[str | None]) -> bytes:
-        """One row of COPY as bytes, its line feed included; None is NULL."""
+        """One row with its line feed; None is NULL."""
         write = self._csv_cell if self.csv else self._text_cell
         return (self.delimiter.join(write(cell) for cell in cells) + "\n").encode()
 
@@ -60,9 +60,9 @@ class CopyFormat:
 
 
 def copy_format(options: str) -> CopyFormat:
-    """Read what follows STDOUT: `(FORMAT csv, HEADER)`, or the older `WITH CSV HEADER DELIMITER ';'`.
+    """Parse the options behind STDOUT: `(FORMAT csv, HEADER)`, or the older `WITH CSV HEADER DELIMITER ';'`.
 
-    Raises: InvalidSyntax for what is not understood, and for what the binary format does not have.
+    Raises: InvalidSyntax for unknown options, and for options that the binary format lacks.
     """
     words = _words(options)
     chosen = CopyFormat()
@@ -77,7 +77,7 @@ def copy_format(options: str) -> CopyFormat:
         elif name in ("DELIMITER", "NULL", "QUOTE", "HEADER"):
             given[name.lower()] = value
         elif name not in ("TEXT", "ENCODING", "ESCAPE", "FORCE_QUOTE"):
-            raise InvalidSyntax(f"COPY has no option {name}", hint="there are FORMAT, HEADER, DELIMITER, NULL, QUOTE")
+            raise InvalidSyntax(f"COPY has no option {name}", hint="use FORMAT, HEADER, DELIMITER, NULL or QUOTE")
     if chosen.binary and (given or chosen.csv):
         raise InvalidSyntax("COPY in the binary format has no other options", hint="write (FORMAT binary)")
     chosen = replace(
@@ -99,12 +99,12 @@ def _words(options: str) -> list[str]:
         if kind not in _READ and options[start:stop] not in "(),=;":
             raise InvalidSyntax("the options of this COPY are not understood")
         word = options[start:stop]
-        words.append(word[1:-1] if kind is Kind.NAME else word)  # as DuckDB writes it: FORMAT "binary"
+        words.append(word[1:-1] if kind is Kind.NAME else word)  # DuckDB sends FORMAT "binary"
     return words
 
 
 def _pairs(words: list[str]) -> list[tuple[str, str]]:
-    """Each option with its value; the empty text where it has none."""
+    """Each option with its value, or the empty text."""
     names = {"FORMAT", "DELIMITER", "NULL", "QUOTE", "ENCODING", "ESCAPE", "HEADER", "CSV", "TEXT", "BINARY"}
     pairs: list[tuple[str, str]] = []
     for word in words:
@@ -123,5 +123,5 @@ def _pairs(words: list[str]) -> list[tuple[str, str]]:
 
 def _complete(pairs: list[tuple[str, str]], value: str) -> None:
     if not pairs or pairs[-1][1]:
-        raise InvalidSyntax(f"COPY has no option {value}", hint="there are FORMAT, HEADER, DELIMITER, NULL, QUOTE")
+        raise InvalidSyntax(f"COPY has no option {value}", hint="use FORMAT, HEADER, DELIMITER, NULL or QUOTE")
     pairs[-1] = (pairs[-1][0], value)

@@ -1,4 +1,4 @@
-"""Errors that only this protocol knows; all others come from the error table."""
+"""Errors of this protocol; all others come from the error table."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from server.errors import WireError
 
 
 class ProtocolViolation(WireError):
-    """Bytes that are not the protocol. The connection ends: where the next message begins is not known."""
+    """Bytes that violate the protocol. The connection ends, because the start of the next message is unknown."""
 
     def __init__(self, message: str, *, code: str = "08P01") -> None:
         super().__init__(message, code)
 
 
 class CatalogRefused(WireError):
-    """What the shadow database said no to; it holds no rows, so its words may be passed on."""
+    """An error of the shadow catalog. It holds no rows, so its own message may be shown."""
 
 
 def no_transaction(what: str) -> WireError:
-    """Something that only a transaction has."""
-    return WireError(f"{what} needs a transaction", "25P01", hint="BEGIN opens one")
+    """The error for a command that needs a transaction."""
+    return WireError(f"{what} needs a transaction", "25P01", hint="start one with BEGIN")
 
 
 def unknown_portal(name: str) -> WireError:
-    """A portal or cursor that is not there."""
-    return WireError(f'there is no cursor or portal "{name}"', "34000", hint="it ended with its transaction")
+    """The error for a missing portal or cursor."""
+    return WireError(f'there is no cursor or portal "{name}"', "34000", hint="cursors end with their transaction")
 
 
 def told(error: BaseException, start: int = 0) -> Problem:
-    """What the client is told of an error.
+    """The error as the client sees it.
 
     Args:
-      start: 0-based offset of the statement in the text that the client sent.
+      start: 0-based offset of the statement in the client's text.
     """
     found = problem(error)
     if found.position is None or start == 0:

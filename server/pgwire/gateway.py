@@ -1,4 +1,4 @@
-"""What sessions may ask of the rest of the proxy: blocking calls, in threads, so that no session waits for others."""
+"""The services that sessions use. Blocking calls run in threads, so no session waits for another."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ from server.scheduling.thread_pool import ThreadPool
 
 @dataclass
 class Gateway:
-    """What sessions share with each other, and with other protocols.
+    """The services of all sessions, shared with the other protocols.
 
     Attributes:
-      pipeline: hands out the one in force, which knows statements.
-      shadow: knows the catalog; None: nothing is known of it.
-      admission: where questions wait, the same as for other protocols.
-      planning: threads for describing questions, of which some take seconds.
-      catalogs: threads for the shadow database, which takes seconds when somebody asks it badly: apart, so that keys
-        and budgets do not wait behind it.
-      outgoing: room for answers that are being read, the same as for other protocols.
+      pipeline: the pipeline in force.
+      shadow: the shadow catalog; None: no catalog.
+      admission: the queue of questions.
+      planning: threads that describe questions, which may take seconds.
+      catalogs: threads for the shadow catalog, apart from keys and budgets, because its queries may take seconds.
+      outgoing: limits the answers that are being read.
     """
 
     pipeline: ReloadablePipeline
@@ -42,21 +41,21 @@ class Gateway:
 
     @property
     def schemas(self) -> tuple[str, ...]:
-        """The search path of sessions that set none."""
+        """The default search path."""
         return self.pipeline.current.policy.schemas
 
     def epsilons(self) -> tuple[float, float]:
-        """The least and the most epsilon that the policy in force lets one question spend."""
+        """The smallest and largest epsilon of one question, by the policy in force."""
         policy = self.pipeline.current.policy
         return policy.side_channels.min_epsilon, policy.max_epsilon
 
     async def describe(
         self, analyst: str, sql: str, search_path: SearchPath = None, oids: Sequence[int] = ()
     ) -> StatementShape:
-        """Parameters and columns of a question, before its values are bound; free. Raises: PlannerError.
+        """Describe a question before its values are bound; free. Raises: PlannerError.
 
         Args:
-          oids: what the client says of its parameters; 0 for what it leaves open.
+          oids: the client's parameter types; 0 where it gives none.
         """
         ask, given = self.pipeline.current.describe, tuple(map(type_of, oids))
         return await self.planning.call_for(analyst, ask, sql, search_path, analyst, given)
@@ -64,10 +63,7 @@ class Gateway:
     async def answer_types(
         self, analyst: str, sql: str, oids: Sequence[int], search_path: SearchPath = None
     ) -> tuple[Field, ...]:
-        """The columns of a question as PostgreSQL has them, by a catalog with the same columns in every table.
-
-        None where it does not read the question, or is not there. The arguments are those of `catalog_shape`.
-        """
+        """The columns of a question with PostgreSQL's types, from the shadow catalog; empty if it cannot tell."""
         try:
             return (await self.catalog_shape(analyst, sql, oids, search_path)).fields or ()
         except CatalogRefused:
@@ -76,10 +72,10 @@ class Gateway:
     async def catalog_shape(
         self, analyst: str, sql: str, oids: Sequence[int], search_path: SearchPath = None
     ) -> Shape:
-        """Parameters and columns of a question to the catalog; `ShadowDatabase.shape`. Raises: CatalogRefused.
+        """Describe a query of the catalog (`ShadowDatabase.shape`). Raises: CatalogRefused.
 
         Args:
-          analyst: who asks, and waits behind nobody else's questions.
+          analyst: for fair shares of the threads.
         """
         return await self.catalogs.call_for(analyst, self._known().shape, sql, oids, search_path)
 
@@ -94,12 +90,14 @@ class Gateway:
         search_path: SearchPath = None,
         zone: str = UTC,
     ) -> CatalogResult:
-        """The answer of the catalog, in one format: `ShadowDatabase.ask` for an analyst. Raises: CatalogRefused."""
+        """Run a query of the catalog (`ShadowDatabase.ask`), with all columns in one format. Raises:
+        CatalogRefused.
+        """
         ask, more = self._known().ask, (result_format, search_path, zone)
         return await self.catalogs.call_for(analyst, ask, sql, values, formats, oids, *more)
 
     def _known(self) -> ShadowDatabase:
         if self.shadow is None:
-            hint = "tell the custodian to start the proxy with a catalog"
-            raise CatalogRefused("this proxy has no catalog to ask", "0A000", hint=hint)
+            hint = "ask the administrator to start the proxy with a catalog"
+            raise CatalogRefused("this proxy has no catalog", "0A000", hint=hint)
         return self.shadow

@@ -1,4 +1,4 @@
-"""What each command does: the part of a session that takes no messages, and sends none but notices."""
+"""The commands of a session. It receives no messages, and sends only notices and parameter changes."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from server.results.result_types import truth
 from server.scheduling.hold_answer import Cancellation
 
 MAX_NAMES = 1_000
-"""Prepared statements, and likewise portals, of one session."""
+"""The most prepared statements, and the most portals, of one session."""
 
 _WARNING = "01000"
 _TEXT, _BOOL, _INT4, _JSON = 25, 16, 23, 114
 _BACKEND_PID, _TERMINATE = "pg_backend_pid", "pg_terminate_backend"
-_NUMBER_DIGITS = 10  # of a session's number at most
+_NUMBER_DIGITS = 10  # the most digits of a session's number
 _BUDGET, _DETAILS = "noisegate.budget", "noisegate.details"
 _CURRENT = "SELECT pg_catalog.current_setting($1, true)"
 _EXPLAIN = "EXPLAIN "
@@ -51,13 +51,13 @@ class Interpreter:
     """Runs the commands of one session.
 
     Attributes:
-      settings, prepared, portals: the session's state, all of which DISCARD ALL resets; portals are cursors, too.
-      open: is it between BEGIN and COMMIT or ROLLBACK? Nothing is written here, so of a transaction only that exists.
-      failed: has something in it failed? Then the rest of it is refused.
+      settings, prepared, portals: the session's state, which DISCARD ALL resets; portals include cursors.
+      open: inside BEGIN and COMMIT or ROLLBACK. Nothing is written, so a transaction has no other effect.
+      failed: a statement of the transaction has failed, and only its end is accepted.
       cancelled: set by a CancelRequest while a statement runs.
-      request_id: of the statement that runs; stands in logs, the ledger and errors.
-      number: which session it is; 0 where there are no others.
-      stop: stops a session of the same analyst by its number, and says whether there was one (`CancelKeys.stop_own`).
+      request_id: of the running statement; in logs, the ledger and errors.
+      number: the session's number; 0 before it has one.
+      stop: stops another session of the analyst by its number (`CancelKeys.stop_own`).
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class Interpreter:
 
     @property
     def transaction_status(self) -> TransactionStatus:
-        """As ReadyForQuery says it."""
+        """The status for ReadyForQuery."""
         return "E" if self.failed else "T" if self.open else "I"
 
     def count(self) -> None:
-        """Count what the session keeps now."""
+        """Count the session's bytes."""
         self._holding.hold(self._cached_bytes)
 
     @property
@@ -95,7 +95,7 @@ class Interpreter:
 
     @property
     def asked_as(self) -> tuple[bool, bool, SearchPath]:
-        """The settings that change the columns of a question."""
+        """The settings that change a question's columns."""
         return self.settings.flag("intervals"), self.settings.flag("dry_run"), self.settings.search_path()
 
     def _notice(self, words: str) -> None:
@@ -107,7 +107,7 @@ class Interpreter:
             self._send(notice(words, code=code, severity="WARNING"))
 
     def _report(self) -> None:
-        """Tell the client of settings that have changed and that it keeps track of."""
+        """Send changed settings that clients track."""
         before, self._reported = self._reported, self.settings.reported()
         for name, value in self._reported.items():
             if before[name] != value:
@@ -128,15 +128,15 @@ class Interpreter:
                 return Shape(fields=(await self.shape_now(self.prepared_as(name))).fields)
             case c.Fetch(name, move=False):
                 return Shape(fields=self._cursor(name).shape.fields)
-            case c.Declare() | c.Copy():  # PREPARE has parameters that EXECUTE gives
+            case c.Declare() | c.Copy():  # the values of PREPARE come with EXECUTE
                 return Shape((await self._question_shape(command.question, oids)).parameters)
         return Shape()
 
     async def run(self, portal: Portal) -> str:
         """Run a portal's command for the first time.
 
-        Returns: the tag of its completion; for what has rows they stand in `portal.result`.
-        Raises: whatever the client is told as an error.
+        Returns: its completion tag; rows are in `portal.result`.
+        Raises: any error for the client.
         """
         match command := portal.command:
             case c.Question():
@@ -188,14 +188,14 @@ class Interpreter:
         return "SELECT"
 
     async def prepare(self, name: str, command: c.Command | None, oids: tuple[int, ...]) -> None:
-        """Keep a statement under a name, free; the unnamed one gives way to the next.
+        """Store a prepared statement, free; replaces the unnamed one.
 
         Args:
-          oids: the types of its parameters, as far as the client says them.
-        Raises: WireError for a name that is taken, and for too many; what describing it raises.
+          oids: the parameter types that the client gives.
+        Raises: WireError for a name in use, and beyond the limits; errors of describing it.
         """
         if name and name in self.prepared:
-            raise WireError(f'there is a prepared statement "{name}" already', "42P05")
+            raise WireError(f'the prepared statement "{name}" already exists', "42P05")
         if len(self.prepared) >= MAX_NAMES and name not in self.prepared:
             raise WireError(f"a session has at most {MAX_NAMES} prepared statements", "53400", hint="DEALLOCATE some")
         prepared = Prepared(command, oids, await self.shape(command, oids), self.asked_as)
@@ -204,29 +204,29 @@ class Interpreter:
         self.prepared[name] = prepared
 
     def prepared_as(self, name: str) -> Prepared:
-        """The statement of a name. Raises: WireError where there is none."""
+        """The prepared statement of this name. Raises: WireError."""
         if name not in self.prepared:
             raise WireError(f'there is no prepared statement "{name}"', "26000")
         return self.prepared[name]
 
     async def shape_now(self, prepared: Prepared) -> Shape:
-        """Parameters and columns of a prepared statement under the settings in force."""
+        """Parameters and columns of a prepared statement under the current settings."""
         if prepared.asked_as == self.asked_as:
             return prepared.shape
         return await self.shape(prepared.command, prepared.oids)
 
     async def _executed(self, command: c.ExecutePrepared, formats: tuple[int, ...]) -> Result:
-        """The rows of EXECUTE."""
+        """Run EXECUTE."""
         prepared = self.prepared_as(command.name)
         question = prepared.command
         if not isinstance(question, c.Question):
-            hint = "bind and execute it as it was parsed"
-            raise UnsupportedSQL("EXECUTE is for questions", hint=hint)
+            hint = "execute it by the extended protocol"
+            raise UnsupportedSQL("EXECUTE runs prepared questions only", hint=hint)
         portal = Portal.bound(question, await self.shape_now(prepared), (command.values, ()), formats, "42601")
         return await self._ask(question, portal)
 
     async def fetched(self, command: c.Fetch) -> tuple[Portal, range]:
-        """The cursor of a FETCH, run if it has not been, and which of its rows are next."""
+        """The cursor of a FETCH, run if needed, and the range of its next rows."""
         cursor = self._cursor(command.name)
         if cursor.result is None:
             await self.run(cursor)
@@ -237,12 +237,12 @@ class Interpreter:
         return cursor, rows
 
     def add_portal(self, name: str, portal: Portal) -> None:
-        """Keep a portal under a name, until its transaction, or what follows the last savepoint, takes it away.
+        """Store a portal until the end of its transaction or savepoint; replaces the unnamed one.
 
-        The unnamed one gives way to the next. Raises: WireError for a name that is taken, and for too many.
+        Raises: WireError for a name in use, and beyond the limits.
         """
         if name and name in self.portals:
-            raise WireError(f'there is a cursor or portal "{name}" already', "42P03")
+            raise WireError(f'the cursor or portal "{name}" already exists', "42P03")
         if len(self.portals) >= MAX_NAMES and name not in self.portals:
             raise WireError(f"a session has at most {MAX_NAMES} portals", "53400", hint="CLOSE some")
         self.portals.pop(name, None)
@@ -251,13 +251,13 @@ class Interpreter:
         self.portals[name] = portal
 
     def _keep_portals(self, kept: Callable[[Portal], bool], *, depth: int) -> None:
-        """Close all other portals, and let none of those that stay belong to a savepoint deeper than this."""
+        """Close all other portals, and move the rest to at most this savepoint depth."""
         self.portals = {name: portal for name, portal in self.portals.items() if kept(portal)}
         for portal in self.portals.values():
             portal.depth = min(portal.depth, depth)
 
     def _end_portals(self, *, committed: bool) -> None:
-        """A transaction ends: what it declared WITH HOLD outlives it, if it is committed."""
+        """Close the portals of a transaction, except committed ones WITH HOLD."""
         self._keep_portals(lambda portal: portal.outlives(committed=committed), depth=OUTSIDE)
 
     async def _question_shape(self, question: c.Question, oids: tuple[int, ...]) -> Shape:
@@ -278,7 +278,7 @@ class Interpreter:
         return Shape(parameters, answer_fields(described.columns, told, noisy), noisy)
 
     async def _types(self, sql: str, oids: tuple[int, ...] = ()) -> tuple[Field, ...]:
-        """What PostgreSQL says of a question's columns; an explanation is one of texts, or of a document."""
+        """PostgreSQL's types of a question's columns; EXPLAIN returns texts, or one JSON document."""
         asked = explained(sql)
         if asked is not None:
             return (Field("QUERY PLAN", _JSON),) if asked.format == "json" else ()
@@ -313,7 +313,7 @@ class Interpreter:
         except RowsNotShown:
             if not self.settings.flag("empty_rows"):
                 raise
-            said = "private rows are not shown: these are only their columns, as noisegate.empty_rows says"
+            said = "private rows are not shown: noisegate.empty_rows returns their columns only"
             self._warning(said, _WARNING)
             return await self._without_rows(question, portal)
         held = self._gateway.outgoing.hold(self._analyst, response)
@@ -322,13 +322,13 @@ class Interpreter:
         return answer_table(response, portal.shape.noisy, fields, held)
 
     async def _without_rows(self, question: c.Question, portal: Portal) -> Result:
-        """The columns of private rows, for tools that want to know them: from the catalog, which holds no row."""
+        """The columns of private rows without any row, from the catalog."""
         oids, path = portal.shape.parameters, self.settings.search_path()
         described = await self._gateway.catalog_shape(self._analyst, question.sql, oids, path)
         return Table(described.fields or (), ())
 
     async def _answered(self, request: QueryRequest) -> QueryResponse:
-        """Ask; cancelled by the client or by the session's own statement_timeout."""
+        """Ask a question; the client or statement_timeout may cancel it."""
         limit_ms = self.settings.duration_ms("statement_timeout")
         timer = None
         if limit_ms:
@@ -346,7 +346,7 @@ class Interpreter:
         note, shown = one_note(response), self.settings.flag("intervals")
         marked = any(map(any, response.marks.values()))
         if not note or not (marked or shown or response.covers == "exact"):
-            note = f"SHOW {_DETAILS} says how to read it."
+            note = f"SHOW {_DETAILS} explains it."
         elif marked and not shown and len(response.rows) > 1:
             note = f"{note} SET noisegate.intervals = on shows which."
         self._notice(f"{spent if response.epsilon else 'free'}. {note}")
@@ -364,14 +364,14 @@ class Interpreter:
             return Table.of([(column, "text") for column in ("name", "setting", "description")], self.settings.all())
         value = await self._value_of(name)
         if value is None:
-            hint = f"SHOW {_BUDGET} tells what is left, {_DETAILS} how to read the last answer, ALL every setting"
+            hint = f"SHOW {_BUDGET} shows what is left, {_DETAILS} explains the last answer, ALL lists the settings"
             raise InvalidSetting(f"there is no setting {name}", hint=hint)
         return Table.of([(shown_name(name), "text")], [(value,)])
 
     async def _value_of(self, name: str) -> str | None:
-        """A setting of the session; one that only PostgreSQL has, as the catalog has it; None where there is none.
+        """A session's setting, or PostgreSQL's from the catalog; None if there is none.
 
-        Raises: CatalogRefused where there is no catalog, and for what nobody is shown.
+        Raises: CatalogRefused.
         """
         if is_known(name):
             return self.settings.get(name)
@@ -399,7 +399,7 @@ class Interpreter:
         was_open, kind = self.open, command.kind
         ends = kind in ("commit", "rollback")
         if kind == "begin" and was_open:
-            self._warning("there is a transaction in progress already", "25001")
+            self._warning("there is already a transaction in progress", "25001")
         elif ends and not was_open:
             self._warning("there is no transaction in progress", "25P01")
         elif kind != "begin" and not was_open:
@@ -415,7 +415,7 @@ class Interpreter:
             self._keep_portals(lambda portal: True, depth=self.settings.n_savepoints)
         elif kind == "rollback to":
             self.settings.back_to(command.name)
-            self.failed = False  # going back to a savepoint mends the transaction
+            self.failed = False  # going back to a savepoint repairs the transaction
             depth = self.settings.n_savepoints
             self._keep_portals(lambda portal: portal.depth < depth, depth=depth)
         else:
@@ -428,16 +428,16 @@ class Interpreter:
         return "COMMIT" if committed else "ROLLBACK"
 
     def begin_implicitly(self, *, block: bool) -> None:
-        """What comes up to the end of a text, or up to Sync, is one transaction where none is open.
+        """Begin an implicit transaction, up to the end of a text or up to Sync.
 
         Args:
-          block: does it count as a transaction block, as several statements of one text do?
+          block: count it as a transaction block, as PostgreSQL does for several statements of one text.
         """
         self.settings.begin()
         self._block = block
 
     def end_implicitly(self, *, committed: bool) -> None:
-        """The text, or what Sync ends, is over; a transaction that was opened in it goes on."""
+        """End the implicit transaction; an explicit one continues."""
         self._block = False
         if self.open:
             return
@@ -447,7 +447,9 @@ class Interpreter:
 
     def _discard_all(self) -> None:
         if self._in_block:
-            raise WireError("DISCARD ALL cannot run inside a transaction", "25001", hint="send it by itself")
+            raise WireError(
+                "DISCARD ALL cannot run inside a transaction", "25001", hint="send it as a statement of its own"
+            )
         self.settings.set("all", None)
         self._report()
         self.portals.clear()
@@ -459,7 +461,7 @@ class Interpreter:
         return self.open or self._block
 
     def _set_one(self, name: str, value: str | None, local: bool) -> None:
-        """SET; locally outside of a transaction it only is looked at."""
+        """Run SET; SET LOCAL outside of a transaction only checks the value."""
         self.settings.begin()
         known = self.settings.set(name, value, local, kept=not local or self._in_block)
         if not known:
@@ -467,7 +469,7 @@ class Interpreter:
         self._report()
 
     async def _configured(self, command: c.Configure, values: tuple[Value, ...]) -> Table:
-        """The row of a SELECT of set_config and current_setting; none for a setting that is not there."""
+        """The row of a SELECT of set_config and current_setting; no row for an unknown setting."""
         columns: list[tuple[str, ResultType]] = [(call.column, "text") for call in command.calls]
         if not command.known:
             return Table.of(columns, [])
@@ -475,14 +477,14 @@ class Interpreter:
         for call in command.calls:
             name, *rest = (_bound(argument, values) for argument in call.arguments)
             if not isinstance(name, str):
-                raise InvalidSetting("the name of a setting is a text")
+                raise InvalidSetting("the name of a setting must be a text")
             cells.append(self._set_config(name, *rest) if call.sets else await self._current(name, *rest))
         return Table.of(columns, [tuple(cells)])
 
     def _set_config(self, name: str, value: Value, local: Value) -> str:
-        """The value as it is from now on, as set_config gives it. Raises: InvalidSetting."""
+        """Set a value, and return it as set_config does. Raises: InvalidSetting."""
         if not (value is None or isinstance(value, str)):
-            raise InvalidSetting(f"the value of {name} is a text")
+            raise InvalidSetting(f"the value of {name} must be a text")
         self._set_one(name, value, _truth(local))
         if _truth(local) and not self._in_block:
             return value or ""
@@ -491,17 +493,17 @@ class Interpreter:
     async def _current(self, name: str, missing_ok: Value = False) -> str | None:
         value = await self._value_of(name)
         if value is None and not _truth(missing_ok):
-            raise InvalidSetting(f"there is no setting {name}", hint="SHOW ALL tells every setting of a session")
+            raise InvalidSetting(f"there is no setting {name}", hint="SHOW ALL lists the settings")
         return value
 
     def _of_backends(self, command: c.BackendCall, values: tuple[Value, ...]) -> Table:
-        """The number of this session; or whether the one of that number was the analyst's own, and is stopped."""
+        """The session's number, or whether the analyst had another session of this number, which is stopped."""
         fields = (_of_backend(command.function, command.column),)
         if command.function == _BACKEND_PID:
             return Table(fields, [(self.number,)])
         number = str(_bound(1, values) if command.number is None else command.number)
         if len(number) > _NUMBER_DIGITS or not number.isdecimal():
-            raise WireError("a session has a number", "22023", hint="SELECT pg_backend_pid() tells it")
+            raise WireError("the number of a session is required", "22023", hint="SELECT pg_backend_pid() shows it")
         stopped = self.stop(int(number), session=command.function == _TERMINATE)
         if not stopped:
             self._warning(f"you have no session {number}", _WARNING)
@@ -509,12 +511,12 @@ class Interpreter:
 
 
 def _merged(oids: tuple[int, ...], told: tuple[int, ...]) -> tuple[int, ...]:
-    """The client's own types where it gave some, else ours."""
+    """The client's types, and ours where it gave none."""
     return tuple(own or ours for own, ours in itertools.zip_longest(oids[: len(told)], told, fillvalue=0))
 
 
 def _configured_shape(command: c.Configure, oids: tuple[int, ...]) -> Shape:
-    """Columns of text; parameters are texts, the last one of each call a truth value."""
+    """Columns of texts; parameters are texts, except a boolean as the last one of each call."""
     wanted: dict[int, int] = {}
     for call in command.calls:
         for place, argument in enumerate(call.arguments):
@@ -525,12 +527,12 @@ def _configured_shape(command: c.Configure, oids: tuple[int, ...]) -> Shape:
 
 
 def _of_backend(function: str, name: str) -> Field:
-    """The column of a session's number, as PostgreSQL has it; or of whether a session was stopped."""
+    """The column of a session's number with PostgreSQL's type, or of a boolean."""
     return field_of(name, "int8", Field(name, _INT4, 4)) if function == _BACKEND_PID else field_of(name, "bool")
 
 
 def _bound(argument: str | int | bool | None, values: tuple[Value, ...]) -> Value:
-    """An argument, or the value of the parameter in its place."""
+    """An argument, or the value of its parameter."""
     if not isinstance(argument, int) or isinstance(argument, bool):
         return argument
     if not 1 <= argument <= len(values):
@@ -539,10 +541,10 @@ def _bound(argument: str | int | bool | None, values: tuple[Value, ...]) -> Valu
 
 
 def _truth(value: Value) -> bool:
-    """A truth value, or the text of one. Raises: InvalidSetting."""
+    """A boolean, or the text of one. Raises: InvalidSetting."""
     if isinstance(value, bool) or value is None:
         return bool(value)
     try:
         return truth(str(value))
     except ValueError:
-        raise InvalidSetting("the last argument is true or false") from None
+        raise InvalidSetting("the last argument must be true or false") from None

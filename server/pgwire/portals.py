@@ -1,7 +1,7 @@
-"""Prepared statements and portals, and how many bytes the sessions of each analyst keep.
+"""Prepared statements, portals, and the bytes that an analyst's sessions hold.
 
-A portal is a statement with its values, on the way through its rows. Statements, bound values and rows yet to be
-fetched are counted per analyst, over all sessions.
+A portal is a statement with values and a position in its rows. Statements, bound values and unread rows count per
+analyst, over all sessions.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from server.pgwire.wire_values import bound_values
 from server.scheduling.fair_shares import FairShares
 
 MOST_OF_ONE = 128 << 20
-"""Bytes of all sessions of one analyst together."""
+"""The most bytes of all sessions of one analyst."""
 
 
 class Holding:
-    """What one session keeps, of what all sessions of its analyst keep together: nothing yet.
+    """The bytes of one session, as a share of its analyst's limit.
 
     Args:
-      shares: bytes that are kept for whom, by one server; used on its event loop only.
+      shares: bytes per analyst; used on the event loop.
     """
 
     def __init__(self, shares: FairShares, analyst: str) -> None:
@@ -35,21 +35,21 @@ class Holding:
         self._n_bytes = 0
 
     def hold(self, n_bytes: int) -> None:
-        """The session keeps so many bytes now; none when it ends."""
+        """Set the session's bytes; 0 at its end."""
         self._shares.give_back(self._analyst, self._n_bytes)
         self._shares.take(self._analyst, n_bytes)
         self._n_bytes = n_bytes
 
     def check(self, own: int, more: int = 0) -> None:
-        """May the session, which keeps `own` bytes, keep `more`? Raises: WireError."""
+        """Check whether the session may hold `more` in addition to `own` bytes. Raises: WireError."""
         self.hold(own)
         if self._shares.refusal(self._analyst, more) is not None:
-            hint = f"DEALLOCATE or CLOSE some: {self._shares.of_one >> 20} MiB is the most"
-            raise WireError("your sessions keep too many statements, values and rows", "53200", hint=hint)
+            hint = f"DEALLOCATE or CLOSE some; the limit is {self._shares.of_one >> 20} MiB"
+            raise WireError("your sessions hold too many statements, values and rows", "53200", hint=hint)
 
 
 OUTSIDE = -1
-"""The depth of a cursor whose transaction was committed: no rollback closes it."""
+"""The depth of a cursor whose transaction was committed; no rollback closes it."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Prepared:
     """A prepared statement.
 
     Attributes:
-      command: what it does; None: the empty statement.
-      shape: what it looks like under the settings `asked_as`.
+      command: None for the empty statement.
+      shape: its columns under the settings `asked_as`.
       asked_as: the settings that change its columns.
     """
 
@@ -69,20 +69,20 @@ class Prepared:
 
     @cached_property
     def n_bytes(self) -> int:
-        """What it takes of memory."""
+        """Its size in memory."""
         return cached_bytes((self.command, self.oids, self.shape))
 
 
 @dataclass
 class Portal:
-    """A statement with its values.
+    """A statement with values.
 
     Attributes:
-      command: what it does; None: the empty statement.
-      raw: the same as they were sent, with their formats, for the catalog.
-      formats: one per column of the result.
-      hold: does it outlive its transaction, if that is committed?
-      depth: how many savepoints came before it in its transaction, which is not over; or `OUTSIDE`.
+      command: None for the empty statement.
+      raw: the values and formats as sent, for the catalog.
+      formats: one per result column.
+      hold: survives the commit of its transaction.
+      depth: the number of savepoints before it in its open transaction; or `OUTSIDE`.
     """
 
     command: Command | None
@@ -104,26 +104,26 @@ class Portal:
         formats: tuple[int, ...],
         code: str,
     ) -> Portal:
-        """A statement with values as they were sent; the catalog reads its own.
+        """A statement with values as sent; the catalog decodes its own.
 
-        Raises: WireError of this SQLSTATE for more or fewer values than it has parameters; as `bound_values`.
+        Raises: WireError of this SQLSTATE for a wrong number of values; as `bound_values`.
         """
         wanted, came = len(shape.parameters), len(raw[0])
         if came != wanted:
-            raise WireError(f"the statement has {wanted} parameters, {came} values came", code)
+            raise WireError(f"the statement has {wanted} parameters, but {came} values were bound", code)
         catalog = isinstance(command, Question) and command.catalog
         return cls(command, shape, () if catalog else bound_values(*raw, shape.parameters), raw, formats)
 
     def outlives(self, *, committed: bool) -> bool:
-        """Is it there after the transaction that ends now?"""
+        """Whether it survives the end of the current transaction."""
         return self.depth == OUTSIDE or (self.hold and committed)
 
     @cached_property
     def _bound_bytes(self) -> int:
-        """What the statement and its values take of memory."""
+        """The size of the statement and its values in memory."""
         return cached_bytes((self.command, self.shape, self.values, self.raw, self.formats))
 
     @property
     def memory_bytes(self) -> int:
-        """What it takes of memory."""
+        """Its size in memory."""
         return self._bound_bytes + (0 if self.result is None else self.result.memory_bytes)

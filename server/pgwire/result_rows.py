@@ -1,4 +1,4 @@
-"""Rows to send, with their columns: of an answer, of the catalog, of SHOW, and of `SHOW noisegate.budget`."""
+"""Result rows with their columns: of answers, of the catalog, and of SHOW."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _WIDEST = 4
 
 @dataclass(frozen=True)
 class Shape:
-    """What is known of a statement before it runs.
+    """A statement's description before it runs.
 
     Attributes:
       parameters: the OID of each `$n`.
       fields: its columns; None: it returns no rows.
-      noisy: per column of the answer, is it followed by its interval? None: no intervals are asked for.
+      noisy: per column of the answer, whether its interval follows; None: without intervals.
     """
 
     parameters: tuple[int, ...] = ()
@@ -46,22 +46,22 @@ class Result(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many rows."""
+        """The number of rows."""
 
     @property
     @abstractmethod
     def memory_bytes(self) -> int:
-        """What it takes of memory."""
+        """Its size in memory."""
 
     @abstractmethod
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
-        """The cells of some rows, one format per column; encoded when they are asked for.
+        """Encode the cells of some rows, one format per column.
 
-        Raises: UnsupportedSQL, at once, where rows are not to be had in these formats.
+        Raises: UnsupportedSQL, before the first row, for formats that it cannot have.
         """
 
     def texts(self, places: range) -> Iterator[list[str | None]]:
-        """The cells of some rows as PostgreSQL spells them. Raises: as `rows`."""
+        """The cells of some rows in PostgreSQL's text format. Raises: as `rows`."""
         for row in self.rows(places, (0,) * len(self.fields)):
             yield [None if cell is None else cell.decode() for cell in row]
 
@@ -71,8 +71,8 @@ class Table(Result):
     """Cells of our own types, sent as their columns' types.
 
     Attributes:
-      cells: rows, which may be made when they are read.
-      held: the room that they take, let go with the table.
+      cells: rows, which may be computed when read.
+      held: counts the answer's bytes; released with the table.
     """
 
     fields: tuple[Field, ...]
@@ -89,14 +89,14 @@ class Table(Result):
 
     @cached_property
     def memory_bytes(self) -> int:
-        """What it takes of memory, a text at its widest: four bytes a character."""
-        texts = 0  # of rows that are made when they are read, which hold room of their own
+        """Its size in memory, with four bytes per character."""
+        texts = 0  # rows that are computed when read are counted elsewhere
         if isinstance(self.cells, tuple):
             texts = sum(len(cell) for row in self.cells for cell in row if isinstance(cell, str))
         return _CELL_BYTES * len(self.cells) * len(self.fields) + _WIDEST * texts
 
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
-        """The cells of some rows."""
+        """Encode the cells of some rows."""
         for some in blocks_of(places, len(self.fields)):
             for row in self.cells[some.start : some.stop]:
                 yield [encode_cell(*each) for each in zip(row, self.fields, formats, strict=True)]
@@ -105,11 +105,11 @@ class Table(Result):
 def answer_fields(
     columns: Sequence[ResultColumn], told: Sequence[Field], noisy: Sequence[bool] | None = None
 ) -> tuple[Field, ...]:
-    """The columns of an answer as clients are told of them.
+    """The columns of an answer as the protocol describes them.
 
     Args:
-      told: what PostgreSQL says of them; empty: nothing.
-      noisy: which are followed by their interval's ends; None: none.
+      told: PostgreSQL's description of them; empty: none.
+      noisy: which columns are followed by their interval; None: none.
     """
     own = tuple((column.name, column.type) for column in columns)
     wide = own if noisy is None else flat_columns(own, noisy)
@@ -118,7 +118,7 @@ def answer_fields(
     spread: Iterator[Field | None] = chain.from_iterable(
         ((one, None, None) if ends else (one,)) for one, ends in each
     )
-    beside = chain(spread, repeat(None))  # the marks stand behind
+    beside = chain(spread, repeat(None))  # the marks come last
     return tuple(field_of(name, kind, one) for (name, kind), one in zip(wide, beside, strict=False))
 
 
@@ -128,10 +128,10 @@ def answer_table(
     """The rows of an answer.
 
     Args:
-      noisy: which columns are followed by their interval's ends; None: none.
-      fields: the columns, those of the ends among them, as the client was told of them.
-      held: the room that the answer takes.
-    Raises: WireError where the client was told of other columns.
+      noisy: which columns are followed by their interval; None: none.
+      fields: the columns that the client has been told, with those of the intervals.
+      held: counts the answer's bytes.
+    Raises: WireError if the client was told other columns.
     """
     columns: Columns = tuple((column.name, column.type) for column in response.columns)
     rows = response.rows
@@ -139,14 +139,14 @@ def answer_table(
         wide = flat(response, noisy)
         columns, rows = wide.columns, wide.rows
     if len(columns) != len(fields) or not all(map(can_be_sent, (kind for _, kind in columns), fields)):
-        hint = "prepare it anew: what was charged is kept, and free"
+        hint = "prepare it again: the answer is cached and free"
         raise WireError("the statement's columns have changed since it was described", "0A000", hint=hint)
     return Table(fields, rows, held)
 
 
 @dataclass(frozen=True)
 class CatalogResult(Result):
-    """What the shadow database returned, each column in the format that was asked for.
+    """The result of the shadow catalog, each column in the requested format.
 
     Attributes:
       formats: of each column: 0 text, 1 binary.
@@ -159,12 +159,12 @@ class CatalogResult(Result):
 
     @classmethod
     def mixed(cls, one: CatalogResult, other: CatalogResult, formats: tuple[int, ...]) -> CatalogResult:
-        """One statement's rows, of which PostgreSQL's own library takes either all columns as text or all as binary.
+        """Combine the text and binary results of one statement, because libpq requests one format for all columns.
 
-        Raises: CatalogRefused where the two have different numbers of rows.
+        Raises: CatalogRefused if their numbers of rows differ.
         """
         if len(one) != len(other):
-            raise CatalogRefused("the catalog changed meanwhile", "40001", hint="try again")
+            raise CatalogRefused("the catalog changed during the query", "40001", hint="try again")
         by_format = {result.formats[0]: result.cells for result in (one, other)}
         columns = list(enumerate(formats))
         cells = (tuple(by_format[format_][row][at] for at, format_ in columns) for row in range(len(one)))
@@ -175,14 +175,14 @@ class CatalogResult(Result):
 
     @cached_property
     def memory_bytes(self) -> int:
-        """What it takes of memory."""
+        """Its size in memory."""
         texts = sum(len(cell) for row in self.cells for cell in row if cell is not None)
         return _CELL_BYTES * len(self.cells) * len(self.fields) + texts
 
     def rows(self, places: range, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
-        """The cells of some rows, in the formats that they were asked in: a cursor's are text."""
+        """The cells of some rows, in the formats of the request; a cursor has texts."""
         if tuple(formats) != self.formats:
-            raise UnsupportedSQL("a cursor over catalogs is read as text", hint="ask without a cursor")
+            raise UnsupportedSQL("a cursor over catalogs returns text only", hint="ask without a cursor")
         return (list(self.cells[place]) for place in places)
 
 
@@ -197,7 +197,7 @@ _COLUMNS: tuple[tuple[str, ResultType], ...] = (
 
 
 def budget_table(analyst: str, outlook: Outlook) -> Table:
-    """One row: the analyst's own account, and how many more questions like the last ones all who pay can pay for."""
+    """One row: the analyst's own account, and how many more questions like the last ones all accounts can pay for."""
     own = next(one for one in outlook.accounts if one.name == analyst_account(analyst))
     amounts = (own.grant.epsilon, own.grant.delta, own.epsilon_left, own.delta_left)
     return Table.of(_COLUMNS, [(*amounts, outlook.questions_left, guarantee(own))])

@@ -1,7 +1,7 @@
-"""SCRAM-SHA-256 with keys of the ledger, bound to the server's certificate: a client proves that it knows its key.
+"""SCRAM-SHA-256 authentication with keys of the ledger, bound to the server's certificate.
 
-The server proves that it knows the key's verifier, and the channel is bound to the hash of its certificate.
-Sources: RFC 5802, RFC 7677 (SCRAM-SHA-256), RFC 5929 (tls-server-end-point), PostgreSQL's auth-scram.c.
+The client proves that it knows its key, and the server that it knows the key's verifier. Sources: RFC 5802, RFC 7677
+(SCRAM-SHA-256), RFC 5929 (tls-server-end-point), PostgreSQL's auth-scram.c.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from server.ledger.ledger import Ledger
 
 @dataclass(frozen=True)
 class Certificate:
-    """What TLS needs.
+    """The server's TLS certificate.
 
     Attributes:
       context: TLS 1.2 or newer.
-      hash: of the certificate, as tls-server-end-point has it; None where that is not defined (Ed25519, RSA-PSS).
+      hash: for tls-server-end-point; None where that is undefined (Ed25519, RSA-PSS).
     """
 
     context: ssl.SSLContext = field(repr=False)
@@ -40,9 +40,9 @@ class Certificate:
 
 
 def read_certificate(certificate: Path, key: Path) -> Certificate:
-    """Read a certificate (chain) and its private key in PEM.
+    """Read a certificate chain and its private key in PEM.
 
-    Raises: ConfigurationInvalid for files that are missing or do not belong together.
+    Raises: ConfigurationInvalid for files that are missing or do not match.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -56,10 +56,10 @@ def read_certificate(certificate: Path, key: Path) -> Certificate:
 
 
 def endpoint_hash(certificate: x509.Certificate) -> bytes | None:
-    """tls-server-end-point: the certificate's hash by the hash function of its own signature.
+    """tls-server-end-point: the certificate's hash, by the hash function of its signature.
 
-    Source: RFC 5929, section 4.1, which has SHA-256 in the place of MD5 and SHA-1. None where the signature has
-    no one hash function.
+    Source: RFC 5929, section 4.1, which replaces MD5 and SHA-1 by SHA-256. None if the signature has no single hash
+      function.
     """
     own = certificate.signature_hash_algorithm
     if own is None or certificate.signature_algorithm_oid == SignatureAlgorithmOID.RSASSA_PSS:
@@ -79,12 +79,12 @@ _FINAL = re.compile(
 
 @dataclass(frozen=True)
 class Verifier:
-    """What the server keeps of a key: enough to check a proof, not enough to make one.
+    """What the server stores of a key; it can check a proof, but not make one.
 
     Attributes:
       iterations, salt: public.
       stored_key, server_key: 32 bytes each.
-      enabled: may its holder come in?
+      enabled: whether the analyst may connect.
     """
 
     iterations: int
@@ -95,7 +95,7 @@ class Verifier:
 
     @classmethod
     def parse(cls, text: str) -> Verifier:
-        """Read what `server.ledger.analyst.scram_verifier` wrote, PostgreSQL's own form. Raises ValueError."""
+        """Parse PostgreSQL's format, as `server.ledger.analyst.scram_verifier` writes it. Raises: ValueError."""
         found = _VERIFIER.fullmatch(text)
         if found is None:
             raise ValueError("this is no SCRAM-SHA-256 verifier")
@@ -104,7 +104,7 @@ class Verifier:
 
 
 def unknown_verifier(user: str, secret: bytes) -> Verifier:
-    """A verifier that nobody can satisfy, always the same for a name, so that nobody learns which names exist.
+    """A verifier that no key satisfies, constant per name, so that clients cannot learn which names exist.
 
     Args:
       secret: of this ledger (`unknown_secret`).
@@ -114,12 +114,12 @@ def unknown_verifier(user: str, secret: bytes) -> Verifier:
 
 
 def unknown_secret(ledger_id: str) -> bytes:
-    """What `unknown_verifier` is made from: the same after a restart and at every proxy that shares a ledger.
+    """The secret for `unknown_verifier`, the same after a restart and in every proxy of a ledger.
 
-    The salts of those who exist stay the same, so those of who does not must, too.
+    The salts of existing names do not change, so those of unknown names must not either.
 
     Args:
-      ledger_id: known to custodians only.
+      ledger_id: known to administrators only.
     """
     return _mac(ledger_id.encode(), b"names that nobody has")
 
@@ -128,7 +128,7 @@ class Exchange:
     """The server's side of one SCRAM exchange: `first`, then `final`.
 
     Args:
-      certificate_hash: for channel binding: the hash of the server's certificate; None without TLS.
+      certificate_hash: for channel binding; None without TLS.
       nonce: the server's part; for tests.
     """
 
@@ -144,7 +144,7 @@ class Exchange:
         self._server_first = ""
 
     def first(self, message: bytes) -> bytes:
-        """Answer the client's first message. Raises: AuthenticationFailed for one that is malformed."""
+        """Answer the client's first message. Raises: AuthenticationFailed if it is malformed."""
         found = _FIRST.fullmatch(_ascii(message))
         if found is None:
             raise _failed()
@@ -155,7 +155,7 @@ class Exchange:
         return self._server_first.encode()
 
     def final(self, message: bytes) -> bytes:
-        """Check the client's proof and return the server's own. Raises: AuthenticationFailed."""
+        """Check the client's proof, and return the server's. Raises: AuthenticationFailed."""
         found = _FINAL.fullmatch(_ascii(message))
         if found is None:
             raise _failed()
@@ -170,7 +170,9 @@ class Exchange:
         return b"v=" + _spelled(_mac(self._verifier.server_key, signed)).encode()
 
     def _check_flag(self, flag: str) -> None:
-        """Binding where it was chosen; and a client that believes there is none has been lied to if there is."""
+        """Check the flag of channel binding. A client that was told there is none, although there is, was
+        deceived.
+        """
         if self._bound:
             if flag != "p=tls-server-end-point":
                 raise _failed()
@@ -212,9 +214,9 @@ def _failed() -> AuthenticationFailed:
 
 
 async def ledger_verifier(ledger: Ledger, reads: LedgerReads, analyst: str) -> Verifier | None:
-    """The verifier of an analyst's key; None for nobody, for who may not ask, and for keys without one.
+    """The verifier of an analyst's key; None for unknown names and for keys without one.
 
-    A name is no secret: who shows one stays a stranger until the key is proven.
+    Anyone may send a name, so the lookup runs in the lane of strangers.
     """
     for enabled in (True, False):
         written = await reads.of_stranger(ledger.scram_verifier, analyst, enabled=enabled)

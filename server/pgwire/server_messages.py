@@ -1,4 +1,4 @@
-"""What the server says, as bytes. Source: PostgreSQL documentation, "Message Formats"."""
+"""Encode server messages. Source: PostgreSQL documentation, "Message Formats"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from server.error_table import Problem
 from server.pgwire.wire_values import Field
 
 TransactionStatus = Literal["I", "T", "E"]
-"""Idle, in a transaction, in a transaction that has failed."""
+"""Idle, in a transaction, in a failed transaction."""
 
 
 def message(kind: bytes, *parts: bytes) -> bytes:
@@ -20,29 +20,29 @@ def message(kind: bytes, *parts: bytes) -> bytes:
 
 
 def text(value: str) -> bytes:
-    """A text and the zero byte after it; a zero byte within would end it and cannot be sent."""
+    """A text with its final zero byte; zero bytes inside are dropped."""
     return value.replace("\0", "").encode("utf-8", "replace") + b"\0"
 
 
 NO_DATA = message(b"n")  # this statement has no rows
 EMPTY_QUERY = message(b"I")
 PARSE_COMPLETE, BIND_COMPLETE, CLOSE_COMPLETE = message(b"1"), message(b"2"), message(b"3")
-PORTAL_SUSPENDED = message(b"s")  # there are more rows than were asked for
+PORTAL_SUSPENDED = message(b"s")  # more rows follow
 COPY_DONE = message(b"c")
 
 
 def authentication(step: Literal[0, 10, 11, 12], data: bytes = b"") -> bytes:
-    """Authentication: 10 how one may prove who one is, 11 and 12 the server's part of SCRAM, 0 that it is proven."""
+    """Authentication: 10 lists the mechanisms, 11 and 12 are the server's SCRAM messages, 0 is success."""
     return message(b"R", struct.pack("!i", step), data)
 
 
 def negotiate_protocol(minor: int, unknown: Sequence[str]) -> bytes:
-    """NegotiateProtocolVersion: the newest minor version spoken, and the options that are not known."""
+    """NegotiateProtocolVersion: the newest supported minor version, and the unknown options."""
     return message(b"v", struct.pack("!ii", minor, len(unknown)), *(text(name) for name in unknown))
 
 
 def parameter_status(name: str, value: str) -> bytes:
-    """ParameterStatus: what a setting is."""
+    """ParameterStatus: the value of a setting."""
     return message(b"S", text(name), text(value))
 
 
@@ -52,12 +52,12 @@ def backend_key(process: int, secret: bytes) -> bytes:
 
 
 def ready_for_query(status: TransactionStatus) -> bytes:
-    """ReadyForQuery: the next command may come; `status` says what transaction it would stand in."""
+    """ReadyForQuery, with the transaction status."""
     return message(b"Z", status.encode())
 
 
 def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
-    """RowDescription: the columns; no column belongs to a table, since every value is computed."""
+    """RowDescription; no column belongs to a table, because all values are computed."""
     columns = (
         text(field.name) + struct.pack("!ihihih", 0, 0, field.oid, field.length, field.modifier, format_)
         for field, format_ in zip(fields, formats, strict=True)
@@ -66,12 +66,12 @@ def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
 
 
 def parameter_description(oids: Sequence[int]) -> bytes:
-    """ParameterDescription: the type of each placeholder, by object identifier."""
+    """ParameterDescription: the OID of each parameter."""
     return message(b"t", struct.pack(f"!h{len(oids)}i", len(oids), *oids))
 
 
 def binary_row(cells: Sequence[bytes | None]) -> bytes:
-    """The body of DataRow, which is also a row of COPY in the binary form; None is NULL.
+    """The body of DataRow, also a row of binary COPY; None is NULL.
 
     >>> binary_row([b"a", None])
     b'\\x00\\x02\\x00\\x00\\x00\\x01a\\xff\\xff\\xff\\xff'
@@ -101,13 +101,13 @@ def copy_data(data: bytes) -> bytes:
 
 
 def error(problem: Problem, request_id: str = "", severity: Literal["ERROR", "FATAL"] = "ERROR") -> bytes:
-    """ErrorResponse; the request id, by which the custodian finds the log, stands in the detail."""
+    """ErrorResponse; its detail holds the request id, by which administrators find the log entry."""
     detail = f"Request id: {request_id}" if request_id else None
     return message(b"E", *_report(severity, problem.code, problem.message, detail, problem.hint, problem.position))
 
 
 def notice(words: str, *, code: str = "00000", severity: Literal["NOTICE", "WARNING"] = "NOTICE") -> bytes:
-    """NoticeResponse: words beside the answer, with an SQLSTATE; 00000 says that all is well."""
+    """NoticeResponse: a message beside the answer, with an SQLSTATE; 00000 means success."""
     return message(b"N", *_report(severity, code, words, None, None, None))
 
 

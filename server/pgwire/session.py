@@ -1,4 +1,4 @@
-"""One session after its client has proved who it is: messages in, bytes out. Knows no socket."""
+"""One session after authentication: messages in, bytes out. Independent of sockets."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ class Session:
     """Answers the messages of one client.
 
     Args:
-      settings: those of the startup message.
-      pause: awaited before each statement of a text: other sessions go on, and a client that does not read what was
-        sent is not sent more.
-      kept: bytes that the sessions of all analysts keep.
+      settings: from the startup message.
+      pause: awaited before each statement of a text, for other sessions and slow clients.
+      kept: the bytes that all analysts' sessions hold.
     """
 
     def __init__(
@@ -58,23 +57,23 @@ class Session:
         self._analyst = analyst
 
     def cancel(self) -> None:
-        """End the statement that runs, if one does."""
+        """Cancel the running statement, if any."""
         self._interpreter.cancelled.set()
 
     def number(self, number: int, stop: Callable[..., bool]) -> None:
-        """Its number among all sessions, and what stops a session of the same analyst by such a number."""
+        """Set the session's number, and the function that stops another session of the analyst."""
         self._interpreter.number, self._interpreter.stop = number, stop
 
     def ready(self) -> None:
-        """Tell the client that it may go on."""
+        """Send ReadyForQuery."""
         self._send(server_messages.ready_for_query(self._interpreter.transaction_status))
 
     def close(self) -> None:
-        """The session is over, and keeps nothing any more."""
+        """Release the session's bytes."""
         self._holding.hold(0)
 
     async def handle(self, message: m.ClientMessage) -> None:
-        """Answer one message. What it sends stands in `send` when this returns; errors are sent, not raised."""
+        """Answer one message, with all output passed to `send`. Errors are sent, not raised."""
         try:
             await self._handle(message)
         finally:
@@ -93,12 +92,11 @@ class Session:
             self._skipping = not await self._tried(self._step(message))
 
     async def _tried(self, step: Awaitable[None], start: int = 0, *, first: bool = True) -> bool:
-        """Whether a step succeeded; if not, the client knows why.
+        """Run a step, and send its error if it fails. Returns: whether it succeeded.
 
-        A cancellation is of what is being done for one message: the statements of one text, of which only the `first`
-        step forgets one that came before.
-        This catches everything on purpose: a foreign exception's text could quote a private value, so only its
-        kind is logged and only the sentence of the error table is sent.
+        A cancellation covers all statements of one message; only the `first` step clears an earlier one. Catches
+        every exception: a foreign exception's text may quote a private value, so only its type is logged, and only
+        the error table's message is sent.
         """
         if first:
             self._interpreter.cancelled.clear()
@@ -115,7 +113,7 @@ class Session:
         return True
 
     async def _query(self, sql: str) -> None:
-        """The simple protocol: each statement in turn, in one implicit transaction, up to the first error."""
+        """The simple protocol: run the statements in one implicit transaction, up to the first error."""
         self._interpreter.prepared.pop("", None)
         self._interpreter.portals.pop("", None)
         statements: list[Words] = []
@@ -145,7 +143,7 @@ class Session:
         await self._execute(Portal(command, shape), max_rows=0, describe=True)
 
     async def _step(self, message: m.ClientMessage) -> None:
-        """One message of the extended protocol."""
+        """Handle one message of the extended protocol."""
         match message:
             case m.Parse():
                 await self._parse(message)
@@ -161,8 +159,8 @@ class Session:
                 (self._interpreter.portals if message.portal else self._interpreter.prepared).pop(message.name, None)
                 self._send(server_messages.CLOSE_COMPLETE)
             case m.Signal.FUNCTION_CALL:
-                raise UnsupportedSQL("functions are not called by number")
-            # Flush: everything is sent at once anyway. CopyData and its end: leftovers of a COPY that was refused.
+                raise UnsupportedSQL("function calls by OID are not supported")
+            # Flush needs nothing, because output is always sent. CopyData follows a refused COPY.
 
     async def _parse(self, message: m.Parse) -> None:
         statements = await cut(message.sql)
@@ -198,7 +196,7 @@ class Session:
             self._send(server_messages.row_description(shape.fields, formats or (0,) * len(shape.fields)))
 
     async def _execute(self, portal: Portal, max_rows: int, *, describe: bool) -> None:
-        """Run a portal, or go on with its rows."""
+        """Run a portal, or send its next rows."""
         command = portal.command
         if command is None:
             self._send(server_messages.EMPTY_QUERY)
@@ -224,7 +222,7 @@ class Session:
             self._send(server_messages.command_complete(f"SELECT {len(sent)}" if tag == "SELECT" else tag))
 
     async def _send_rows(self, result: Result, places: range, formats: tuple[int, ...], describe: bool) -> None:
-        """Some rows, after their columns where these were not described."""
+        """Send some rows, after their description if the client has none."""
         formats = formats or (0,) * len(result.fields)
         rows = result.rows(places, formats)
         if describe:
@@ -232,9 +230,9 @@ class Session:
         await self._send_many(map(server_messages.data_row, rows))
 
     async def _send_many(self, messages: Iterable[bytes]) -> None:
-        """With a pause now and then, as between statements.
+        """Send messages, with pauses for other sessions.
 
-        Raises: CancelledByClient when nobody wants the rest.
+        Raises: CancelledByClient.
         """
         size = 0
         for number, message in enumerate(messages, 1):
@@ -266,7 +264,7 @@ class Session:
         self._send(server_messages.copy_out(len(result.fields), binary=written.binary))
         pieces: Iterator[bytes]
         if written.binary:
-            # As PostgreSQL: one message per row, the header in the first of all, which readers rely on.
+            # Readers rely on PostgreSQL's order: one message per row, with the header in the first.
             rows = map(server_messages.binary_row, result.rows(range(len(result)), asked.formats))
             pieces = itertools.chain(rows, (BINARY_TRAILER,))
             pieces = itertools.chain((BINARY_HEADER + next(pieces),), pieces)
@@ -284,10 +282,10 @@ class Session:
         return portal
 
     def _check_runs(self, command: c.Command | None) -> None:
-        """In a failed transaction only its end is heard."""
+        """Refuse everything but the end of a failed transaction."""
         ends = isinstance(command, c.Transaction) and command.kind in ("commit", "rollback", "rollback to")
         if self._interpreter.failed and not ends:
-            raise WireError("the transaction has failed", "25P02", hint="ROLLBACK ends it")
+            raise WireError("the transaction has failed", "25P02", hint="end it with ROLLBACK")
 
 
 def _per_column(formats: tuple[int, ...], columns: int) -> tuple[int, ...]:
@@ -295,5 +293,5 @@ def _per_column(formats: tuple[int, ...], columns: int) -> tuple[int, ...]:
     if len(formats) == columns:
         return formats
     if len(formats) > 1:
-        raise WireError(f"{len(formats)} result formats came for {columns} columns", "08P01")
+        raise WireError(f"{len(formats)} result formats were bound to {columns} columns", "08P01")
     return (formats or (0,)) * columns

@@ -1,7 +1,7 @@
-"""A session's settings: ours (`noisegate.*`), those that drivers set and show, those of a startup's `options`.
+"""A session's settings: `noisegate.*`, those that drivers set and show, and the `options` of a startup message.
 
-A setting of questions is an entry of `server.query.SETTINGS`, any other one of the table here. The search path, where
-tables without a schema are looked for, has PostgreSQL's spelling.
+Settings of questions come from `server.query.SETTINGS`, the others from the table here. The search path has
+PostgreSQL's syntax.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from server.query import OLD_NAMES, SETTINGS
 from server.results.result_types import truth
 
 SearchPath = tuple[str, ...] | None
-"""The schemas in which a session looks for tables; None: as the policy says."""
+"""The schemas in which a session looks for tables; None: the policy's."""
 
 OWN_SCHEMA = "$user"
-"""The schema that is called as the role is; here nobody has one."""
+"""Stands for the schema named like the role; here no role has one."""
 
 _IDENTIFIER = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^\s",]+))\s*')
 
 
 def default_path(schemas: Sequence[str]) -> str:
-    """The setting of a session that sets none.
+    """The default value of the search path.
 
     >>> default_path(["public"]), default_path(["clinic", "ref"])
     ('"$user", public', 'clinic, ref')
@@ -40,7 +40,7 @@ def default_path(schemas: Sequence[str]) -> str:
 
 
 def spelled(names: Sequence[str]) -> str:
-    """Names as the value of the setting, in quotes where they are needed.
+    """Schema names as a setting's value, quoted where needed.
 
     >>> spelled(["clinic", "Ref", ""])
     'clinic, "Ref", ""'
@@ -49,9 +49,9 @@ def spelled(names: Sequence[str]) -> str:
 
 
 def read_path(value: str) -> tuple[str, ...]:
-    """The schemas that a value names, folded as PostgreSQL folds identifiers; those that nobody has are kept.
+    """Parse the schema names of a value, folded like PostgreSQL's identifiers; unknown schemas are kept.
 
-    Raises: InvalidSetting for what is no list of identifiers.
+    Raises: InvalidSetting if it is no list of identifiers.
 
     >>> read_path('"$user", Clinic,"Ref"'), read_path("")
     (('$user', 'clinic', 'Ref'), ())
@@ -71,27 +71,27 @@ def read_path(value: str) -> tuple[str, ...]:
             break
         place += 1
     if value.strip():
-        raise InvalidSetting("search_path is a list of schemas", hint="SET search_path TO clinic, public")
+        raise InvalidSetting("search_path must be a list of schemas", hint="SET search_path TO clinic, public")
     return ()
 
 
 def _folded(name: str) -> str:
-    """ASCII letters in lower case, and no others."""
+    """Convert ASCII letters to lower case, and no others."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
 SERVER_VERSION = "14.0"
-"""Which PostgreSQL clients take us for.
+"""The PostgreSQL version that clients see.
 
-What clients ask the catalogs of a 14 runs on every later one. The other way round it does not: the psql of a 15 asks
-any newer server for a column of pg_database that 17 has renamed.
+Catalog queries for version 14 run on every later server, but not the reverse: psql 15 asks newer servers for a column
+of pg_database that version 17 has renamed.
 """
 
 SERVER_VERSION_NUM = "140000"
 """The same as a number."""
 
 MAX_VALUE_LENGTH = 1_000
-"""Characters of a value; lists of schemas have some hundred."""
+"""The most characters of a value; lists of schemas have some hundred."""
 
 _PREFIX = "noisegate."
 
@@ -100,7 +100,7 @@ _EPSILON = "noisegate.epsilon"
 _DURATION = re.compile(r"([0-9]{1,9})\s*(ms|s|min|h)?")
 
 _STYLES = ("iso_8601", "postgres", "postgres_verbose", "sql_standard")
-"""No answer has an interval, so each is as good as another."""
+"""No answer has intervals, so all styles are accepted."""
 
 _UNITS_MS = {None: 1, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 
@@ -109,21 +109,21 @@ def _flag(name: str, value: str) -> str:
     try:
         return "on" if truth(value) else "off"
     except ValueError:
-        raise InvalidSetting(f"{name} is on or off") from None
+        raise InvalidSetting(f"{name} must be on or off") from None
 
 
 def _of_question(name: str, value: str) -> str:
     try:
         read = SETTINGS[name.removeprefix(_PREFIX)].read(value)
     except ValueError as error:
-        raise InvalidSetting(f"{name} is {error}", hint=why_not_served(value.lower())) from None
+        raise InvalidSetting(f"{name} must be {error}", hint=why_not_served(value.lower())) from None
     return read if isinstance(read, str) else value
 
 
 def _utf8(name: str, value: str) -> str:
-    letters = "".join(filter(str.isalnum, value.lower()))  # as PostgreSQL: some drivers send quotes along
+    letters = "".join(filter(str.isalnum, value.lower()))  # as PostgreSQL: some drivers send quotes
     if letters not in ("utf8", "unicode"):
-        raise UnsupportedSQL("only UTF8 is spoken", hint="SET client_encoding = 'UTF8'")
+        raise UnsupportedSQL("the only client_encoding is UTF8", hint="SET client_encoding = 'UTF8'")
     return "UTF8"
 
 
@@ -133,7 +133,7 @@ def _iso(name: str, value: str) -> str:
 
 def _duration(name: str, value: str) -> str:
     if _DURATION.fullmatch(value.strip().lower()) is None:
-        raise InvalidSetting(f"{name} is a time, for example 30s; without a unit it is in milliseconds")
+        raise InvalidSetting(f"{name} must be a duration, such as 30s; without a unit it is in milliseconds")
     return value
 
 
@@ -150,14 +150,14 @@ def _zone(name: str, value: str) -> str:
     zone = zone_named(value)
     if zone is None:
         hint = "write a name of the time zone database, such as 'Europe/Zurich', or a number of whole hours"
-        raise InvalidSetting(f"{name} has no time zone {value!r}", hint=hint)
+        raise InvalidSetting(f"{name}: unknown time zone {value!r}", hint=hint)
     return zone
 
 
 def _one_of(*known: str) -> Callable[[str, str], str]:
     def check(name: str, value: str) -> str:
         if value.lower() not in known:
-            raise InvalidSetting(f"{name} is one of {', '.join(known)} here")
+            raise InvalidSetting(f"{name} must be one of {', '.join(known)}")
         return value.lower()
 
     return check
@@ -165,18 +165,18 @@ def _one_of(*known: str) -> Callable[[str, str], str]:
 
 def _on(name: str, value: str) -> str:
     if value.lower() not in ("on", "true"):
-        raise InvalidSetting(f"{name} is on here")
+        raise InvalidSetting(f"{name} is always on")
     return "on"
 
 
 @dataclass(frozen=True)
 class _Setting:
-    """One setting: its default, what it may be, what clients are told of when it changes, and what it is for."""
+    """A setting: its default, its check, its name as a reported parameter, and its purpose."""
 
     default: str
     check: Callable[[str, str], str] = lambda _, value: value
     reported: str | None = None
-    about: str = "as in PostgreSQL, as far as clients need it"
+    about: str = "as in PostgreSQL"
 
 
 _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
@@ -185,10 +185,12 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
             _PREFIX + name: _Setting(setting.default or "", _of_question, about=setting.about)
             for name, setting in SETTINGS.items()
         },
-        "noisegate.intervals": _Setting("off", _flag, about="add columns: intervals, and which rows are weak or cut"),
-        "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of asking them"),
+        "noisegate.intervals": _Setting(
+            "off", _flag, about="add columns with intervals, and marks for low precision and clipped rows"
+        ),
+        "noisegate.dry_run": _Setting("off", _flag, about="explain questions, free, instead of answering them"),
         "noisegate.empty_rows": _Setting(
-            "off", _flag, about="give the columns of private rows that are asked for, and no row, instead of refusing"
+            "off", _flag, about="return the columns of private rows, without rows, instead of an error"
         ),
         "application_name": _Setting("", reported="application_name"),
         "bytea_output": _Setting("hex"),
@@ -205,7 +207,7 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "intervalstyle": _Setting("postgres", _one_of(*_STYLES), "IntervalStyle"),
         "idle_session_timeout": _Setting("0", _duration),
         "is_superuser": _Setting("off", _never, "is_superuser"),
-        "lc_collate": _Setting("C", _never),  # which newer catalogs no longer have
+        "lc_collate": _Setting("C", _never),  # newer catalogs have none
         "lc_ctype": _Setting("C", _never),
         "lc_messages": _Setting("C"),
         "lock_timeout": _Setting("0", _duration),
@@ -214,7 +216,7 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "row_security": _Setting("on"),
         "scram_iterations": _Setting("4096", _never, "scram_iterations"),
         "search_path": _Setting(
-            default_path((PUBLIC,)), _path, "search_path", about="where tables without a schema are looked for"
+            default_path((PUBLIC,)), _path, "search_path", about="the schemas in which tables are looked up"
         ),
         "server_encoding": _Setting("UTF8", _never, "server_encoding"),
         "server_version": _Setting(SERVER_VERSION, _never, "server_version"),
@@ -222,7 +224,7 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
         "session_authorization": _Setting("", _never, "session_authorization"),
         "standard_conforming_strings": _Setting("on", _on, "standard_conforming_strings"),
         "statement_timeout": _Setting("0", _duration),
-        "timezone": _Setting("UTC", _zone, "TimeZone", about="in which moments with time zone are read and cut"),
+        "timezone": _Setting("UTC", _zone, "TimeZone", about="the time zone of timestamps with time zone"),
         "transaction_deferrable": _Setting("off", _flag),
         "transaction_isolation": _Setting("repeatable read"),
         "transaction_read_only": _Setting("on", _on),
@@ -231,18 +233,18 @@ _SETTINGS: Mapping[str, _Setting] = MappingProxyType(
 
 
 def _name(name: str) -> str:
-    """The setting's name in lower case; an old name is the new one."""
+    """A setting's name in lower case; old names become new ones."""
     own = name.lower().removeprefix(_PREFIX)
     return _PREFIX + OLD_NAMES[own] if name.lower().startswith(_PREFIX) and own in OLD_NAMES else name.lower()
 
 
 def is_known(name: str) -> bool:
-    """Is it a setting of sessions, or does it look like one of ours?"""
+    """Whether a session has this setting, or its name begins like ours."""
     return name.lower() in _SETTINGS or name.lower().startswith(_PREFIX)
 
 
 def shown_name(name: str) -> str:
-    """How SHOW heads its column: as PostgreSQL does, of whose settings some have capital letters.
+    """The column name of SHOW, with PostgreSQL's capital letters.
 
     >>> shown_name("timezone"), shown_name("Search_Path")
     ('TimeZone', 'search_path')
@@ -252,15 +254,15 @@ def shown_name(name: str) -> str:
 
 
 MAX_SAVEPOINTS = 100
-"""Of one transaction; one that is only set again, as JDBC does before each statement, counts once."""
+"""The most savepoints of one transaction; repeating one at once, as JDBC does, adds none."""
 
 MAX_NAME_BYTES = 63
-"""Of a savepoint."""
+"""The longest name of a savepoint."""
 
 
 @dataclass(frozen=True)
 class _State:
-    """Settings at a moment: those in force, and those in force once SET LOCAL has ended."""
+    """The current settings, and those after SET LOCAL has ended."""
 
     values: Mapping[str, str]
     lasting: Mapping[str, str]
@@ -268,7 +270,7 @@ class _State:
 
 @dataclass
 class _Savepoint:
-    """A name, what was in force, and how often it was set in a row."""
+    """A savepoint: its name, the settings then, and how often it was set in a row."""
 
     name: str
     state: _State
@@ -276,13 +278,12 @@ class _Savepoint:
 
 
 class Settings:
-    """The settings of one session; a transaction, or what follows a savepoint, takes its changes with it when it
-    rolls back, and what was set locally when it ends.
+    """The settings of one session. A rollback undoes changes; SET LOCAL ends with its transaction.
 
     Args:
-      startup: settings of the startup message, and its `options`; unknown ones are ignored, except of ours.
-      epsilons: the least and the most that the policy in force lets one question spend.
-    Raises: InvalidSetting, UnsupportedSQL, WireError as `set`, and for options that are not read.
+      startup: the startup message's settings and `options`; unknown ones are ignored, except of ours.
+      epsilons: the smallest and largest epsilon of one question, by the policy in force.
+    Raises: InvalidSetting, UnsupportedSQL, WireError as `set`, and for unreadable options.
     """
 
     def __init__(
@@ -308,7 +309,7 @@ class Settings:
         return self._now.values
 
     def reported(self) -> dict[str, str]:
-        """What every client is told at the start, under the names that PostgreSQL gives them."""
+        """The settings that clients track, under PostgreSQL's names."""
         return {
             setting.reported: self._values[name]
             for name, setting in _SETTINGS.items()
@@ -316,7 +317,7 @@ class Settings:
         }
 
     def get(self, name: str) -> str | None:
-        """The value, in text; None for a setting that is not known."""
+        """A setting's value; None if it is unknown."""
         return self._values.get(_name(name))
 
     def all(self) -> tuple[tuple[str, str, str], ...]:
@@ -325,13 +326,14 @@ class Settings:
         return tuple((name, self._values[name], _SETTINGS[name].about) for name in names)
 
     def set(self, name: str, value: str | None, local: bool = False, *, kept: bool = True) -> bool:
-        """Set, or with None set what it was at the start; `all` resets everything. False: not known, ignored.
+        """Set a value; None resets it, and `all` resets everything. Returns: False for an unknown setting, which is
+        ignored.
 
         Args:
-          local: up to the end of the transaction.
-          kept: False only looks whether it could be set.
+          local: until the end of the transaction.
+          kept: False only checks the value.
 
-        Raises: InvalidSetting for a value it cannot have, and for an unknown setting of ours.
+        Raises: InvalidSetting for an invalid value, and for an unknown setting of ours.
         """
         name = _name(name)
         if name == "all" and value is None:
@@ -355,18 +357,18 @@ class Settings:
         return True
 
     def _check_epsilon(self, epsilon: float) -> None:
-        """Refuse now what every question would be refused for."""
+        """Refuse an epsilon that every question would be refused for."""
         least, most = self._epsilons()
         if not least <= epsilon <= most:
-            hint = "a custodian sets these bounds: min_epsilon and max_epsilon of the policy"
-            raise InvalidSetting(f"{_EPSILON} is at least {least:g} and at most {most:g} for one query", hint=hint)
+            hint = "the policy sets these bounds: min_epsilon and max_epsilon"
+            raise InvalidSetting(f"{_EPSILON} must be between {least:g} and {most:g} for one query", hint=hint)
 
     def begin(self) -> None:
-        """A transaction begins, if none has."""
+        """Begin a transaction, unless one is open."""
         self._begun = self._begun or self._now
 
     def end(self, *, committed: bool) -> None:
-        """A transaction ends; SET LOCAL ends with it, and so does every SET if it is rolled back."""
+        """End a transaction and its SET LOCAL; a rollback undoes every SET."""
         if self._begun is not None:
             self._now = _State(self._now.lasting, self._now.lasting) if committed else self._begun
         self._begun = None
@@ -374,11 +376,11 @@ class Settings:
 
     @property
     def n_savepoints(self) -> int:
-        """How many savepoints of the transaction there are, each as often as it was set."""
+        """The number of savepoints, repetitions included."""
         return sum(one.times for one in self._savepoints)
 
     def savepoint(self, name: str) -> None:
-        """A state that can be come back to. Raises: WireError for too many, and for a name that is too long."""
+        """Set a savepoint. Raises: WireError for too many, and for a name that is too long."""
         if len(name.encode()) > MAX_NAME_BYTES:
             raise WireError(f"the name of a savepoint has at most {MAX_NAME_BYTES} bytes", "42622")
         last = self._savepoints[-1] if self._savepoints else None
@@ -390,13 +392,13 @@ class Settings:
         self._savepoints.append(_Savepoint(name, self._now))
 
     def release(self, name: str) -> None:
-        """Forget a savepoint, and those after it. Raises: WireError for one that is not there."""
+        """Remove a savepoint and those after it. Raises: WireError if it is missing."""
         place = self._savepoint(name)
         self._savepoints[place].times -= 1
         del self._savepoints[place + (self._savepoints[place].times > 0) :]
 
     def back_to(self, name: str) -> None:
-        """Be as at a savepoint, which stays; those after it go. Raises: WireError for one that is not there."""
+        """Restore a savepoint's settings, and remove those after it. Raises: WireError if it is missing."""
         place = self._savepoint(name)
         self._now = self._savepoints[place].state
         del self._savepoints[place + 1 :]
@@ -408,28 +410,28 @@ class Settings:
         raise WireError(f'there is no savepoint "{name}"', "3B001")
 
     def of_question(self) -> dict[str, Any]:
-        """What questions are asked with, by the names of `RequestSettings`; what is unset is left out."""
+        """The settings of questions by their names in `RequestSettings`, without unset ones."""
         said = {name: self._values[_PREFIX + name] for name in SETTINGS}
         return {name: SETTINGS[name].read(value) for name, value in said.items() if value}
 
     def zone(self) -> str:
-        """The time zone; UTC for each of that one's names."""
+        """The time zone; UTC under any of its names."""
         value = self._values["timezone"]
         return UTC if is_utc(value) else value
 
     def search_path(self) -> tuple[str, ...] | None:
-        """Where the session looks for tables without a schema; None where it has set nothing else than the policy."""
+        """The session's search path; None for the default."""
         value = self._values["search_path"]
         if value == self._default_path:
             return None
         return tuple(name for name in read_path(value) if name != OWN_SCHEMA)
 
     def flag(self, name: str) -> bool:
-        """Is a flag of ours on?"""
+        """Whether a `noisegate.` flag is on."""
         return self._values[_PREFIX + name] == "on"
 
     def duration_ms(self, name: str) -> int:
-        """A time of ours or PostgreSQL's in milliseconds; 0: none."""
+        """A duration in milliseconds; 0: none."""
         found = _DURATION.fullmatch(self._values[name].strip().lower())
         assert found is not None, "checked when it was set"
         return int(found[1]) * _UNITS_MS[found[2]]
@@ -443,7 +445,7 @@ _SETTING = re.compile(r"(?:-c|--)(?P<name>[A-Za-z_][A-Za-z0-9_.\-]*)=(?P<value>.
 
 
 def settings_of(options: str) -> Iterator[tuple[str, str]]:
-    r"""Names and values; a setting that were left out silently could be an epsilon that was asked for.
+    r"""Parse the settings in a startup message's options; an ignored one could be a requested epsilon.
 
     Raises: WireError for anything but settings.
 
@@ -455,5 +457,5 @@ def settings_of(options: str) -> Iterator[tuple[str, str]]:
         written = word + next(words, "") if word == "-c" else word
         found = _SETTING.fullmatch(written)
         if found is None:
-            raise WireError("the options of the connection are not settings", "42601", hint="write -c name=value")
+            raise WireError("the connection's options must be settings", "42601", hint="write -c name=value")
         yield found["name"].replace("-", "_"), found["value"]

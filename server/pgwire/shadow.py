@@ -1,4 +1,4 @@
-"""Asking the shadow database: one read-only statement at a time, its bytes passed on as they are."""
+"""Query the shadow catalog: one read-only statement at a time, with results passed on as they are."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from server.pgwire.settings import SearchPath, spelled
 from server.pgwire.wire_values import Field
 
 MAX_ROWS = 100_000
-"""Rows of one answer; catalogs have fewer."""
+"""The most rows of one answer; catalogs have fewer."""
 
 MAX_BYTES = 16 << 20
-"""Bytes of one answer."""
+"""The most bytes of one answer."""
 
 CONNECTIONS = 2
-"""Statements at once."""
+"""Concurrent statements."""
 
 MAKE = Callable[[Schema, Policy], str]
-"""Makes the database anew and returns how its reader connects (`create_shadow`)."""
+"""Creates the shadow catalog, and returns the reader's connection URL (`create_shadow`)."""
 
 _WAIT_S = 10.0
 _ANSWER_S = 8.0
-"""The longest that an answer takes, whatever the server does; its own limit is two seconds."""
+"""The time limit of an answer, even if the server ignores its own limit of two seconds."""
 
 _REMEMBERED, _REMEMBERED_LENGTH = 512, 4_096
-"""Of how many statements, and of which length at most, the shapes are known without asking again."""
+"""How many descriptions of statements are cached, and of which length."""
 
 _RESET = b"DISCARD ALL"
 _SET = b"SELECT pg_catalog.set_config($1, $2, false)"
@@ -50,7 +50,7 @@ _DONE = frozenset({pq.ExecStatus.TUPLES_OK, pq.ExecStatus.SINGLE_TUPLE, pq.ExecS
 
 
 class ShadowDatabase:
-    """Answers questions to the catalog. It holds no rows, so its own words may be passed on.
+    """Answers queries of the catalog. It holds no rows, so its own error messages may be shown.
 
     Raises: ConfigurationInvalid, by `make`.
     """
@@ -66,11 +66,10 @@ class ShadowDatabase:
         self._remembered = lru_cache(_REMEMBERED)(self._shape)
 
     def renew(self, schema: Schema, policy: Policy) -> None:
-        """Make the database anew, for a policy or a schema that has changed; statements wait until that is done.
+        """Create the catalog anew for a changed policy or schema; statements wait meanwhile.
 
-        When that fails, nothing is answered until it is done again: what the policy before allowed to be known, the
-        one in force may not.
-        Raises: ConfigurationInvalid, by `make`; CatalogRefused when statements do not end.
+        After a failure nothing is answered, because the new policy may hide what the old one showed.
+        Raises: ConfigurationInvalid, by `make`; CatalogRefused if running statements do not end.
         """
         with self._renewing:
             taken = 0
@@ -83,7 +82,9 @@ class ShadowDatabase:
                 self._url = None
                 raise
             finally:
-                self._remembered = lru_cache(_REMEMBERED)(self._shape)  # a new one: old shapes may be on their way
+                self._remembered = lru_cache(_REMEMBERED)(
+                    self._shape
+                )  # a new one: old descriptions may be on their way
                 for _ in range(taken):
                     self._free.put(None)
 
@@ -110,12 +111,12 @@ class ShadowDatabase:
         search_path: SearchPath = None,
         zone: str = UTC,
     ) -> CatalogResult:
-        """Run a statement with its values, as they were sent, in a read-only transaction of its own.
+        """Run a statement with its values in a read-only transaction.
 
         Args:
-          values, formats, oids: of the parameters, as they were sent.
-          result_format: 0 for text, 1 for binary.
-          search_path: of the session that asks; None: the policy's.
+          values, formats, oids: of the parameters, as sent.
+          result_format: 0 text, 1 binary.
+          search_path: of the session; None: the policy's.
         Raises: CatalogRefused.
         """
         every = list(formats) if len(formats) == len(values) else (list(formats) or [0]) * len(values)
@@ -129,11 +130,11 @@ class ShadowDatabase:
                 [pq.Format(format_) for format_ in every],
                 pq.Format(result_format),
             )
-            connection.set_single_row_mode()  # before an answer is too large it must be seen to become so
+            connection.set_single_row_mode()  # so that an answer can be stopped before it is too large
             return _read(connection, result_format)
 
     def close(self) -> None:
-        """Let go of the connections that are free; those at work go when they are done."""
+        """Close the idle connections; busy ones close when they are done."""
         self._closed.set()
         while not self._free.empty():
             _close(self._free.get_nowait())
@@ -146,16 +147,16 @@ class ShadowDatabase:
 
     @contextmanager
     def _lent(self) -> Iterator[pq.abc.PGconn]:
-        """A connection, whose session is as new afterwards; one that is not is thrown away."""
+        """Lend a connection, and reset it afterwards; one that cannot be reset is closed."""
         connection = self._taken(_WAIT_S)
         try:
             if self._url is None:
-                raise CatalogRefused("the catalog is not the policy's any more", "57P03", hint="tell the custodian")
+                raise CatalogRefused("the catalog does not match the policy", "57P03", hint="ask the administrator")
             if connection is None or connection.closed:
                 connection = libpq.connect(self._url, autocommit=True, connect_timeout=int(_ANSWER_S))
             yield connection.pgconn
         except psycopg.OperationalError:
-            raise CatalogRefused("the catalog cannot be reached", "08006", hint="tell the custodian") from None
+            raise CatalogRefused("the catalog cannot be reached", "08006", hint="ask the administrator") from None
         finally:
             if connection is not None and (self._closed.is_set() or not _is_new(connection.pgconn)):
                 connection.close()
@@ -164,7 +165,7 @@ class ShadowDatabase:
 
 
 def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
-    """The rows of the statement that was sent. One whose answer is too large leaves the connection at work."""
+    """Read the rows of the sent statement. An answer that is too large leaves the connection busy."""
     fields: tuple[Field, ...] = ()
     rows: list[tuple[bytes | None, ...]] = []
     size = 0
@@ -178,30 +179,30 @@ def _read(connection: pq.abc.PGconn, format_: int) -> CatalogResult:
         rows += more
         size += sum(len(cell) for cells in more for cell in cells if cell is not None)
         if len(rows) > MAX_ROWS or size > MAX_BYTES:
-            hint = f"at most {MAX_ROWS} rows, and {MAX_BYTES >> 20} MiB"
+            hint = f"the limit is {MAX_ROWS} rows and {MAX_BYTES >> 20} MiB"
             raise CatalogRefused("the catalog's answer is too large", "54000", hint=hint)
     assert last is not None, "a statement has an outcome"
-    _checked(last)  # of an error halfway, too: nothing comes after it
+    _checked(last)  # an error may come after some rows
     return CatalogResult(fields, (format_,) * len(fields), tuple(rows))
 
 
 def _next(connection: pq.abc.PGconn, end: float) -> pq.abc.PGresult | None:
-    """The next result; the wait is in `poll`, since libpq's own would hold the interpreter's lock.
+    """The next result, awaited by `poll`, because libpq's own wait would hold the interpreter's lock.
 
-    libpq shows a row when it has taken all of it in: how long a row can be is for the server's memory to limit.
-    Raises: CatalogRefused when it does not come until `end`, by the monotonic clock.
+    libpq returns a row once it has arrived completely, so the server's memory limits the length of a row.
+    Raises: CatalogRefused after `end`, by the monotonic clock.
     """
     arrived = select.poll()
     arrived.register(connection.socket, select.POLLIN)
     while connection.is_busy():
         if not arrived.poll(max(0.0, end - time.monotonic()) * 1000):
-            raise CatalogRefused("the catalog took too long", "57014", hint="ask for less")
+            raise CatalogRefused("the catalog took too long", "57014", hint="select less")
         connection.consume_input()
     return connection.get_result()
 
 
 def _look_in(connection: pq.abc.PGconn, search_path: SearchPath, zone: str = UTC) -> None:
-    """Let tables without a schema, and times, mean what they mean in the client's session, until this is reset."""
+    """Apply the client's search path and time zone, until the session is reset."""
     if search_path is not None:
         _checked(connection.exec_params(_SET, [b"search_path", spelled(search_path).encode()]))
     if zone != UTC:
@@ -214,7 +215,7 @@ def _close(connection: psycopg.Connection | None) -> None:
 
 
 def _is_new(connection: pq.abc.PGconn) -> bool:
-    """Reset the session; whether that worked."""
+    """Reset the session, and return whether that worked."""
     if connection.status != pq.ConnStatus.OK or connection.transaction_status != pq.TransactionStatus.IDLE:
         return False
     return connection.exec_(_RESET).status == pq.ExecStatus.COMMAND_OK
@@ -228,12 +229,12 @@ def _fields(result: pq.abc.PGresult) -> tuple[Field, ...]:
 
 
 def _not_readable(words: str) -> CatalogRefused:
-    """What the catalog's reader may not use: the data set's tables, by their names, or whatever else was asked."""
+    """The error for relations that the reader may not use: tables of the data set, or others."""
     relation = _RELATION.fullmatch(words)
     if relation and not relation[1].startswith("pg_"):
-        message = "tables of the data set cannot be asked together with catalogs"
-        return CatalogRefused(message, _NOT_READABLE, hint=f"ask {relation[1]} apart")
-    hint = "nobody who asks the catalog has the right to it"
+        message = "a query cannot combine tables of the data set with catalogs"
+        return CatalogRefused(message, _NOT_READABLE, hint=f"query {relation[1]} separately")
+    hint = "no client of the catalog has this privilege"
     return CatalogRefused(words or "permission denied", _NOT_READABLE, hint=hint)
 
 
@@ -242,7 +243,7 @@ def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
     if result.status in _DONE:
         return result
     code = _told(result, pq.DiagnosticField.SQLSTATE)
-    if code is None:  # the client library's own words: the connection was lost
+    if code is None:  # libpq's own error: the connection was lost
         raise CatalogRefused("the catalog cannot be reached", "08006", hint="try again")
     if code == _NOT_READABLE:
         raise _not_readable(_told(result, pq.DiagnosticField.MESSAGE_PRIMARY) or "")

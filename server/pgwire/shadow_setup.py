@@ -1,7 +1,6 @@
-"""Setting up a shadow database: the policy's tables without rows, and a role that may look and do nothing else.
+"""Create the shadow catalog: the policy's tables without rows, and a role that can only look at them.
 
-It stands in an embedded PostgreSQL, or one that the custodian names, and says by every way of asking that it is the
-version that sessions are told.
+It is in an embedded PostgreSQL, or in one that the administrator names, and reports the version that clients see.
 """
 
 from __future__ import annotations
@@ -38,18 +37,18 @@ _KNOWN_TYPE = re.compile(
 
 _PUBLIC = "public: answered exactly and free"
 _PRIVATE = "private:{} ask for COUNT, SUM or AVG; answers are noisy and charged"
-_ANSWER = "private: an answer of its own; SELECT its rows, which are noisy and charged"
+_ANSWER = "private: SELECT its rows, which are noisy and charged"
 
 
 _REFUSES = "noisegate_refuses"
 
 
 def schema_statements(schema: Schema, policy: Policy, reader: str) -> Iterator[sql.Composed]:
-    """Statements for an empty database.
+    """Statements that create the catalog in an empty database.
 
-    Only tables, views and columns that a policy lets people query are made, without rows, defaults or checks.
-    `reader` has the right to SELECT from tables and views, which tools look for before they show one, and yet reads
-    none of them: a question that is sent here by mistake fails instead of counting nothing.
+    It contains only tables, views and columns that the policy allows in queries, without rows, defaults or checks.
+    Tools show a table only if `reader` has the right to SELECT. So the role has it, but every SELECT fails: a
+    question that is sent here by mistake must not return an empty result.
     """
     tables = [schema.tables[name] for name in sorted(policy.tables) if name in schema.tables]
     views = shown_views(schema, policy)
@@ -73,10 +72,10 @@ def schema_statements(schema: Schema, policy: Policy, reader: str) -> Iterator[s
 
 
 def _view(view: ShownView, policy: Policy, reader: str) -> Iterator[sql.Composed]:
-    """A view whose columns have the names and types of the real one's, with the right to SELECT; reading it fails.
+    """A view with the names and types of the real one's columns. The role may SELECT it, but every read fails.
 
-    The view is all its condition refuses by: no table is behind it on which a row policy could stand. Every condition
-    is worked out where a statement is planned, each by itself, so what stands around the view cannot save it.
+    No table with a row policy is behind it, so its condition refuses. The planner evaluates every condition by
+    itself, so no surrounding query avoids it.
     """
     columns = [
         sql.SQL("NULL::" + _known_type(shown.column) + " AS {}").format(sql.Identifier(shown.column.name))
@@ -91,7 +90,7 @@ def _view(view: ShownView, policy: Policy, reader: str) -> Iterator[sql.Composed
 
 
 def refusing_function() -> sql.SQL:
-    """The function by which reading is refused: immutable, so that planning a statement that reads calls it."""
+    """The function that refuses reads. It is immutable, so planning a statement that reads calls it."""
     return sql.SQL(
         f"CREATE FUNCTION pg_catalog.{_REFUSES}(name text) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN "
         "RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = 'permission denied for table ' || name; END $$"
@@ -99,7 +98,7 @@ def refusing_function() -> sql.SQL:
 
 
 def _shown_and_not_read(table: str, reader: str, *, public: bool) -> Iterator[sql.Composed]:
-    """The right to SELECT, and a row policy that refuses every statement that would; psql's \\d shows its name."""
+    """Grant SELECT, with a row policy that refuses every use of it; psql's \\d shows its name."""
     yield _granted(table, reader)
     yield sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(_name(table))
     name = sql.Identifier("rows_are_public" if public else "rows_are_not_shown")
@@ -122,7 +121,7 @@ def _definitions(table: Table) -> Iterator[sql.Composable]:
     for column in table.columns:
         kind = _known_type(column)
         nullable = "" if column.nullable else " NOT NULL"
-        # The type is one of a fixed list, so it may be text of the statement.
+        # The type is from a fixed list, so it may be part of the statement's text.
         yield sql.SQL("{} " + kind + nullable).format(sql.Identifier(column.name))
     for key in table.keys:
         columns = sql.SQL(", ").join(map(sql.Identifier, key))
@@ -130,7 +129,7 @@ def _definitions(table: Table) -> Iterator[sql.Composable]:
 
 
 def _known_type(column: Column) -> str:
-    """A type that every PostgreSQL has."""
+    """The column's type if every PostgreSQL has it, else text."""
     return column.type if _KNOWN_TYPE.fullmatch(column.type) else "text"
 
 
@@ -144,7 +143,7 @@ def _foreign_key(table: Table, key: ForeignKey) -> sql.Composed:
 
 
 def _comment(kind: Literal["TABLE", "VIEW", "COLUMN"], place: list[str], words: str) -> sql.Composed:
-    """Of a relation, by its canonical name, or of a column of it."""
+    """A comment on a relation, by its canonical name, or on one of its columns."""
     name = sql.Identifier(*name_parts(place[0]), *place[1:])
     return sql.SQL("COMMENT ON " + kind + " {} IS {}").format(name, sql.Literal(words))
 
@@ -157,7 +156,7 @@ def _column_comment(relation: str, column: Column, declared: ColumnPolicy) -> It
 def _words_for(table: Table, policy: Policy) -> str:
     if policy.is_public(table.name):
         return _PUBLIC
-    return _PRIVATE.format(" a row of it is a person who is protected;" if table.name in policy.privacy_units else "")
+    return _PRIVATE.format(" each row is a protected person;" if table.name in policy.privacy_units else "")
 
 
 def _words_for_view(view: ShownView) -> str:
@@ -167,7 +166,7 @@ def _words_for_view(view: ShownView) -> str:
 
 
 def _words_for_column(declared: ColumnPolicy, labels: tuple[str, ...]) -> str:
-    """What the policy says of a column, and an enum of itself, which analysts may know."""
+    """What the policy declares about a column, with the labels of an enum."""
     words = []
     if declared.range is not None:
         low, high = declared.range
@@ -197,11 +196,10 @@ _SETTING = (
 
 
 def one_version(connection: psycopg.Connection) -> Iterator[sql.Composed | sql.SQL]:
-    """Statements by which version(), current_setting and pg_settings of a database say what clients are told.
+    """Statements that make version(), current_setting and pg_settings report the version that clients see.
 
-    Tools choose by the one what they ask the other, and a 14's questions are answered by every later server. Calls of
-    a built-in function go to the server's own code whatever its definition says, unless they are inlined, which those
-    of a function that is not strict are.
+    Tools choose their catalog queries by the version, and later servers answer those of version 14. A redefined
+    built-in function still runs the server's code unless it is inlined, so the new functions are not strict.
 
     Args:
       connection: of a superuser, to the catalog's database.
@@ -236,7 +234,7 @@ def one_version(connection: psycopg.Connection) -> Iterator[sql.Composed | sql.S
 
 
 READER = "noisegate_catalog"
-"""The role that clients' catalog queries run as."""
+"""The role that runs clients' catalog queries."""
 
 _ROLE_SETTINGS = {
     "default_transaction_read_only": "on",
@@ -246,13 +244,13 @@ _ROLE_SETTINGS = {
     "temp_file_limit": "64MB",
     "work_mem": "16MB",
     "track_activities": "off",
-    "log_min_error_statement": "panic",  # what clients write is no part of any log
+    "log_min_error_statement": "panic",  # no log may hold clients' statements
     "log_min_messages": "panic",
     "TimeZone": "UTC",
     "DateStyle": "ISO, MDY",
 }
-# Nothing that acts on other sessions, writes, or outlives its own statement; by name, since versions differ.
-# Unlocking stays: asyncpg's pools do it whenever they take a session back.
+# Functions that act on other sessions, write, or outlive their statement; by name, because versions differ.
+# Unlocking is allowed: asyncpg's pools do it for every returned session.
 _NOT_FOR_CLIENTS = (
     r"pg_(terminate|cancel)_backend|pg_(try_)?advisory_(xact_)?lock.*|pg_notify|pg_sleep.*|pg_logical_emit_message|"
     r"pg_export_snapshot|lo_.*|lowrite|pg_log_.*"
@@ -261,7 +259,7 @@ _FUNCTIONS = (
     "SELECT format('%%I.%%I(%%s)', 'pg_catalog', proname, pg_get_function_identity_arguments(oid)) FROM pg_proc"
     " WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind = 'f' AND proname ~ %s"
 )
-# Every catalog lets the reader connect by name, and nobody else makes such a role.
+# In every catalog the reader may connect, and only we create this role.
 _SOMEBODY_ELSES = (
     "SELECT 1 FROM pg_database WHERE datname = %s AND NOT EXISTS"
     " (SELECT 1 FROM aclexplode(datacl) JOIN pg_roles r ON r.oid = grantee WHERE r.rolname = %s)"
@@ -274,16 +272,16 @@ _ONE_DATABASE = (
     f"GRANT SELECT ON pg_catalog.{DATABASES} TO PUBLIC",
     "RESET allow_system_table_mods",
 )
-"""What clients are shown in place of `pg_database`, which also lists the catalog server's own databases."""
+"""The view that replaces `pg_database`, which lists all databases of the catalog's server."""
 
 
 def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
-    """Make the shadow database anew.
+    """Create the shadow catalog anew.
 
     Args:
-      superuser_url: a connection URL of a role that may create databases and roles, to a server that holds no data.
-    Returns: a connection URL for the reader, with its password.
-    Raises: ConfigurationInvalid when the server cannot be used, or has a database of that name that is no catalog.
+      superuser_url: a role that may create databases and roles, on a server without data.
+    Returns: the reader's connection URL, with its password.
+    Raises: ConfigurationInvalid if the server cannot be used, or has a database of that name that is no catalog.
     """
     try:
         with libpq.connect(superuser_url, autocommit=True) as connection:
@@ -299,7 +297,7 @@ def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
             for statement in schema_statements(schema, policy, READER):
                 connection.execute(statement)
     except psycopg.Error as error:
-        hint = "it must be an empty PostgreSQL and a role that may create databases and roles"
+        hint = "use an empty PostgreSQL, and a role that may create databases and roles"
         raise ConfigurationInvalid("the catalog's database cannot be set up", hint=hint) from error
     reader_url = conninfo.make_conninfo(own, user=READER, password=password)
     _check_opens(reader_url)
@@ -307,7 +305,7 @@ def create_shadow(superuser_url: str, schema: Schema, policy: Policy) -> str:
 
 
 def _reader_password(connection: psycopg.Connection) -> str:
-    """The reader's: the same for all proxies that share the server; fresh where the server asks for none."""
+    """The reader's password: the same for all proxies of a server; random if the server needs none."""
     own = connection.info.password
     return hmac.digest(own.encode(), READER.encode(), "sha256").hex() if own else secrets.token_urlsafe(32)
 
@@ -315,7 +313,7 @@ def _reader_password(connection: psycopg.Connection) -> str:
 def _check_opens(reader_url: str) -> None:
     try:
         libpq.connect(reader_url).close()
-    except psycopg.OperationalError:  # whose words have the address, and may have more
+    except psycopg.OperationalError:  # its text holds the address, and maybe more
         hint = f"let the role {READER} connect by password (scram-sha-256 in pg_hba.conf)"
         raise ConfigurationInvalid("the catalog's reader cannot connect", hint=hint) from None
 
@@ -324,12 +322,12 @@ def _create_database(connection: psycopg.Connection, policy: Policy, password: s
     name = policy.name
     database, reader = sql.Identifier(name), sql.Identifier(READER)
     if connection.execute(_SOMEBODY_ELSES, (name, READER)).fetchone():
-        hint = "give the catalog a PostgreSQL of its own; if nothing in that database is needed, drop it yourself"
-        raise ConfigurationInvalid(f"the catalog's server has a database {name} that is no catalog", hint=hint)
+        hint = "use another PostgreSQL for the catalog, or drop that database if it is not needed"
+        raise ConfigurationInvalid(f"the catalog's server has a database {name} that is not a catalog", hint=hint)
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (READER,)).fetchone()
     verb = "ALTER" if known else "CREATE"
     rights = "LOGIN NOSUPERUSER NOINHERIT NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
-    # Encrypted here, so that no statement, which the server may log, has the password.
+    # Encrypted here, because the server may log statements.
     verifier = connection.pgconn.encrypt_password(password.encode(), READER.encode(), b"scram-sha-256").decode()
     made = sql.SQL(verb + " ROLE {} " + rights + " PASSWORD {}")
     connection.execute(made.format(reader, sql.Literal(verifier)))
@@ -338,11 +336,11 @@ def _create_database(connection: psycopg.Connection, policy: Policy, password: s
         connection.execute(change.format(reader, sql.Identifier(setting), sql.Literal(value)))
     connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
     connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'").format(database))
-    # At once: a database without this right would be somebody else's to the next proxy, if this one ended here.
+    # At once: without this right, the next proxy would take the database for a foreign one.
     connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, reader))
     connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
     path = sql.SQL(", ").join(map(sql.Identifier, policy.schemas))
-    own = sql.SQL("ALTER ROLE {} IN DATABASE {} SET search_path = {}")  # other proxies may share the role
+    own = sql.SQL("ALTER ROLE {} IN DATABASE {} SET search_path = {}")  # other proxies may use the same role
     connection.execute(own.format(reader, database, path))
 
 
@@ -355,32 +353,30 @@ def _close_doors(connection: psycopg.Connection) -> None:
 
 _log = structlog.get_logger("noisegate.pgwire")
 _SESSION_BYTES = 128 << 20
-"""What a session of the catalog may hold in memory: clients can make large texts of nothing."""
+"""The most memory of a catalog session, because a short query can produce a large text."""
 
 
 @contextmanager
 def open_shadow(
     folder: Path, schema: Schema, policy: Policy, url: str | None, announce: Callable[[str], None]
 ) -> Iterator[ShadowDatabase | None]:
-    """Set up the shadow database anew, and stop what was started for it.
+    """Create the shadow catalog, and stop its server at the end.
 
     Args:
-      folder: where an embedded server keeps its files.
-      url: a superuser of an empty PostgreSQL; None starts an embedded one. What its sessions hold in memory is
-        limited by whoever runs it; of an embedded one's it is limited here.
-      announce: is told that there is something to wait for, what is changed outside of `folder`, and why there is no
-        catalog, where there is none.
-    Yields: None where no embedded PostgreSQL is installed: clients are answered, but cannot look at tables.
-    Raises: ConfigurationInvalid when the server named cannot be used.
+      folder: the files of an embedded server.
+      url: a superuser of an empty PostgreSQL, whose owner limits its sessions' memory; None starts an embedded one.
+      announce: receives messages about waiting times, changes outside of `folder`, and a missing catalog.
+    Yields: None if no embedded PostgreSQL is installed; clients can then ask, but see no tables.
+    Raises: ConfigurationInvalid if the named server cannot be used.
     """
     with ExitStack() as opened:
         if url is None:
             if not folder.exists():
-                announce(f"For psql and drivers a catalog without rows is made, once, in {folder}.")
+                announce(f"Creating a catalog without rows for psql and drivers in {folder}, once.")
             try:
                 server = embedded.start(folder, announce=announce, session_bytes=_SESSION_BYTES)
             except ConfigurationInvalid as error:
-                announce(f"clients of the wire protocol cannot look at tables: {error.message}; {error.hint or ''}")
+                announce(f"clients of the wire protocol see no tables: {error.message}; {error.hint or ''}")
                 yield None
                 return
             opened.callback(server.stop)
@@ -389,7 +385,7 @@ def open_shadow(
 
 
 def renew_shadow(shadow: ShadowDatabase, schema: Schema, policy: Policy) -> None:
-    """Make the catalog anew after a reload; one that cannot be made is no reason to go back to the policy before."""
+    """Create the catalog anew after a reload. A failure is logged, and does not undo the reload."""
     try:
         shadow.renew(schema, policy)
     except ServerError as error:

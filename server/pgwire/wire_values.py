@@ -1,7 +1,7 @@
-"""Values on the wire by OID, in text and in binary: cells of answers, and `$1`, `$2`, ... with arrays.
+"""Encode cells and decode parameters by OID, in text and binary, with arrays.
 
-An answer's cells have few types (`server/results/result_types.py`); PostgreSQL has several sizes of each. A client is
-told the one that PostgreSQL gives the column, which is also what the catalog says of the tables.
+Answers have few types (`server/results/result_types.py`), PostgreSQL several sizes of each. Clients are told the type
+that PostgreSQL gives the column, which the catalog also shows.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _NUMERIC, _NO_MODIFIER = 1700, -1
 
 @dataclass(frozen=True)
 class WireType:
-    """How cells are sent as one of PostgreSQL's types. No function here is called for NULL.
+    """How cells are sent as one of PostgreSQL's types. No function is called for NULL.
 
     Attributes:
-      kinds: of the columns whose cells can be sent so, none of them changed.
-      text: a cell in the text form; the second argument is the column's type modifier.
-      binary: a cell in the binary form.
+      kinds: result types that this type can carry without change.
+      text: encodes a cell as text; its second argument is the column's type modifier.
+      binary: encodes a cell as binary.
     """
 
     kinds: frozenset[ResultType]
@@ -58,7 +58,7 @@ def _of(kind: ResultType, *others: ResultType) -> WireType:
 
 
 def _whole(form: str) -> WireType:
-    """A small whole number; of a noisy one that does not fit the nearest that does."""
+    """A small integer; a noisy value out of range becomes the nearest one in range."""
     bits = 8 * struct.calcsize(form)
     return WireType(
         frozenset({"int8"}),
@@ -73,7 +73,7 @@ def _single(cell: Cell) -> np.float32:
 
 
 def _decimal(cell: Cell, modifier: int) -> Decimal:
-    """A number with as many digits after its point as its column has, as PostgreSQL writes it.
+    """A number with the digits of its column's scale, as PostgreSQL writes it.
 
     >>> _decimal(3, (10 << 16) + 2 + 4), _decimal(2.5, -1), _decimal(4.0, -1)
     (Decimal('3.00'), Decimal('2.5'), Decimal('4'))
@@ -86,7 +86,7 @@ def _decimal(cell: Cell, modifier: int) -> Decimal:
 
 
 def _at_utc(cell: Cell) -> str:
-    """A moment at UTC, whether its cell says so or not."""
+    """A timestamp in UTC, with or without an offset in its cell."""
     text = str(cell)
     return RESULT_TYPES["timestamptz"].text(text if "+00" in text else zoned_text(text))
 
@@ -112,7 +112,7 @@ WIRE_TYPES: Mapping[int, WireType] = MappingProxyType(
         1043: _TEXT,  # varchar
         1082: _of("date"),
         1114: _of("timestamp"),
-        # A date that is cut to its month has a time zone in PostgreSQL: the session's, which is UTC.
+        # date_trunc of a date has a time zone in PostgreSQL: the session's, which is UTC.
         1184: WireType(
             frozenset({"timestamptz", "timestamp"}), lambda cell, _: _at_utc(cell), _of("timestamptz").binary
         ),
@@ -173,7 +173,7 @@ ARRAY_PARAMETERS: Mapping[int, Parameter[tuple[Element, ...]]] = MappingProxyTyp
         for oid, array in ARRAY_OIDS.items()
     }
 )
-"""By the array's OID; one dimension. Of a text with more than MAX_ELEMENTS one more is read, and refused later on."""
+"""By the array's OID; one dimension. A text array is read up to MAX_ELEMENTS + 1 elements, and refused later."""
 
 
 _ONLY_BOUND = ("int2", "int4", "float4", "bpchar", "varchar", "interval", "uuid", "time", "inet")
@@ -191,7 +191,7 @@ class Field:
 
     Attributes:
       oid: of its type, as in every PostgreSQL.
-      length: bytes of a value; -1 varies.
+      length: bytes of a value; -1: variable.
       modifier: -1: none.
     """
 
@@ -202,10 +202,10 @@ class Field:
 
 
 def field_of(name: str, kind: ResultType, told: Field | None = None) -> Field:
-    """The description of a column of an answer.
+    """Describe a column of an answer.
 
     Args:
-      told: what PostgreSQL says of the column; None: nothing. It counts if the column's cells can be sent so.
+      told: PostgreSQL's description, which is used if it can carry the column's cells; None: none.
 
     >>> field_of("size", "int8", Field("", 23, 4)), field_of("ratio", "float8", Field("", 20, 8))
     (Field(name='size', oid=23, length=4, modifier=-1), Field(name='ratio', oid=701, length=8, modifier=-1))
@@ -217,12 +217,12 @@ def field_of(name: str, kind: ResultType, told: Field | None = None) -> Field:
 
 
 def can_be_sent(kind: ResultType, field: Field) -> bool:
-    """Can the cells of a column be sent as another column's, none of them changed?"""
+    """Whether a field's type can carry a column's cells without change."""
     return field.oid in WIRE_TYPES and kind in WIRE_TYPES[field.oid].kinds
 
 
 def oid_of(kind: str) -> int:
-    """The OID of a type of columns or parameters: a ResultType, one that only parameters have, or the array of one.
+    """The OID of a result type, a parameter type, or an array of one.
 
     >>> oid_of("int8"), oid_of("int8[]"), oid_of("uuid")
     (20, 1016, 2950)
@@ -231,7 +231,7 @@ def oid_of(kind: str) -> int:
 
 
 def type_of(oid: int) -> str | None:
-    """The type that a client gives a parameter, as `oid_of` has it; None where it leaves the type open.
+    """The type of a parameter's OID, as `oid_of` names it; None if the client leaves it open.
 
     >>> type_of(1186), type_of(0)
     ('interval', None)
@@ -240,7 +240,7 @@ def type_of(oid: int) -> str | None:
 
 
 def encode_cell(cell: Cell, field: Field, format_: int) -> bytes | None:
-    """A cell of an answer.
+    """Encode a cell of an answer.
 
     Args:
       cell: as in QueryResponse.rows; None is NULL.
@@ -257,14 +257,14 @@ def encode_cell(cell: Cell, field: Field, format_: int) -> bytes | None:
 
 
 def bound_values(values: Sequence[bytes | None], formats: Sequence[int], oids: Sequence[int]) -> tuple[Value, ...]:
-    """The values of a Bind message, which become literals of the statement's tree.
+    """Decode the values of a Bind message, which become literals of the statement.
 
     Args:
       values: as sent; None for NULL.
       formats: none (all text), one for all, or one each.
-      oids: of the parameters, as the client gave or was told them.
-    Raises: UnreadableValue for what is no value of its type; InvalidSetting for a type that is not read;
-      ProtocolViolation for a binary numeric that is malformed.
+      oids: of the parameters.
+    Raises: UnreadableValue for an invalid value; InvalidSetting for an unsupported type; ProtocolViolation for a
+      malformed binary numeric.
     """
     every = tuple(formats) if len(formats) == len(values) else (tuple(formats) or (0,)) * len(values)
     return tuple(
@@ -277,11 +277,11 @@ def _value(raw: bytes, format_: int, oid: int, index: int) -> Value:
     parameter = PARAMETERS.get(oid) or ARRAY_PARAMETERS.get(oid)
     if parameter is None and format_:
         hint = "send it as text, or cast it: $1::date"
-        raise InvalidSetting(f"the binary form of ${index}'s type (OID {oid}) is not read", hint=hint)
+        raise InvalidSetting(f"the binary format of ${index}'s type (OID {oid}) is not supported", hint=hint)
     read = read_text if parameter is None else parameter.binary if format_ else parameter.text
     try:
         return read(raw)
     except MalformedNumeric as error:
         raise ProtocolViolation(str(error), code="22P03") from None
     except (ValueError, ArithmeticError, struct.error):
-        raise UnreadableValue(f"the value of ${index} is not one of its type") from None
+        raise UnreadableValue(f"the value of ${index} is not valid for its type") from None

@@ -1,1 +1,1 @@
-"""Text to commands: questions, and what drivers send around them."""
+"""Parse a session's text into commands: questions, and the statements that drivers send around them."""

@@ -1,4 +1,4 @@
-"""What kind of statement a client sent: a question, or a utility statement, which drivers send around it."""
+"""The commands of a session: questions and utility statements."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Question:
-    """A SELECT or EXPLAIN, for the pipeline or for the catalog.
+    """A SELECT or EXPLAIN.
 
     Attributes:
-      catalog: is it for the catalog?
+      catalog: ask the catalog rather than the pipeline.
     """
 
     sql: str
@@ -20,7 +20,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Transaction:
-    """BEGIN, COMMIT, ROLLBACK and savepoints, which have a name; they change nothing here but the session's state."""
+    """BEGIN, COMMIT, ROLLBACK and savepoints (with a name). They change only the session's state."""
 
     kind: Literal["begin", "commit", "rollback", "savepoint", "release", "rollback to"]
     tag: str
@@ -29,7 +29,7 @@ class Transaction:
 
 @dataclass(frozen=True)
 class SetSetting:
-    """SET name = value; None sets the default again. `local`: until the transaction ends."""
+    """SET name = value; None resets it. `local`: until the transaction ends."""
 
     name: str
     value: str | None
@@ -42,8 +42,8 @@ class ConfigCall:
     """A call of set_config or current_setting.
 
     Attributes:
-      sets: set_config?
-      arguments: as written: a text, true, false or NULL; an int n stands for `$n`.
+      sets: True for set_config.
+      arguments: a text, a boolean or NULL; an int n stands for `$n`.
     """
 
     sets: bool
@@ -53,7 +53,7 @@ class ConfigCall:
 
 @dataclass(frozen=True)
 class Configure:
-    """A SELECT of nothing but such calls, in their order; of a setting that is not `known` it has no row."""
+    """A SELECT of such calls only; without a row if the setting is not `known`."""
 
     calls: tuple[ConfigCall, ...]
     known: bool = True
@@ -64,7 +64,7 @@ class BackendCall:
     """A SELECT of pg_backend_pid, pg_cancel_backend or pg_terminate_backend.
 
     Attributes:
-      number: of the session that is to be stopped; None: `$1` holds it.
+      number: of the session to stop; None: the value of `$1`.
     """
 
     function: str
@@ -74,21 +74,21 @@ class BackendCall:
 
 @dataclass(frozen=True)
 class Show:
-    """`SHOW name`: the value of one setting, or of all."""
+    """`SHOW name`: one setting, or all."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Discard:
-    """DISCARD ALL, or only one kind of thing."""
+    """DISCARD ALL, or one kind of object."""
 
     what: str
 
 
 @dataclass(frozen=True)
 class Prepare:
-    """PREPARE a question under a name; `types` are the OIDs of its parameters, as far as they are said."""
+    """PREPARE a question under a name, with the given parameter types."""
 
     name: str
     types: tuple[int, ...]
@@ -97,7 +97,7 @@ class Prepare:
 
 @dataclass(frozen=True)
 class ExecutePrepared:
-    """EXECUTE a prepared question with values, each a literal's text; None for NULL."""
+    """EXECUTE a prepared question with literals as texts; None for NULL."""
 
     name: str
     values: tuple[bytes | None, ...] = field(default=(), repr=False)
@@ -137,7 +137,7 @@ class CloseCursor:
 
 @dataclass(frozen=True)
 class Copy:
-    """COPY (SELECT ...) TO STDOUT; `options` is what follows STDOUT, not yet read."""
+    """COPY (SELECT ...) TO STDOUT, with the unparsed options."""
 
     question: Question
     options: str
@@ -145,7 +145,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Nothing:
-    """A statement that has no effect here, for example UNLISTEN."""
+    """A statement without effect here, such as UNLISTEN."""
 
     tag: str
 

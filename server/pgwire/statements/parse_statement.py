@@ -1,4 +1,4 @@
-"""A session's text to commands: questions, and what drivers and tools send around them, one reader per first word."""
+"""Parse one statement into a command, with one function per first word."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from server.pgwire.statements.split_statements import WordCursor, Words, split, 
 from server.pgwire.wire_values import type_of
 
 _ALIASES = {"int": "int4", "char": "bpchar", "decimal": "numeric", "timestamp without time zone": "timestamp"}
-"""What psycopg's table of types lacks."""
+"""Type names that psycopg does not know."""
 
 _WORDS = {"TRUE": b"true", "FALSE": b"false", "NULL": None}
 
 
 def _type(words: WordCursor, part: list[str]) -> int:
-    """The OID of one part of `(int, text)`. Raises: UnsupportedSQL for a type that no parameter has."""
-    size = part.index("(") if "(" in part else len(part)  # a size counts for nothing, as in PostgreSQL
+    """The OID of one entry of `(int, text)`. Raises: UnsupportedSQL for other types."""
+    size = part.index("(") if "(" in part else len(part)  # a size is ignored, as in PostgreSQL
     name = " ".join(part[:size]).lower()
     if name == "unknown":
         return 0
@@ -41,7 +41,7 @@ def _type(words: WordCursor, part: list[str]) -> int:
 
 
 def _literal(words: WordCursor, part: list[str]) -> bytes | None:
-    """The text of one part of `(1, 'a', NULL)`. Raises: UnsupportedSQL for what is no literal."""
+    """The text of one entry of `(1, 'a', NULL)`. Raises: UnsupportedSQL for anything but a literal."""
     sign, rest = ("-", part[1:]) if part[:1] == ["-"] else ("", part)
     (word,) = rest if len(rest) == 1 else ("",)
     if word.startswith("'") and not sign:
@@ -51,11 +51,11 @@ def _literal(words: WordCursor, part: list[str]) -> bytes | None:
     if word in _WORDS and not sign:
         return _WORDS[word]
     hint = "write a literal, which takes its parameter's type: EXECUTE name (1, 'text', NULL)"
-    raise words.unsupported("EXECUTE takes literals only", hint)
+    raise words.unsupported("EXECUTE accepts literals only", hint)
 
 
 def _listed(words: WordCursor) -> list[list[str]]:
-    """What stands between commas in brackets, if those come next."""
+    """The comma-separated entries in parentheses, if any come next."""
     if not words.skip("("):
         return []
     parts: list[list[str]] = [[]]
@@ -73,7 +73,7 @@ def _listed(words: WordCursor) -> list[list[str]]:
 
 
 _OFFSET = re.compile(r"\s*([+-]?[0-9]{1,2})(?::00){0,2}\s*", re.ASCII)
-"""Whole hours, as an interval from hours to minutes says them."""
+"""Whole hours in an interval from hours to minutes."""
 
 
 def _begin(words: WordCursor) -> Command:
@@ -82,12 +82,12 @@ def _begin(words: WordCursor) -> Command:
         words.expect("TRANSACTION")
     modes = words.rest()
     if _writes(modes):
-        raise ReadOnly("a transaction that writes is not opened here", position=words.statement.start + 1)
+        raise ReadOnly("transactions that write are not supported", position=words.statement.start + 1)
     return c.Transaction("begin", tag)
 
 
 def _writes(modes: tuple[str, ...]) -> bool:
-    """READ WRITE asked for by name; drivers that want it would be surprised later."""
+    """Whether READ WRITE is requested explicitly; a driver that wants it must learn that it cannot have it."""
     return ("READ", "WRITE") in itertools.pairwise(modes)
 
 
@@ -113,7 +113,7 @@ def _rollback(words: WordCursor) -> Command:
 
 
 def _named(words: WordCursor, *between: str) -> str:
-    """The name of a statement that is a verb, perhaps one of these words, and a name."""
+    """The name in a statement of a verb, one of these optional words, and a name."""
     words.take()
     words.skip(*between)
     name = words.name()
@@ -135,7 +135,7 @@ def _set(words: WordCursor) -> Command:
         words.skip("SESSION")
     if words.skip("TRANSACTION", "CHARACTERISTICS"):
         if _writes(words.rest()):
-            raise ReadOnly("transactions that write are not opened here", position=words.statement.start + 1)
+            raise ReadOnly("transactions that write are not supported", position=words.statement.start + 1)
         return c.Nothing("SET")
     if words.skip("TIME"):
         words.expect("ZONE")
@@ -148,10 +148,10 @@ def _set(words: WordCursor) -> Command:
         return c.SetSetting("client_encoding", _value(words), local)
     if words.skip("ROLE", "AUTHORIZATION"):
         words.skip("TO", "=")
-        if words.take() in ("DEFAULT", "NONE") and not words.word:  # as poolers reset a session
+        if words.take() in ("DEFAULT", "NONE") and not words.word:  # poolers reset sessions so
             return c.Nothing("SET")
         hint = "connect as the analyst who asks"
-        raise words.unsupported("nobody becomes somebody else here", hint)
+        raise words.unsupported("changing the role is not supported", hint)
     name = _setting(words)
     if not words.skip("TO", "="):
         raise words.unreadable()
@@ -165,13 +165,13 @@ def _zone(words: WordCursor) -> str | None:
         words.rest()
         if zone is None:
             hint = "write SET TIME ZONE 'Europe/Zurich'"
-            raise InvalidSetting("the interval of the time zone is no number of hours", hint=hint)
+            raise InvalidSetting("the interval of a time zone must be whole hours", hint=hint)
         return zone[1]
     return None if words.skip("LOCAL") else _value(words)
 
 
 def _setting(words: WordCursor) -> str:
-    """The name of a setting, perhaps with a dot."""
+    """A setting's name, with dots."""
     name = words.name()
     while words.skip("."):
         name += "." + words.name()
@@ -179,13 +179,13 @@ def _setting(words: WordCursor) -> str:
 
 
 def _value(words: WordCursor) -> str | None:
-    """A value: a quoted string, a word, a number, or a list; None for DEFAULT."""
+    """A string, a word, a number, or a list; None for DEFAULT."""
     written = _written(words)
     return None if written is None else "".join(", " if part == "," else _plain(part) for part in written)
 
 
 def _written(words: WordCursor) -> tuple[str, ...] | None:
-    """What is left, which must be something; None for DEFAULT."""
+    """The rest, which must not be empty; None for DEFAULT."""
     written = words.rest()
     if not written:
         raise words.unreadable()
@@ -193,7 +193,7 @@ def _written(words: WordCursor) -> tuple[str, ...] | None:
 
 
 def _schemas(words: WordCursor) -> str | None:
-    """A list of schemas, each a word or a string, which is one name; None for DEFAULT."""
+    """A list of schemas, each a word or a string; None for DEFAULT."""
     written = _written(words)
     if written is None:
         return None
@@ -263,7 +263,7 @@ def _execute(words: WordCursor) -> Command:
 
 
 def _behind(text: str, keyword: str) -> str:
-    """What stands behind the first place of a keyword."""
+    """The text behind the first occurrence of a keyword."""
     pieces = scan(text)
     return next(text[end:] for kind, start, end in pieces if kind is Kind.WORD and text[start:end].upper() == keyword)
 
@@ -287,10 +287,10 @@ def _inner(words: WordCursor, sql: str) -> c.Question:
     if len(inner) != 1 or inner[0].words[0] not in ("SELECT", "WITH", "VALUES", "TABLE", "("):
         raise words.unreadable()
     if configure_of(inner[0]) is not None:
-        raise words.unsupported("settings have no cursor, no copy and no PREPARE", "ask for them by SHOW")
-    if backend_call_of(inner[0]) is not None:  # the catalog would tell the number of a session of its own
-        hint = "ask for it by itself"
-        raise words.unsupported("sessions have no cursor, no copy and no PREPARE", hint)
+        raise words.unsupported("queries of settings cannot be used in cursors, COPY or PREPARE", "use SHOW")
+    if backend_call_of(inner[0]) is not None:  # the catalog would return the number of its own session
+        hint = "send it as a statement of its own"
+        raise words.unsupported("queries of sessions cannot be used in cursors, COPY or PREPARE", hint)
     return question_of(inner[0])
 
 
@@ -301,8 +301,8 @@ def _fetch(words: WordCursor) -> Command:
     if words.skip("ALL"):
         count = None
     elif words.word in ("BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE", "-"):
-        hint = "read forwards, or ask again: the same question is free"
-        raise words.unsupported("cursors only move forwards", hint)
+        hint = "read forwards, or ask again: a repeated question is free"
+        raise words.unsupported("cursors move forwards only", hint)
     elif words.word[:1].isdecimal():
         count = words.count()
     words.skip("FROM", "IN")
@@ -324,7 +324,7 @@ def _copy(words: WordCursor) -> Command:
 
 
 def _closing(words: list[str]) -> int:
-    """The index of the bracket that closes the one that is the second word; 0 where there is none."""
+    """The index of the parenthesis that closes the second word; 0 without one."""
     if words[1:2] != ["("]:
         return 0
     depths = itertools.accumulate({"(": 1, ")": -1}.get(word, 0) for word in words)
@@ -356,16 +356,16 @@ READERS: Mapping[str, Callable[[WordCursor], Command]] = MappingProxyType(
         "UNLISTEN": lambda words: c.Nothing("UNLISTEN"),
     }
 )
-"""By the first word of a statement."""
+"""Parsers by the first word of a statement."""
 
 
 _ASKS = frozenset({"SELECT", "WITH", "EXPLAIN", "VALUES", "TABLE", "("})
 
 
 def command_of(statement: Words) -> Command:
-    """The command of a statement. Questions are not looked into: whether one can be answered the planner says.
+    """Parse a statement. Whether a question can be answered is up to the planner.
 
-    Raises: ReadOnly for what would write; InvalidSyntax and UnsupportedSQL for what is not understood.
+    Raises: ReadOnly for statements that write; InvalidSyntax, UnsupportedSQL.
     """
     first = statement.words[0]
     if first in READERS:
@@ -383,17 +383,17 @@ def command_of(statement: Words) -> Command:
 
 
 LONG = 2_048
-"""Characters of a text that a thread looks at: it takes milliseconds, in which nobody else would be answered."""
+"""Longer texts are parsed in a thread, because they take milliseconds."""
 
 
 async def cut(sql: str) -> list[Words]:
-    """The statements of a text. Raises: StatementTooLong, before anything else is looked at."""
+    """Split a text into statements. Raises: StatementTooLong, before anything else."""
     check_length(sql)
     return split(sql) if len(sql) <= LONG else await asyncio.to_thread(split, sql)
 
 
 async def read(statement: Words) -> Command:
-    """What a statement wants. Raises: as `command_of`."""
+    """Parse a statement. Raises: as `command_of`."""
     if len(statement.text) <= LONG:
         return command_of(statement)
     return await asyncio.to_thread(command_of, statement)

@@ -1,15 +1,13 @@
-"""Statements that are not for the pipeline: to the catalog, to settings as functions, to backends.
+"""Statements about the session itself, its settings and the catalog, which the pipeline does not answer.
 
-`SELECT pg_backend_pid()`, `pg_cancel_backend(n)` and `pg_terminate_backend(n)` are how tools stop one another: dbt
-ends by the last what runs when it is interrupted; Superset asks the first for the number, and stops what runs by
-`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid='n'`. The catalog has sessions of its own with other
-numbers, so it could only say what is wrong.
+Tools use `SELECT pg_backend_pid()`, `pg_cancel_backend(n)` and `pg_terminate_backend(n)` to stop queries: dbt after
+an interrupt, Superset by `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid='n'`. The catalog cannot
+answer them, because its own sessions have other numbers.
 
-`SELECT set_config(...)` and `current_setting(...)` are SET and SHOW as functions, which drivers and poolers use.
+`SELECT set_config(...)` and `current_setting(...)` are SET and SHOW as functions, for drivers and poolers.
 
-What a statement to the catalog asks of its session is said of the client's, not of the one that the catalog is read
-by: `SELECT current_user, pg_backend_pid()` asks who asks, and in which session; `pg_database` which databases there
-are.
+In catalog queries, `current_user` and `pg_backend_pid()` are replaced by the client's, and `pg_database` by the data
+set's.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _LISTED = re.compile(rf"{_STOPS} PID \){_ALIAS} FROM (?:PG_CATALOG \. )?PG_STAT_
 
 
 def backend_call_of(statement: Words) -> BackendCall | None:
-    """The call that a statement is and nothing else; None: it is something else."""
+    """The call, if a statement consists of nothing else; None otherwise."""
     words = " ".join(statement.words)
     if (own := _OWN.fullmatch(words)) is not None:
         return BackendCall(own[1].lower(), _column(own[2], own[1]))
@@ -64,7 +62,7 @@ _IF_THERE_IS_ONE = re.compile(
     \s+where\s+name\s*=\s*'(?P<name>[^']*)'\s*\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""How pgAdmin and pg_dump set what not every server has: for each setting of the name, which is one or none."""
+"""How pgAdmin and pg_dump set a setting that may not exist: one row per setting of that name."""
 
 _NAME = re.compile(r"\bset_config\s*\(\s*name(?=\s*,)", re.IGNORECASE)
 
@@ -75,11 +73,10 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
 def configure_of(statement: Words) -> Configure | None:
-    """The calls of a SELECT that is nothing but calls; None where none of a session's settings has a part in it.
+    """The calls of a SELECT that consists of them; None if no session setting is involved.
 
-    Whatever else would set one, or show one of ours, is refused: the catalog would answer from its own settings, by
-    which nothing is charged. Settings that only PostgreSQL has (`jit`) are left to the catalog, which knows none of
-    ours either, by whatever name it is asked: reflection asks it for `default_table_access_method`, by a parameter.
+    Other uses that set a setting, or show one of ours, are refused, because the catalog would answer from its own
+    settings. Other settings of PostgreSQL (`jit`) are left to the catalog.
     Raises: UnsupportedSQL.
     """
     names = statement.names
@@ -93,7 +90,7 @@ def configure_of(statement: Words) -> Configure | None:
         return Configure(calls, known=known) if known or unknown_is_set else None
     if _SETS in names or _OURS.search(statement.text):
         hint = "write SELECT set_config('name', 'value', false), SELECT current_setting('name'), SET or SHOW"
-        message = "settings are set, and those of noisegate shown, only by a statement that does nothing else"
+        message = "a statement that calls set_config, or shows a setting of noisegate, must do nothing else"
         raise UnsupportedSQL(message, hint=hint, position=statement.start + 1)
     return None
 
@@ -122,7 +119,7 @@ def _calls(sql: str) -> tuple[ConfigCall, ...] | None:
 
 
 def _argument(written: str) -> str | int | bool | None:
-    """A literal; the number of a parameter; true, false or NULL."""
+    """A literal, a parameter's number, a boolean or NULL."""
     text = written.strip().rstrip(",").strip()
     if text.startswith("'"):
         return text[1 : text.rindex("'")].replace("''", "'")
@@ -132,19 +129,19 @@ def _argument(written: str) -> str | int | bool | None:
 
 _CATALOGS = frozenset({"pg_catalog", "information_schema"})
 _AS_A_TABLE = frozenset({"CURRENT_DATABASE", "VERSION"})
-"""Functions of which `SELECT * FROM f()` makes a table; beside tables of the data set they are refused by name."""
+"""Functions that tools use as tables: `SELECT * FROM f()`."""
 
 _BEFORE_TABLE = frozenset({"(", "EXPLAIN"})
 
 _OF_THE_SESSION = frozenset({"CURRENT_SCHEMAS", "CURRENT_SCHEMA", "CURRENT_SETTING"})
-"""Functions that completion reads from as if they were tables: `FROM unnest(current_schemas(true))`."""
+"""Functions that completion uses as tables: `FROM unnest(current_schemas(true))`."""
 
 
 def question_of(statement: Words) -> Question:
-    """A question; it is for the catalog if it names one, asks for the session, or has nothing to read from.
+    """A question. It is for the catalog if it names one, asks about the session, or reads from nothing.
 
-    The catalog answers from a database that holds no rows and in which no table may be read, so a question
-    that is sent there by mistake is refused there, never answered with nothing.
+    The catalog holds no rows, and no table in it can be read. So a question that is sent there by mistake is refused,
+    not answered with an empty result.
     """
     names = statement.names
     reads = "from" in names or any(word == "TABLE" and before in _BEFORE_TABLE for before, word in _pairs(statement))
@@ -163,24 +160,24 @@ def _asks_for_the_session(statement: Words) -> bool:
 
 
 def _pairs(statement: Words) -> Iterator[tuple[str, str]]:
-    """Each word or sign with the one behind it; the first with a bracket before it."""
+    """Each word or sign with the next one; the first behind a parenthesis."""
     return itertools.pairwise(("(", *statement.words))
 
 
 DATABASES = "pg_datasets"
-"""The view that stands for `pg_database` and is as long, so that errors keep their places."""
+"""The view that replaces `pg_database`; its name has the same length, so that error positions stay right."""
 
 _NAMES = frozenset({"current_user", "session_user", "user", "current_role"})
 _PID = "pg_backend_pid"
 _NO_CATALOG = frozenset({"pg_catalog", _PID, "pg_is_in_recovery", "pg_postmaster_start_time", "pg_typeof"})
-"""Names with `pg_` that have to do with no role of the catalog."""
+"""Names with `pg_` that involve no role of the catalog."""
 
 
 def as_client(question: Question, analyst: str, number: int) -> str:
-    """The SQL of a question to the catalog, with what its client's session is where it asks for that.
+    """A catalog query with the client's session in place of the catalog's.
 
-    A statement that names catalogs or asks for privileges compares the user with the catalog's own roles, of which
-    the analyst is none: only a column of its own is the analyst there.
+    A statement about catalogs or privileges compares the user with the catalog's roles, so there only output columns
+    are replaced.
 
     Args:
       number: of the session.
@@ -196,7 +193,7 @@ def as_client(question: Question, analyst: str, number: int) -> str:
     sql = question.sql
     pieces = [(kind, sql[start:end], start, end) for kind, start, end in scan(sql)]
     words = ["", "", *(text.upper() for _, text, _, _ in pieces), "", "", ""]
-    # Has it to do with catalogs, or with privileges on what they list?
+    # Is it about catalogs, or about privileges on their relations?
     told = statement.names - _NO_CATALOG
     compares = "information_schema" in told or any(name.startswith(("pg_", "has_")) for name in told)
     literal = "'" + analyst.replace("'", "''") + "'"

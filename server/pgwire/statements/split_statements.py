@@ -1,4 +1,4 @@
-"""One text to its statements, cut at `;` outside of quotes, and a walk over the first words of one."""
+"""Split a text into statements at `;` outside of quotes, and walk through a statement's words."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Words:
     """One statement of a text.
 
     Attributes:
-      text: as written, from its first word on.
-      start: 0-based offset of that word in the text it came from.
-      words: its first words and signs in upper case, comments left out; quoted names as written. Enough to tell
-        what kind of statement it is.
-      names: every unquoted word in lower case and every quoted name as it reads, wherever they stand.
+      text: from its first word on, as written.
+      start: 0-based offset of its first word in the whole text.
+      words: its first words and signs in upper case without comments, quoted names as written; enough to tell its
+        kind.
+      names: all unquoted words in lower case, and all quoted names.
     """
 
     text: str
@@ -27,13 +27,13 @@ class Words:
 
 
 _KEPT = 64
-_WORD, _SIGN, _NAME = Kind.WORD, Kind.SIGN, Kind.NAME  # looked up once: texts have thousands of pieces
+_WORD, _SIGN, _NAME = Kind.WORD, Kind.SIGN, Kind.NAME  # looked up once, because texts have thousands of pieces
 
 
 def split(sql: str) -> list[Words]:
-    """The statements of a text; empty ones are left out.
+    """The non-empty statements of a text.
 
-    Cost: one pass of the scanner. Never raises: what is malformed is one statement, and refused later.
+    Cost: one pass of the scanner. Never raises: a malformed rest is one statement, and refused later.
 
     >>> [(each.start, each.text) for each in split("BEGIN; SELECT ';' -- ;")]
     [(0, 'BEGIN'), (7, "SELECT ';'")]
@@ -63,7 +63,7 @@ def split(sql: str) -> list[Words]:
 
 
 def is_complete(sql: str) -> bool:
-    """Does nothing remain open: no statement without its `;`, no quote, no comment?
+    """Whether no statement, quote or comment is left open.
 
     Cost: one pass, as `split`.
 
@@ -77,7 +77,7 @@ def is_complete(sql: str) -> bool:
 
 
 def unquoted(name: str) -> str:
-    """What a quoted name reads, Unicode escapes left as they are.
+    """The name inside of quotes; Unicode escapes stay as they are.
 
     >>> unquoted('"a""b"')
     'a"b'
@@ -91,7 +91,7 @@ def _keep(found: list[Words], sql: str, start: int, end: int, words: list[str], 
 
 
 class WordCursor:
-    """A place among the words of a statement."""
+    """A position among the words of a statement."""
 
     def __init__(self, statement: Words) -> None:
         self.statement = statement
@@ -104,32 +104,32 @@ class WordCursor:
         return self._words[self._place] if self._place < len(self._words) else ""
 
     def take(self) -> str:
-        """The next word, which is stepped over."""
+        """Take the next word."""
         word = self.word
         self._place += 1
         return word
 
     def skip(self, *words: str) -> bool:
-        """Step over the word if it is one of these."""
+        """Skip the next word if it is one of these, and return whether it was."""
         if self.word not in words:
             return False
         self._place += 1
         return True
 
     def expect(self, *words: str) -> None:
-        """Step over these words, which must come next. Raises: InvalidSyntax."""
+        """Skip these words. Raises: InvalidSyntax if others come."""
         for word in words:
             if not self.skip(word):
                 raise self.unreadable()
 
     def rest(self) -> tuple[str, ...]:
-        """The words that are left; all are stepped over."""
+        """Take all remaining words."""
         left = self._words[self._place :]
         self._place = len(self._words)
         return left
 
     def name(self) -> str:
-        """A name: folded to lower case, or as quoted. Raises: InvalidSyntax."""
+        """Take a name, in lower case unless it is quoted. Raises: InvalidSyntax."""
         word = self.take()
         if word.startswith('"') and len(word) > 2:
             return unquoted(word)
@@ -138,21 +138,21 @@ class WordCursor:
         return word.lower()
 
     def count(self) -> int:
-        """A whole number of at most nine digits. Raises: InvalidSyntax."""
+        """Take a whole number of at most nine digits. Raises: InvalidSyntax."""
         word = self.take()
         if not (word.isascii() and word.isdecimal() and len(word) <= 9):
             raise self.unreadable()
         return int(word)
 
     def end(self) -> None:
-        """Nothing may be left. Raises: InvalidSyntax."""
+        """Check that no words are left. Raises: InvalidSyntax."""
         if self.word:
             raise self.unreadable()
 
     def unsupported(self, message: str, hint: str | None = None) -> UnsupportedSQL:
-        """The error of a statement that asks for what there is not."""
+        """The error for an unsupported statement."""
         return UnsupportedSQL(message, hint=hint, position=self.statement.start + 1)
 
     def unreadable(self) -> InvalidSyntax:
-        """The error of a statement that is not understood."""
+        """The error for a statement with invalid syntax."""
         return InvalidSyntax(f"this {self._words[0]} is not understood", position=self.statement.start + 1)
