@@ -1,5 +1,5 @@
-"""Whose turn it is: threads, queues, jobs, limits.
+"""Fair access to scarce resources: threads, queues, jobs and limits.
 
-In: calls that block, questions that wait, the public size of a join.
-Out: a thread, a turn or a refusal; an end that is held until its time. Nothing here knows SQL.
+In: blocking calls, waiting questions, the public size of a join. Out: a thread, a turn or a refusal; answers released
+at fixed intervals. Nothing here knows SQL.
 """

@@ -1,9 +1,8 @@
-"""Fair shares: how much one owner may hold of what is scarce, and whose turn comes next in a queue of threads.
+"""Fair shares: how much one owner may hold of a scarce resource, and who is next in a queue.
 
-By the one rule are shared: places at workers, threads, requests that wait, open requests, jobs, sessions, the bytes
-of answers that are being read and those that sessions keep. Rules of their own have failures, which are counted from
-the ledger (`server/ledger/writes/reserve.py`), and connections of which nobody knows yet whose they are
-(`server/connections.py`).
+One rule shares workers, threads, waiting and open requests, jobs, sessions, and the bytes of answers and sessions.
+Two resources have rules of their own: failures, which the ledger counts (`server/ledger/writes/reserve.py`), and
+connections whose owner is not yet known (`server/connections.py`).
 """
 
 from __future__ import annotations
@@ -25,33 +24,31 @@ Waiting = TypeVar("Waiting")
 
 
 class Refusal(Enum):
-    """Why an owner may not have more now."""
+    """Why an owner may not take more now."""
 
     OWN = auto()
-    """The owner's own share is full: it is for the owner to give something back."""
+    """The owner's own share is full."""
 
     ALL = auto()
-    """Everything is taken, whoever has it."""
+    """The whole resource is taken."""
 
 
 class FairShares:
-    """What each owner holds of something scarce, in units: places, calls or bytes.
+    """What each owner holds of a scarce resource, in units: workers, calls or bytes.
 
-    1. An owner holds `of_one` at most.
-    2. All together hold `most` at most, or one thing alone, however large; between `most` and `newcomers` is only for
-       owners who hold nothing yet. So one who takes much, or many who do, keep nobody from beginning.
-    3. Of those who wait, next comes who holds least, among those who has had something longest ago, and among those
-       who has waited longest. So neither one who asks a hundred times nor several who take turns at it delay another
-       by more than one turn each.
+    1. An owner holds at most `of_one`.
+    2. All owners together hold at most `most`, or a single holding of any size. The part between `most` and
+    `newcomers` is reserved for owners who hold nothing, so that heavy use keeps nobody out.
+    3. The next turn goes to the owner who holds least, then to the one whose last turn is longest ago, then to the
+    one who has waited longest. So an owner delays another by at most one turn each, however often it asks.
 
-    Not for several threads at once: who shares it among them has a lock.
-    Remembers an order of owners: as large as the number of analysts.
+    Not thread-safe: callers that share it among threads use a lock. Remembers the order of owners; its size is the
+    number of analysts.
 
     Args:
       of_one: units that one owner may hold.
-      most: units of all together; may be set anew when something else takes of the same.
-      newcomers: units of all together up to which who holds nothing is let in, >= most; infinity keeps nobody out
-        who holds nothing; None: as `most`.
+      most: units of all owners together; callers may change it when others take from the same resource.
+      newcomers: the limit for owners who hold nothing, >= most; infinity always admits them; None: as `most`.
     """
 
     def __init__(self, of_one: int, most: float = math.inf, newcomers: float | None = None) -> None:
@@ -65,7 +62,7 @@ class FairShares:
 
     @property
     def total(self) -> int:
-        """Units that all hold together, what several share once."""
+        """Units that all owners hold together; a unit shared by several owners counts once."""
         return self._total
 
     def held(self, owner: str) -> int:
@@ -75,11 +72,11 @@ class FairShares:
     def refusal(
         self, owner: str, units: int = 1, *, adds: int | None = None, newcomer: bool | None = None
     ) -> Refusal | None:
-        """Why the owner may not take so many more; None where that is allowed.
+        """Why the owner may not take so many more units; None if it may.
 
         Args:
-          adds: units by which the total grows; None: as many. 0 for what is shared with somebody who has it.
-          newcomer: does the owner count as one who holds nothing? None: if so it is.
+          adds: units added to the total; None: as many; 0 for a resource shared with another owner.
+          newcomer: treat the owner as one who holds nothing; None: if it holds nothing.
         """
         if self._held[owner] + units > self.of_one:
             return Refusal.OWN
@@ -89,21 +86,21 @@ class FairShares:
         return Refusal.ALL if adds and self._total and self._total + adds > most else None
 
     def take(self, owner: str, units: int = 1, *, adds: int | None = None) -> None:
-        """The owner holds so many more, whether or not that is refused."""
+        """Add units to an owner, without a check."""
         self._total += units if adds is None else adds
         if units:
             self._held[owner] += units
             self._last[owner] = next(self._count)
 
     def give_back(self, owner: str, units: int = 1, *, adds: int | None = None) -> None:
-        """The owner holds so many fewer. Who holds nothing is no more counted."""
+        """Remove units from an owner."""
         self._total -= units if adds is None else adds
         self._held[owner] -= units
         if not self._held[owner]:
             del self._held[owner]
 
     def next_of(self, waiting: Iterable[Waiting], owner_of: Callable[[Waiting], str]) -> Waiting | None:
-        """Whose turn comes first of those who wait, given in the order in which they came; None of none."""
+        """The entry whose owner is next, of entries in order of arrival; None of none."""
 
         def order(one: Waiting) -> tuple[int, int]:
             owner = owner_of(one)
@@ -112,10 +109,10 @@ class FairShares:
         return min(waiting, key=order, default=None)
 
 
-_LOOK_UP_S = 0.1  # how soon a cancellation is noticed
+_LOOK_UP_S = 0.1  # the delay of a cancellation
 _LITTLE_S = 10.0
 _HALF_LIFE_S = 60.0
-"""Who uses a tenth of a place, all the time, has had 9 s of late; who is at one without a pause has had 87 s."""
+"""An owner who uses a tenth of a worker all the time has a recent use of 9 s, one who uses a whole worker of 87 s."""
 
 
 @dataclass(eq=False)
@@ -124,17 +121,16 @@ class _Waiting:
 
 
 class FairQueue:
-    """Places for a few callers at once, any thread's.
+    """A few places for concurrent callers. Thread-safe.
 
-    A place that comes free goes to whose turn it is (`FairShares`). Where there are several places, the last one that
-    is free is kept for owners who hold none and have had little of late: one owner alone, with however many calls,
-    delays no other at all, and several who hold everything in turns delay others for one long call each at most, not
-    again and again.
-    Remembers what owners used: as large as the number of analysts.
+    A free place goes to the owner who is next (`FairShares`). If there are several places, the last free one is
+    reserved for owners who hold none and have little recent use. So a single owner never delays another. Owners who
+    take all places in turns delay others by at most one long call each. Remembers the recent use of owners; its size
+    is the number of analysts.
 
     Args:
-      places: how many there are.
-      clock: seconds, for what was used.
+      places: the number of places.
+      clock: seconds, for recent use.
     """
 
     def __init__(self, places: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -145,9 +141,9 @@ class FairQueue:
         self._waiting: list[_Waiting] = []
 
     def turn(self, owner: str, wait_s: float, cancelled: threading.Event | None = None) -> ExitStack:
-        """Wait for a place, which is held until it is closed, by any thread.
+        """Wait for a place, and hold it until the result is closed, by any thread.
 
-        Raises: TooManyQueries when no place comes free in time, CancelledEarly when `cancelled` is set until then.
+        Raises: TooManyQueries if no place is free in time; CancelledEarly if `cancelled` is set before.
         """
         with self._change:
             self._wait(_Waiting(owner), time.monotonic() + wait_s, cancelled)
@@ -179,13 +175,13 @@ class FairQueue:
                 self._change.wait(min(_LOOK_UP_S, left))
         finally:
             self._waiting.remove(own)
-            self._change.notify_all()  # it may be another's turn now
+            self._change.notify_all()  # the next turn may be another caller's
 
     def _has_place(self, one: _Waiting) -> bool:
         newcomer = not self._places.held(one.owner) and self._recent_use(one.owner) <= _LITTLE_S
         return self._places.refusal(one.owner, newcomer=newcomer) is None
 
     def _recent_use(self, owner: str) -> float:
-        """Seconds of places, of which half is forgotten every _HALF_LIFE_S."""
+        """Seconds of use, halved every _HALF_LIFE_S."""
         used, at = self._used.get(owner, (0.0, 0.0))
         return used * math.exp2((at - self._clock()) / _HALF_LIFE_S) if used else 0.0

@@ -1,8 +1,7 @@
-"""The end of a question is held back until a moment that says little about the data.
+"""Hold the end of a question until a moment that reveals little about the data.
 
-The moments are `planner.planning.answer_times`. What is held is all of it: the answer or the failure, its entry in
-the ledger, the answer that is kept for others, the count of failures. So nobody can ask elsewhere whether it has
-ended.
+`planner.planning.answer_times` defines the moments. Everything is held: the answer or the error, its ledger entry,
+the cached answer, and the count of failures. So no other interface shows that the question has ended.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from server.errors import CancelledByClient
 from server.scheduling.thread_pool import leave_place
 
 _ENDING = 1 / 8
-"""Of the first moment, how long before the last one the measurement is ended: a worker stops within that."""
+"""A measurement ends this part of the first moment before the last one, so that its worker stops in time."""
 
-_LOOK_UP_S = 0.1  # how soon a plain event is noticed; also how exact the moment of a cancellation is then
+_LOOK_UP_S = 0.1  # the delay of a plain event, and the precision of its time
 
 
 class Cancellation(threading.Event):
-    """An event that knows when it was set, by the monotonic clock."""
+    """An event that records when it was set, by the monotonic clock."""
 
     def __init__(self) -> None:
         super().__init__()
         self.at: float | None = None
 
     def set(self) -> None:
-        """Cancel, and note when: the first time counts."""
+        """Cancel, and record the time of the first call."""
         if self.at is None:
             self.at = time.monotonic()
         super().set()
 
     def clear(self) -> None:
-        """Be of use for another question."""
+        """Reset for another question."""
         super().clear()
         self.at = None
 
@@ -44,13 +43,13 @@ class Cancellation(threading.Event):
 class Holding:
     """Holds the end of one question.
 
-    A question that is cancelled ends one first moment after the cancellation, whether it was still measured or held:
-    both look the same, and neither is answered.
+    A cancelled question ends one first moment after the cancellation, whether it was measured or held at that time.
+    Both cases look the same, and neither returns an answer.
 
     Args:
-      first_s: the first moment at which it may end, in seconds after it began; 0 holds nothing.
-      last_s: the last one, at which it has failed; inf: it takes as long as it takes.
-      cancelled: set by whoever does not want the answer any more.
+      first_s: the first moment at which it may end, in seconds after its start; 0 holds nothing.
+      last_s: the last moment, at which it fails; infinity: no limit.
+      cancelled: set when the client no longer wants the answer.
     """
 
     def __init__(
@@ -68,19 +67,19 @@ class Holding:
         self._ended = False
 
     def begin(self) -> None:
-        """Its turn has come: how long it waited for that is no part of its duration. The first time counts."""
+        """Start the clock; the wait for a turn does not count. Only the first call counts."""
         if self._begun is None:
             self._begun = self._clock()
 
     @property
     def limit_s(self) -> float:
-        """How long it may still be measured, so that a failure leaves at the last moment and not at the one after."""
+        """The time left for the measurement, such that a failure leaves at the last moment."""
         whole = self._last_s - _ENDING * self._first_s
         passed = 0.0 if self._begun is None or math.isinf(whole) else self._clock() - self._begun
         return max(_LOOK_UP_S, whole - passed)
 
     def until_moment(self) -> None:
-        """Wait for the next moment, in a thread that leaves its place to others.
+        """Wait for the next moment, without occupying a thread's place.
 
         Raises: CancelledByClient.
         """
@@ -98,7 +97,9 @@ class Holding:
             raise CancelledByClient("the query was cancelled; it was charged", hint="EXPLAIN first: it is free")
 
     def ended(self, error: BaseException) -> BaseException:
-        """How a question that has failed ends, once that may be known: cancelled while it is held, as cancelled."""
+        """Wait until the failure of a question may be known, and return the error; a cancellation meanwhile replaces
+        it.
+        """
         if isinstance(error, CancelledByClient):
             self.until_cancelled()
             return error
@@ -109,7 +110,7 @@ class Holding:
         return error
 
     def until_cancelled(self) -> None:
-        """Wait for one first moment after the cancellation."""
+        """Wait until one first moment after the cancellation."""
         if not self._first_s or self._ended:
             return
         leave_place()

@@ -1,4 +1,4 @@
-"""Questions that take longer than their client wants to wait: a name for each, its progress, its result."""
+"""Jobs: questions that run longer than their client waits, with an id, a state and a result."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ JobState = Literal["running", "cancelling", "done"]
 
 _KEPT_S = 600.0
 _MOST = 256
-"""Jobs of all analysts together, those included whose result waits to be fetched; whoever has none gets one more."""
+"""Jobs of all analysts, with results that wait to be fetched. An analyst without a job always gets one."""
 
 _MOST_OF_ONE = 16
 
 _MOST_BYTES = 64 << 20
-"""Of the results that wait to be fetched, the newest apart where it is all that its analyst has."""
+"""Bytes of all results that wait to be fetched. The newest result is kept even if it is larger."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A question under way, or answered a while ago.
+    """A running or finished question.
 
     Attributes:
       id: unguessable.
-      analyst: whose it is; nobody else sees it.
-      begun: when, by a monotonic clock, in seconds.
-      task: what will be the answer, or the error.
+      analyst: who may see it.
+      begun: seconds by the monotonic clock.
+      task: yields the answer or the error.
     """
 
     id: str
@@ -48,21 +48,21 @@ class Job:
 
     @property
     def n_bytes(self) -> int:
-        """What its result takes; 0 where there is none."""
+        """The size of its result; 0 without one."""
         if not self.task.done() or self.task.cancelled() or self.task.exception() is not None:
             return 0
         return self.task.result().n_bytes
 
     @property
     def state(self) -> JobState:
-        """How far it is; a failure is a result, too."""
+        """Its progress; an error is a result."""
         if self.task.done():
             return "done"
         return "cancelling" if self.cancelled.is_set() else "running"
 
 
 class Jobs:
-    """The jobs of one server, in memory: an answer that is lost with it is kept in the ledger, and free again.
+    """The jobs of one server, in memory. The ledger caches their answers, so a lost job costs nothing to repeat.
 
     Used on the event loop only.
     """
@@ -74,9 +74,10 @@ class Jobs:
         self._closed = False
 
     def start(self, analyst: str, work: Callable[[threading.Event], Awaitable[QueryResponse]]) -> Job:
-        """Begin a job.
+        """Start a job.
 
-        Raises: TooManyOwnQueries, TooManyQueries when too many are kept, or the server stops; nothing was charged.
+        Raises: TooManyOwnQueries or TooManyQueries if there are too many jobs, or the server stops; nothing was
+          charged.
         """
         if self._closed:
             raise TooManyQueries("the proxy is stopping", hint="ask again later; nothing was charged")
@@ -84,10 +85,10 @@ class Jobs:
         refusal = self._shares.refusal(analyst)
         if refusal is Refusal.OWN:
             hint = "fetch or cancel some; nothing was charged"
-            raise TooManyOwnQueries("too many of your questions are under way or wait to be fetched", hint=hint)
+            raise TooManyOwnQueries("too many of your questions are running or have unfetched results", hint=hint)
         if refusal is Refusal.ALL:
             hint = "fetch or cancel your own, or ask again later; nothing was charged"
-            raise TooManyQueries("too many questions are under way or wait to be fetched", hint=hint)
+            raise TooManyQueries("too many questions are running or have unfetched results", hint=hint)
         cancelled = Cancellation()
 
         async def answer() -> QueryResponse:
@@ -101,23 +102,22 @@ class Jobs:
         return job
 
     async def wait(self, job: Job, seconds: float) -> bool:
-        """Whether it is done within so many seconds; it goes on in any case."""
+        """Wait some seconds for a job, and return whether it is done."""
         await asyncio.wait((job.task,), timeout=seconds)
         return job.task.done()
 
     def get(self, analyst: str, job_id: str) -> Job:
-        """A job of the analyst. Raises: UnknownJob, for other people's as well."""
+        """The analyst's job with this id. Raises: UnknownJob, also for jobs of others."""
         self._forget_old()
         job = self._jobs.get(job_id)
         if job is None or job.analyst != analyst:
-            raise UnknownJob("There is no such job.", hint="Its result was kept for ten minutes; ask again, free.")
+            raise UnknownJob(
+                "There is no such job.", hint="Results are available for ten minutes; asking again is free."
+            )
         return job
 
     async def close(self, grace_s: float = 5.0) -> None:
-        """Let what is under way end, then cancel it; from now on nothing begins. Its charges are settled either way.
-
-        Each of the two takes `grace_s` seconds at most.
-        """
+        """Accept no new job; wait for the running ones, cancel them, and wait again, `grace_s` seconds each."""
         self._closed = True
         running = [job for job in self._jobs.values() if not job.task.done()]
         for wait_s in (grace_s, grace_s) if running else ():
@@ -126,18 +126,19 @@ class Jobs:
                 job.cancelled.set()
 
     def take(self, job: Job) -> QueryResponse:
-        """The result of a job that is done, which is then forgotten. Raises: what the question raised."""
+        """The result of a finished job, which is then forgotten. Raises: what the question raised."""
         self._forget(job)
         return job.task.result()
 
     def elapsed_s(self, job: Job) -> float:
-        """Seconds since it began."""
+        """Seconds since its start."""
         return self._clock() - job.begun
 
     def _forget_heavy(self) -> None:
-        """Results that together are too many bytes, but for the newest; asking again is free.
+        """Forget results beyond the limit of bytes, except the newest.
 
-        Whoever holds most bytes loses the oldest one, so that nobody's results go for those of one who asks for many.
+        The analyst with the most bytes loses the oldest result, so no analyst's requests remove the results of
+        others.
         """
         done = sorted((job for job in self._jobs.values() if job.n_bytes), key=lambda job: job.begun)
         held = Counter[str]()
@@ -153,18 +154,18 @@ class Jobs:
             self._forget(oldest)
 
     def _forget_old(self) -> None:
-        """Results that nobody fetched."""
+        """Forget results that nobody fetched in time."""
         limit = self._clock() - _KEPT_S
         for job in [job for job in self._jobs.values() if job.begun <= limit and job.task.done()]:
             self._forget(job)
 
     def _forget(self, job: Job) -> None:
-        """A second time does nothing."""
+        """Forget a job; a second call does nothing."""
         if self._jobs.pop(job.id, None) is not None:
             self._shares.give_back(job.analyst)
 
 
 def _noticed(task: asyncio.Task[QueryResponse]) -> None:
-    """Whoever fetches the result gets the error; that nobody may is no reason to print it."""
+    """Retrieve the task's exception, so that asyncio does not print one that nobody fetched."""
     if not task.cancelled():
         task.exception()

@@ -1,6 +1,6 @@
-"""One measurement per question at a time, and a circuit breaker that lets one call try a database that is away.
+"""One measurement per question at a time, and a circuit breaker for a database that does not answer.
 
-Between processes the ledger's claims do the same (`server/ledger/writes/reserve.py`).
+Between processes, the ledger's claims do the same (`server/ledger/writes/reserve.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from planner.errors import SchemaChanged
 from server.errors import BackendUnavailable, CancelledEarly, TooManyQueries
 
-_LOOK_UP_S = 0.1  # how soon a cancellation is noticed
+_LOOK_UP_S = 0.1  # the delay of a cancellation
 
 
 @dataclass
@@ -24,10 +24,10 @@ class _Flight:
 
 
 class SingleFlight:
-    """Locks by name, which exist while somebody holds or awaits them.
+    """Locks by key, which exist while they are held or awaited.
 
-    Eight panels of a dashboard that refresh at once are charged once: seven wait for the first. When the first one
-    fails, the next takes its place, so that nobody's failure is another's.
+    If eight panels of a dashboard ask the same question, one measures and seven wait, so it is charged once. If the
+    first one fails, the next one measures.
     """
 
     def __init__(self) -> None:
@@ -36,10 +36,9 @@ class SingleFlight:
 
     @contextmanager
     def alone(self, key: str, wait_s: float, cancelled: threading.Event | None = None) -> Iterator[None]:
-        """Be the only one with this key until the block ends. Not reentrant.
+        """Hold the lock of a key. Not reentrant.
 
-        Raises: TooManyQueries when others take longer than `wait_s`, CancelledEarly when `cancelled` is set until
-          then.
+        Raises: TooManyQueries after `wait_s`; CancelledEarly if `cancelled` is set before.
         """
         with self._lock:
             flight = self._flights.setdefault(key, _Flight(threading.Lock()))
@@ -59,27 +58,25 @@ class SingleFlight:
                     del self._flights[key]
 
     def __len__(self) -> int:
-        """How many keys are held or awaited."""
+        """The number of keys that are held or awaited."""
         with self._lock:
             return len(self._flights)
 
 
 def check_waiting(end: float, cancelled: threading.Event | None) -> None:
-    """Go on waiting for an answer that somebody else measures, until `end`? Raises: TooManyQueries,
-    CancelledEarly.
-    """
+    """Refuse to wait longer. Raises: TooManyQueries after `end`; CancelledEarly."""
     if cancelled is not None and cancelled.is_set():
         raise CancelledEarly("the query was cancelled before it began", hint="nothing was charged")
     if time.monotonic() >= end:
         hint = "try again later; nothing was charged"
-        raise TooManyQueries("this question is being answered for somebody else already", hint=hint)
+        raise TooManyQueries("this question is already being answered for another client", hint=hint)
 
 
 PROBE_PAUSE_S = 0.25
-"""Between the end of a look that found the database away and the beginning of the next one."""
+"""The pause between two failed probes."""
 
 _WAIT_S = 60.0
-"""The longest wait for a look; one takes at most as long as a connection may."""
+"""The longest wait for a probe, which takes at most the connection timeout."""
 
 
 _AWAY = (BackendUnavailable, SchemaChanged)
@@ -87,7 +84,7 @@ _AWAY = (BackendUnavailable, SchemaChanged)
 
 @dataclass(frozen=True)
 class _Look:
-    """A look that found the database away; times by the monotonic clock."""
+    """A failed probe; times by the monotonic clock."""
 
     begun: float
     ended: float
@@ -95,11 +92,11 @@ class _Look:
 
 
 class Outage:
-    """Remembers that the last question found the database away, or its tables changed. Any thread may use it.
+    """Remembers that the last question found the database unavailable or its tables changed. Thread-safe.
 
-    A charge that is given back has left two entries in the ledger for ever. While the last attempt failed, who asks
-    looks first; one looks at a time and not too often, and all who asked before it looked are told what it found. So
-    nobody is refused for what was so before the question came, and the first question after an outage is answered.
+    Each refunded charge leaves two ledger entries for ever, so after a failure a question probes the database before
+    its charge. Probes run one at a time, with a pause. All questions that waited for a probe share its outcome. A
+    question is never refused by an older probe, and the first one after an outage is answered.
     """
 
     def __init__(self) -> None:
@@ -109,11 +106,11 @@ class Outage:
 
     @contextmanager
     def watched(self, probe: Callable[[], None], cancelled: threading.Event | None = None) -> Iterator[None]:
-        """Look before the block where the last one found the database away, and remember what this one finds.
+        """Probe first if the last question failed, then run the block and remember its outcome.
 
-        The probe asks the database for nothing but itself; it raises BackendUnavailable or SchemaChanged.
-        Raises: what the probe or the block raises; TooManyQueries and CancelledEarly as other waits.
-        Cost: none while the database is there; else one connection, and a wait of PROBE_PAUSE_S.
+        The probe reads no table; it raises BackendUnavailable or SchemaChanged.
+        Raises: as the probe or the block; TooManyQueries and CancelledEarly while waiting.
+        Cost: none while the database answers; else one connection, and a pause of PROBE_PAUSE_S.
         """
         if self._away.is_set():
             self._look(probe, time.monotonic(), cancelled)
@@ -122,7 +119,7 @@ class Outage:
 
     @contextmanager
     def noticed(self) -> Iterator[None]:
-        """Remember what the block finds. Raises: what it raises."""
+        """Run a block, and remember whether it found the database unavailable. Raises: as the block."""
         try:
             yield
         except _AWAY:
@@ -134,7 +131,7 @@ class Outage:
             if not self._away.is_set():
                 return
             if self._last is not None and self._last.begun >= asked:
-                raise self._last.found.with_traceback(None)  # else each raise would lengthen it
+                raise self._last.found.with_traceback(None)  # else each raise would lengthen the traceback
             if self._last is not None:
                 time.sleep(max(0.0, self._last.ended + PROBE_PAUSE_S - time.monotonic()))
             begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""Threads in which blocking calls wait, so that the event loop does not."""
+"""Threads for blocking calls, so that the event loop does not wait."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Result = TypeVar("Result")
 
 
 _leave: ContextVar[Callable[[], None] | None] = ContextVar("leave", default=None)
-"""Gives back the place of the call that runs in this thread."""
+"""Gives back the place of the call in this thread."""
 
 
 def leave_place() -> None:
-    """Let another call have this thread's place: what the call does from now on is waiting, above all.
+    """Give this thread's place to another call, because the rest of this call mostly waits.
 
-    So there may be more threads than `ThreadPool` runs; whoever calls this bounds how many.
+    The caller must bound how many such threads there are.
     """
     leave = _leave.get()
     if leave is not None:
@@ -41,17 +41,17 @@ class _Waiting:
 
 
 class ThreadPool:
-    """A few threads of their own for one kind of blocking call, and a bounded queue before them.
+    """A few threads for one kind of blocking call, with a bounded queue.
 
-    Calls of owners have fair shares (`FairShares`) of the threads and of the queue: half of each at most, and who has
-    none need not wait at all. So a call that takes long, or many who make such calls, delay nobody else here; the
-    threads are never more than `running` and one for each owner.
+    Owners have fair shares (`FairShares`) of the threads and the queue: at most half of each, and an owner without a
+    call does not wait. So long or frequent calls of one owner delay no other. The number of threads is at most
+    `running` plus one per owner.
 
     Used on the event loop only.
 
     Args:
-      running: how many calls run at once.
-      waiting: how many more may wait; one above is refused.
+      running: calls that run at once.
+      waiting: further calls that may wait.
     """
 
     def __init__(self, running: int, waiting: int) -> None:
@@ -65,13 +65,13 @@ class ThreadPool:
     async def call(
         self, function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Result:
-        """Run a blocking function without holding up the event loop.
+        """Run a blocking function in a thread.
 
-        Raises: TooManyQueries when the queue is full; otherwise what the function raises.
+        Raises: TooManyQueries if the queue is full; otherwise as the function.
         """
         if self._calls.most < 1:
             raise _full("Too many requests are waiting already.")
-        self._calls.most -= 1  # all on the event loop, so nothing comes between the test and this
+        self._calls.most -= 1  # on the event loop, so nothing runs between the check and this
         try:
             return await to_thread.run_sync(lambda: function(*args, **kwargs), limiter=self._limiter)
         finally:
@@ -85,9 +85,9 @@ class ThreadPool:
         *args: Parameters.args,
         **kwargs: Parameters.kwargs,
     ) -> Result:
-        """As `call`, on behalf of somebody who may have half of the threads and half of the queue.
+        """As `call`, within the fair share of an owner.
 
-        Raises: TooManyOwnQueries when half of all is the owner's already; otherwise as `call`.
+        Raises: TooManyOwnQueries if the owner's share is full; otherwise as `call`.
         """
         refusal = self._calls.refusal(owner)
         if refusal is Refusal.OWN:
@@ -103,7 +103,7 @@ class ThreadPool:
 
     @asynccontextmanager
     async def _admitted(self, owner: str) -> AsyncIterator[_Waiting]:
-        """Hold a thread's place."""
+        """Hold a place among the threads."""
         own = _Waiting(owner)
         self._calls.take(owner)
         self._waiting.append(own)
@@ -118,7 +118,7 @@ class ThreadPool:
             self._give_back(own)
 
     def _give_back(self, place: _Waiting) -> None:
-        """Once, whether its call has ended or only waits."""
+        """Give back a place once, when its call ends or only waits."""
         if place.admitted.is_set() and not place.left:
             place.left = True
             self._threads.give_back(place.owner)
@@ -126,7 +126,7 @@ class ThreadPool:
         self._admit()
 
     def _admit(self) -> None:
-        """Let in whoever may come in now."""
+        """Admit the next calls that have a place."""
         while chosen := self._threads.next_of(filter(self._has_place, self._waiting), lambda one: one.owner):
             self._waiting.remove(chosen)
             self._threads.take(chosen.owner)
@@ -137,7 +137,7 @@ class ThreadPool:
 
 
 def _told(loop: asyncio.AbstractEventLoop, function: Callable[[_Waiting], None], place: _Waiting) -> None:
-    """From another thread; a loop that has ended has no places to give."""
+    """Call a function on the event loop from another thread; a closed loop needs no call."""
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(function, place)
 

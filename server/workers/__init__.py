@@ -1,5 +1,5 @@
-"""Processes in which private rows are read, truncated and released. Only noisy answers leave them.
+"""Processes that read, truncate and release private rows. Only noisy answers leave them.
 
-In: the statements of a plan and its measurements.
-Out: releases; or an error that says whether a private row could have been read.
+In: the statements of a plan and its measurements. Out: releases, or an error that states whether a private row could
+have been read.
 """

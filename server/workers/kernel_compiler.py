@@ -1,4 +1,4 @@
-"""The kernels of the mathematics, compiled once per machine before the first question waits for them."""
+"""Compile the numerical kernels once per machine, before the first question needs them."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ _log = structlog.get_logger("noisegate.compiler")
 
 
 def compile_kernels(announce: Callable[[str], None], parts: Sequence[int] = range(len(PARTS))) -> None:
-    """Compile what usual questions need, on all processors, unless this machine has done so for this very code.
+    """Compile the kernels of usual questions on all processors, unless this machine has compiled this version of the
+    code.
 
-    Failing to compile ahead is no reason to stop: a question then compiles what it needs, and is slow, not wrong.
-    Cost: half a minute the first time on a machine with two processors; some milliseconds from then on.
+    A failure is logged only; questions then compile what they need, slowly.
+    Cost: half a minute the first time on two processors; milliseconds later.
     """
     folder = cache_folder()
     if folder is None:
-        _log.warning("compiled kernels cannot be kept: name a folder that can be written to in NUMBA_CACHE_DIR")
+        _log.warning("compiled kernels cannot be stored: set NUMBA_CACHE_DIR to a writable folder")
         return
     done = folder / f"complete-{_source_hash()}"
     if done.exists():
         return
-    announce("compiling the mathematics for this machine, once: about half a minute")
+    announce("compiling numerical kernels for this machine, once (about half a minute)")
     spawn = multiprocessing.get_context("spawn")
     try:
         with ProcessPoolExecutor(max(1, min(processors(), len(parts))), mp_context=spawn) as pool:
@@ -48,7 +49,7 @@ def compile_kernels(announce: Callable[[str], None], parts: Sequence[int] = rang
 
 
 def _source_hash() -> str:
-    """Of all the code that kernels are made of, with the versions of what compiles them."""
+    """A hash of the kernels' source and of the compilers' versions."""
     root = Path(privacy.__file__).parent
     digest = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
     for path in sorted(root.rglob("*.py")):

@@ -1,12 +1,12 @@
-"""The private part of a query: sample, select groups, truncate, release; and how many groups a kind of unit reaches.
+"""The private part of a query: sample, select groups, truncate, release.
 
     Plan --plan_measurements--> Measuring
     BackendQuery --read--> JoinTuples --thin, keep--> JoinTuples --select--> public groups
       --encode--> CodedJoinTuples --truncate--> TruncatedAnswer --release--> NoisyAnswer
-    or, of tuples with one owner, BackendQuery --read--> ContributionHistogram --truncate--> TruncatedAnswer
-    --release--> or BackendQuery --read--> NormHistogram --scale, release-->
 
-Runs in a worker process, but for `plan_measurements`, which sees nothing private.
+If every tuple has one owner, the database may count units by contribution or by norm, and the release starts there.
+
+Runs in a worker process, except for `plan_measurements`, which sees only public data.
 """
 
 from __future__ import annotations
@@ -51,13 +51,14 @@ from server.backends.query_tuples import QueryTuples
 
 
 def groups_of_kinds(kinds: Sequence[KindReach], domain: Domain) -> GroupsOfKinds:
-    """L0 of the units of each relation: the most groups that share values of the keys that follow from a unit.
+    """The most groups that a unit of each relation can reach (L0): groups with equal values of the keys that the unit
+    determines.
 
-    Positions of a relation that are different functions add up; there are never more than all groups. A function of
-    the list of groups alone, which is public: declared, read from public tables, or shown by a release.
+    Different owner positions of a relation add up, at most to all groups. The result depends only on the list of
+    groups, which is public: declared, read from public tables, or shown by a release.
 
     Returns: one number, at least 1, for each relation of `kinds`.
-    Cost: a sort of the groups for each position.
+    Cost: one sort of the groups per position.
     """
     every = max(1, len(domain))
     return tuple(
@@ -67,7 +68,7 @@ def groups_of_kinds(kinds: Sequence[KindReach], domain: Domain) -> GroupsOfKinds
 
 
 def _most_alike(domain: Domain, places: Sequence[int]) -> int:
-    """The most groups that have the same values of some keys."""
+    """The most groups with equal values of some keys."""
     group = np.zeros(len(domain), np.int64)
     for place in places:
         value = _codes(domain.keys[place])[domain.places(place)]
@@ -76,21 +77,21 @@ def _most_alike(domain: Domain, places: Sequence[int]) -> int:
 
 
 def _codes(values: Sequence[object]) -> NDArray[np.int64]:
-    """A number for each value, the same for equal ones and for all that equal nothing, as NaN does."""
+    """A number per value: equal for equal values, and for all NaN."""
     known: dict[object, int] = {}
     return np.array([known.setdefault(value if value == value else None, len(known)) for value in values], np.int64)
 
 
 @dataclass(frozen=True)
 class Measuring:
-    """How a query is measured. Public: it is made before anything is read.
+    """How a query is measured. Public, because it is fixed before any read.
 
     Attributes:
-      releases: one per release of the plan; those of its sums are of one mechanism.
-      threshold: decides which groups are shown; None shows all.
-      group_rule: the most groups that one unit's tuples count in, for those mechanisms that rely on it; None: any.
-      solver: the policy's, which truncates scalars.
-      kinds: which group keys follow from units of each relation; empty: nothing is made of it.
+      releases: one per release of the plan; its sums use one mechanism.
+      threshold: selects the groups to show; None shows all.
+      group_rule: the most groups in which a unit's tuples count, for mechanisms that use it; None: any number.
+      solver: the policy's solver, for scalar truncation.
+      kinds: the group keys that units of each relation determine; empty: not used.
     """
 
     releases: tuple[AnyRelease, ...]
@@ -100,21 +101,21 @@ class Measuring:
     kinds: tuple[KindReach, ...] = ()
 
     def of_groups(self, domain: Domain) -> Measuring:
-        """The same, once the groups are known: with noise for as many as a unit reaches, and capacities by kind."""
+        """The same for known groups: noise for as many as a unit reaches, and capacities by kind."""
         return self.of_kinds(groups_of_kinds(self.kinds, domain))
 
     def of_kinds(self, kinds: GroupsOfKinds) -> Measuring:
-        """The same, told how many of the groups the units of each relation reach; nothing changes without any."""
+        """The same for a known number of groups per kind of unit; unchanged without kinds."""
         return replace(self, releases=tuple(_of_kinds(one, kinds) for one in self.releases)) if kinds else self
 
     def check_noise(self, n_groups: int) -> None:
-        """Refuse noise that leaves its range for any number of groups up to this one, of those that are shown, too.
+        """Refuse noise that leaves its range for any number of groups up to this one.
 
         Raises: InvalidParameter, whenever `measure` would for that reason.
         """
         for one in (*self.releases, *(() if self.threshold is None else (self.threshold,))):
             one.check_noise(n_groups)
-        if self.kinds:  # fewer groups of a unit have less noise, and scores that count it for more
+        if self.kinds:  # fewer groups per unit have less noise, which weighs more in the scores
             alone = tuple((one.relation, 1) for one in self.kinds)
             for release in self.of_kinds(alone).releases:
                 release.check_noise(n_groups)
@@ -125,7 +126,7 @@ def _of_kinds(one: AnyRelease, kinds: GroupsOfKinds) -> AnyRelease:
 
 
 def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
-    """The measurement of each release, and of the selection of groups, from public quantities."""
+    """The measurements of a plan's releases and of its group selection, from public quantities."""
     kinds = () if plan.counts_units else plan.bounds.kinds
     return Measuring(measurements(plan, policy), threshold_of(plan), plan.bounds.rule, policy.solver, kinds)
 
@@ -133,12 +134,12 @@ def plan_measurements(plan: Plan, policy: Policy) -> Measuring:
 def measure(
     backend: Backend | MirrorFirst, query: BackendQuery, measuring: Measuring
 ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
-    """Read, select, encode, truncate, release: the private part of the way, run in a worker process.
+    """Read, select groups, encode, truncate and release; runs in a worker process.
 
     Returns: the groups that may be shown, and each release's values in them.
     """
     entropy = OpendpEntropy()
-    load_solver(measuring.solver)  # before anything is read: when it is imported tells nothing of the data
+    load_solver(measuring.solver)  # before any read: the time of its import must not depend on data
     domain, read = backend.read(query)
     tuples = _sampled(read, query)
     if measuring.threshold is not None:
@@ -154,7 +155,7 @@ def measure(
 
 
 def _sampled(tuples: QueryTuples, query: BackendQuery) -> QueryTuples:
-    """Draw the sample here, where the database has only counted."""
+    """Draw the sample here if the database has only counted."""
     if not query.counted:
         return tuples
     assert query.sampling_rate is not None and isinstance(tuples.join, JoinTuples), "a counted join is a sampled one"
@@ -169,7 +170,7 @@ def _shown(
     threshold: GroupThreshold | VoteThreshold,
     entropy: Entropy,
 ) -> tuple[Domain, QueryTuples]:
-    """The groups that the selection shows, and the tuples of those alone. Only now are found groups public."""
+    """Select the groups to show, and keep their tuples. From here on, selected groups are public."""
     assert tuples.join is not None, "what is selected by is a weight of the join"
     found = bool(query.discovered)
     if isinstance(tuples.join, ContributionHistogram):
@@ -180,7 +181,7 @@ def _shown(
         assert isinstance(tuples.join, JoinTuples), "lengths select no groups"
         shown = _selected(encode(tuples.join), None if found else len(domain), measuring, threshold, entropy)
     shown = shown[: most_groups(query.columns)]
-    place = np.full(len(domain) + 1, -1, np.int64)  # its last entry is that of no group, -1
+    place = np.full(len(domain) + 1, -1, np.int64)  # the last entry is for tuples without a group
     place[shown] = np.arange(len(shown))
     kept = domain.only(shown, 0 if found else len(domain) - len(shown))
     return kept, tuples.regrouped(place, max(1, len(shown)))
@@ -193,7 +194,7 @@ def _selected(
     threshold: GroupThreshold | VoteThreshold,
     entropy: Entropy,
 ) -> NDArray[np.intp]:
-    """The places of the groups that are shown, from the tuples; `n_groups`: how many there are, if that is public."""
+    """The indices of the selected groups. `n_groups` is their number if it is public."""
     row = len(coded.weights) - 1
     if isinstance(threshold, VoteThreshold):
         return threshold.release(coded, row, entropy)
@@ -203,9 +204,9 @@ def _selected(
 
 
 def _ruled(tuples: CodedJoinTuples, rule: int | None, n_groups: int | None) -> CodedJoinTuples:
-    """No unit in more groups than the custodian's rule allows.
+    """Keep each unit in at most as many groups as the policy's rule allows.
 
-    Nothing is left out where the rule allows all groups; `n_groups`, if it is public, says so.
+    Nothing is dropped if the rule allows all groups of a public number.
     """
     if rule is None or (n_groups is not None and rule >= n_groups):
         return tuples
@@ -213,7 +214,7 @@ def _ruled(tuples: CodedJoinTuples, rule: int | None, n_groups: int | None) -> C
 
 
 def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> Iterator[NoisyAnswer]:
-    """Each release's values in turn; the sums are released at once."""
+    """Each release's values in turn; all sums are released at once."""
     pairs = list(zip(measuring.releases, tuples.distinct, strict=True))
     sums = iter(_sums(tuples, [one for one, distinct in pairs if distinct is None], measuring, entropy))
     ranks: dict[tuple[int, RankBatch], tuple[NoisyAnswer, ...]] = {}
@@ -223,7 +224,7 @@ def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> It
             continue
         if isinstance(measured, RankRelease):
             assert isinstance(distinct, RankedTuples), "ranks are of values on a grid"
-            batch = id(distinct), measured.batch  # once per batch, which is charged once
+            batch = id(distinct), measured.batch  # one release per batch, which is charged once
             if batch not in ranks:
                 ranks[batch] = measured.batch.release(distinct, entropy)
             yield ranks[batch][measured.place]
@@ -248,7 +249,7 @@ def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> It
 
 
 def _values_of_units(distinct: DistinctTuples) -> CodedJoinTuples:
-    """A tuple of weight one for each unit, group and value: what a unit adds is a function of its own rows alone."""
+    """One tuple of weight one per unit, group and value; a unit's contribution depends on its own rows only."""
     (owner,) = distinct.owners
     order = np.lexsort((distinct.value, owner.keys, owner.missing, distinct.group))
     columns = [column[order] for column in (distinct.value, owner.keys, owner.missing, distinct.group)]
@@ -262,7 +263,7 @@ def _values_of_units(distinct: DistinctTuples) -> CodedJoinTuples:
 def _sums(
     tuples: QueryTuples, sums: Sequence[AnyRelease], measuring: Measuring, entropy: Entropy
 ) -> tuple[NoisyAnswer, ...]:
-    """The values of every sum, which share one coding; by their mechanism at once, where it measures together."""
+    """The values of every sum, from one encoding; released together if their mechanism does so."""
     if not sums:
         return ()
     assert tuples.join is not None, "sums have a join"
@@ -276,7 +277,7 @@ def _sums(
     if isinstance(tuples.join, ContributionHistogram):
         return release_contributions(made, tuples.join, entropy)
     coded = encode(tuples.join)
-    if units:  # which enforce the rule themselves
+    if units:  # they apply the rule themselves
         return tuple(one.of_sums(coded, row, SystemDraws(), entropy) for row, one in enumerate(units))
     if not any(MECHANISMS[one.name].bounds_vector for one in made):
         coded = _ruled(coded, measuring.group_rule, coded.n_groups)
@@ -289,8 +290,10 @@ def _sums(
 
 
 def _check_one_noise(noisy: Sequence[NoisyAnswer], measuring: Measuring) -> None:
-    """Sums that share one budget have all Laplace noise, or all Gaussian noise: shares of epsilon and of rho do not
-    add up to it. That is so by how `LaplaceOrGaussian` chooses; were it not, nothing leaves."""
+    """Refuse sums of one budget with both Laplace and Gaussian noise, because their shares would not add up.
+
+    `LaplaceOrGaussian` excludes it; this check ensures that nothing leaves otherwise.
+    """
     pairs = zip(noisy, measuring.releases, strict=True)
     kinds = {
         one.noise for one, made in pairs if isinstance(made, GroupLp) and isinstance(made.scalar, LaplaceOrGaussian)
@@ -300,14 +303,14 @@ def _check_one_noise(noisy: Sequence[NoisyAnswer], measuring: Measuring) -> None
 
 
 def _scaled_up(noisy: NoisyAnswer, made: AnyRelease, rate: float, n_groups: int) -> NoisyAnswer:
-    """From the sample to the whole, with the sampling error where the truncated answer is an optimum."""
+    """Scale from the sample to the whole; add the sampling error if the truncated answer is an optimum."""
     if MECHANISMS[made.name].bounds_vector:
         return scale_up_noise(noisy, rate)
     return scale_up(noisy, rate, len(made.expected_noise(n_groups)))
 
 
 def _cut(noisy: NoisyAnswer, n_groups: int) -> NoisyAnswer:
-    """The first groups: none where a mechanism was given one empty group because no group is shown."""
+    """The first groups; none if a mechanism got one empty group because no group is shown."""
     return replace(
         noisy,
         values=noisy.values[:n_groups],

@@ -1,10 +1,9 @@
-"""Worker processes: private rows are read and solved here, never in the process that talks to clients.
+"""Worker processes, which read and solve private data apart from the process that serves clients.
 
-A worker runs one call at a time under a memory limit; over its time limit it is killed and replaced. What comes
-back is a NoisyAnswer or one of our own errors: a worker never sends an exception it did not expect.
+A worker runs one call at a time under a memory limit. Beyond its time limit it is killed and replaced. It returns a
+NoisyAnswer or one of our own errors, never an unexpected exception.
 
-A start is seconds of computing, in which libraries are imported. Where more of them start at once than the machine
-has processors, each takes as many times longer, and none may be ready when the first is waited for.
+A start takes seconds of processor time for imports, so at most as many workers start at once as there are processors.
 """
 
 from __future__ import annotations
@@ -26,28 +25,26 @@ from server.errors import CancelledEarly, TooManyQueries, WorkerFailed
 from server.scheduling.fair_shares import FairQueue
 from server.workers.worker import NotTaken, Worker
 
-_LOOK_UP_S = 0.1  # how soon it is noticed that nobody wants the worker any more
+_LOOK_UP_S = 0.1  # the delay of a cancellation
 
 
 def processors() -> int:
-    """How many processors this process may use."""
-    allowed = getattr(os, "sched_getaffinity", None)  # not on every system
+    """The number of processors that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)  # missing on some systems
     return max(1, len(allowed(0)) if allowed is not None else os.cpu_count() or 1)
 
 
 _PLACES = threading.BoundedSemaphore(processors())
-"""For workers that start, from before the process is there until it is ready."""
+"""Limits how many workers start at once, in all pools."""
 
 
 Result = TypeVar("Result")
 
 _TRY_AGAIN_S = 1.0  # after a worker could not be started
-_START_S = 300.0  # how long a worker may take to import what it needs: seconds, but for a machine under load
-_MOST_START_S = (
-    3_600.0  # the longest that it may after it was too slow: each time twice as long, or it never is ready
-)
-_FAILURES = 3  # in a row: workers that are started one after the other and of which none is ready
-_TAKERS = 3  # how many workers are offered one call; one that dies of taking it in shall not end them all
+_START_S = 300.0  # the time limit of a worker's imports: seconds, but more on a busy machine
+_MOST_START_S = 3_600.0  # the longest limit; it doubles after each slow start
+_FAILURES = 3  # failed starts in a row
+_TAKERS = 3  # how many workers may try one call, because a call may kill a worker
 
 _log = structlog.get_logger("noisegate.workers")
 
@@ -57,12 +54,11 @@ class WorkerLimits:
     """Public bounds of the pool.
 
     Attributes:
-      workers: how many questions are worked on at once; one analyst's are one fewer, so that there is a worker for
-        who has none and had little of late (`FairQueue`).
-      public_workers: the same of questions over public tables, which have workers of their own.
-      call_s: the longest that one question may take before its worker is killed.
-      wait_s: the longest that a question waits for a free worker; longer than a call, so that whose turn is next gets
-        it however long the calls before take.
+      workers: questions that run at once. One analyst gets one fewer, so that another one need not wait
+        (`FairQueue`).
+      public_workers: the same for questions over public tables, which have workers of their own.
+      call_s: the time limit of one question, after which its worker is killed.
+      wait_s: the longest wait for a worker; longer than a call, so that the next question in line always gets one.
       memory_bytes: address space of one worker.
     """
 
@@ -73,7 +69,7 @@ class WorkerLimits:
     memory_bytes: int = 8 << 30
 
     def beside(self, database_s: float) -> WorkerLimits:
-        """With as much more time as the database may take beyond what these count on, in seconds."""
+        """The limits with more time, where the database's own limit exceeds the default."""
         more_s = max(0.0, database_s - DatabaseLimits.seconds)
         return replace(self, call_s=self.call_s + more_s, wait_s=self.wait_s + more_s)
 
@@ -81,26 +77,25 @@ class WorkerLimits:
 class WorkerPool:
     """A fixed number of workers, each lent to one caller at a time.
 
-    There are always as many workers as turns, those that are being started included: one that does not start is tried
-    again for as long as the pool is open, with more patience each time. Of all pools together no more start at once
-    than there are processors. Whoever's call has cost a worker keeps the turn until another one is ready, though not
-    waiting for it: so however often somebody has calls cancelled, there is a worker for everybody else's turn.
+    There is one worker per turn, starting ones included. A failed start is repeated while the pool is open, with more
+    patience each time. A call that costs its worker keeps the turn, in the background, until a new worker is ready.
+    So cancelled calls never take a worker from others.
 
     Args:
-      preload: the module that every worker imports at once: the one whose functions will be called.
-      also: those of their arguments. What is imported when a call comes counts as time to take it in: on a machine
-        under load every worker would be taken for dead, one after the other.
+      preload: the module that workers import at once, whose functions are called.
+      also: modules of their arguments. An import during a call counts against the time to take the call, and could
+        make every worker seem dead on a busy machine.
     """
 
     def __init__(self, limits: WorkerLimits, preload: str, *also: str) -> None:
         self.limits = limits
         self._preload = preload, *also
         self._closed = threading.Event()
-        self._failures = 0  # to start a worker, since one has been ready last
+        self._failures = 0  # failed starts since the last success
         self._turns = FairQueue(limits.workers)
-        self._lock = threading.Lock()  # of the next; nothing is waited for under it
+        self._lock = threading.Lock()  # of `_all`; never held during a wait
         self._all: set[Worker] = set()
-        self._free: queue.LifoQueue[Worker] = queue.LifoQueue()  # the last one used has the warmest caches
+        self._free: queue.LifoQueue[Worker] = queue.LifoQueue()  # the last used worker has the warmest caches
         for _ in range(limits.workers):
             self._replace(None)
 
@@ -113,15 +108,15 @@ class WorkerPool:
         limit_s: float = math.inf,
         begin: Callable[[], None] = lambda: None,
     ) -> Result:
-        """Run a module-level function in a worker and wait for its result.
+        """Run a module-level function in a worker, and wait for its result.
 
         Args:
-          cancelled: ends it early.
-          owner: on whose behalf; a worker that comes free goes to who has fewest.
-          limit_s: the longest that it may take, where that is less than the pool's own limit.
-          begin: called when it is its turn; what it raises is raised, and the call has run nowhere.
-        Raises: TooManyQueries when no worker takes it in time, CancelledEarly when `cancelled` is set until then, and
-          the call has run nowhere; otherwise as Worker.call.
+          cancelled: stops the call.
+          owner: for fair shares of the workers.
+          limit_s: a time limit below the pool's own.
+          begin: called when the turn comes; if it raises, nothing runs.
+        Raises: TooManyQueries if no worker takes the call in time, and CancelledEarly if it is cancelled before;
+          nothing has run then. Otherwise as Worker.call.
         """
         end = time.monotonic() + self.limits.wait_s
         turn, worker = self._turns.turn(owner, self.limits.wait_s, cancelled), None
@@ -140,15 +135,15 @@ class WorkerPool:
 
     @property
     def n_alive(self) -> int:
-        """How many workers live, those that are being started included."""
+        """The number of living workers, starting ones included."""
         with self._lock:
             return sum(worker.alive for worker in self._all)
 
     def warm(self) -> None:
-        """Wait until every worker has imported what it needs, so that the first question is as quick as the next.
+        """Wait until the workers are ready, so that the first question is not slower.
 
-        On a machine under load those that are ready after a while are enough: the others come when they can.
-        Raises: WorkerFailed when none is, or when one after the other has failed to start.
+        On a busy machine some ready workers are enough after a while.
+        Raises: WorkerFailed if no worker is ready in time, or several starts failed in a row.
         """
         ready: list[Worker] = []
         try:
@@ -156,7 +151,7 @@ class WorkerPool:
             while len(ready) < self.limits.workers:
                 late = time.monotonic() >= end
                 if self._failures >= _FAILURES or (late and not ready):
-                    hint = "is there memory for the workers, and is the machine under load?"
+                    hint = "check the memory and the load of this machine"
                     raise WorkerFailed("a worker process does not start", hint=hint)
                 if late:
                     _log.warning("some workers are not ready yet", ready=len(ready), workers=self.limits.workers)
@@ -170,7 +165,7 @@ class WorkerPool:
                 self._free.put(worker)
 
     def close(self) -> None:
-        """Stop every worker; those at work are killed."""
+        """Stop every worker; busy ones are killed."""
         self._closed.set()
         with self._lock:
             every = list(self._all)
@@ -183,7 +178,7 @@ class WorkerPool:
                 return
 
     def _living(self, end: float, cancelled: threading.Event | None) -> Worker:
-        """A worker that lives, for who has a turn: at once, but where one has died while it lay idle."""
+        """A living worker for a turn; waits only if an idle worker has died."""
         while True:
             if self._closed.is_set():
                 raise TooManyQueries("the proxy is stopping", hint="nothing was charged")
@@ -201,9 +196,9 @@ class WorkerPool:
             self._lost(worker)
 
     def _lost(self, worker: Worker) -> None:
-        """One that died on its own, of which no call has had anything."""
+        """Replace a worker that died without a call."""
         if not self._closed.is_set():
-            _log.warning("a worker died while it lay idle")
+            _log.warning("an idle worker died")
         self._forget(worker)
         self._replace(None)
 
@@ -218,7 +213,7 @@ class WorkerPool:
             self._replace(turn)
 
     def _replace(self, turn: ExitStack | None) -> None:
-        """Start another worker, waiting for nothing; the turn, if there is one, ends when it is ready."""
+        """Start another worker in the background, and end the turn when it is ready."""
         threading.Thread(target=self._supply, args=(turn,), name="worker-supply", daemon=True).start()
 
     def _supply(self, turn: ExitStack | None) -> None:
@@ -236,9 +231,9 @@ class WorkerPool:
                 turn.close()
 
     def _started(self, patience_s: float) -> Worker | None:
-        """A new worker that is ready; None where none can be started now, of which the log has a line.
+        """A new, ready worker; None if the start failed, which is logged.
 
-        Whatever the reason: a thread that gave up here would leave the pool a worker short for good.
+        It catches every error, because a dead supply thread would leave the pool one worker short for good.
         """
         while not _PLACES.acquire(timeout=_LOOK_UP_S):
             if self._closed.is_set():

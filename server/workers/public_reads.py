@@ -1,7 +1,7 @@
-"""Reads of public tables, in workers of their own: free, so limited in time, memory, number and failures.
+"""Reads of public tables, in workers of their own. They are free, so time, memory, number and failures are limited.
 
-Private questions never wait for one. An analyst has all of these workers but one at most, so that with two of them
-nobody waits for another analyst's questions, and one who asks what never ends has one process of the database busy.
+Private questions never wait for them. One analyst gets all of these workers except one, so with two workers no
+analyst waits for another, and each occupies at most one database process.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ WINDOW_S = 3600.0
 
 
 class UnansweredLimit:
-    """Counts them per analyst over a sliding window, in memory. Nothing private is in it, so a restart may forget.
+    """Counts an analyst's unanswered reads over a sliding window, in memory. It holds nothing private.
 
-    Any thread may use it. An analyst takes the memory of MAX_UNANSWERED times, and none without any.
+    Thread-safe. Remembers at most MAX_UNANSWERED times per analyst.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -51,25 +51,23 @@ class UnansweredLimit:
         self._times: dict[str, deque[float]] = {}
 
     def check(self, analyst: str) -> None:
-        """Raises: TooManyFailures where MAX_UNANSWERED were counted within the last hour."""
+        """Refuse after MAX_UNANSWERED unanswered reads within an hour. Raises: TooManyFailures."""
         with self._lock:
             counted = self._within_window(analyst)
             if len(counted) < MAX_UNANSWERED:
                 return
             minutes = math.ceil((counted[-MAX_UNANSWERED] + WINDOW_S - self._clock()) / 60)
-        hint = f"nothing was charged; ask again in {minutes} min, and join less; private tables are answered"
-        raise TooManyFailures(
-            f"{MAX_UNANSWERED} of your questions over public tables ended without an answer within an hour", hint=hint
-        )
+        hint = f"ask again in {minutes} min, with simpler queries; private tables are not affected"
+        raise TooManyFailures(f"{MAX_UNANSWERED} of your queries over public tables failed within an hour", hint=hint)
 
     def count(self, analyst: str) -> None:
-        """One has ended without an answer."""
+        """Count an unanswered read."""
         with self._lock:
             self._within_window(analyst)
             self._times.setdefault(analyst, deque(maxlen=MAX_UNANSWERED)).append(self._clock())
 
     def _within_window(self, analyst: str) -> deque[float]:
-        """The times within the last hour, oldest first; an empty list of them is not kept."""
+        """The times within the last hour, oldest first; forgets an empty list."""
         times = self._times.get(analyst, deque())
         while times and times[0] <= self._clock() - WINDOW_S:
             times.popleft()
@@ -80,19 +78,19 @@ class UnansweredLimit:
 
 _ATTEMPTS = 2  # a lost connection is retried once
 _LIMIT_S = 30.0
-"""Of one attempt, whatever the database does: its own limit, and time to connect and to read the answer."""
+"""The time limit of one attempt, in addition to the database's own limit."""
 
 _WAIT_S = 45.0
 _MEMORY_BYTES = 4 << 30
 _SHORT_S = 1.0
-"""What ends without an answer sooner than this has kept nobody from anything, and is not counted."""
+"""Shorter unanswered reads have delayed nobody, and do not count."""
 
 _OWN_DOING = (BackendFailed, CancelledByClient, ComputationFailed, QueryCancelled, StatementTooComplex)
-"""How a question ends without an answer because of what it asks, not because the database is away."""
+"""Errors due to the question, not to an unavailable database."""
 
 
 def public_limits(limits: WorkerLimits) -> WorkerLimits:
-    """Those of the workers for public tables, beside the workers for private ones."""
+    """The limits of workers for public tables."""
     return replace(
         limits,
         workers=limits.public_workers,
@@ -107,7 +105,7 @@ def _no_statement(statement: str) -> Sequence[tuple[object, ...]]:
 
 
 class PublicReads:
-    """Reads public tables on an analyst's behalf; what fails was free. Any thread may use it."""
+    """Reads public tables for an analyst, free. Thread-safe."""
 
     def __init__(self, workers: WorkerPool) -> None:
         self._workers = workers
@@ -116,9 +114,7 @@ class PublicReads:
     def rows(
         self, backend: Backend, statement: PublicStatement, analyst: str, cancelled: threading.Event | None = None
     ) -> Rows:
-        """The rows of a statement over public tables. Raises: as `domain`, and StatementTooComplex,
-        ComputationFailed.
-        """
+        """Run a statement over public tables. Raises: as `domain`; StatementTooComplex, ComputationFailed."""
         found: Rows = self._read(methodcaller("public", statement), backend, analyst, cancelled)
         return found
 
@@ -131,7 +127,7 @@ class PublicReads:
         *,
         rows: bool = True,
     ) -> Computed:
-        """What surrounds released answers, or its columns alone. Raises: as `rows`, and UnsupportedSQL."""
+        """Run the outer part of a composed statement, or describe its columns. Raises: as `rows`; UnsupportedSQL."""
         found: Computed = self._read(methodcaller("compute", statement, rows=rows), backend, analyst, cancelled)
         return found
 
@@ -140,9 +136,8 @@ class PublicReads:
     ) -> Domain:
         """The public groups of a private question.
 
-        Raises: PublicQueryFailed over a limit, CancelledEarly when `cancelled` is set, BackendUnavailable when the
-          connection was lost twice, TooManyFailures when too many of the analyst's reads gave no answer,
-          TooManyQueries, StatementTooComplex, SchemaChanged, BackendFailed.
+        Raises: PublicQueryFailed over a limit; CancelledEarly; BackendUnavailable if the connection was lost twice;
+          TooManyFailures; TooManyQueries, StatementTooComplex, SchemaChanged, BackendFailed.
         """
         if not any(query.domains):
             return group_domain(query, _no_statement)
@@ -158,8 +153,8 @@ class PublicReads:
             except CancelledByClient as error:
                 raise CancelledEarly("the query was cancelled", hint="it was free") from error
             except QueryCancelled as error:
-                hint = "add predicates or LIMIT, or join less; nothing was charged"
-                raise PublicQueryFailed("the query went over its time or memory limit", hint=hint) from error
+                hint = "add conditions or LIMIT, or join fewer tables; nothing was charged"
+                raise PublicQueryFailed("the query exceeded its time or memory limit", hint=hint) from error
             except BackendConnectionLost as error:
                 if attempt == _ATTEMPTS:
                     hint = "try again; nothing was charged"
@@ -169,11 +164,11 @@ class PublicReads:
     def _counted(
         self, ask: Callable[[Backend], Any], backend: Backend, analyst: str, cancelled: threading.Event | None
     ) -> Any:
-        """One attempt; the time that counts is the worker's, not the wait for it."""
+        """Make one attempt, and count it if unanswered; only the worker's time counts, not the wait."""
         begun: list[float] = []
 
         def begin() -> None:
-            self._unanswered.check(analyst)  # now, since the questions before it may have failed while it waited
+            self._unanswered.check(analyst)  # again, because earlier questions may have failed meanwhile
             begun.append(time.monotonic())
 
         self._unanswered.check(analyst)

@@ -1,9 +1,8 @@
-"""One worker process, the pipe to it, and what runs inside it.
+"""One worker process, the pipe to it, and the loop that runs inside it.
 
-Whether private rows could have been read is decided here, and by what the worker itself said: it says `Begun` after
-it has taken a call in and before it runs it. So a call of which that was never heard has run nowhere (NotTaken), and
-one of which it was heard may have read everything. No guess from outside takes part: a process that lives when it
-is looked at may be dead when it is asked.
+Only the worker's own messages decide whether private rows could have been read. It sends `Begun` after it has
+received a call and before it runs it. Without that message nothing has run (NotTaken); after it, everything may have
+been read. A look at the process from outside cannot decide this, because it may die at any time.
 """
 
 from __future__ import annotations
@@ -30,30 +29,30 @@ from planner.errors import PlannerError
 from server.errors import CancelledByClient, QueryCancelled, ServerError, WorkerFailed
 
 NICENESS = 5
-"""How far workers stand back: they compute for seconds, and clients wait for milliseconds of the process above."""
+"""Workers compute for seconds and yield to the server process, for which clients wait milliseconds."""
 
 _SPENT = 0.25
-"""The part of its memory that a worker may keep after a call: with more, the next could fail for the one before."""
+"""The part of its memory that a worker may keep after a call; beyond it the worker is replaced."""
 
 _PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
 class Ready:
-    """The worker has imported what it needs."""
+    """The worker has imported its modules."""
 
 
 @dataclass(frozen=True)
 class Begun:
-    """The worker has a whole call and runs it next: from now on private rows could have been read."""
+    """The worker has received a whole call and runs it next. From now on private rows could have been read."""
 
 
 @dataclass(frozen=True)
 class Success:
-    """The call's result.
+    """A call's result.
 
     Attributes:
-      spent: the worker holds on to so much memory that another call could lack it; it is to be replaced.
+      spent: the worker has kept too much memory, and is to be replaced.
     """
 
     value: Any
@@ -62,7 +61,7 @@ class Success:
 
 @dataclass(frozen=True)
 class Failure:
-    """One of our own errors, by class and words; nothing of its cause crosses the pipe."""
+    """One of our own errors, by class and message. Its cause does not cross the pipe."""
 
     kind: type[ServerError] | type[PlannerError]
     message: str
@@ -70,27 +69,25 @@ class Failure:
     spent: bool = False
 
     def rebuild(self) -> Exception:
-        """The error to raise on the other side."""
+        """The error to raise in the server process."""
         return self.kind(self.message, hint=self.hint)
 
 
 def serve_calls(connection: Connection, memory_bytes: int, preload: tuple[str, ...]) -> None:
     """Answer calls from the pipe until it closes.
 
-    Libraries read the number of threads when they are imported, which happens after it is set here.
+    Sets the number of threads first, because libraries read it when they are imported.
     """
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold private rows
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold private rows
     os.nice(NICENESS)
     _die_with_parent()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(
-            number, signal.SIG_IGN
-        )  # sent to a whole group of processes; the server decides when a worker ends
+        signal.signal(number, signal.SIG_IGN)  # sent to the process group; the server decides when a worker ends
     for module in preload:
-        importlib.import_module(module)  # now, while nobody waits, rather than with the first question
+        importlib.import_module(module)  # now, rather than with the first question
     empty = _mapped_bytes()
     try:
         connection.send(Ready())
@@ -105,7 +102,7 @@ def serve_calls(connection: Connection, memory_bytes: int, preload: tuple[str, .
 
 
 def _mapped_bytes() -> int:
-    """Address space in use, which is what the limit is of; 0 where the system does not say."""
+    """The address space in use, to which the limit applies; 0 if the system does not report it."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     except OSError:
@@ -113,13 +110,13 @@ def _mapped_bytes() -> int:
 
 
 def _die_with_parent() -> None:
-    """A server that is killed takes its workers along, whatever they do (Linux; elsewhere the pipe tells them)."""
+    """Let the kernel end this worker with the server (Linux); elsewhere the closed pipe does."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Success | Failure:
-    """Run the call; whatever it raises becomes one of our own errors."""
+    """Run a call; every exception becomes one of our own errors."""
     try:
         return Success(function(*arguments))
     except (ServerError, PlannerError) as error:
@@ -130,16 +127,20 @@ def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Succes
         return Failure(
             QueryCancelled,
             "the query needs more memory than its limit",
-            "add predicates, sample, or group by less",
+            "add conditions, use a sample, or group by fewer keys",
             spent=True,
         )
-    except Exception as error:  # the boundary: an unforeseen text may quote private values, so it goes no further
+    except Exception as error:  # an unexpected exception's text may quote private values, so it goes no further
         _log(error)
-        return Failure(WorkerFailed, "the query failed", "the proxy's standard error says where: `worker: ...`")
+        return Failure(
+            WorkerFailed,
+            "the query failed",
+            "the administrator finds the cause in the proxy's standard error, after `worker:`",
+        )
 
 
 def _log(error: BaseException) -> None:
-    """Where it happened and what kind it was, to standard error: an exception's text may quote a private value."""
+    """Write the location and the type of an exception to standard error; its text may quote a private value."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
         chain.append(cause)
@@ -151,21 +152,20 @@ def _log(error: BaseException) -> None:
 
 Result = TypeVar("Result")
 
-_LOOK_UP_S = 0.1  # how soon a cancellation is noticed; an outcome is noticed at once
-_TAKE_S = 30.0  # the longest that an idle worker may take to say that it has begun: milliseconds, but under load
+_LOOK_UP_S = 0.1  # the delay of a cancellation; an outcome has none
+_TAKE_S = 30.0  # the time limit of an idle worker to begin: milliseconds, but more on a busy machine
 
-_SPAWN = multiprocessing.get_context("spawn")  # a fork would share the parent's sockets, locks and entropy state
+_SPAWN = multiprocessing.get_context("spawn")  # a fork would share sockets, locks and entropy state
 
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="worker-starter")
-"""The one thread that starts workers, which lasts as long as this process.
+"""The one thread that starts workers, and lives as long as the process.
 
-The kernel kills a worker when the *thread* that started it ends: one that a request's thread had started would die
-with that thread, whosever question it was at by then.
+The kernel kills a worker when the *thread* that started it ends. So no request's thread may start one.
 """
 
 
 class NotTaken(Exception):
-    """The worker died before it began a call, so that nothing was read; another one may be asked."""
+    """The worker died before it began a call. Nothing was read, and another worker may take the call."""
 
 
 class Worker:
@@ -173,7 +173,7 @@ class Worker:
 
     Args:
       memory_bytes: address space of the process.
-    Raises: OSError when no process can be started.
+    Raises: OSError if no process can be started.
     """
 
     def __init__(self, memory_bytes: int, *preload: str) -> None:
@@ -190,9 +190,9 @@ class Worker:
             theirs.close()
 
     def wait_ready(self, limit_s: float) -> None:
-        """Until it has imported what it needs; to be awaited once, before the first call.
+        """Wait until the worker has imported its modules; once, before the first call.
 
-        Raises: WorkerFailed when it died, or took longer; it is dead then.
+        Raises: WorkerFailed if it died or was too slow; the worker is dead then.
         """
         try:
             if self._connection.poll(limit_s) and isinstance(self._connection.recv(), Ready):
@@ -209,11 +209,10 @@ class Worker:
         limit_s: float,
         cancelled: threading.Event | None = None,
     ) -> Result:
-        """Run a function of a module that the worker can import; `cancelled` is set when nobody waits any more.
+        """Run a function of an importable module; setting `cancelled` stops it.
 
-        Raises: NotTaken when it died before it began, QueryCancelled over the limit, CancelledByClient soon after
-          `cancelled` is set, WorkerFailed when the process died, or the call's own error. After the first four the
-          worker is dead.
+        Raises: NotTaken if the worker died before it began; QueryCancelled over the time limit; CancelledByClient;
+          WorkerFailed if the process died. The worker is dead after these four. Otherwise the call's own error.
         """
         self._begin(function, arguments)
         try:
@@ -224,7 +223,7 @@ class Worker:
             raise
         except (EOFError, OSError) as error:
             self.stop()
-            hint = "did the system end it for lack of memory? its log says so"
+            hint = "check the system log for a lack of memory"
             raise WorkerFailed("a worker process ended unexpectedly", hint=hint) from error
         assert isinstance(outcome, Success | Failure)
         if outcome.spent:
@@ -234,39 +233,41 @@ class Worker:
         return outcome.value  # type: ignore[no-any-return]
 
     def _begin(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        """Hand the call over; from here on, and not before, private rows could have been read.
+        """Send a call. From here on private rows could have been read.
 
-        What cannot be sent whole cannot be run. What the worker says before it dies is heard afterwards, too.
+        A message that was not sent whole does not run. Messages from before the worker's death are still received.
         """
         try:
             self._connection.send((function, arguments))
             if not self._connection.poll(_TAKE_S):
-                self.kill()  # either it has said it by now, or it never will
+                self.kill()  # it has sent Begun by now, or never will
             assert isinstance(self._connection.recv(), Begun)
         except (EOFError, OSError) as error:
             self.stop()
             raise NotTaken from error
 
     def _wait(self, limit_s: float, cancelled: threading.Event | None) -> None:
-        """Until there is an outcome."""
+        """Wait for the outcome."""
         end = time.monotonic() + limit_s
         while not self._connection.poll(min(_LOOK_UP_S, max(0.0, end - time.monotonic()))):
             if cancelled is not None and cancelled.is_set():
                 raise CancelledByClient("the query was cancelled; it was charged", hint="EXPLAIN first: it is free")
             if time.monotonic() >= end:
-                raise QueryCancelled("the query took longer than its limit", hint="add predicates, or join less")
+                raise QueryCancelled(
+                    "the query took longer than its limit", hint="add conditions, or join fewer tables"
+                )
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
+        """Whether the process runs."""
         return not self._connection.closed and self._process.is_alive()
 
     def kill(self) -> None:
-        """End the process; nothing in it needs an orderly end. Any thread may, and who waits for it hears of it."""
+        """Kill the process. Any thread may do so."""
         self._process.kill()
         self._process.join()
 
     def stop(self) -> None:
-        """End the process and close the pipe; for the thread to which the worker is lent."""
+        """Kill the process and close the pipe; for the thread that holds the worker."""
         self.kill()
         self._connection.close()

@@ -118,7 +118,7 @@ def test_a_session_has_a_time_zone(shop: WireProxy) -> None:
         assert connection.info.parameter_status("TimeZone") == "Europe/Berlin"
         assert session.ask("SELECT '2024-07-01'::timestamptz::text") == [("2024-07-01 00:00:00+02",)]
         for nonsense in ("Mars/Olympus", "", "99"):
-            with pytest.raises(psycopg.errors.InvalidParameterValue, match="has no time zone"):
+            with pytest.raises(psycopg.errors.InvalidParameterValue, match="unknown time zone"):
                 session.cursor(f"SET TimeZone = '{nonsense}'")
         public = "SELECT count(*) FROM products WHERE created_at {} '2021-02-01 00:00:00{}'"
         assert session.ask(public.format("<", "")) == session.ask(public.format("<", "+01"))
@@ -131,7 +131,7 @@ def test_a_session_has_a_time_zone(shop: WireProxy) -> None:
         assert session.ask("SHOW TimeZone") == [("UTC",)]
         session.cursor("RESET TimeZone")
         assert session.ask("SHOW TimeZone") == [("Europe/Berlin",)]
-    with pytest.raises(psycopg.OperationalError, match="has no time zone"):
+    with pytest.raises(psycopg.OperationalError, match="unknown time zone"):
         Session(shop, "-c TimeZone=Mars/Olympus")
 
 
@@ -466,7 +466,9 @@ def test_a_table_or_view_with_the_right_to_select_is_still_read_by_no_catalog_qu
         "SELECT c.relname FROM pg_class c LEFT JOIN orders o ON false",
         "SELECT (SELECT count(*) FROM people), relname FROM pg_class",
     ):
-        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="cannot be asked together") as refused:
+        with pytest.raises(
+            psycopg.errors.InsufficientPrivilege, match="cannot combine tables of the data set"
+        ) as refused:
             session.ask(asked)
         assert re.fullmatch(f"ask ({'|'.join(ASKED)}) apart", refused.value.diag.message_hint or "")
 

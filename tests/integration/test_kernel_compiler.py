@@ -82,7 +82,7 @@ def test_what_is_compiled_is_not_compiled_again(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(kernel_compiler, "_source_hash", lambda: "one")
     said: list[str] = []
     kernel_compiler.compile_kernels(said.append, parts=())
-    assert [line.split(",")[0] for line in said] == ["compiling the mathematics for this machine"]
+    assert [line.split(",")[0] for line in said] == ["compiling numerical kernels for this machine"]
     kernel_compiler.compile_kernels(lambda line: pytest.fail(f"compiles again: {line}"))
     monkeypatch.setattr(kernel_compiler, "_source_hash", lambda: "another")
     kernel_compiler.compile_kernels(said.append, parts=())

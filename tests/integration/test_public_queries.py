@@ -136,7 +136,7 @@ def test_what_has_no_value_is_a_clean_problem(pipeline: Pipeline) -> None:
         ask(pipeline, _ask("SELECT (SELECT n_name FROM nation)"))
     found = problem(failed.value)
     assert (found.code, found.status) == ("22000", 422)
-    assert found.message == "something that the query computes has no value"
+    assert found.message == "an expression of the query has no value"
 
 
 @ON_BOTH

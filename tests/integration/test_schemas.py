@@ -268,14 +268,14 @@ def test_what_the_role_may_not_read_of_a_view_is_said_by_column(scratch_url: str
         schema = read_schema(connection)
         connection.rollback()
     assert left_out == {
-        "adult": "it reads patient.contact, which the role may not SELECT, so nothing of it can be asked",
-        "born": "the role may not SELECT born, and a view is asked as a whole: GRANT SELECT ON born "
+        "adult": "it reads patient.contact, which the role may not SELECT, so it cannot be queried",
+        "born": "the role may not SELECT born, and a view needs SELECT on all of it: GRANT SELECT ON born "
         "TO reads_columns_of_the_hospital;",
-        "old": "it reads patient.contact, which the role may not SELECT, so nothing of it can be asked",
-        "patient": "asked without contact, which the role may not SELECT",
-        "secret": "the role has no SELECT privilege; if it is to be asked: GRANT SELECT ON secret "
+        "old": "it reads patient.contact, which the role may not SELECT, so it cannot be queried",
+        "patient": "shown without contact, which the role may not SELECT",
+        "secret": "the role has no SELECT privilege; to allow questions: GRANT SELECT ON secret "
         "TO reads_columns_of_the_hospital;",
-        "secrets": "it reads secret, which the role may not SELECT, so nothing of it can be asked",
+        "secrets": "it reads secret, which the role may not SELECT, so it cannot be queried",
     }
     text = draft(schema, "hospital", left_out=left_out.items())
     assert "Views need no section" not in text and text.endswith(f"#   secrets: {left_out['secrets']}\n")

@@ -91,7 +91,7 @@ def test_so_are_those_of_a_hundred_thousand_groups() -> None:
 
 def test_noise_beyond_its_range_is_refused_by_name_before_the_charge() -> None:
     """Nobody knows how many groups a unit of a chain of meetings reaches, so all share epsilon: 1e-9 for each."""
-    message = r"epsilon 0\.0001 is too small for 100,000 groups of 1 noisy column: no such noise can be drawn"
+    message = r"epsilon 0\.0001 is too small for 100,000 groups of 1 noisy column: the noise would exceed its range"
     with pytest.raises(InvalidSetting, match=message) as refused:
         prepared(QUESTIONS[5], 100_000, Budget(MIN_EPSILON, 0.0))
     assert "larger epsilon" in str(refused.value.hint) and "[groups_per_unit]" in str(refused.value.hint)

@@ -24,5 +24,5 @@ def test_each_column_is_in_the_format_that_was_asked_for() -> None:
 
 
 def test_two_answers_of_different_length_are_refused() -> None:
-    with pytest.raises(CatalogRefused, match="changed meanwhile"):
+    with pytest.raises(CatalogRefused, match="changed during the query"):
         CatalogResult.mixed(TEXT, CatalogResult(FIELDS, (1, 1), BINARY.cells[:1]), (0, 1))

@@ -408,7 +408,7 @@ def test_an_answer_comes_with_one_short_line_and_its_details_are_told_when_asked
     talk = Talk()
     notes = ("a note that is longer than a line of a terminal. " * 3, "another")
     talk.gateway.made = lambda: replace(large(1), notes=notes)
-    assert notices(talk.say(query("SELECT 1 FROM t"))) == ["free. SHOW noisegate.details says how to read it."]
+    assert notices(talk.say(query("SELECT 1 FROM t"))) == ["free. SHOW noisegate.details explains it."]
     assert rows(talk.say(query("SHOW noisegate.details"))) == [[note.encode()] for note in notes]
     assert rows(talk.say(query("DISCARD ALL"), query("SHOW noisegate.details"))) == []
 

@@ -15,7 +15,7 @@ def test_an_hour_has_so_many() -> None:
         limit.check("ann")
         now[0] = float(number)
         limit.count("ann")
-    with pytest.raises(TooManyFailures, match="ended without an answer") as refused:
+    with pytest.raises(TooManyFailures, match="failed within an hour") as refused:
         limit.check("ann")
     assert "in 60 min" in str(refused.value.hint)
     limit.check("bob")
