@@ -242,8 +242,8 @@ def check_planned(found: str, planned: str) -> None:
 def _said(error: Exception) -> str:
     """The database's own message about a statement that reads nothing private."""
     diagnostic = getattr(error, "diag", None)
-    told = str(error).partition("\n")[0] if diagnostic is None else diagnostic.message_primary
-    return (told or "the database cannot parse it").rstrip(".")
+    message = str(error).partition("\n")[0] if diagnostic is None else diagnostic.message_primary
+    return (message or "the database cannot parse it").rstrip(".")
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """What administrator commands read from a database, and fingerprints of rows by day.
 
 A fingerprint is a row count and two sums of hashes, so it does not depend on the order of rows. A row's hash is the
-SHA-256 of all columns that the role may read, each as text with its length, and NULL as a sign of its own. Two rows
-have the same text exactly if all their columns have. Two sums of 60 bits each let different multisets collide with
-probability about 2^-120. If a new database version writes a value differently, its rows count as changed.
-Fingerprints are exact and private: only the administrator's files hold digests of them.
+SHA-256 of all columns that the role may read. Each column is a text with its length, and NULL has a sign of its own.
+Two rows have the same text exactly if all their columns have. Two sums of 60 bits each let different multisets
+collide with probability about 2^-120. If a new database version writes a value differently, its rows count as
+changed. Fingerprints are exact and private: only the administrator's files hold digests of them.
 """
 
 from __future__ import annotations
@@ -139,24 +139,24 @@ def day_prints(
             for name, above in zip(way.key.columns, way.key.key, strict=True)
         )
         joins.append(f"LEFT JOIN {_name(way.table)} {aliases[way.name]} ON {pairs}")
-    told = {OWN: table} | {way.name: way.table for way in ways}
-    hashes = ", ".join(f"{_row_hash(dialect, aliases[name], told[name])} AS h_{aliases[name]}" for name in told)
+    tables = {OWN: table} | {way.name: way.table for way in ways}
+    hashes = ", ".join(f"{_row_hash(dialect, aliases[name], tables[name])} AS h_{aliases[name]}" for name in tables)
     found = table.column(column)
     assert found is not None, "the policy was validated"
     moment = f"t.{quoted(column)}"
     if sql_type(found.type).family is Family.TIMESTAMPTZ:
         moment = f"({moment} AT TIME ZONE 'UTC')"
     inside = f"CAST(greatest(least({moment}, DATE '9999-12-31'), DATE '0001-01-01') AS DATE)"
-    sums = ", ".join(_hash_sums(dialect, f"h_{aliases[name]}") for name in told)
+    sums = ", ".join(_hash_sums(dialect, f"h_{aliases[name]}") for name in tables)
     statement = (
         f"SELECT day, count(*), {sums} FROM (SELECT {inside} - DATE '1970-01-01' AS day, {hashes} "
         f"FROM {_name(table)} t {' '.join(joins)} WHERE {moment} < DATE '{before}') r GROUP BY day"
     )
-    days: dict[str, dict[int, Print]] = {name: {} for name in told}
+    days: dict[str, dict[int, Print]] = {name: {} for name in tables}
     for day, count, *pieces in custody.whole_numbers(statement):
-        for place, name in enumerate(told):
+        for place, name in enumerate(tables):
             days[name][day + _EPOCH] = Print(count, (pieces[2 * place], pieces[2 * place + 1]))
-    return {name: WayPrints(_shape(dialect, name, told[name], column), days[name]) for name in told}
+    return {name: WayPrints(_shape(dialect, name, tables[name], column), days[name]) for name in tables}
 
 
 def whole_print(custody: Custody, table: Table) -> tuple[str, Print]:

@@ -117,8 +117,8 @@ def named_files(folder: Path, table: str, pattern: str) -> TableFiles:
     Args:
       folder: resolved.
       pattern: a relative glob, as `planner.policy.toml_section.read_pattern` accepts it.
-    Raises: BackendUnavailable if no file matches, if a match is not a file or lies outside of the folder, or if
-      folders hold columns that the pattern does not name.
+    Raises: BackendUnavailable if no file matches, or if a match is not a file, is outside of the folder, or has
+      columns in folder names that the pattern lacks.
     Cost: lists the folders that the pattern reaches.
     """
     matched = sorted(folder.glob(pattern))
@@ -297,8 +297,8 @@ def files_version(tables: Mapping[str, Sequence[Path]]) -> str:
     digest = hashlib.sha256()
     for name, files in sorted(tables.items()):
         for file, state in _states(files):
-            told = state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino
-            digest.update(name.encode() + b"\0" + os.fsencode(file) + f"\0{told}\0".encode())
+            identity = state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino
+            digest.update(name.encode() + b"\0" + os.fsencode(file) + f"\0{identity}\0".encode())
     return digest.hexdigest()
 
 

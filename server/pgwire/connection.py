@@ -26,7 +26,7 @@ from server.pgwire import client_messages as m
 from server.pgwire import scram, server_messages
 from server.pgwire.channel import Channel
 from server.pgwire.client_messages import Decoder
-from server.pgwire.errors import ProtocolViolation, told
+from server.pgwire.errors import ProtocolViolation, client_problem
 from server.pgwire.gateway import Gateway
 from server.pgwire.portals import MOST_OF_ONE
 from server.pgwire.scram import Certificate, Verifier
@@ -93,7 +93,7 @@ class CancelKeys:
 
 
 @contextmanager
-def present(sessions: FairShares, analyst: str) -> Iterator[None]:
+def counted_session(sessions: FairShares, analyst: str) -> Iterator[None]:
     """Count one of an analyst's sessions. Raises: WireError beyond the limit."""
     if sessions.refusal(analyst) is not None:
         raise WireError("you have too many sessions", "53300", hint="close some")
@@ -182,15 +182,15 @@ class Connection:
             if session is not None:
                 self._place.stand(Standing.SERVED)
                 _log.info("session", analyst=startup, encrypted=self._channel.encrypted)
-                with present(self._reception.sessions, startup):
+                with counted_session(self._reception.sessions, startup):
                     await self._converse(session, startup)
         except (PlannerError, ServerError) as error:  # an invalid setting, a busy ledger
-            self._channel.send(server_messages.error(told(error), severity="FATAL"))
+            self._channel.send(server_messages.error(client_problem(error), severity="FATAL"))
         except TimeoutError:
             late = WireError("authentication took too long", "08P01")
-            self._channel.send(server_messages.error(told(late), severity="FATAL"))
+            self._channel.send(server_messages.error(client_problem(late), severity="FATAL"))
         except asyncio.CancelledError:  # only by `stop` or `_make_room`
-            self._channel.send(server_messages.error(told(self._ending), severity="FATAL"))
+            self._channel.send(server_messages.error(client_problem(self._ending), severity="FATAL"))
         except (ssl.SSLError, OSError):
             _log.info("connection broken")
         finally:
@@ -214,7 +214,7 @@ class Connection:
         """End at once, because another connection needs the place."""
         self._ending = too_many()
         if self._task is None:  # it is not yet served
-            self._channel.send(server_messages.error(told(self._ending), severity="FATAL"))
+            self._channel.send(server_messages.error(client_problem(self._ending), severity="FATAL"))
             self._channel.close()
         else:
             self._task.cancel()
@@ -408,7 +408,7 @@ class Listener:
 
     async def start(self, listening: socket.socket) -> None:
         """Serve a bound, listening socket."""
-        farewell = server_messages.error(told(too_many()), severity="FATAL")
+        farewell = server_messages.error(client_problem(too_many()), severity="FATAL")
         most = self._reception.limits.connections
         self._entrance = Entrance(listening, lambda place: _Greeting(self, place), most, farewell=farewell)
 

@@ -29,7 +29,7 @@ def unknown_portal(name: str) -> WireError:
     return WireError(f'there is no cursor or portal "{name}"', "34000", hint="cursors end with their transaction")
 
 
-def told(error: BaseException, start: int = 0) -> Problem:
+def client_problem(error: BaseException, start: int = 0) -> Problem:
     """The error as the client sees it.
 
     Args:

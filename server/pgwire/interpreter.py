@@ -273,9 +273,9 @@ class Interpreter:
                 raise
             return await self._gateway.catalog_shape(self._analyst, question.sql, oids, path)
         parameters = _merged(oids, tuple(map(oid_of, described.parameters)))
-        told = await self._types(asked, parameters)
+        typed = await self._types(asked, parameters)
         noisy = described.noisy if intervals and any(described.noisy) else None
-        return Shape(parameters, answer_fields(described.columns, told, noisy), noisy)
+        return Shape(parameters, answer_fields(described.columns, typed, noisy), noisy)
 
     async def _types(self, sql: str, oids: tuple[int, ...] = ()) -> tuple[Field, ...]:
         """PostgreSQL's types of a question's columns; EXPLAIN returns texts, or one JSON document."""
@@ -296,7 +296,7 @@ class Interpreter:
             ]
             return found[0] if len(found) == 1 else CatalogResult.mixed(found[0], found[1], portal.formats)
         sql = self._explained(question.sql) if self.settings.flag("dry_run") else question.sql
-        told = await self._types(sql) if portal.shape.fields is None else ()
+        typed = await self._types(sql) if portal.shape.fields is None else ()
         request = QueryRequest(
             self._analyst,
             sql,
@@ -318,7 +318,7 @@ class Interpreter:
             return await self._without_rows(question, portal)
         held = self._gateway.outgoing.hold(self._analyst, response)
         self._tell(response)
-        fields = portal.shape.fields or answer_fields(response.columns, told)
+        fields = portal.shape.fields or answer_fields(response.columns, typed)
         return answer_table(response, portal.shape.noisy, fields, held)
 
     async def _without_rows(self, question: c.Question, portal: Portal) -> Result:
@@ -510,9 +510,9 @@ class Interpreter:
         return Table(fields, [(stopped,)])
 
 
-def _merged(oids: tuple[int, ...], told: tuple[int, ...]) -> tuple[int, ...]:
+def _merged(oids: tuple[int, ...], ours: tuple[int, ...]) -> tuple[int, ...]:
     """The client's types, and ours where it gave none."""
-    return tuple(own or ours for own, ours in itertools.zip_longest(oids[: len(told)], told, fillvalue=0))
+    return tuple(given or our for given, our in itertools.zip_longest(oids[: len(ours)], ours, fillvalue=0))
 
 
 def _configured_shape(command: c.Configure, oids: tuple[int, ...]) -> Shape:

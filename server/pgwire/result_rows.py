@@ -103,17 +103,17 @@ class Table(Result):
 
 
 def answer_fields(
-    columns: Sequence[ResultColumn], told: Sequence[Field], noisy: Sequence[bool] | None = None
+    columns: Sequence[ResultColumn], described: Sequence[Field], noisy: Sequence[bool] | None = None
 ) -> tuple[Field, ...]:
     """The columns of an answer as the protocol describes them.
 
     Args:
-      told: PostgreSQL's description of them; empty: none.
+      described: PostgreSQL's description of them; empty: none.
       noisy: which columns are followed by their interval; None: none.
     """
     own = tuple((column.name, column.type) for column in columns)
     wide = own if noisy is None else flat_columns(own, noisy)
-    known = told if len(told) == len(own) else ()
+    known = described if len(described) == len(own) else ()
     each = zip_longest(known, noisy or ())
     spread: Iterator[Field | None] = chain.from_iterable(
         ((one, None, None) if ends else (one,)) for one, ends in each
@@ -129,9 +129,9 @@ def answer_table(
 
     Args:
       noisy: which columns are followed by their interval; None: none.
-      fields: the columns that the client has been told, with those of the intervals.
+      fields: the columns that the client has seen, with those of the intervals.
       held: counts the answer's bytes.
-    Raises: WireError if the client was told other columns.
+    Raises: WireError if the client has seen other columns.
     """
     columns: Columns = tuple((column.name, column.type) for column in response.columns)
     rows = response.rows

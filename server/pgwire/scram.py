@@ -170,9 +170,7 @@ class Exchange:
         return b"v=" + _spelled(_mac(self._verifier.server_key, signed)).encode()
 
     def _check_flag(self, flag: str) -> None:
-        """Check the flag of channel binding. A client that was told there is none, although there is, was
-        deceived.
-        """
+        """Check the flag of channel binding; a client that wrongly believes there is none was deceived."""
         if self._bound:
             if flag != "p=tls-server-end-point":
                 raise _failed()

@@ -13,14 +13,14 @@ from server.errors import CancelledByClient, CancelledEarly, WireError
 from server.pgwire import client_messages as m
 from server.pgwire import server_messages
 from server.pgwire.copy_format import BINARY_HEADER, BINARY_TRAILER, copy_format
-from server.pgwire.errors import told, unknown_portal
+from server.pgwire.errors import client_problem, unknown_portal
 from server.pgwire.gateway import Gateway
 from server.pgwire.interpreter import Interpreter
 from server.pgwire.portals import Holding, Portal
 from server.pgwire.result_rows import Result, Shape
 from server.pgwire.settings import Settings
 from server.pgwire.statements import commands as c
-from server.pgwire.statements.parse_statement import cut, read
+from server.pgwire.statements.parse_statement import read, split_text
 from server.pgwire.statements.split_statements import Words
 from server.scheduling.fair_shares import FairShares
 
@@ -104,7 +104,7 @@ class Session:
         try:
             await step
         except Exception as error:
-            problem = told(error, start)
+            problem = client_problem(error, start)
             request_id, kind = self._interpreter.request_id, type(error).__name__
             _log.info("refused", request_id=request_id, analyst=self._analyst, code=problem.code, kind=kind)
             self._send(server_messages.error(problem, request_id))
@@ -117,7 +117,7 @@ class Session:
         self._interpreter.prepared.pop("", None)
         self._interpreter.portals.pop("", None)
         statements: list[Words] = []
-        if await self._tried(self._cut_into(sql, statements)) and not statements:
+        if await self._tried(self._split_into(sql, statements)) and not statements:
             self._send(server_messages.EMPTY_QUERY)
         succeeded = True
         for statement in statements:
@@ -130,8 +130,8 @@ class Session:
         self.ready()
 
     @staticmethod
-    async def _cut_into(sql: str, statements: list[Words]) -> None:
-        statements += await cut(sql)
+    async def _split_into(sql: str, statements: list[Words]) -> None:
+        statements += await split_text(sql)
 
     async def _simple(self, statement: Words) -> None:
         if self._interpreter.cancelled.is_set():
@@ -163,7 +163,7 @@ class Session:
             # Flush needs nothing, because output is always sent. CopyData follows a refused COPY.
 
     async def _parse(self, message: m.Parse) -> None:
-        statements = await cut(message.sql)
+        statements = await split_text(message.sql)
         if len(statements) > 1:
             raise WireError("only one statement can be prepared at a time", "42601")
         command = await read(statements[0]) if statements else None

@@ -1,7 +1,7 @@
 """Encode cells and decode parameters by OID, in text and binary, with arrays.
 
-Answers have few types (`server/results/result_types.py`), PostgreSQL several sizes of each. Clients are told the type
-that PostgreSQL gives the column, which the catalog also shows.
+Answers have few types (`server/results/result_types.py`), PostgreSQL several sizes of each. Clients see the type that
+PostgreSQL gives the column, as in the catalog.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ def _from_text(element: Parameter[Element]) -> Callable[[bytes], tuple[Element, 
 
 def _from_binary(element: Parameter[Element], oid: int) -> Callable[[bytes], tuple[Element, ...]]:
     def read(raw: bytes) -> tuple[Element, ...]:
-        dimensions, _, told = struct.unpack_from("!iiI", raw)
-        if told != oid or not 0 <= dimensions <= 1:
+        dimensions, _, element_oid = struct.unpack_from("!iiI", raw)
+        if element_oid != oid or not 0 <= dimensions <= 1:
             raise ValueError
         if dimensions == 0:
             return ()
@@ -201,17 +201,17 @@ class Field:
     modifier: int = -1
 
 
-def field_of(name: str, kind: ResultType, told: Field | None = None) -> Field:
+def field_of(name: str, kind: ResultType, described: Field | None = None) -> Field:
     """Describe a column of an answer.
 
     Args:
-      told: PostgreSQL's description, which is used if it can carry the column's cells; None: none.
+      described: PostgreSQL's description, which is used if it can carry the column's cells; None: none.
 
     >>> field_of("size", "int8", Field("", 23, 4)), field_of("ratio", "float8", Field("", 20, 8))
     (Field(name='size', oid=23, length=4, modifier=-1), Field(name='ratio', oid=701, length=8, modifier=-1))
     """
-    if told is not None and can_be_sent(kind, told):
-        return replace(told, name=name)
+    if described is not None and can_be_sent(kind, described):
+        return replace(described, name=name)
     found = RESULT_TYPES[kind]
     return Field(name, found.oid, found.length)
 

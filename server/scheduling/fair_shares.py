@@ -39,8 +39,8 @@ class FairShares:
     1. An owner holds at most `of_one`.
     2. All owners together hold at most `most`, or a single holding of any size. The part between `most` and
     `newcomers` is reserved for owners who hold nothing, so that heavy use keeps nobody out.
-    3. The next turn goes to the owner who holds least, then to the one whose last turn is longest ago, then to the
-    one who has waited longest. So an owner delays another by at most one turn each, however often it asks.
+    3. The next turn is that of the owner who holds least. Among equals it is the one with the oldest last turn, then
+    the one who has waited longest. So an owner delays another by at most one turn each, however often it asks.
 
     Not thread-safe: callers that share it among threads use a lock. Remembers the order of owners; its size is the
     number of analysts.
@@ -112,7 +112,7 @@ class FairShares:
 _LOOK_UP_S = 0.1  # the delay of a cancellation
 _LITTLE_S = 10.0
 _HALF_LIFE_S = 60.0
-"""An owner who uses a tenth of a worker all the time has a recent use of 9 s, one who uses a whole worker of 87 s."""
+"""With one worker all the time, the recent use is 87 s; with a tenth of a worker, 9 s."""
 
 
 @dataclass(eq=False)

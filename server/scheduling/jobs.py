@@ -95,7 +95,7 @@ class Jobs:
             return await work(cancelled)
 
         job = Job(secrets.token_urlsafe(16), analyst, self._clock(), asyncio.ensure_future(answer()), cancelled)
-        job.task.add_done_callback(_noticed)
+        job.task.add_done_callback(_retrieve_exception)
         job.task.add_done_callback(lambda _: self._forget_heavy())
         self._jobs[job.id] = job
         self._shares.take(analyst)
@@ -165,7 +165,7 @@ class Jobs:
             self._shares.give_back(job.analyst)
 
 
-def _noticed(task: asyncio.Task[QueryResponse]) -> None:
+def _retrieve_exception(task: asyncio.Task[QueryResponse]) -> None:
     """Retrieve the task's exception, so that asyncio does not print one that nobody fetched."""
     if not task.cancelled():
         task.exception()

@@ -98,7 +98,7 @@ class ThreadPool:
             raise _full("Too many requests are waiting already.")
         async with self._admitted(owner) as place:
             loop = asyncio.get_running_loop()
-            _leave.set(lambda: _told(loop, self._give_back, place))
+            _leave.set(lambda: _call_soon(loop, self._give_back, place))
             return await to_thread.run_sync(lambda: function(*args, **kwargs), limiter=self._unlimited)
 
     @asynccontextmanager
@@ -136,7 +136,7 @@ class ThreadPool:
         return self._threads.refusal(one.owner) is None
 
 
-def _told(loop: asyncio.AbstractEventLoop, function: Callable[[_Waiting], None], place: _Waiting) -> None:
+def _call_soon(loop: asyncio.AbstractEventLoop, function: Callable[[_Waiting], None], place: _Waiting) -> None:
     """Call a function on the event loop from another thread; a closed loop needs no call."""
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(function, place)

@@ -145,7 +145,7 @@ def measure(
     if measuring.threshold is not None:
         domain, tuples = _shown(domain, tuples, query, measuring, measuring.threshold, entropy)
     measuring = measuring.of_groups(domain)
-    noisy = [_cut(one, len(domain)) for one in _released(tuples, measuring, entropy)]
+    noisy = [_first_groups(one, len(domain)) for one in _released(tuples, measuring, entropy)]
     _check_one_noise(noisy, measuring)
     rate = query.sampling_rate
     if rate is not None:
@@ -309,7 +309,7 @@ def _scaled_up(noisy: NoisyAnswer, made: AnyRelease, rate: float, n_groups: int)
     return scale_up(noisy, rate, len(made.expected_noise(n_groups)))
 
 
-def _cut(noisy: NoisyAnswer, n_groups: int) -> NoisyAnswer:
+def _first_groups(noisy: NoisyAnswer, n_groups: int) -> NoisyAnswer:
     """The first groups; none if a mechanism got one empty group because no group is shown."""
     return replace(
         noisy,

@@ -1,6 +1,6 @@
 """Reads of public tables, in workers of their own. They are free, so time, memory, number and failures are limited.
 
-Private questions never wait for them. One analyst gets all of these workers except one, so with two workers no
+Private questions never wait for them. One analyst gets all of these workers except one. So with two workers no
 analyst waits for another, and each occupies at most one database process.
 """
 
@@ -85,7 +85,7 @@ _MEMORY_BYTES = 4 << 30
 _SHORT_S = 1.0
 """Shorter unanswered reads have delayed nobody, and do not count."""
 
-_OWN_DOING = (BackendFailed, CancelledByClient, ComputationFailed, QueryCancelled, StatementTooComplex)
+_QUESTION_ERRORS = (BackendFailed, CancelledByClient, ComputationFailed, QueryCancelled, StatementTooComplex)
 """Errors due to the question, not to an unavailable database."""
 
 
@@ -174,7 +174,7 @@ class PublicReads:
         self._unanswered.check(analyst)
         try:
             return self._workers.call(ask, backend, cancelled=cancelled, owner=analyst, limit_s=_LIMIT_S, begin=begin)
-        except _OWN_DOING as error:
+        except _QUESTION_ERRORS as error:
             if isinstance(error, QueryCancelled) or time.monotonic() - begun[0] >= _SHORT_S:
                 self._unanswered.count(analyst)
             raise

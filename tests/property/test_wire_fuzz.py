@@ -14,7 +14,7 @@ import pytest
 from server.connections import Place, Places
 from server.errors import WireError
 from server.pgwire.channel import Channel
-from server.pgwire.connection import CancelKeys, Connection, Limits, ListenerContext, present
+from server.pgwire.connection import CancelKeys, Connection, Limits, ListenerContext, counted_session
 from server.pgwire.scram import Verifier
 from server.scheduling.fair_shares import FairShares
 from tests.support.scripted_gateway import ScriptedGateway
@@ -247,12 +247,12 @@ def test_a_session_ends_with_the_right_to_ask() -> None:
 def test_nobody_takes_all_places() -> None:
     sessions = FairShares(2)
     with (
-        present(sessions, "ann"),
-        present(sessions, "ann"),
-        present(sessions, "bob"),
+        counted_session(sessions, "ann"),
+        counted_session(sessions, "ann"),
+        counted_session(sessions, "bob"),
         pytest.raises(WireError, match="too many sessions"),
-        present(sessions, "ann"),
+        counted_session(sessions, "ann"),
     ):
         pass
-    with present(sessions, "ann"):
+    with counted_session(sessions, "ann"):
         pass

@@ -386,7 +386,7 @@ LONG = 2_048
 """Longer texts are parsed in a thread, because they take milliseconds."""
 
 
-async def cut(sql: str) -> list[Words]:
+async def split_text(sql: str) -> list[Words]:
     """Split a text into statements. Raises: StatementTooLong, before anything else."""
     check_length(sql)
     return split(sql) if len(sql) <= LONG else await asyncio.to_thread(split, sql)

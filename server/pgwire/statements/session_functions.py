@@ -194,8 +194,8 @@ def as_client(question: Question, analyst: str, number: int) -> str:
     pieces = [(kind, sql[start:end], start, end) for kind, start, end in scan(sql)]
     words = ["", "", *(text.upper() for _, text, _, _ in pieces), "", "", ""]
     # Is it about catalogs, or about privileges on their relations?
-    told = statement.names - _NO_CATALOG
-    compares = "information_schema" in told or any(name.startswith(("pg_", "has_")) for name in told)
+    others = statement.names - _NO_CATALOG
+    compares = "information_schema" in others or any(name.startswith(("pg_", "has_")) for name in others)
     literal = "'" + analyst.replace("'", "''") + "'"
     written, place, depth = [], 0, 0
     for at, (kind, text, start, end) in enumerate(pieces, 2):
