@@ -361,7 +361,9 @@ class Settings:
         least, most = self._epsilons()
         if not least <= epsilon <= most:
             hint = "the policy sets these bounds: min_epsilon and max_epsilon"
-            raise InvalidSetting(f"{_EPSILON} must be between {least:g} and {most:g} for one query", hint=hint)
+            raise InvalidSetting(
+                f"{_EPSILON} must be at least {least:g} and at most {most:g} for one query", hint=hint
+            )
 
     def begin(self) -> None:
         """Begin a transaction, unless one is open."""

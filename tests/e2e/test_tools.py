@@ -470,7 +470,7 @@ def test_a_table_or_view_with_the_right_to_select_is_still_read_by_no_catalog_qu
             psycopg.errors.InsufficientPrivilege, match="cannot combine tables of the data set"
         ) as refused:
             session.ask(asked)
-        assert re.fullmatch(f"ask ({'|'.join(ASKED)}) apart", refused.value.diag.message_hint or "")
+        assert re.fullmatch(f"query ({'|'.join(ASKED)}) separately", refused.value.diag.message_hint or "")
 
 
 # sessions
