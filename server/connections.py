@@ -338,7 +338,6 @@ class Entrance:
             task.cancel()
 
     def _accept(self) -> None:
-        """Accept some connections, then let others run."""
         for _ in range(self._share):
             try:
                 accepted, peer = self._listening.accept()
@@ -373,18 +372,15 @@ class Entrance:
         self._drop(place)
 
     def _drop(self, place: Place) -> None:
-        """Disconnect a client that has sent nothing."""
         self._hang_up(self._taken(place))
 
     def _taken(self, place: Place) -> socket.socket:
-        """The socket, no longer watched."""
         accepted, deadline = self._silent.pop(place)
         deadline.cancel()
         self._loop.remove_reader(accepted)
         return accepted
 
     def _begin(self, place: Place) -> None:
-        """Handle a connection's first byte, or its end."""
         accepted, _ = self._silent[place]
         try:
             said = accepted.recv(1, socket.MSG_PEEK)

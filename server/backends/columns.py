@@ -354,7 +354,6 @@ def ranked_tuples(columns: Sequence[Column], query: BackendQuery, domain: Domain
 def _parts(
     columns: Sequence[Column], query: BackendQuery, domain: Domain
 ) -> tuple[tuple[OwnerColumn, ...], NDArray[np.int64], Sequence[Column]]:
-    """Split the columns into owners, the group of each row, and the rest."""
     n_owners, n_keys = len(query.relations), len(domain.keys)
     owners, keys, rest = columns[:n_owners], columns[n_owners : n_owners + n_keys], columns[n_owners + n_keys :]
     group = _group(keys, domain, len(rest[0]))

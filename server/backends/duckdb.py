@@ -154,7 +154,6 @@ class DuckdbBackend(SnapshotBackend[DuckDBPyConnection]):
 
     @contextmanager
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[DuckDBPyConnection]:
-        """Open one transaction in a new instance."""
         limits = self.limits.public if free else self.limits
         with unchanged(self._source, self.version), self._connected(limits) as connection:
             expired = threading.Event()

@@ -73,7 +73,6 @@ def _done(waiting: Future[int] | None) -> int:
 
 
 def _batches(source: psycopg.Connection[Any], table: Table) -> Iterator[bytes]:
-    """Whole rows as CSV."""
     names = sql.SQL(", ").join(sql.Identifier(column.name) for column in table.columns)
     statement = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT (FORMAT csv)").format(
         names, sql.Identifier(table.namespace, table.relation)

@@ -169,7 +169,6 @@ class PostgresBackend(SnapshotBackend[psycopg.Connection[Any]]):
     def _arrays(
         self, connection: psycopg.Connection[Any], room: Room, statement: str, names: Sequence[str]
     ) -> list[Column]:
-        """Columns of whole numbers, as arrays."""
         most = min(room.most(_ARRIVING * len(names)), _ARRAY_ROWS)
         with connection.cursor(binary=True) as cursor:
             cursor.execute(arrays_sql(statement, names, most).encode())

@@ -137,7 +137,6 @@ class SparkBackend(SnapshotBackend[SparkSession]):
 
     @contextmanager
     def _snapshot(self, fingerprint: str, *, free: bool = False) -> Iterator[SparkSession]:
-        """Open a session with views of the checked files."""
         with unchanged(self.folder, self.version):
             check_planned(self.schema().fingerprint, fingerprint)
             limit_ms = self.limits.public_ms if free else self.limits.statement_ms

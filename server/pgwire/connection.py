@@ -206,7 +206,6 @@ class Connection:
             self._task.cancel()
 
     def _end_by_owner(self) -> None:
-        """End because another session of the analyst has asked for it."""
         self._ending = WireError("another session of yours has ended this one", "57P01", hint="connect again")
         self.stop()
 
@@ -309,7 +308,6 @@ class Connection:
         return message.data
 
     async def _converse(self, session: Session, user: str) -> None:
-        """Handle the session's messages until either side ends."""
         keys = self._reception.cancel_keys
         process, secret = keys.add(user, session.cancel, self._end_by_owner)
         session.number(process, partial(keys.stop_own, user))
@@ -388,7 +386,6 @@ def sasl_initial(data: bytes) -> tuple[str, bytes]:
 
 
 def _is_local(peer: str) -> bool:
-    """Whether the peer is a Unix socket or a loopback address."""
     return not peer or ipaddress.ip_address(peer.partition("%")[0]).is_loopback
 
 

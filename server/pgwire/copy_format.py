@@ -104,7 +104,6 @@ def _words(options: str) -> list[str]:
 
 
 def _pairs(words: list[str]) -> list[tuple[str, str]]:
-    """Each option with its value, or the empty text."""
     names = {"FORMAT", "DELIMITER", "NULL", "QUOTE", "ENCODING", "ESCAPE", "HEADER", "CSV", "TEXT", "BINARY"}
     pairs: list[tuple[str, str]] = []
     for word in words:

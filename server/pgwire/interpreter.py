@@ -107,7 +107,6 @@ class Interpreter:
             self._send(notice(words, code=code, severity="WARNING"))
 
     def _report(self) -> None:
-        """Send changed settings that clients track."""
         before, self._reported = self._reported, self.settings.reported()
         for name, value in self._reported.items():
             if before[name] != value:
@@ -216,7 +215,6 @@ class Interpreter:
         return await self.shape(prepared.command, prepared.oids)
 
     async def _executed(self, command: c.ExecutePrepared, formats: tuple[int, ...]) -> Result:
-        """Run EXECUTE."""
         prepared = self.prepared_as(command.name)
         question = prepared.command
         if not isinstance(question, c.Question):
@@ -532,7 +530,6 @@ def _of_backend(function: str, name: str) -> Field:
 
 
 def _bound(argument: str | int | bool | None, values: tuple[Value, ...]) -> Value:
-    """An argument, or the value of its parameter."""
     if not isinstance(argument, int) or isinstance(argument, bool):
         return argument
     if not 1 <= argument <= len(values):
@@ -541,7 +538,6 @@ def _bound(argument: str | int | bool | None, values: tuple[Value, ...]) -> Valu
 
 
 def _truth(value: Value) -> bool:
-    """A boolean, or the text of one. Raises: InvalidSetting."""
     if isinstance(value, bool) or value is None:
         return bool(value)
     try:

@@ -120,7 +120,6 @@ class Portal:
 
     @cached_property
     def _bound_bytes(self) -> int:
-        """The size of the statement and its values in memory."""
         return cached_bytes((self.command, self.shape, self.values, self.raw, self.formats))
 
     @property

@@ -143,7 +143,6 @@ class Session:
         await self._execute(Portal(command, shape), max_rows=0, describe=True)
 
     async def _step(self, message: m.ClientMessage) -> None:
-        """Handle one message of the extended protocol."""
         match message:
             case m.Parse():
                 await self._parse(message)
@@ -196,7 +195,6 @@ class Session:
             self._send(server_messages.row_description(shape.fields, formats or (0,) * len(shape.fields)))
 
     async def _execute(self, portal: Portal, max_rows: int, *, describe: bool) -> None:
-        """Run a portal, or send its next rows."""
         command = portal.command
         if command is None:
             self._send(server_messages.EMPTY_QUERY)

@@ -239,7 +239,6 @@ def _not_readable(words: str) -> CatalogRefused:
 
 
 def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
-    """The result, unless it is an error. Raises: CatalogRefused."""
     if result.status in _DONE:
         return result
     code = _told(result, pq.DiagnosticField.SQLSTATE)

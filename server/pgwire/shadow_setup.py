@@ -129,7 +129,6 @@ def _definitions(table: Table) -> Iterator[sql.Composable]:
 
 
 def _known_type(column: Column) -> str:
-    """The column's type if every PostgreSQL has it, else text."""
     return column.type if _KNOWN_TYPE.fullmatch(column.type) else "text"
 
 
@@ -143,7 +142,6 @@ def _foreign_key(table: Table, key: ForeignKey) -> sql.Composed:
 
 
 def _comment(kind: Literal["TABLE", "VIEW", "COLUMN"], place: list[str], words: str) -> sql.Composed:
-    """A comment on a relation, by its canonical name, or on one of its columns."""
     name = sql.Identifier(*name_parts(place[0]), *place[1:])
     return sql.SQL("COMMENT ON " + kind + " {} IS {}").format(name, sql.Literal(words))
 

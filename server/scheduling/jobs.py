@@ -154,13 +154,11 @@ class Jobs:
             self._forget(oldest)
 
     def _forget_old(self) -> None:
-        """Forget results that nobody fetched in time."""
         limit = self._clock() - _KEPT_S
         for job in [job for job in self._jobs.values() if job.begun <= limit and job.task.done()]:
             self._forget(job)
 
     def _forget(self, job: Job) -> None:
-        """Forget a job; a second call does nothing."""
         if self._jobs.pop(job.id, None) is not None:
             self._shares.give_back(job.analyst)
 

@@ -103,7 +103,6 @@ class ThreadPool:
 
     @asynccontextmanager
     async def _admitted(self, owner: str) -> AsyncIterator[_Waiting]:
-        """Hold a place among the threads."""
         own = _Waiting(owner)
         self._calls.take(owner)
         self._waiting.append(own)
@@ -126,7 +125,6 @@ class ThreadPool:
         self._admit()
 
     def _admit(self) -> None:
-        """Admit the next calls that have a place."""
         while chosen := self._threads.next_of(filter(self._has_place, self._waiting), lambda one: one.owner):
             self._waiting.remove(chosen)
             self._threads.take(chosen.owner)

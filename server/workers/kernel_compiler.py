@@ -49,7 +49,6 @@ def compile_kernels(announce: Callable[[str], None], parts: Sequence[int] = rang
 
 
 def _source_hash() -> str:
-    """A hash of the kernels' source and of the compilers' versions."""
     root = Path(privacy.__file__).parent
     digest = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
     for path in sorted(root.rglob("*.py")):

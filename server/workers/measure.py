@@ -68,7 +68,6 @@ def groups_of_kinds(kinds: Sequence[KindReach], domain: Domain) -> GroupsOfKinds
 
 
 def _most_alike(domain: Domain, places: Sequence[int]) -> int:
-    """The most groups with equal values of some keys."""
     group = np.zeros(len(domain), np.int64)
     for place in places:
         value = _codes(domain.keys[place])[domain.places(place)]
@@ -214,7 +213,6 @@ def _ruled(tuples: CodedJoinTuples, rule: int | None, n_groups: int | None) -> C
 
 
 def _released(tuples: QueryTuples, measuring: Measuring, entropy: Entropy) -> Iterator[NoisyAnswer]:
-    """Each release's values in turn; all sums are released at once."""
     pairs = list(zip(measuring.releases, tuples.distinct, strict=True))
     sums = iter(_sums(tuples, [one for one, distinct in pairs if distinct is None], measuring, entropy))
     ranks: dict[tuple[int, RankBatch], tuple[NoisyAnswer, ...]] = {}

@@ -196,7 +196,6 @@ class WorkerPool:
             self._lost(worker)
 
     def _lost(self, worker: Worker) -> None:
-        """Replace a worker that died without a call."""
         if not self._closed.is_set():
             _log.warning("an idle worker died")
         self._forget(worker)

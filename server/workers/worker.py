@@ -116,7 +116,6 @@ def _die_with_parent() -> None:
 
 
 def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Success | Failure:
-    """Run a call; every exception becomes one of our own errors."""
     try:
         return Success(function(*arguments))
     except (ServerError, PlannerError) as error:
@@ -247,7 +246,6 @@ class Worker:
             raise NotTaken from error
 
     def _wait(self, limit_s: float, cancelled: threading.Event | None) -> None:
-        """Wait for the outcome."""
         end = time.monotonic() + limit_s
         while not self._connection.poll(min(_LOOK_UP_S, max(0.0, end - time.monotonic()))):
             if cancelled is not None and cancelled.is_set():

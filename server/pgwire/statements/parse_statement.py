@@ -55,7 +55,6 @@ def _literal(words: WordCursor, part: list[str]) -> bytes | None:
 
 
 def _listed(words: WordCursor) -> list[list[str]]:
-    """The comma-separated entries in parentheses, if any come next."""
     if not words.skip("("):
         return []
     parts: list[list[str]] = [[]]
@@ -159,7 +158,6 @@ def _set(words: WordCursor) -> Command:
 
 
 def _zone(words: WordCursor) -> str | None:
-    """A time zone, `INTERVAL '+00:00' HOUR TO MINUTE`, LOCAL or DEFAULT."""
     if words.skip("INTERVAL"):
         zone = _OFFSET.fullmatch(_plain(words.take()))
         words.rest()
@@ -171,7 +169,6 @@ def _zone(words: WordCursor) -> str | None:
 
 
 def _setting(words: WordCursor) -> str:
-    """A setting's name, with dots."""
     name = words.name()
     while words.skip("."):
         name += "." + words.name()
@@ -263,7 +260,6 @@ def _execute(words: WordCursor) -> Command:
 
 
 def _behind(text: str, keyword: str) -> str:
-    """The text behind the first occurrence of a keyword."""
     pieces = scan(text)
     return next(text[end:] for kind, start, end in pieces if kind is Kind.WORD and text[start:end].upper() == keyword)
 
@@ -282,7 +278,6 @@ def _declare(words: WordCursor) -> Command:
 
 
 def _inner(words: WordCursor, sql: str) -> c.Question:
-    """The question inside another statement."""
     inner = split(sql)
     if len(inner) != 1 or inner[0].words[0] not in ("SELECT", "WITH", "VALUES", "TABLE", "("):
         raise words.unreadable()

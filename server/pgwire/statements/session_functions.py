@@ -119,7 +119,6 @@ def _calls(sql: str) -> tuple[ConfigCall, ...] | None:
 
 
 def _argument(written: str) -> str | int | bool | None:
-    """A literal, a parameter's number, a boolean or NULL."""
     text = written.strip().rstrip(",").strip()
     if text.startswith("'"):
         return text[1 : text.rindex("'")].replace("''", "'")
