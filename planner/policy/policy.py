@@ -118,7 +118,7 @@ class TablePolicy:
       public: it says nothing about a person.
       columns: per column.
       rows_per_unit: per privacy-unit relation, the most rows of the table that one of its units owns, of those that
-        answers count. A promise: where it is false, samples are charged too little (planner/README.md, Promises).
+        answers count. A promise: where it is false, samples are charged too little (planner/README.md, Declared bounds).
       rows_are_units: is a row whose owning foreign keys are all NULL a privacy unit of its own? Otherwise it
         belongs to nobody, and no answer counts it.
       rows: the most rows of the table, a number that is public; None says nothing.
@@ -157,7 +157,7 @@ class DeclaredForeignKey:
       table, columns, references, key: `columns` of `table` reference `key` of `references`.
       owning: does the parent's owner own the row?
       fanout: the most rows of `table` that hold the same values in `columns`; None promises nothing. Where it is
-        false, samples are charged too little (planner/README.md, Promises).
+        false, samples are charged too little (planner/README.md, Declared bounds).
       depth: of a self-reference or circle: how often ownership follows the key on one path. A row whose chain goes
         on beyond that is left out of every answer, since nobody could say who owns it.
       accepted_orphans: up to how many rows may reference nothing: a number that the custodian has acknowledged, for
