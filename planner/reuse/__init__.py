@@ -1,1 +1,1 @@
-"""Whether a question's answer follows from one that is kept, of which hashes alone are known."""
+"""Derive a question's answer from a cached one, of whose question the ledger has hashes alone."""

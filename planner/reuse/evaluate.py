@@ -1,7 +1,7 @@
-"""Expressions over what is known of every row of a group: what is the same in all of them is worked out exactly.
+"""Evaluate expressions for all rows of a group at once, from what is known of the group's keys.
 
-A small language on purpose: comparisons, CASE, beginnings and fields of moments, whole numbers. Whatever it does not
-know is unknown, so that nothing follows; the database is not asked.
+The language is small on purpose: comparisons, CASE, truncated moments and their fields, whole numbers. Everything
+else is `UNKNOWN`, and then no answer is derived. No database is asked.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ FIELDS: Mapping[str, tuple[TimeUnit, Callable[[Any], int]]] = {
     "HOUR": ("hour", lambda moment: moment.hour),
     "MINUTE": ("minute", lambda moment: moment.minute),
 }
-"""Fields of a moment as PostgreSQL numbers them, each with a unit of time throughout which it stays the same."""
+"""Fields of a moment as PostgreSQL numbers them. Each has a unit of time in which it does not change."""
 
 _WRITTEN = {"YYYY": "YEAR", "MM": "MONTH", "DD": "DAY", "Q": "QUARTER"}
 """Patterns of to_char that write a field with leading zeros."""
 
 
 class Evaluator:
-    """Works out planned expressions for one group.
+    """Evaluate planned expressions for one group.
 
     Args:
-      facts: by the hash of an expression, what is known of it in every row of the group.
+      facts: by the hash of an expression, its value in every row of the group.
       hashes: of the expressions' nodes.
     """
 
@@ -74,7 +74,7 @@ class Evaluator:
         self._hashes = hashes
 
     def value(self, node: exp.Expr) -> Fact:
-        """What an expression is in every row of the group."""
+        """Return what an expression is in every row of the group."""
         if not isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Connector)):
             found = self._facts.get(self._hashes.of(node))
             if found is not None:
@@ -111,7 +111,7 @@ class Evaluator:
         return UNKNOWN
 
     def truth(self, node: exp.Expr) -> Answer:
-        """A condition: True, False, NULL in every row; or Unknown."""
+        """Return a condition's value in every row: True, False, None for NULL; or Unknown."""
         found = self.value(node)
         if isinstance(found, Known) and (found.value is None or isinstance(found.value, bool)):
             return found.value
@@ -220,7 +220,7 @@ class Evaluator:
         return UNKNOWN if known is None else self._field_of(self.value(node.expression), *known)
 
     def _formatted(self, node: exp.ToChar) -> Fact:
-        """A moment by a format of years, months and days."""
+        """Evaluate to_char with a format of years, months and days."""
         value, found = self.value(node.this), patterns(node.args["format"].name)
         if value == NULL or isinstance(found, str):
             return value if value == NULL else UNKNOWN
@@ -246,7 +246,7 @@ class Evaluator:
         return Known(field(cast(datetime, beginning.value))) if one and isinstance(beginning, Known) else UNKNOWN
 
     def _number(self, node: exp.Expr) -> Fact:
-        """Arithmetic of whole numbers; of a quotient what FLOOR leaves, where doubles hold its operands exactly."""
+        """Evaluate whole numbers, and FLOOR of a quotient whose operands a double holds exactly."""
         if isinstance(node, exp.Floor):
             if node.args.get("decimals") is not None:
                 return UNKNOWN
@@ -297,7 +297,7 @@ def _is_moment(value: Fact) -> bool:
 
 
 def _whole(value: Plain) -> Fact:
-    """A whole number that every number type holds."""
+    """Return a whole number that every number type holds, else UNKNOWN."""
     if value is None:
         return NULL
     if isinstance(value, Decimal) and value == value.to_integral_value():
@@ -326,7 +326,7 @@ def _moment_literal(text: str, target: object) -> Fact:
 
 
 def _begun(value: Fact, unit: TimeUnit) -> Fact:
-    """The beginning of the unit that a moment is in; where it is not one and the same, what it lies within."""
+    """Truncate a moment; where rows differ, return the span that holds all their beginnings."""
     if value == NULL:
         return NULL
     if isinstance(value, Known):
@@ -342,7 +342,7 @@ def _begun(value: Fact, unit: TimeUnit) -> Fact:
 
 
 def _joined(parts: list[Answer], both: bool) -> Answer:
-    """AND of conditions in three values, else OR; unknown where it hangs on what is unknown."""
+    """Combine conditions by AND or OR in three-valued logic, with Unknown for what is not decided."""
     decides = not both
     if any(part is decides for part in parts):
         return decides

@@ -1,4 +1,4 @@
-"""What is known of a value in all rows of a kept group: the value, a span of time, or what it is not."""
+"""Facts about a value in all rows of a cached group: the value, a span of time, or values that it is not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from planner.sql.datetimes import floor, read_moment
 
 Plain = str | bool | int | Decimal | datetime | None
-"""A value that is compared exactly: dates as their midnight, times with time zone at UTC; None is NULL."""
+"""A value that compares exactly: a date as its midnight, a time with time zone at UTC; None is NULL."""
 
 TimeUnit = Literal["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 
@@ -28,10 +28,10 @@ class Known:
 
 @dataclass(frozen=True)
 class Within:
-    """A moment from `first` on and before `end`, never NULL; None leaves that side open.
+    """A moment from `first` on and before `end`, never NULL. None means no end on that side.
 
     Attributes:
-      whole_days: is it always midnight, so that the last one is the day before `end`?
+      whole_days: is it always midnight, so that the last moment is the day before `end`?
     """
 
     first: datetime | None
@@ -40,20 +40,20 @@ class Within:
 
     @property
     def last(self) -> datetime | None:
-        """A moment of the last unit of time: that every value is before `end` is all that is known of it."""
+        """The last moment that lies before `end`."""
         return None if self.end is None else self.end - (_DAY if self.whole_days else timedelta(microseconds=1))
 
 
 @dataclass(frozen=True)
 class Other:
-    """None of these values, and not NULL."""
+    """A value that is not NULL and none of these."""
 
     values: frozenset[Plain]
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """Anything, and not the same in every row perhaps."""
+    """Any value, which may differ from row to row."""
 
 
 Fact = Known | Within | Other | Unknown
@@ -63,14 +63,14 @@ UNKNOWN = Unknown()
 
 
 def truth(value: bool | None) -> Known:
-    """A condition's value; None is NULL."""
+    """Return a condition's value as a fact; None is NULL."""
     return Known(value)
 
 
 def plain(value: object) -> Plain | Unknown:
-    """A group key as it is kept, as a value that compares exactly.
+    """Read a group key of a cached answer as a value that compares exactly.
 
-    A text is a text here: whoever knows that it is a date reads it by `moment_of`.
+    A text stays a text. `moment_of` reads one that is known to be a date.
     """
     if value is None or isinstance(value, str | bool | int):
         return value
@@ -84,13 +84,13 @@ def plain(value: object) -> Plain | Unknown:
 
 
 def moment_of(text: object) -> datetime | None:
-    """The moment that a group key's text stands for, at UTC; None for `infinity`, years before 1, and other texts."""
+    """Read a moment from a group key's text, at UTC. None for `infinity`, years before 1, and other texts."""
     found = read_moment(text) if isinstance(text, str) else None
     return None if found is None else found.utc
 
 
 def floored(moment: datetime, unit: TimeUnit) -> datetime:
-    """date_trunc: the beginning of the unit that a moment is in."""
+    """Truncate a moment to the beginning of its unit, as date_trunc does."""
     if unit in _TIMES:
         within = {"hour": (0, 0), "minute": (moment.minute, 0), "second": (moment.minute, moment.second)}[unit]
         return moment.replace(minute=within[0], second=within[1], microsecond=0)
@@ -98,7 +98,7 @@ def floored(moment: datetime, unit: TimeUnit) -> datetime:
 
 
 def after(start: datetime, unit: TimeUnit) -> datetime | None:
-    """The beginning of the next unit; None beyond the year 9999."""
+    """Return the beginning of the next unit; None beyond the year 9999."""
     try:
         if unit in _MONTHS:
             months = start.year * 12 + start.month - 1 + _MONTHS[unit]
@@ -109,7 +109,7 @@ def after(start: datetime, unit: TimeUnit) -> datetime | None:
 
 
 def less(left: Fact, right: Fact) -> bool | Unknown | None:
-    """left < right in every row: True, False, or NULL; Unknown where rows may differ."""
+    """Decide left < right for all rows: True, False, None for NULL; Unknown where rows may differ."""
     if NULL in (left, right):
         return None
     if isinstance(left, Known) and isinstance(right, Known):
@@ -129,7 +129,7 @@ def less(left: Fact, right: Fact) -> bool | Unknown | None:
 
 
 def equal(left: Fact, right: Fact) -> bool | Unknown | None:
-    """left = right in every row: True, False, or NULL; Unknown where rows may differ."""
+    """Decide left = right for all rows: True, False, None for NULL; Unknown where rows may differ."""
     if NULL in (left, right):
         return None
     if isinstance(left, Known) and isinstance(right, Known):
@@ -151,7 +151,7 @@ def _last(span: Within) -> datetime:
 
 
 def _compared(left: Plain, right: Plain) -> bool | Unknown:
-    """Numbers and moments alone: the order of texts is the database's."""
+    """Compare numbers and moments. Only the database knows the order of texts."""
     numbers = _is_number(left) and _is_number(right)
     moments = isinstance(left, datetime) and isinstance(right, datetime)
     return left < right if numbers or moments else UNKNOWN  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""Questions that add up: what one must be so that its groups are sums of the groups of a finer one, exactly."""
+"""Decide which questions add up, so that their groups are exact sums of a finer question's groups."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _TEXTS = (Family.TEXT, Family.CHAR, Family.ENUM)
 _OTHER = "(other)"
 
 ColumnOfTable = tuple[str, str]
-"""A table's name in the catalog, and a column of it."""
+"""A table's name in the catalog, and one of its columns."""
 
 
 def made_whole(key: BoundKey, query: BoundQuery, policy: Policy) -> ColumnOfTable | None:
-    """The column whose other values could have a group of their own, so that the key leaves no row out.
+    """Return the column that may get a group for its undeclared values, so that the key leaves no row out.
 
     Args:
       key: whose domain leaves rows out.
       query: its question.
-      policy: declares its values.
-    Returns: None where that cannot be: of an expression, of NULLs that have a group already, of dates.
+      policy: declares the values.
+    Returns: None for expressions, dates, and columns that have such a group or one for NULL.
     """
     if not isinstance(key.value, exp.Column):
         return None
@@ -47,16 +47,15 @@ def made_whole(key: BoundKey, query: BoundQuery, policy: Policy) -> ColumnOfTabl
 def with_others(
     policy: Policy, columns: Collection[ColumnOfTable], keys: Sequence[tuple[BoundQuery, BoundKey]]
 ) -> Policy:
-    """The policy, of the same hash, in which some columns have a group for NULL and all values that none has.
+    """Return the policy, with the same hash, in which some columns have one group for NULL and undeclared values.
 
-    A question that is planned with it counts the same rows and says more of them; it protects as much: of the
-    group's rows each is still in one group, and what they are, beside that they are not declared, stays unknown. The
-    custodian might have declared it (`other`).
+    A question planned with it counts the same rows and protects as much. Each row is still in one group, and its
+    undeclared value stays hidden. The administrator might have declared this group (`other`).
 
     Args:
       policy: the one in force.
       columns: from `made_whole`.
-      keys: in which these columns stand, for their types.
+      keys: the group keys that are these columns, for their types.
     """
     tables = dict(policy.tables)
     for query, key in keys:
@@ -73,7 +72,7 @@ def with_others(
 
 
 def _beyond(values: Sequence[DomainValue], key: BoundKey) -> DomainValue:
-    """A value that is none of them."""
+    """Return a value that is not among them."""
     if key.type.family in _TEXTS:
         other = _OTHER
         while other in values:
@@ -83,21 +82,21 @@ def _beyond(values: Sequence[DomainValue], key: BoundKey) -> DomainValue:
 
 
 _ONE_THRESHOLD = ("gem", "group_lp")
-"""The mechanisms whose release at the one threshold that there is cuts a unit in each group, and nothing else."""
+"""Mechanisms that clip each group by itself where there is one candidate threshold."""
 
 Axis = tuple[str, ...]
-"""The SQL of the keys whose values the public knows together, in order: one axis of a grid of groups."""
+"""SQL of group keys whose values are public together, in order: one axis of a grid of groups."""
 
 
 @dataclass(frozen=True)
 class Marginal:
-    """A question as a table of a grid: what it counts, and along which axes.
+    """A question as a table of a grid: what it adds up, and along which axes.
 
     Attributes:
-      counted: everything that decides what a group adds up. Of questions of which it is equal, with axes that leave
-        no row out, a group of the one with fewer axes is the sum of the other's groups with the same values of them.
+      counted: everything that decides what a group adds up. Where it is equal and no axis leaves rows out, a group of
+        the coarser question is the sum of the finer question's groups.
       axes: one for each domain of the plan, in its order.
-      lossy: the keys whose domains leave rows out, by their SQL: the group of what they leave out is missing.
+      lossy: SQL of the keys whose domains leave rows out, so that a group is missing.
     """
 
     counted: tuple[object, ...]
@@ -106,21 +105,18 @@ class Marginal:
 
 
 def why_alone(bound: BoundQuery, plan: Plan) -> str | None:
-    """Why a question's groups cannot be added up from those of a finer one; None where they can.
+    """Say why a question's groups are no sums of a finer question's groups; None where they are.
 
-    What is released of a group must be the plain sum over its rows: then, and only then, is the sum over groups what
-    is released of their union. So nothing may be cut: there is one threshold, and nobody exceeds it. Either every
-    unit has one row of the join at most, by keys or declared fan-outs, and rows are counted; or whoever asks says
-    what nobody adds more than, to the groups of the coarsest question, and so to those of all finer ones. Where
-    thresholds are chosen each grouping has its own: the parts of a total that is cut at 8 are not the parts that are
-    cut at 2, and no weighing of the two is right.
+    A released group must be the plain sum over its rows, so nothing may be clipped. That holds in two cases. Either
+    each unit has one row of the join at most and rows are counted, or the request says what nobody exceeds
+    (`at_most`). Where thresholds are chosen, each grouping has its own: the parts of a total clipped at 8 are not the
+    parts clipped at 2.
 
-    And no row of the join may be missing in one of them: nothing is sampled, no group is withheld, no rule leaves
-    rows out. Keys whose domains leave rows out are in `Marginal.lossy`.
+    No question may lack rows: no samples, no withheld groups, no rule of groups per unit. `Marginal.lossy` names keys
+    whose domains leave rows out. Then theorem 9.7 of docs/mathematics.md holds.
 
     Args:
-      bound: the question.
-      plan: made of it.
+      bound, plan: the question.
     Returns: a clause for people.
     """
     if bound.again is not None:
@@ -147,7 +143,7 @@ def why_alone(bound: BoundQuery, plan: Plan) -> str | None:
 
 
 def marginal(plan: Plan) -> Marginal:
-    """What a question that adds up counts, and along which axes.
+    """Return what a question that adds up counts, and along which axes.
 
     Args:
       plan: of a question for which `why_alone` has no reason.
@@ -165,13 +161,13 @@ def marginal(plan: Plan) -> Marginal:
 
 
 def finer(questions: Sequence[tuple[BoundQuery, Plan]], axes: Sequence[Axis]) -> BoundQuery | None:
-    """The question that counts what some do, by other axes; None where they do not have them.
+    """Return the question over other axes that adds up the same; None where the questions lack an axis.
 
     It shows its keys and its releases, of all groups.
 
     Args:
       questions: of one `Marginal.counted`.
-      axes: each of them an axis of one of the questions.
+      axes: each an axis of one of the questions.
     """
     keys: list[BoundKey] = []
     shown: list[ResultType] = []
@@ -192,7 +188,7 @@ def finer(questions: Sequence[tuple[BoundQuery, Plan]], axes: Sequence[Axis]) ->
 
 
 def _keys_of(bound: BoundQuery, plan: Plan, axis: Axis) -> list[BoundKey] | None:
-    """The bound keys of an axis, if the question has it."""
+    """Return the bound keys of an axis, if the question has it."""
     for domain in plan.domains:
         if tuple(plan.group_keys[place].key.sql() for place in domain.keys) == axis:
             return [bound.keys[place] for place in domain.keys]
@@ -200,5 +196,5 @@ def _keys_of(bound: BoundQuery, plan: Plan, axis: Axis) -> list[BoundKey] | None
 
 
 def _weighed(release: Release) -> tuple[object, ...]:
-    """What a release adds up, without its share of epsilon and the words that it was asked in."""
+    """Return what a release adds up, without its share of epsilon and its label."""
     return release.weight.sql(), release.weight_bound, release.whole

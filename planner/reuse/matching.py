@@ -1,4 +1,4 @@
-"""Whether a question counts the rows of a kept answer's groups, and into which of its groups each of these goes."""
+"""Match a question with a cached answer: which cached groups hold its rows, and into which of its groups they go."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NewGroup = tuple[Plain, ...]
 
 
 class Undecided(Exception):
-    """What the question asks of a row is not the same in all rows of a kept group, or is not understood here."""
+    """Rows of one cached group differ in what the question asks of them, or it is not understood here."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class AskedKey:
 
 @dataclass(frozen=True)
 class Lacking:
-    """Rows that a kept answer has left out and the question would count, if there are any.
+    """Rows that the question would count and the cached answer may have left out.
 
     Attributes:
-      null: those whose value of a kept group key is NULL.
-      others: those whose value is not among the declared ones.
+      null: rows with NULL in a group key of the cached answer.
+      others: rows whose value is not declared.
     """
 
     null: bool = False
@@ -73,7 +73,7 @@ class AskedRelease:
 
     Attributes:
       name: what it counts (`release_name`).
-      where: the names of further conditions under which a row counts, with them.
+      where: further conditions under which a row counts, with their names.
     """
 
     name: str
@@ -81,12 +81,12 @@ class AskedRelease:
 
     @property
     def counts(self) -> tuple[str | None, tuple[str, ...]]:
-        """What it counts of the rows of the question, as `ReleaseOutline.counts`."""
+        """What it counts of the question's rows, as `ReleaseOutline.counts`."""
         return self.name, tuple(sorted({name for name, _ in self.where}))
 
 
 class AskedQuestion:
-    """What a question asks, as kept outlines are compared with it.
+    """A question, prepared for comparison with cached outlines.
 
     Args:
       plan: of the question.
@@ -102,44 +102,42 @@ class AskedQuestion:
         self.keys = tuple(AskedKey(key_outline(key), written(key)) for key in plan.group_keys)
         self.releases = tuple(map(_asked_release, plan.releases))
 
-    def follows(self, kept: Outline, release: AskedRelease, of: ReleaseOutline) -> Match | None:
-        """How the rows that a release counts are those of groups of a kept one; None where they are not, by what is
-        written.
+    def follows(self, cached: Outline, release: AskedRelease, of: ReleaseOutline) -> Match | None:
+        """Match a release with a cached one; None where its rows are not rows of the cached groups.
 
-        The conditions under which the kept one counts must be among this one's, so its rows are a part of the kept
-        ones.
+        The question must have all conditions of the cached release, so that its rows are among the cached ones.
         """
-        if kept.rows != self.rows or of.name != release.name:
+        if cached.rows != self.rows or of.name != release.name:
             return None
-        extra = left_over({*kept.conditions, *of.where}, [*self.conditions, *release.where])
-        return None if extra is None else Match(self, kept, (*extra, *self.not_within(kept)))
+        extra = left_over({*cached.conditions, *of.where}, [*self.conditions, *release.where])
+        return None if extra is None else Match(self, cached, (*extra, *self.not_within(cached)))
 
     def by_days(self, column: DayColumn) -> AskedByDays:
-        """The same question, its days apart.
+        """Return the question with its conditions on days split off.
 
         Args:
-          column: the day column of an append-only table that it joins.
+          column: the day column of an append-only table in the join.
         """
         column = renamed(column, self.ordered)
         found = split_days(conditions(self.ordered.plan), column)
         days, others = ((), ()) if found is None else found
         return AskedByDays(self, tree_hash(column.written), days, named(others))
 
-    def not_within(self, kept: Outline) -> Iterator[exp.Expr]:
-        """What a row must pass to be in a group of the question, and need not for one of the kept answer."""
-        told = {name for key in kept.keys for name in key.within}
+    def not_within(self, cached: Outline) -> Iterator[exp.Expr]:
+        """Yield what a row must pass to be in a group of the question, and not to be in a cached group."""
+        told = {name for key in cached.keys for name in key.within}
         return (condition for name, condition in self.within.items() if name not in told)
 
 
 @dataclass(frozen=True)
 class AskedByDays:
-    """A question, its days apart, as kept outlines of other days are compared with it.
+    """A question without its days, prepared for comparison with cached outlines of other days.
 
     Attributes:
       asked: the question.
       column: hash of the day column.
-      days: of its rows; none where some row may be of no day.
-      others: its conditions that are not of days alone.
+      days: of its rows; none where a row may have no day.
+      others: its conditions that are not on days alone.
     """
 
     asked: AskedQuestion
@@ -148,33 +146,33 @@ class AskedByDays:
     others: tuple[tuple[str, exp.Expr], ...]
     _rows: dict[str, str] = field(default_factory=dict)
 
-    def follows(self, kept: Outline, fingerprint: str) -> Match | None:
-        """How the question's rows, on some days, are those of groups of a kept answer; None where they are not.
+    def follows(self, cached: Outline, fingerprint: str) -> Match | None:
+        """Match the question's rows, on some days, with those of cached groups; None where they differ.
 
         Args:
-          kept: of whatever version of the data.
-          fingerprint: of the database's structure, or of the state of its files, at that version.
+          cached: the outline, of any version of the data.
+          fingerprint: of the database's structure, or of its files, at that version.
         """
         if fingerprint not in self._rows:
             self._rows[fingerprint] = rows_of_state(self.asked.ordered.plan, fingerprint)
-        told = next((one for one in kept.days if one.column == self.column), None)
-        if told is None or not self.days or kept.rows != self._rows[fingerprint]:
+        told = next((one for one in cached.days if one.column == self.column), None)
+        if told is None or not self.days or cached.rows != self._rows[fingerprint]:
             return None
         extra = left_over(set(told.conditions), self.others)
         if extra is None:
             return None
-        return Match(self.asked, kept, (*extra, *self.asked.not_within(kept)), self.column, told.runs)
+        return Match(self.asked, cached, (*extra, *self.asked.not_within(cached)), self.column, told.runs)
 
 
 def named(parts: Iterable[exp.Expr]) -> tuple[tuple[str, exp.Expr], ...]:
-    """Conditions by their names, in one form for several spellings, each once."""
+    """Return conditions by their names, each once, in one form for several spellings."""
     return tuple({condition_name(one): one for one in conjuncts(parts)}.items())
 
 
-def left_over(kept: Set[str], asked: Iterable[tuple[str, exp.Expr]]) -> tuple[exp.Expr, ...] | None:
-    """The conditions that a question has beside those that are kept; None where it lacks one of these."""
+def left_over(cached: Set[str], asked: Iterable[tuple[str, exp.Expr]]) -> tuple[exp.Expr, ...] | None:
+    """Return the conditions that only the question has; None where it lacks a cached one."""
     own = dict(asked)
-    return None if kept - own.keys() else tuple(one for name, one in own.items() if name not in kept)
+    return None if cached - own.keys() else tuple(one for name, one in own.items() if name not in cached)
 
 
 def _asked_release(release: Release) -> AskedRelease | None:
@@ -184,65 +182,62 @@ def _asked_release(release: Release) -> AskedRelease | None:
 
 @dataclass(frozen=True)
 class Match:
-    """A question whose rows are a kept answer's rows that pass further conditions.
+    """A question whose rows are the cached rows that pass further conditions.
 
     Attributes:
       asked: the question.
-      kept: the outline of the kept answer.
-      extra: the conditions that the kept question did not have.
-      column: hash of the day column, where the two are of other days; nothing where they are compared as a whole.
-      cached_days: of the kept answer's rows, then.
+      cached: the outline of the cached answer.
+      extra: conditions that only the question has.
+      column: hash of the day column where days are compared apart; else empty.
+      cached_days: of the cached rows, then.
     """
 
     asked: AskedQuestion
-    kept: Outline
+    cached: Outline
     extra: tuple[exp.Expr, ...]
     column: str = ""
     cached_days: tuple[Run, ...] = ()
 
     @cached_property
     def relevant(self) -> tuple[int, ...]:
-        """The places of the kept keys that conditions or keys of the question read, or that say something of days.
-
-        The others are added up over.
-        """
+        """Places of the cached keys that the question reads or that tell days; over others, groups are added up."""
         read = {self.asked.hashes.of(node) for tree in self._trees() for node in nodes(tree)}
         read |= {self.column, *(key.outline.name for key in self.asked.keys)}
-        return tuple(place for place, key in enumerate(self.kept.keys) if read & set(_names(key)))
+        return tuple(place for place, key in enumerate(self.cached.keys) if read & set(_names(key)))
 
     @property
     def by_days(self) -> bool:
-        """Has the kept answer groups of some of its days alone?"""
-        return any(self.column in moments(key) for key in self.kept.keys)
+        """Does the cached answer have groups of some of its days?"""
+        return any(self.column in moments(key) for key in self.cached.keys)
 
     def days(self, values: Sequence[object]) -> tuple[Run, ...]:
-        """Of which days the rows of a kept group are: all rows of the kept question on these days that are in it.
+        """Return the days of a cached group's rows.
 
         Args:
-          values: of the `relevant` keys of the kept group.
-        Raises: Undecided where they are not all of whole days.
+          values: of the `relevant` keys of the cached group.
+        Raises: Undecided where these are not whole days.
         """
         days = self.cached_days
         for place, value in zip(self.relevant, values, strict=True):
-            if self.column in moments(self.kept.keys[place]):
-                inside = known_of_group(self.kept.keys[place], value).get(self.column)
+            if self.column in moments(self.cached.keys[place]):
+                inside = known_of_group(self.cached.keys[place], value).get(self.column)
                 if not isinstance(inside, Within):
                     raise Undecided
                 days = common_runs(days, [_whole_days(inside)])
         return days
 
     def group(self, values: Sequence[object]) -> NewGroup | None:
-        """The group of the question that a kept group's rows are all in; None where none of them passes.
+        """Return the question's group that holds all rows of a cached group; None where no row counts.
 
         Args:
-          values: of the `relevant` keys of the kept group.
+          values: of the `relevant` keys of the cached group.
         Raises: Undecided.
         """
         facts: Facts = {}
         for place, value in zip(self.relevant, values, strict=True):
-            facts |= known_of_group(self.kept.keys[place], value)
+            facts |= known_of_group(self.cached.keys[place], value)
         for place, value in zip(self.relevant, values, strict=True):
-            facts |= _within_year(self.kept.keys[place], value, facts)
+            facts |= _within_year(self.cached.keys[place], value, facts)
         evaluator = Evaluator(facts, self.asked.hashes)
         passes = [evaluator.truth(condition) for condition in self.extra]
         if any(one is False or one is None for one in passes):
@@ -252,17 +247,17 @@ class Match:
         return tuple(self._key(key, facts, evaluator) for key in self.asked.keys)
 
     def lacking(self, cached_values: Sequence[Sequence[object]], own_values: Sequence[frozenset[Plain]]) -> Lacking:
-        """Which rows the kept answer has left out that the question would count.
+        """Return which rows the cached answer left out and the question would count.
 
         Args:
-          cached_values: per key of the kept answer, its values.
-          own_values: per key of the question, the values that its groups have, as `key_value` reads them.
+          cached_values: per key of the cached answer, its values.
+          own_values: per key of the question, its groups' values, as `key_value` reads them.
         """
         same = {key.outline.name for key in self.asked.keys}
         found = Lacking()
-        for key, values in zip(self.kept.keys, cached_values, strict=True):
+        for key, values in zip(self.cached.keys, cached_values, strict=True):
             if key.name in same:
-                continue  # the question leaves the same rows out by itself
+                continue  # the question leaves out the same rows
             if key.lacks_null and not all(self._leaves_out(facts, own_values) for facts in _left_out(key)):
                 found |= Lacking(null=True)
             if key.lacks_others:
@@ -274,9 +269,9 @@ class Match:
         return found
 
     def _leaves_out(self, facts: Facts, own_values: Sequence[frozenset[Plain]]) -> bool:
-        """Does the question count no row of which this is known?"""
+        """Does the question count no row with these facts?"""
         evaluator = Evaluator(facts, self.asked.hashes)
-        # also those that the kept question had: what they exclude is lacking in neither
+        # also the shared conditions: what they exclude is lacking in neither
         conditions = (*self.extra, *(one for _, one in self.asked.conditions), *self.asked.within.values())
         if any(evaluator.truth(condition) in (False, None) for condition in conditions):
             return True
@@ -296,14 +291,14 @@ class Match:
 
 
 def key_value(key: KeyOutline, value: object) -> Plain | Unknown:
-    """A value of a group key, as answers have it, as one that compares exactly: of a moment's text the moment."""
+    """Read a group key's value so that it compares exactly: a moment's text as the moment."""
     if key.kind in _MOMENTS and value is not None:
         return moment_of(value) or Unknown()
     return plain(value)
 
 
 def moments(key: KeyOutline) -> tuple[str, ...]:
-    """Hashes of what holds the moment of a key that is the beginning of a unit of time; none of another key."""
+    """Return hashes of the expressions that hold the moment of a truncated key; none for other keys."""
     return () if key.period is None else (*key.period.of, *key.period.columns)
 
 
@@ -320,7 +315,7 @@ def _names(key: KeyOutline) -> Iterable[str]:
 
 
 def known_of_group(key: KeyOutline, value: object) -> Facts:
-    """What is known of every row of a group by the value of one of its keys."""
+    """Return what one key's value says about every row of its group."""
     known = key_value(key, value)
     if isinstance(known, Unknown):
         return {}
@@ -338,14 +333,14 @@ def known_of_group(key: KeyOutline, value: object) -> Facts:
 
 
 def _beginning(period: Period, known: Plain) -> datetime | None:
-    """Of the unit of time that a key's value stands for: it, or the year of that number."""
+    """Return the beginning of the unit of time that a key's value names."""
     if period.unit == "year" and isinstance(known, int) and datetime.min.year <= known <= datetime.max.year:
         return datetime(known, 1, 1)
     return known if isinstance(known, datetime) and floored(known, period.unit) == known else None
 
 
 def _within_year(key: KeyOutline, value: object, facts: Facts) -> Facts:
-    """What the month or the quarter of a moment adds to what is known of it, where that is its year."""
+    """Return what a month or quarter says about a moment whose year is known."""
     months, number = FIELDS.get(key.field, 0), key_value(key, value)
     if key.read is None or not months or not isinstance(number, int) or not 1 <= number <= 12 // months:
         return {}
@@ -359,7 +354,7 @@ def _within_year(key: KeyOutline, value: object, facts: Facts) -> Facts:
 
 
 def _left_out(key: KeyOutline) -> list[Facts]:
-    """What is known of rows whose value of a key is NULL, in each of the ways in which it can be."""
+    """Return the facts about rows with NULL in a key, one entry for each way to get NULL."""
     facts, read = known_of_group(key, None), key.period or key.read
     if read is None or read.first is None or read.last is None:
         return [facts if key.is_column or key.period is not None else {}]

@@ -1,4 +1,4 @@
-"""One form of what may be written in several ways: conditions, what FILTER counts, and the order of tables."""
+"""Bring equivalent conditions, FILTER clauses and orders of tables to one form."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _BYTES = 16
 
 
 def tree_hash(tree: exp.Expr) -> str:
-    """Name a planned expression: its tables by generated aliases, its literals as they are written for databases.
+    """Hash a planned expression: tables by generated aliases, literals as databases read them.
 
-    Returns: 128 bits of SHA-256 in hex. Who may read it can test a guess, and learns no more.
+    Returns: 128 bits of SHA-256 in hex. A reader can test a guess, and learns no more.
     """
     return text_hash(tree.sql("postgres"))
 
 
 def text_hash(text: str) -> str:
-    """As `tree_hash`, of a text."""
+    """Hash a text, as `tree_hash` does."""
     return hashlib.sha256(text.encode()).hexdigest()[: 2 * _BYTES]
 
 
 class TreeHashes:
-    """The hashes of the nodes of some trees, each worked out once. The trees live as long as this does, unchanged."""
+    """Hashes of the nodes of some trees, each computed once. The trees must not change."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[exp.Expr, str]] = {}
 
     def of(self, node: exp.Expr) -> str:
-        """The hash of a node."""
+        """Return the hash of a node."""
         found = self._known.get(id(node))
         if found is None:
             found = self._known[id(node)] = node, tree_hash(node)  # with the node, whose id is then no other's
@@ -52,16 +52,16 @@ _NEGATED: Mapping[type[exp.Expr], type[exp.Binary]] = {
 
 
 def conjuncts(conditions: Iterable[exp.Expr]) -> list[exp.Expr]:
-    """Conditions of which a row passes all where it passes those given, in one form for several spellings.
+    """Split conditions into conjuncts, in one form for several spellings.
 
-    What is NULL passes neither way, and comparisons order all values of a column, NaN among them, so that the
-    opposite of a comparison is one, too.
+    NULL passes neither a comparison nor its opposite. Comparisons order all values of a column, NaN included, so the
+    opposite of a comparison is a comparison.
     """
     return [one for condition in conditions for one in _parts(condition)]
 
 
 def counted(release: Release) -> tuple[exp.Expr, list[exp.Expr]]:
-    """What each row weighs, apart from the conditions under which it counts: those of FILTER, and not being NULL."""
+    """Split a release into its weight and the conditions under which a row counts: FILTER, and not NULL."""
     weight = release.weight
     case = weight.this if isinstance(weight, exp.Cast) else None
     if isinstance(weight, exp.Cast) and isinstance(case, exp.Case) and case.args.get("this") is None:
@@ -75,11 +75,11 @@ def counted(release: Release) -> tuple[exp.Expr, list[exp.Expr]]:
 
 @dataclass(frozen=True)
 class Ordered:
-    """A plan whose tables stand in the order of their names, joined by conditions of WHERE.
+    """A plan with its tables sorted by name and joined by conditions of WHERE.
 
     Attributes:
-      plan: the same rows, keys and weights, for comparison alone: no database is asked it.
-      aliases: what the aliases of the plan are there.
+      plan: the same rows, keys and weights. It is only compared, and never sent to a database.
+      aliases: new alias by old alias.
     """
 
     plan: Plan
@@ -87,7 +87,7 @@ class Ordered:
 
     @classmethod
     def of(cls, plan: Plan) -> Ordered:
-        """The plan as it is where tables are joined otherwise than by INNER JOIN, or one of them twice."""
+        """Sort a plan's tables. Plans with other joins than INNER JOIN, or with one table twice, stay as they are."""
         source = plan.source
         first, joins = source.args.get("from_"), source.args.get("joins") or []
         tables = [*([] if first is None else [first.this]), *(one.this for one in joins)]
@@ -149,7 +149,7 @@ def _opposite(written: exp.Not, node: exp.Expr) -> list[exp.Expr]:
 
 
 def _listed(node: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]] | None:
-    """The value and the literals of `x = 1` and `x IN (1, 2)`."""
+    """Return the value and the literals of `x = 1` and `x IN (1, 2)`."""
     if isinstance(node, exp.In) and node.expressions and node.args.get("query") is None:
         return (node.this, node.expressions) if all(map(_is_literal, node.expressions)) else None
     if not isinstance(node, exp.EQ):
@@ -168,7 +168,7 @@ def _in(value: exp.Expr, literals: Iterable[exp.Expr]) -> exp.Expr:
 
 
 def _oriented(node: exp.Expr) -> exp.Expr:
-    """A comparison with what is no literal on the left, and of two such the first by its text."""
+    """Turn a comparison: the literal stands on the right; of two expressions the first by text stands left."""
     assert isinstance(node, exp.Binary), "a comparison"
     left, right = node.left, node.right
     both = not (_is_literal(left.unnest()) or _is_literal(right.unnest()))
@@ -179,7 +179,7 @@ def _oriented(node: exp.Expr) -> exp.Expr:
 
 
 def _quantified(node: exp.Binary) -> bool:
-    """Is it a comparison with ANY or ALL of several values?"""
+    """Is it a comparison with ANY or ALL?"""
     return any(isinstance(side.unnest(), (exp.Any, exp.All, exp.Subquery)) for side in (node.left, node.right))
 
 
@@ -223,7 +223,7 @@ def _release(release: Release, aliases: Mapping[str, str]) -> Release:
 
 
 def _same(conditions: Iterable[exp.Expr]) -> dict[str, exp.Expr]:
-    """By the text of a column, the first of all that conditions set equal to it."""
+    """Map each column to the first of the columns that conditions set equal to it."""
     pairs = [
         (one.left, one.right)
         for one in conditions
@@ -239,7 +239,7 @@ def _same(conditions: Iterable[exp.Expr]) -> dict[str, exp.Expr]:
 
 
 def _represented(key: exp.Expr, same: Mapping[str, exp.Expr]) -> exp.Expr:
-    """An owner by the first column that is equal to its own."""
+    """Write an owner's key by the first column that is equal to its own."""
     return key.transform(
         lambda node: same.get(node.sql("postgres"), node).copy() if isinstance(node, exp.Column) else node
     )

@@ -1,7 +1,7 @@
-"""The outline of a question whose answer is kept: its rows, conditions, groups and weights, by their hashes.
+"""Outline a question whose answer is cached: hashes of its rows, conditions, groups and weights.
 
-The ledger keeps no text of a question. What a later question asks is at hand when it is asked, so hashes are enough
-to see that an earlier one counted the same rows by the same weights: what is not equal to the letter is not used.
+The ledger has no text of a question. The later question is at hand, so equal hashes are enough to see that both count
+the same rows by the same weights.
 """
 
 from __future__ import annotations
@@ -20,24 +20,26 @@ from planner.reuse.normal_form import Ordered, conjuncts, counted, text_hash, tr
 from planner.sql.sql_types import ResultType
 
 FIELDS: Mapping[str, int] = {"MONTH": 1, "QUARTER": 3}
-"""Fields of a moment that are a span of time within a year, and of how many months each."""
+"""Fields of a moment that are a span of time within a year, with their lengths in months."""
 
 REUSABLE = frozenset({"gem", "group_lp", "bound_first", "l1_clip", "l2_clip", "joint_scale", "fixed"})
-"""Mechanisms whose noises, one in every group, are independent of one another once the thresholds are known, and of a
-public scale then: what is chosen is chosen with noise of its own, and the release draws for each group anew
-(`privacy.mechanisms.release`; `l1_clip` and `l2_clip` draw one noise per group themselves). Not those that race
-thresholds or draw a rank, whose noise is part of the choice."""
+"""Mechanisms with independent noise in every group, of a public scale once the clipping thresholds are known.
+
+The choice of a threshold has noise of its own, and the release draws anew for each group
+(`privacy.mechanisms.release`). Mechanisms that race thresholds or draw a rank are not among them: there the noise is
+part of the choice.
+"""
 
 
 @dataclass(frozen=True)
 class Period:
-    """Of a group key that is the beginning of a moment's year, month, ..., day or second: whose.
+    """The moment behind a group key that is its year, month, day or another unit of time.
 
     Attributes:
       unit: of time.
-      of: hashes of the expressions that hold the moment: as it is truncated, and without its casts.
-      columns: hashes of what is NULL outside of a range before that; empty where nothing is.
-      first, last: that range then, in ISO 8601.
+      of: hashes of the expressions that hold the moment: as truncated, and without casts.
+      columns: hashes of what was NULL outside of a declared range before; empty without one.
+      first, last: that range, in ISO 8601.
       whole_days: is the moment a date?
     """
 
@@ -55,14 +57,14 @@ class KeyOutline:
 
     Attributes:
       name: hash of its SQL.
-      inner: the same without the cast that gives all spellings one form; of a key that is a column, the column's.
+      inner: the same without the cast that gives all spellings one form.
       kind: its type in an answer.
       is_column: is it a column?
       period: of a key that is the beginning of a unit of time.
-      lacks_null, lacks_others: are rows left out whose value is NULL, or not among the declared ones?
-      within: hash of each condition without which a row has no group.
-      read: of another key that reads one moment alone: whose, and what is NULL outside of a range before.
-      field: which field of that moment the key is, of those that a year makes a span of time; or nothing.
+      lacks_null, lacks_others: are rows with NULL, or with undeclared values, left out?
+      within: hashes of the conditions without which a row has no group.
+      read: of another key that reads one moment: that moment.
+      field: `MONTH` or `QUARTER` where the key is that field of the moment; else empty.
     """
 
     name: str
@@ -82,11 +84,11 @@ class ReleaseOutline:
     """One release.
 
     Attributes:
-      name: hash of weight, bound and kind; None where nothing can follow from it.
-      adds_up: is it a sum over rows with noises of `REUSABLE`, so that of several groups together it is the sum of
-        theirs? Of any other release a group's value stands for that group alone.
-      cut: hash of how contributions are cut at tau: equal for releases that estimate one number at equal thresholds.
-      where: hashes of further conditions under which a row counts, sorted: those of FILTER, and not being NULL.
+      name: hash of weight, bound and kind; None where nothing can be derived from it.
+      adds_up: is it a sum over rows with noise of `REUSABLE`, so that groups may be added up?
+      cut: hash of how contributions are clipped. Where it and the thresholds are equal, two releases estimate one
+        number.
+      where: hashes of further conditions under which a row counts, sorted: FILTER, and not NULL.
     """
 
     name: str | None
@@ -96,18 +98,18 @@ class ReleaseOutline:
 
     @property
     def counts(self) -> tuple[str | None, tuple[str, ...]]:
-        """What it counts of the rows of its question."""
+        """What it counts of the question's rows."""
         return self.name, self.where
 
 
 @dataclass(frozen=True)
 class DayOutline:
-    """A question's conditions once more, its days apart, by the day column of one append-only table.
+    """A question's conditions with the days apart, by the day column of one append-only table.
 
     Attributes:
       column: hash of the day column.
-      conditions: hashes of the conditions that are not of days alone, sorted.
-      runs: the stretches of days; None: without an end.
+      conditions: hashes of the conditions that are not on days alone, sorted.
+      runs: the stretches of days; None means no end.
     """
 
     column: str
@@ -117,15 +119,15 @@ class DayOutline:
 
 @dataclass(frozen=True)
 class Outline:
-    """What may be known of a kept answer's question without its text.
+    """What is known of a cached answer's question without its text.
 
     Attributes:
-      rows: hash of the join without its conditions, and of who owns its tuples.
-      data_version: the custodian's.
-      conditions: hash of each condition of WHERE, sorted, in the form of `planner.reuse.normal_form`.
+      rows: hash of the join without conditions, and of the owners of its tuples.
+      data_version: of the data that it was measured over.
+      conditions: hash of each condition of WHERE, sorted, in normal form.
       keys: of GROUP BY, in order.
       releases: in order.
-      days: per append-only table that is joined, of which days its rows are.
+      days: for each append-only table of the join, the days of its rows.
     """
 
     rows: str
@@ -144,18 +146,18 @@ def outline(
     released: Sequence[tuple[str, str]],
     day_columns: Sequence[DayColumn] = (),
 ) -> Outline | None:
-    """The outline of a question that has been answered; None where nothing but its very answer may follow from it.
+    """Outline a measured question; None where no other answer can be derived from it.
 
-    That is so of samples, of answers that leave groups out, of group keys that were found among private rows, and
-    where a rule of groups per unit left rows out.
+    None for samples, for answers that leave groups out, for selected group keys, and where a rule of groups per unit
+    left rows out.
 
     Args:
       plan: the question.
-      data_version: the custodian's.
+      data_version: of the data.
       n_groups: how many groups the answer has.
       shown: are these all groups that there may be?
-      released: by which mechanism each release was released, and with which noise.
-      day_columns: of the append-only tables that are joined.
+      released: mechanism and noise of each release.
+      day_columns: of the append-only tables in the join.
     """
     cuts = plan.bounds.rule is not None and n_groups > plan.bounds.rule
     found = any(domain.selects_partitions for domain in plan.domains)
@@ -186,12 +188,12 @@ def outline(
 
 
 def rows(plan: Plan) -> str:
-    """Hash of which rows a question reads before its conditions, and whose they are."""
+    """Hash the rows that a question reads before its conditions, and their owners."""
     return rows_of_state(plan, plan.fingerprint)
 
 
 def rows_of_state(plan: Plan, fingerprint: str) -> str:
-    """The same, had the database's structure, or the state of its files, another fingerprint."""
+    """As `rows`, with another fingerprint of the database's structure or files."""
     joined = plan.source.copy()
     joined.set("where", None)
     owners = [f"{owner.relation}: {owner.key.sql('postgres')}" for owner in plan.owners]
@@ -199,12 +201,12 @@ def rows_of_state(plan: Plan, fingerprint: str) -> str:
 
 
 def renamed(column: DayColumn, ordered: Ordered) -> DayColumn:
-    """A day column as an ordered plan has it."""
+    """Return a day column by its alias in an ordered plan."""
     return replace(column, alias=ordered.aliases.get(column.alias, column.alias))
 
 
 def day_outline(plan: Plan, column: DayColumn) -> DayOutline | None:
-    """The conditions with the days apart; None where they leave no day, or rows of no day."""
+    """Split the days off a plan's conditions; None where a row may have no day, or no day is left."""
     found = split_days(conditions(plan), column)
     if found is None:
         return None
@@ -213,7 +215,7 @@ def day_outline(plan: Plan, column: DayColumn) -> DayOutline | None:
 
 
 def conditions(plan: Plan) -> list[exp.Expr]:
-    """The conditions of WHERE, all of which a row that counts passes."""
+    """Return the conjuncts of WHERE."""
     where = plan.source.args.get("where")
     if where is None:
         return []
@@ -221,23 +223,26 @@ def conditions(plan: Plan) -> list[exp.Expr]:
 
 
 def condition_names(plan: Plan) -> tuple[str, ...]:
-    """The hashes of a plan's conditions, sorted: the order in which they are written says nothing."""
+    """Return the hashes of a plan's conditions, sorted."""
     return names_of(conjuncts(conditions(plan)))
 
 
 def names_of(parts: Iterable[exp.Expr]) -> tuple[str, ...]:
-    """The hashes of conditions that all hold, each once, sorted."""
+    """Return the hashes of conditions that all hold, each once, sorted."""
     return tuple(sorted({condition_name(one) for one in parts}))
 
 
 def condition_name(condition: exp.Expr) -> str:
-    """The hash of a condition, whether it stands in parentheses or not."""
+    """Hash a condition, with or without parentheses."""
     return tree_hash(condition.unnest())
 
 
 def release_name(release: Release) -> str | None:
-    """Hash of what a release counts or ranks of whichever rows; None for products around means of others, and where
-    who exceeds a threshold is counted, which is of one question's groups together."""
+    """Hash what a release counts or ranks.
+
+    None for products around the means of other rows, and where units above a threshold are counted: both are of one
+    question's groups together.
+    """
     if isinstance(release.around, Products) or release.counts_exceeding:
         return None
     values = "" if release.distinct is None else f"{release.distinct.sql('postgres')} {release.determined}"
@@ -250,7 +255,7 @@ def release_name(release: Release) -> str | None:
 
 
 def key_outline(key: GroupKey) -> KeyOutline:
-    """The outline of one group key."""
+    """Outline one group key."""
     inner = written(key)
     omitted = key.omitted or ""
     is_column = isinstance(inner, exp.Column)
@@ -266,14 +271,14 @@ def key_outline(key: GroupKey) -> KeyOutline:
 
 
 def written(key: GroupKey) -> exp.Expr:
-    """A key's expression without the cast that gives all its spellings one form."""
+    """Return a key's expression without the cast that gives all its spellings one form."""
     sql = key.key
     canonical = isinstance(sql, exp.Cast) and sql.to.this in (exp.DataType.Type.TEXT, exp.DataType.Type.BIGINT)
     return sql.this.unnest() if canonical and isinstance(sql, exp.Cast) else sql
 
 
 def _cut(plan: Plan, mechanism: str, noise: str, n_groups: int, together: Sequence[object]) -> str:
-    """Truncated in each group, in total, in length, by one factor for all sums, or with capacities of kinds."""
+    """Hash how contributions are clipped: per group, in total, by norm, by one factor, or by kind of unit."""
     facts: list[object] = ["each group"]
     if mechanism == "l1_clip":
         facts = ["total", n_groups]
@@ -288,7 +293,7 @@ def _cut(plan: Plan, mechanism: str, noise: str, n_groups: int, together: Sequen
 
 
 def _period(tree: exp.Expr) -> Period | None:
-    """What unit of which moment an expression is the beginning of."""
+    """Return the unit and the moment that an expression truncates."""
     unit, inner = _unit_of(tree)
     if unit is None:
         return None
@@ -296,7 +301,7 @@ def _period(tree: exp.Expr) -> Period | None:
 
 
 def _read(tree: exp.Expr) -> Period | None:
-    """The one moment that an expression reads, each time made NULL outside of a range; None where it reads others."""
+    """Return the one moment that an expression reads, within its declared range; None where it reads others."""
     cases = {tree_hash(case): case for case in tree.find_all(exp.Case) if _moored(case) is not None}
     if len(cases) != 1:
         return None
@@ -308,7 +313,7 @@ def _read(tree: exp.Expr) -> Period | None:
 
 
 def _field(tree: exp.Expr) -> str:
-    """MONTH or QUARTER of `extract(month FROM x)`, which a year makes a span of time; nothing of another key."""
+    """Return MONTH or QUARTER for `extract(month FROM x)`, else an empty text."""
     name = tree.this.name.upper() if isinstance(tree, exp.Extract) else ""
     return name if name in FIELDS else ""
 
@@ -338,7 +343,7 @@ def _of_moment(unit: TimeUnit, inner: exp.Expr) -> Period:
 
 
 def _unit_of(tree: exp.Expr) -> tuple[TimeUnit | None, exp.Expr]:
-    """The unit of `date_trunc('unit', x)`, of a cast of it, of a cast to a date, or of a year's number; and x."""
+    """Return the unit of `date_trunc('unit', x)`, of its casts, of a cast to a date or of a year's number; and x."""
     if isinstance(tree, exp.Paren):
         return _unit_of(tree.this)
     if isinstance(tree, exp.TimestampTrunc):
@@ -357,10 +362,7 @@ def _unit_of(tree: exp.Expr) -> tuple[TimeUnit | None, exp.Expr]:
 
 
 def _moored(case: exp.Case) -> tuple[exp.Expr, datetime, datetime] | None:
-    """What a CASE makes NULL outside of a range, and that range.
-
-    As `planner.expressions.datetimes.moored` writes it, and nothing else.
-    """
+    """Read a CASE that is NULL outside of a range, as `planner.expressions.datetimes.moored` writes it."""
     branches = case.args["ifs"]
     between = branches[0].this
     if case.args.get("this") is not None or case.args.get("default") is not None:

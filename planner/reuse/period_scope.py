@@ -1,21 +1,19 @@
-"""Which rows of an append-only table decide a question's answer, and of which days those of each group are.
+"""Find which rows of an append-only table decide a question's answer, and the days of each group's rows.
 
-A question has a scope where every tuple of its join holds one row r of one append-only table, the anchor, and is a
-function of r, of the rows that references lead to from r (`reached_rows.py`), and of public tables:
+A question has a scope where each tuple of its join holds one row of one append-only table, the anchor. The tuple must
+be a function of that row, of the rows that its references lead to, and of public tables:
 
-* every other private table of the join is joined to a row that is placed already by all columns of a reference to one
-  of its keys: its row is the one that the reference finds, and no other;
-* every other public table is vouched for as a whole, and so is one inside EXISTS or IN;
-* the tables that are joined to find owners are joined along such references by construction, so the owners of a tuple
-  are a function of the same rows, as is whether the tuple stands (`planner.sensitivity.provenance`).
+* each other private table is joined by all columns of a reference to one of its keys;
+* each other public table is vouched for as a whole, as is one inside EXISTS or IN;
+* tables joined to find owners are joined along such references by construction, so a tuple's owners are a function of
+  the same rows (`planner.sensitivity.provenance`).
 
-So let I and J be two states in which the anchor has the same rows on some days (as a multiset), these lead to the
-same rows, and the public tables in question are the same. Then the tuples whose anchor lies on those days are the
-same in I and J, with the same owners, weights and group keys. What is released about them is, up to noise and to the
-choice of what is cut, an answer about either state.
+Take two states with the same anchor rows on some days, the same rows behind them and the same public tables. Then the
+tuples of those days are the same, with the same owners, weights and group keys. This is theorem 9.6 of
+docs/mathematics.md.
 
-What is not so simple is given no scope, and is asked anew: several rows of a person that are joined with one another,
-aggregates per person, EXISTS over private rows, samples.
+Other questions have no scope and are asked anew: self-joins of a person's rows, per-person subqueries, EXISTS over
+private rows, samples.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ class TimeKey:
 
     Attributes:
       place: of the key in the plan.
-      of_day: the value that an answer's groups have on a day of the declared range.
+      of_day: the key's value on a day of the declared range.
     """
 
     place: int
@@ -61,13 +59,12 @@ class TimeKey:
 
 
 def time_key(place: int, key: BoundKey, column: ColumnRef, kind: SqlType, declared: Span | None) -> TimeKey | None:
-    """How a key follows from the day of a column; None where it does not, or this file does not see that it does.
+    """Derive a key from the day of a column; None where other things decide it, or where that is not proved here.
 
     Args:
-      place: of the key.
-      key: bound.
+      place, key: the bound key, and its place.
       column: bound, of a date or a moment.
-      kind, declared: its type, and its declared range: dates outside of it are in no group.
+      kind, declared: its type and its declared range. Dates outside of it are in no group.
     """
     name = bound_column(*column)
     moment, _ = moored(Scalar(name, kind, name, declared=declared))
@@ -85,7 +82,7 @@ def time_key(place: int, key: BoundKey, column: ColumnRef, kind: SqlType, declar
 
 
 def _day_of(node: exp.Expr, itself: tuple[exp.Expr, exp.Expr]) -> _Day | None:
-    """The day of an expression's value, by the day of the column; None where other things decide it."""
+    """Return the day of an expression's value as a function of the column's day; None where there is none."""
     node = _plain(node)
     if node in itself:
         return lambda one: one
@@ -98,7 +95,7 @@ def _day_of(node: exp.Expr, itself: tuple[exp.Expr, exp.Expr]) -> _Day | None:
 
 
 def _plain(node: exp.Expr) -> exp.Expr:
-    """Without parentheses, and without conversions that keep the day."""
+    """Remove parentheses, and casts that do not change the day."""
     inner: exp.Expr = node.unnest()
     while isinstance(inner, exp.Cast) and inner.to.this is exp.DataType.Type.TIMESTAMP:
         inner = inner.this.unnest()
@@ -107,10 +104,10 @@ def _plain(node: exp.Expr) -> exp.Expr:
 
 _MOST_STEPS = 6
 _MOST_WAYS = 24
-"""What a check of every row can be asked to follow."""
+"""The most references and steps that a check of every row follows."""
 
 OWN = ""
-"""The name of the way that leads nowhere: the row itself."""
+"""The way without steps: the row itself."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +115,10 @@ class Way:
     """A chain of references from a row to another.
 
     Attributes:
-      name: as fingerprints are recorded by it: the steps, each with its columns.
+      name: the steps, each with its columns; fingerprints are recorded under it.
       before: the way without its last step.
       key: the last step's foreign key.
-      table: what it leads to.
+      table: where it leads.
     """
 
     name: str
@@ -131,12 +128,13 @@ class Way:
 
 
 def ways(table: Table, schema: Schema, policy: Policy) -> tuple[Way, ...]:
-    """The ways from a table's rows, those with fewer steps first; no way enters a table twice.
+    """Return the ways from a table's rows, shorter ones first. No way enters a table twice.
 
-    Only references to a key of the whole parent are followed, of which every column can be read: others may find
-    several rows, or rows that cannot be compared. A table that no way leads to is not vouched for by them.
+    Only references to a whole key of the parent are followed, with readable columns. Others may find several rows, or
+    rows that cannot be compared.
+
     Args:
-      table: that only grows.
+      table: the append-only table.
       schema: with the keys that the policy declares.
       policy: whose foreign keys count as the catalog's.
     """
@@ -160,7 +158,7 @@ def ways(table: Table, schema: Schema, policy: Policy) -> tuple[Way, ...]:
 
 
 def prefixes(name: str, known: tuple[Way, ...]) -> Iterator[str]:
-    """A way by its name, and every way that it goes on from: the rows between must be the same, too."""
+    """Yield a way's name and the names of its beginnings: the rows between must be the same, too."""
     by_name = {way.name: way for way in known}
     while name != OWN:
         yield name
@@ -174,13 +172,13 @@ def _finds_one(child: Table, key: ForeignKey, parent: Table) -> bool:
 
 
 _MOST_DAYS = 60_000
-"""More than a century and a half: what group keys are worked out for, one day after the other."""
+"""Group keys are computed day by day for at most so many days, more than 150 years."""
 
 MOST_RUNS = 24
-"""Stretches of days that one question is narrowed to."""
+"""The most stretches of days in one narrowed question."""
 
 TimeValues = tuple[KeyCell, ...]
-"""The values of the group keys that say when; none of them: the question has no such keys."""
+"""The values of a question's time keys; empty for a question without them."""
 
 
 @dataclass(frozen=True)
@@ -189,12 +187,12 @@ class PeriodScope:
 
     Attributes:
       table: the append-only table, the anchor.
-      alias, column: of its date or moment in the bound query.
-      ways: by which references the other private rows are reached, each with all that lead to it; OWN is one of them.
-      whole: the public tables that must be as they were.
-      first, last: the days that conditions leave; None: without an end.
+      alias, column: of its day column in the bound query.
+      ways: the references to the other private rows, with their beginnings; OWN is one of them.
+      whole: the public tables that must not have changed.
+      first, last: the days that conditions leave; None means no end.
       declared: the declared range of days.
-      keys: the group keys that say when.
+      keys: the time keys.
     """
 
     table: str
@@ -209,18 +207,19 @@ class PeriodScope:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Of the group keys that say when; none where their days cannot be worked out one by one."""
+        """Places of the time keys in the plan; none where their days cannot be listed."""
         return tuple(key.place for key in self.keys) if self._days() is not None else ()
 
     @property
     def grouped(self) -> Run:
-        """The days of which rows are in a group: where keys say when, those of the declared range."""
+        """The days whose rows are in a group: with time keys, those of the declared range."""
         return (None, None) if self.declared is None or not self.places else self.declared
 
     def classes(self) -> Mapping[TimeValues, tuple[Run, ...]]:
-        """Each value of the group keys that say when, with the stretches of days on which rows have it, in order.
+        """Map each value of the time keys to its stretches of days, in order.
 
-        Rows before and after the declared range fall into no group: they count to the first and the last day.
+        Rows outside of the declared range fall into no group. They count to the first and the last day.
+
         Cost: linear in the days.
         """
         days = self._days()
@@ -241,10 +240,10 @@ class PeriodScope:
         }
 
     def narrowed(self, bound: BoundQuery, runs: Sequence[Run]) -> BoundQuery:
-        """The question of rows of some days alone.
+        """Return the question about some days alone.
 
         Args:
-          bound: the question that this is the scope of.
+          bound: the question of this scope.
           runs: stretches that do not touch, in order; not all days.
         """
         within = [self._within(run) for run in runs]
@@ -255,7 +254,7 @@ class PeriodScope:
         return replace(bound, predicates=(*bound.predicates, exp.Paren(this=exp.or_(*parts, copy=False))))
 
     def _within(self, run: Run) -> list[exp.Expr]:
-        """The conditions of a stretch, each as `planner.group_domains.day_conditions` reads it."""
+        """Return the conditions of a stretch, in the form that `planner.group_domains.day_conditions` reads."""
         first, last = run
         ends: list[exp.Expr] = []
         if first is not None:
@@ -266,7 +265,7 @@ class PeriodScope:
         return ends
 
     def _days(self) -> tuple[date, date] | None:
-        """The first and the last day whose groups are worked out; None where they are too many, or have no end."""
+        """Return the first and the last day to list; None where they are too many or have no end."""
         low, high = self.declared or (None, None)
         firsts = [day for day in (self.first, low) if day is not None]
         lasts = [day for day in (self.last, high) if day is not None]
@@ -277,12 +276,12 @@ class PeriodScope:
 
 
 def period_scope(bound: BoundQuery, schema: Schema, policy: Policy) -> PeriodScope | None:
-    """The scope of a question; None where it has none.
+    """Return a question's scope; None where it has none.
 
     Args:
       bound: a question that can be planned.
       schema, policy: with the keys that the policy declares.
-    Cost: that of finding the owners once more, where the policy has an append-only table; nothing otherwise.
+    Cost: one more search for owners where the policy has an append-only table; else nothing.
     """
     anchors = [entry for entry in bound.tables if _may_anchor(entry, policy)]
     simple = not any(entry.person or entry.optional or entry.sample for entry in bound.tables)
@@ -299,7 +298,7 @@ def _may_anchor(entry: BoundTable, policy: Policy) -> bool:
 
 
 def _public_only(bound: BoundQuery, policy: Policy) -> bool:
-    """Are the rows that conditions look for public?"""
+    """Are all rows public that EXISTS and IN look for?"""
     inner = [entry for one in bound.semi_joins for entry in one.tables]
     return all(policy.is_public(entry.table.name) and entry.person is None for entry in inner)
 
@@ -338,7 +337,7 @@ def _anchored(
 
 
 def _placed(anchor: BoundTable, bound: BoundQuery, found: Provenance, known: Sequence[Way]) -> dict[str, str]:
-    """The entries whose row references find from the anchor's, by alias, each with the way."""
+    """Return the tables whose row references find from the anchor's: the way by alias."""
     placed = {anchor.alias: OWN}
     optional = {
         entry.alias: set(equal_columns(entry.outer, bound)) for entry in bound.tables if entry.outer is not None
