@@ -1,10 +1,10 @@
-"""Intervals through post-processing: interval arithmetic, written as SQL beside the columns that it is about.
+"""Write interval arithmetic as SQL beside the columns of a statement around answers.
 
-Of a column that follows from released values of its own row by sums, differences, factors that stand in the statement
-and functions that never fall, the ends follow from the ends of those values. They are computed by the same database
-with the same operators, so nothing is assumed of those but their direction. A column of k noisy values is right
-whenever all k intervals are: at confidence 1 - k (1 - c) by the union bound, where each is right at c. Windows, sums
-over rows and quotients of counts and sums of one answer have joint intervals (`joint_noise.py`).
+A column built from released values of its own row by sums, differences, written factors and non-decreasing functions
+has ends built from their ends. The same database computes both, so only the direction of an operator matters. A
+column of k noisy values is right when all k intervals are: with confidence 1 - k (1 - c) by the union bound. Windows,
+sums over rows, and quotients of one answer's counts and sums have joint intervals (`joint_noise.py`). Section 9.3 of
+docs/mathematics.md has the proofs.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _NUMBER_TYPES = frozenset({"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOU
 
 @dataclass(frozen=True)
 class ShownIntervals:
-    """Which columns of a statement have intervals.
+    """The columns of a statement that have intervals.
 
     Attributes:
-      places: the columns; behind all columns of the statement stand a lower and an upper end of each, in this order.
-      values: the most noisy values that one of them follows from.
-      joint: those of the columns whose intervals take noises for independent.
-      floored: the columns that are made of counts and sums of what is not negative, and are not, either.
-      keys: columns that are a group key of an answer, with its relation and its name there.
+      places: the columns. Behind all columns stand the lower and upper ends of each, in this order.
+      values: the most noisy values behind one of them.
+      joint: columns whose intervals assume independent noise.
+      floored: columns that cannot be negative, made of counts and sums that cannot.
+      keys: columns that are a group key of an answer, with relation and name.
     """
 
     places: tuple[int, ...] = ()
@@ -47,7 +47,7 @@ class ShownIntervals:
 
 @dataclass(frozen=True)
 class _Interval:
-    """SQL of the ends of an expression, and the noisy values that it follows from: none of what is exact."""
+    """SQL of the ends of an expression, and the noisy values behind it."""
 
     low: exp.Expr
     high: exp.Expr
@@ -56,19 +56,19 @@ class _Interval:
 
     @property
     def values(self) -> int:
-        """How many intervals must be right for this one to be."""
+        """How many intervals must be right for this one to be right."""
         return len(self.noisy) + self.extra
 
 
 @dataclass(frozen=True)
 class NoisyColumns:
-    """What is known of the columns of answers, by relation.
+    """The noisy columns of answers, by relation.
 
     Attributes:
       all: those with intervals, whose ends are columns of the relation, too.
-      sums: of these, those with one noise of its own.
-      floored: of these, those that are shown as 0 at the least.
-      whole: of these, those of whole numbers.
+      sums: of these, those with noise of their own.
+      floored: of these, those shown as 0 at the least.
+      whole: of these, whole numbers.
     """
 
     all: Mapping[str, frozenset[str]]
@@ -78,7 +78,7 @@ class NoisyColumns:
 
 
 def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
-    """Append the ends of the intervals of a statement's columns to its select list, in place.
+    """Append the ends of the intervals to a statement's select list, in place.
 
     Args:
       outer: the SELECT around answers; it is changed.
@@ -106,7 +106,7 @@ def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
 
 
 def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
-    """Is it made of what is not negative by what keeps it so?"""
+    """Is it made of parts that are not negative, by operators that keep it so?"""
     if isinstance(tree, exp.Column):
         return lineage.is_among(lineage.floored, tree, select)
     if (number := written_number(tree)) is not None:
@@ -119,7 +119,7 @@ def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
 
 
 def name_columns(outer: exp.Query, noisy: NoisyColumns) -> None:
-    """Give a statement's columns the names that PostgreSQL gives them, and counts that it shows their type, in place.
+    """Name a statement's columns as PostgreSQL does, and cast counts to their type, in place.
 
     Args:
       outer: the SELECT around answers; it is changed.
@@ -141,7 +141,7 @@ def name_columns(outer: exp.Query, noisy: NoisyColumns) -> None:
 
 
 def _is_plain(select: exp.Select) -> bool:
-    """Is each row of it made from one row of its FROM?"""
+    """Does each of its rows come from one row of its FROM?"""
     if select.args.get("distinct") is not None or select.args.get("group") is not None:
         return False
     return not any(
@@ -166,7 +166,7 @@ class _Lineage:
         self._handed_on: dict[tuple[int, str], int] = {}
 
     def interval(self, tree: exp.Expr, select: exp.Select) -> _Interval | None:
-        """The ends of an expression over a SELECT's FROM; None where they are not known."""
+        """Return the ends of an expression over a SELECT's FROM; None where they are not known."""
         if holds(tree, exp.Window, exp.AggFunc) and (together := self._together(tree, select)) is not None:
             return together
         found = self._monotone(tree, select)
@@ -175,7 +175,7 @@ class _Lineage:
         return found
 
     def key(self, tree: exp.Expr, select: exp.Select) -> tuple[str, str] | None:
-        """The relation and the column that an expression is, which is exact; None of any other."""
+        """Return the relation and column of an exact column; None for other expressions."""
         source = self._source(tree, select) if isinstance(tree, exp.Column) and _is_plain(select) else None
         if source is None or not isinstance(source[1], exp.Table) or not is_relation(source[1]):
             return None
@@ -183,7 +183,7 @@ class _Lineage:
         return None if name in self._noisy.get(source[1].name, frozenset()) else (source[1].name, name)
 
     def _together(self, tree: exp.Expr, select: exp.Select) -> _Interval | None:
-        """By independent noises; None where rows of the answer may be there several times."""
+        """Return ends by independent noise; None where rows of the answer may repeat."""
         if not self._is_single(select):
             return None
 
@@ -202,7 +202,7 @@ class _Lineage:
         return _Interval(*ends, frozenset({f"{_JOINT}{self._joint}"}))
 
     def _is_single(self, select: exp.Select) -> bool:
-        """Is it over one answer alone, through whatever subqueries?"""
+        """Is it over one answer alone, directly or through subqueries?"""
         clause = select.args.get("from_")
         if clause is None or select.args.get("joins") or select.args.get("laterals"):
             return False
@@ -212,7 +212,7 @@ class _Lineage:
         return body is not None and _is_plain(body) and self._is_single(body)
 
     def _monotone(self, tree: exp.Expr, select: exp.Select) -> _Interval | None:
-        """Through what is monotone in the values of one row."""
+        """Return the ends of an expression that is monotone in the values of one row."""
         if isinstance(tree, exp.Column):
             return self._column(tree, select)
         if isinstance(tree, (exp.Literal, exp.DataType, exp.Var)):
@@ -245,7 +245,7 @@ class _Lineage:
         build: Callable[[list[exp.Expr]], exp.Expr],
         arguments: list[exp.Expr],
     ) -> _Interval | None:
-        """A function that falls with none of its arguments."""
+        """Return the ends of a function that decreases in none of its arguments."""
         found = [self.interval(one, select) for one in arguments]
         known = [one for one in found if one is not None]
         if len(known) < len(found):
@@ -254,7 +254,7 @@ class _Lineage:
         return _joined(low, high, known)
 
     def is_among(self, columns: Mapping[str, frozenset[str]], column: exp.Column, select: exp.Select) -> bool:
-        """Does a column stand for one of these columns of relations, unchanged?"""
+        """Is a column one of these columns of relations, unchanged?"""
         source = self._source(column, select)
         if source is None:
             return False
@@ -268,7 +268,7 @@ class _Lineage:
         return body is not None and isinstance(tree, exp.Column) and self.is_among(columns, tree, body)
 
     def _column(self, column: exp.Column, select: exp.Select) -> _Interval | None:
-        """The ends of what a column of FROM means."""
+        """Return the ends of a column of FROM."""
         source = self._source(column, select)
         if source is None or not isinstance(column.this, exp.Identifier):
             return None
@@ -285,7 +285,7 @@ class _Lineage:
         return self._within(item, alias, name, column) if self._nests else None
 
     def _within(self, item: exp.Expr, alias: str, name: str, column: exp.Column) -> _Interval | None:
-        """Through a subquery or a query in WITH, which then hands the ends on."""
+        """Return the ends of a column of a subquery or of WITH, whose select list then has them, too."""
         body = self._body(item)
         if body is None or not _is_plain(body):
             return None
@@ -307,7 +307,7 @@ class _Lineage:
         return _Interval(*ends, frozenset({f"{alias}.{name}"}), values - 1)
 
     def _body(self, item: exp.Expr) -> exp.Select | None:
-        """The SELECT that an item of FROM stands for, under the names that it gives its columns itself."""
+        """Return the SELECT behind an item of FROM, where it names its columns itself."""
         alias = item.args.get("alias")
         if alias is not None and alias.args.get("columns"):
             return None
@@ -320,7 +320,7 @@ class _Lineage:
         return body if isinstance(body, exp.Select) else None
 
     def _source(self, column: exp.Column, select: exp.Select) -> tuple[str, exp.Expr] | None:
-        """The item of FROM that a column is of, under its name; None where that is not plain to see."""
+        """Return the item of FROM that a column belongs to, under its name; None where that is not certain."""
         clause = select.args.get("from_")
         joins = select.args.get("joins") or []
         if clause is None or any(join.side in ("LEFT", "RIGHT", "FULL") for join in joins):
@@ -341,7 +341,7 @@ class _Lineage:
         return next(iter(own.items())) if len(own) == 1 else None
 
     def _shows(self, item: exp.Expr, name: str) -> bool:
-        """Is a noisy column of that name in an item of FROM? Where two are, the database refuses the statement."""
+        """Does an item of FROM have a noisy column of that name? If two have, the database refuses the statement."""
         if isinstance(item, exp.Table) and is_relation(item):
             return name in self._noisy.get(item.name, frozenset())
         body = self._body(item)
@@ -361,10 +361,10 @@ def _alias(item: exp.Expr) -> str:
 
 
 def _reach(column: exp.Column, found: _Interval, *, upward: bool) -> Reach:
-    """How far the truth may be from a value: what one end is farther away than the other is no noise.
+    """Return how far the truth may be from a value. The longer side's excess is no noise.
 
     Args:
-      upward: can that be the upper end alone, as of counts and sums of what is not negative?
+      upward: is the excess only possible above, as for counts and sums of values that are not negative?
     """
     down, up = (
         exp.Paren(this=exp.Sub(this=copied(above), expression=copied(below)))
@@ -404,7 +404,7 @@ def _subtracted(tree: exp.Expr, parts: list[_Interval]) -> _Interval | None:
 
 
 def _scaled(tree: exp.Expr, parts: list[_Interval]) -> _Interval | None:
-    """A product with a number that stands in the statement, whose sign says which end becomes which."""
+    """Multiply by a written number. Its sign decides which end becomes which."""
     (left, right), (first, second) = parts, (written_number(tree.this), written_number(tree.expression))
     if first is not None and second is None:
         ends = [exp.Mul(this=copied(tree.this), expression=copied(end)) for end in (right.low, right.high)]
@@ -435,7 +435,7 @@ def _multiplied(left: exp.Expr, right: exp.Expr) -> exp.Mul:
 def _outermost(
     operator: Callable[[exp.Expr, exp.Expr], exp.Expr], parts: list[_Interval], where: exp.Expr | None
 ) -> _Interval:
-    """The least and the greatest of what the ends give; open where an end is, or the condition does not hold."""
+    """Return the least and the greatest corner; open where an end is, or where the condition does not hold."""
     pairs = [(one, other) for one in (parts[0].low, parts[0].high) for other in (parts[1].low, parts[1].high)]
     values: list[exp.Expr] = [
         operator(exp.Paren(this=copied(one)), exp.Paren(this=copied(other))) for one, other in pairs

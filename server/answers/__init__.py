@@ -1,1 +1,1 @@
-"""What is done for a request, and what released numbers determine: kept answers, what follows, days, workloads."""
+"""Decide what a request needs, and do it: cached and derived answers, days, workloads, measurements."""

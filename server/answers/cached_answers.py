@@ -1,4 +1,4 @@
-"""Whether a question is measured, served again, or sold again; here its charge is reserved before a row is read.
+"""Serve an answer from the cache, sell it again, or measure; reserve the charge before a private row is read.
 
 Theorem and proof: docs/mathematics.md, section 8.4.
 """
@@ -37,16 +37,16 @@ _AGAIN = {
 
 
 def first_attempt(ledger: Ledger, charge: Charge) -> CachedAnswer | None:
-    """The answer that the analyst got, or should have got, for this very request.
+    """Return the answer that belongs to a request's idempotency key.
 
-    It is that answer even when the policy or the data version has changed since, or the answer is kept anew.
+    A new policy or data version does not change it.
 
     Args:
       ledger: knows which charge the key has made.
       charge: of the request as it is now.
-    Returns: None without a key, or when it has made no charge.
-    Raises: KeyReused when it was sent with another request: statement, parameters and settings are compared as they
-      were written; DuplicateRequest when it was for another price or reading of the same request, or never answered.
+    Returns: None without a key, or where the key has made no charge.
+    Raises: KeyReused where statement, parameters or settings differ as written. DuplicateRequest where the same
+      request has another price or meaning now, or was never answered.
     """
     if not charge.idempotency_key:
         return None
@@ -59,27 +59,27 @@ def first_attempt(ledger: Ledger, charge: Charge) -> CachedAnswer | None:
         raise DuplicateRequest(
             "The request with this idempotency key meant something else when it was first sent.", hint=_ANEW
         )
-    kept = ledger.cached_answer(record.charge.answer_key, charge.analyst) if record.state == "committed" else None
-    if kept is None or not kept.paid:
+    cached = ledger.cached_answer(record.charge.answer_key, charge.analyst) if record.state == "committed" else None
+    if cached is None or not cached.paid:
         what, hint = _AGAIN.get(record.state, ("was answered, but its answer was not kept", _ANEW))
         raise DuplicateRequest(f"The request with this idempotency key {what}.", hint=hint)
-    return kept
+    return cached
 
 
 def _priced(charge: Charge) -> tuple[object, ...]:
-    """What is read, and for how much: under a policy or at a time that changed it, the answer kept is of another."""
+    """Return what is read and its price, which a new policy or a later time may change."""
     return charge.plan_hash, charge.mechanism, charged_epsilon(charge.epsilon), charged_delta(charge.delta)
 
 
 @dataclass(frozen=True)
 class Served:
-    """What an analyst is given.
+    """What an analyst receives.
 
     Attributes:
-      released: what was measured, now or before.
+      released: the released values, measured now or before.
       budget: the analyst's, after this.
-      epsilon, delta: what was charged now; 0 for an answer that the analyst has paid for.
-      number: of the charge under which it was measured before; None for what was measured now.
+      epsilon, delta: charged now; 0 for an answer that the analyst has paid for.
+      number: of the charge that measured it before; None where it was measured now.
     """
 
     released: Released
@@ -94,7 +94,7 @@ class Served:
         return self.number is not None
 
     def response(self, question: Question, request_id: str) -> QueryResponse:
-        """The answer to a question that releases just this; how it is shown is the question's own."""
+        """Return the answer to a question with these releases. The question decides how it is shown."""
         return replace(
             self._shown(question),
             budget=self.budget,
@@ -105,7 +105,7 @@ class Served:
         )
 
     def _shown(self, question: Question) -> QueryResponse:
-        """What follows from releases and plan alone, worked out once for what is served again and again."""
+        """Build the answer from releases and plan, once for answers that are served repeatedly."""
         known = None if self.number is None else shown_answers.get((question.serial, self.number))
         if known is not None:
             return known
@@ -117,9 +117,9 @@ class Served:
 
 _RECENT = 1024
 _RECENT_BYTES = 64 << 20
-_SMALL = 1 << 13  # bytes of a kept answer: some 800 values
+_SMALL = 1 << 13  # bytes of a cached answer: some 800 values
 _PAUSES_S = (0.05, 0.1, 0.2, 0.4)
-"""Between looks for an answer that another proxy measures; the last one again and again."""
+"""Seconds between looks for an answer that another proxy measures; the last one repeats."""
 
 _WAIT_S = 420.0
 """The longest that a question may take: a wait for a worker, and two attempts."""
@@ -127,29 +127,29 @@ _WAIT_S = 420.0
 
 @dataclass(frozen=True)
 class Paid:
-    """A kept answer that the analyst who asks was charged for.
+    """A cached answer that the asking analyst was charged for.
 
     Attributes:
-      budget: the analyst's, which serving it does not change.
+      budget: the analyst's. Serving does not change it.
     """
 
-    kept: CachedAnswer
+    cached: CachedAnswer
     budget: Budget
 
     @property
     def small(self) -> bool:
         """Is it decoded and shown in milliseconds?"""
-        return len(self.kept.answer) <= _SMALL
+        return len(self.cached.answer) <= _SMALL
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A question that is to be paid for.
+    """A question to be paid for.
 
     Attributes:
-      charge: what it would cost.
-      check: that it may be claimed; everything that is public about it is looked at before anything is charged.
-      measure: under a reservation, which it settles whatever happens.
+      charge: its price.
+      check: looks at everything public before the charge. Raises what refuses the question.
+      measure: measures under a reservation, and settles it in every case.
       columns: of the answer.
     """
 
@@ -161,15 +161,15 @@ class Wanted:
 
 @dataclass(frozen=True)
 class CachedAnswers:
-    """The answers that a ledger keeps.
+    """The answers that a ledger stores.
 
-    An answer is free to an analyst who was charged for it. Another analyst, and that analyst's group, pay for it in
-    full, since they learn it now; the dataset does not, since nothing new is released.
+    An answer is free to an analyst who was charged for it. Another analyst, and that analyst's group, pay the full
+    price, because they learn it now. The dataset does not pay again, because nothing new is released.
 
     Attributes:
-      ledger: keeps them.
-      flights: one measurement per question at a time, within this proxy.
-      releases: releases by the number of their charge, so that a busy dashboard's are read once.
+      ledger: stores them.
+      flights: one measurement per question at a time in this proxy.
+      releases: decoded releases by the number of their charge.
     """
 
     ledger: Ledger
@@ -179,55 +179,57 @@ class CachedAnswers:
     )
 
     def find(self, charge: Charge) -> Paid | None:
-        """What the analyst has paid for already, which is free; None where the question must be charged.
+        """Return the answer that the analyst has paid for; None where the question must be charged.
 
         Raises: KeyReused, DuplicateRequest.
-        Cost: two reads of the ledger, one more for each answer, two more with an idempotency key; waits for nobody.
+        Cost: two reads of the ledger, one more for each answer, two more with an idempotency key. It waits for
+          nobody.
         """
         earlier = first_attempt(self.ledger, charge)
-        kept = self._newest(charge) if earlier is None else earlier
-        return None if kept is None or not kept.paid else self._paid(kept, charge)
+        cached = self._newest(charge) if earlier is None else earlier
+        return None if cached is None or not cached.paid else self._paid(cached, charge)
 
     def anew(self, charge: Charge) -> Charge:
-        """The charge of a question that is measured whatever the analyst has: under a name that holds no paid answer.
+        """Return the charge of a new measurement, under the first name without an answer that the analyst has paid
+        for.
 
-        The n-th that an analyst asks anew has the same name for all, so that it is sold to the next, as every answer.
+        The n-th new measurement has the same name for all analysts, so the next analyst may buy it.
+
         Cost: one read of the ledger for each answer to the question that the analyst has paid for.
         """
-        kept = ((named, self._lookup(named)) for named in _names(charge))
-        return next(named for named, one in kept if one is None or not one.paid)
+        cached = ((named, self._lookup(named)) for named in _names(charge))
+        return next(named for named, one in cached if one is None or not one.paid)
 
     def again(self, paid: Paid) -> Served:
         """Serve it again, free. Reads no ledger.
 
         Raises: LedgerInvalid for bytes that are no answer.
         """
-        return Served(self._released(paid.kept), paid.budget, 0.0, 0.0, paid.kept.number)
+        return Served(self._released(paid.cached), paid.budget, 0.0, 0.0, paid.cached.number)
 
     def released_to(self, answer_key: str, analyst: str) -> Released | None:
-        """The releases of a kept answer that the analyst was charged for; None where the analyst has none.
+        """Return the releases of a cached answer that the analyst was charged for; None where there is none.
 
         Raises: LedgerInvalid for bytes that are no answer.
         Cost: one indexed read of the ledger.
         """
-        kept = self.ledger.cached_answer(answer_key, analyst)
-        return None if kept is None or not kept.paid else self._released(kept)
+        cached = self.ledger.cached_answer(answer_key, analyst)
+        return None if cached is None or not cached.paid else self._released(cached)
 
     def serve(
         self, wanted: Sequence[Wanted], charged: list[str], cancelled: threading.Event | None = None
     ) -> dict[str, Served]:
-        """Serve what charges are for; every charge is reserved before the first question is measured.
+        """Serve questions. All charges are reserved before the first question is measured.
 
         Args:
-          wanted: the questions; those with one answer key are one, and charged once. Each is measured by one thread
-            at a time, and only where nothing is kept.
-          charged: where the answer key of each is noted once its charge stands and its answer is kept.
-          cancelled: ends a wait for others early.
+          wanted: the questions. Equal answer keys are one question, charged once and measured by one thread at a
+            time.
+          charged: receives the answer key of each question whose charge stands and whose answer is cached.
+          cancelled: ends a wait early.
         Returns: what is served, by answer key.
-        Raises: StatementTooComplex for an answer that would be too large; BudgetExhausted and its kin, and then no
-          charge is made; DuplicateRequest; TooManyQueries and CancelledEarly for what others measured all the while;
-          what `measure` raises. What was measured before a failure stays charged, and kept; what was not begun is
-          given back.
+        Raises: StatementTooComplex for an answer that would be too large. BudgetExhausted and its kin, without any
+          charge. DuplicateRequest. TooManyQueries and CancelledEarly where others measure for too long. What
+          `measure` raises: then earlier measurements stay charged and cached, and later reservations are given back.
         """
         questions = {one.charge.answer_key: one for one in wanted}
         paid = {key: self.find(one.charge) for key, one in questions.items()}  # it may have waited long for its turn
@@ -248,21 +250,21 @@ class CachedAnswers:
         raise AssertionError("the wait ends")
 
     def _together(self, questions: Mapping[str, Wanted], charged: list[str]) -> dict[str, Served] | None:
-        """All of them, by answer key; None while another proxy is at one."""
+        """Serve all of them, by answer key; None while another proxy measures one."""
         served: dict[str, Served] = {}
         repeated: dict[str, Released] = {}
         charges: list[Charge] = []
         for key, one in questions.items():
-            kept = self._lookup(one.charge)
-            if kept is not None and kept.paid:
-                served[key] = self.again(self._paid(kept, one.charge))
-            elif kept is None:
+            cached = self._lookup(one.charge)
+            if cached is not None and cached.paid:
+                served[key] = self.again(self._paid(cached, one.charge))
+            elif cached is None:
                 one.check()
                 charges.append(one.charge)
             else:
-                repeated[key] = self._released(kept)
+                repeated[key] = self._released(cached)
                 check_cells(len(repeated[key].domain), one.columns)
-                charges.append(replace(one.charge, repeats=kept.number))
+                charges.append(replace(one.charge, repeats=cached.number))
         reservations = self.ledger.claim_all(charges) if charges else ()
         if reservations is None:
             return None
@@ -278,7 +280,7 @@ class CachedAnswers:
         return served
 
     def _settled(self, one: Wanted, reservation: Reservation, repeated: Released | None) -> Served:
-        """Measure under its reservation, or sell what is kept; a failure settles the reservation by itself."""
+        """Measure, or sell the cached answer. The reservation is settled in every case."""
         charge = reservation.charge
         if repeated is not None:
             return Served(repeated, self.ledger.commit(reservation), charge.epsilon, charge.delta, charge.repeats)
@@ -288,28 +290,28 @@ class CachedAnswers:
         return self.ledger.cached_answer(charge.answer_key, charge.analyst)
 
     def _newest(self, charge: Charge) -> CachedAnswer | None:
-        """The last answer to the question that the analyst was charged for; else what others have, or nothing."""
+        """Return the analyst's last paid answer to the question, else another analyst's, else None."""
         newest = None
         for named in _names(charge):
-            kept = self._lookup(named)
-            if kept is None or not kept.paid:
-                return newest or kept
-            newest = kept
+            cached = self._lookup(named)
+            if cached is None or not cached.paid:
+                return newest or cached
+            newest = cached
         raise AssertionError("some name is free")
 
-    def _paid(self, kept: CachedAnswer, charge: Charge) -> Paid:
-        return Paid(kept, self.ledger.budget(charge.analyst))
+    def _paid(self, cached: CachedAnswer, charge: Charge) -> Paid:
+        return Paid(cached, self.ledger.budget(charge.analyst))
 
-    def _released(self, kept: CachedAnswer) -> Released:
-        known = self.releases.get(kept.number)
+    def _released(self, cached: CachedAnswer) -> Released:
+        known = self.releases.get(cached.number)
         if known is not None:
             return known
-        with alone_if_large(len(kept.answer)):
-            return self.releases.get(kept.number) or self.releases.put(kept.number, decoded(kept.answer))
+        with alone_if_large(len(cached.answer)):
+            return self.releases.get(cached.number) or self.releases.put(cached.number, decoded(cached.answer))
 
 
 def _names(charge: Charge) -> Iterator[Charge]:
-    """A question's charge under its own name, and then under those of each measurement anew."""
+    """Yield a question's charge under its own name, then under the names of new measurements."""
     yield charge
     for number in itertools.count(1):
         key = hashlib.sha256(f"anew {number} {charge.answer_key}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Which kept answers an analyst has paid for, by the outlines of their questions; from the ledger as it grows."""
+"""Find the outlines of the cached answers that an analyst has paid for, as the ledger grows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from server.lru_cache import LruCache
 
 _ANALYSTS = 256
 _MOST = 512
-"""Of an analyst's newest charges, as many are looked at when a proxy begins."""
+"""How many of an analyst's newest charges are read when a proxy starts."""
 
 _ENTRY_BYTES = 1 << 10
 _BYTES = 64 << 20
@@ -22,13 +22,13 @@ _BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Owned:
-    """A kept answer that an analyst was charged for.
+    """A cached answer that an analyst was charged for.
 
     Attributes:
       number: of the analyst's charge.
-      released: of the charge under which it was released: one number, one draw of noise.
-      answer_key: under which the answer is kept.
-      policy_hash: of the policy that it was released under.
+      released: number of the charge that measured it. One number is one draw of noise.
+      answer_key: its name in the cache.
+      policy_hash: of the policy at its release.
       epsilon: the charge's.
       outline: of its question.
     """
@@ -43,7 +43,7 @@ class Owned:
 
 @dataclass
 class _Known:
-    """What is known of one analyst's charges: up to which number, which were open then, which have an outline."""
+    """What was read of one analyst's charges: the last number, those still open, those with an outline."""
 
     last: int = 0
     open: list[int] = field(default_factory=list)
@@ -53,14 +53,13 @@ class _Known:
 
 
 class CachedOutlines:
-    """The outlines of what analysts have paid for.
+    """The outlines of answers, by the analyst who has paid.
 
-    Everything is read from the ledger: an analyst's charges are looked at once each, when a question of the analyst's
-    is asked that is not kept itself. So it is the same on every proxy, and after a restart; what another proxy has
-    measured is seen with the next question. Whoever has not paid for an answer has no outline of it here.
+    Everything comes from the ledger. Each charge is read once, when its analyst asks a question without a cached
+    answer. So every proxy finds the same, also after a restart.
 
     Args:
-      ledger: keeps charges and answers.
+      ledger: stores charges and answers.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -71,15 +70,15 @@ class CachedOutlines:
         )
 
     def of(self, analyst: str, policy_hash: str, data_version: int) -> list[Owned]:
-        """What the analyst has paid for under a policy and a version of the data, the newest first.
+        """Return what the analyst has paid for under a policy and a data version, the newest first.
 
-        Cost: one indexed read of the ledger, and one more for every charge since the last look; _MOST at first.
+        Cost: one indexed read of the ledger, and one for every new charge; at first `_MOST`.
         """
         every = self.of_all(analyst, policy_hash)
         return [one for one in every if one.outline.data_version == data_version]
 
     def of_all(self, analyst: str, policy_hash: str) -> list[Owned]:
-        """What the analyst has paid for under a policy, of whatever version of the data, the newest first.
+        """Return what the analyst has paid for under a policy, for all data versions, the newest first.
 
         Cost: as `of`.
         """
@@ -111,28 +110,28 @@ class CachedOutlines:
         known.owned = _newest(known.owned)
 
     def _owned(self, record: ChargeRecord) -> Owned | None:
-        """The outline of what a charge was paid for; None where it has none."""
+        """Return the outline of a charge's answer; None where it has none."""
         charge = record.charge
         if record.state != "committed" or not charge.answer_key:
             return None
-        kept = self._ledger.cached_answer(charge.answer_key, charge.analyst)
-        if kept is None or not kept.paid:
+        cached = self._ledger.cached_answer(charge.answer_key, charge.analyst)
+        if cached is None or not cached.paid:
             return None
-        outline = outline_in(kept.answer)
+        outline = outline_in(cached.answer)
         if outline is None:
             return None
-        return Owned(record.number, kept.number, charge.answer_key, charge.policy_hash, charge.epsilon, outline)
+        return Owned(record.number, cached.number, charge.answer_key, charge.policy_hash, charge.epsilon, outline)
 
 
 def _newest(owned: list[Owned]) -> list[Owned]:
-    """As many as are kept: first those of the newest version of the data and those that tell of days, then others."""
+    """Limit what is remembered: outlines of the newest data version and those with days come first."""
     newest = max((one.outline.data_version for one in owned), default=0)
     useful = [one for one in owned if one.outline.data_version == newest or one.outline.days]
     return useful[-_MOST:]
 
 
 def _all(read: Callable[[int], tuple[ChargeRecord, ...]], after: int) -> list[ChargeRecord]:
-    """Page after page."""
+    """Read page after page."""
     found: list[ChargeRecord] = []
     while page := read(after):
         found += page

@@ -1,4 +1,4 @@
-"""Questions of a workload that count the same rows by different keys, as marginals of one grid of groups."""
+"""Find questions of a workload that count the same rows by different keys: marginals of one grid of groups."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from server.question import Question
 from server.workers.group_limits import check_explained
 
 AxisValues = tuple[tuple[object, ...], ...]
-"""The values of an axis, each with one entry per key of it, in the order of a domain."""
+"""The values of an axis, one entry for each of its keys, in the order of a domain."""
 
 _TAIL = math.log(20)
-"""A Laplace noise of scale 1 is within this at 95%."""
+"""Laplace noise of scale 1 stays within this at 95%."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +44,14 @@ class Member:
     """One question of a grid.
 
     Attributes:
-      place: of the item in the workload.
-      weight: of the item.
-      request: at the epsilon that it was looked up with.
-      bound, question: what it is.
-      marginal: what it counts, along which axes; in a grid those of `whole`.
+      place, weight: of the item in the workload.
+      request: at the epsilon of the first look.
+      bound, question: the question.
+      marginal: what it counts, along the axes of `whole`.
       domain: its public groups, which it shows.
-      whole: the same question in a grid: with a group more along each axis that leaves rows out, where another
-        question of the grid has not that axis.
-      policy: that `whole` is planned under.
+      whole: the same question in the grid. An axis that leaves rows out gets one group more, unless all questions
+        have it.
+      policy: of `whole`.
     """
 
     place: int
@@ -84,7 +83,7 @@ class MarginalQuestion:
     Attributes:
       bound, request, policy: the question, asked or not.
       axes: in the order of its domain.
-      scale: of the Laplace noise of each cell at epsilon 1, in normalised weight; at epsilon e it is scale / e.
+      scale: of the Laplace noise of each cell at epsilon 1, in normalised weight.
     """
 
     bound: BoundQuery
@@ -96,13 +95,13 @@ class MarginalQuestion:
 
 @dataclass(frozen=True, eq=False)
 class CountedGrid:
-    """Questions that count the same along axes of one grid.
+    """Questions that count the same rows along axes of one grid.
 
     Attributes:
       grid: its axes' sizes.
-      axes, values: what they are, and which values they have.
+      axes, values: the axes, and the values of each.
       members: the questions; several may be one marginal.
-      measurable: by mask: every marginal that some question of the workload is coarser than, and can be measured.
+      measurable: by mask, the marginals that can be measured and that some question is coarser than.
     """
 
     grid: Grid
@@ -112,12 +111,12 @@ class CountedGrid:
     measurable: Mapping[int, MarginalQuestion]
 
     def mask(self, axes: Sequence[Axis]) -> int:
-        """The marginal along some axes."""
+        """Return the mask of the marginal along some axes."""
         return sum(1 << self.axes.index(axis) for axis in axes)
 
     @property
     def scales(self) -> NDArray[np.float64]:
-        """(masks,) scales at epsilon 1; infinite for what cannot be measured."""
+        """(masks,) scales at epsilon 1; infinite where nothing can be measured."""
         scales = np.full(len(self.grid.masks), np.inf)
         for mask, one in self.measurable.items():
             scales[mask] = one.scale
@@ -125,11 +124,11 @@ class CountedGrid:
 
     @property
     def n_questions(self) -> int:
-        """How many different questions there are: what would be charged if each were asked alone."""
+        """The number of different questions, which would be charged one by one."""
         return len({one.question.answer_key for one in self.members})
 
     def table(self, axes: Sequence[Axis], domain: Domain, values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Values of a domain as an array with one axis per axis of the grid, rising; None for other domains."""
+        """Arrange a domain's values as an array with the grid's axes, rising; None for other domains."""
         places = self.places(axes, domain.by_block, domain)
         if places is None:
             return None
@@ -140,7 +139,7 @@ class CountedGrid:
         return None if np.isnan(found).any() else found
 
     def in_order_of(self, member: Member, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A marginal as the values of the groups that a member shows."""
+        """Return a marginal's values for the groups that a member shows."""
         places = self.places_of(member)
         assert places is not None, "every group that is shown is one of the grid's"
         if not places:
@@ -148,16 +147,16 @@ class CountedGrid:
         return np.asarray(table[tuple(places[axis] for axis in sorted(places))])
 
     def places_of(self, member: Member) -> dict[int, NDArray[np.intp]] | None:
-        """By axis, the value that each group of a member's domain has; None where one of them has none."""
+        """Return by axis the value of each group of a member's domain; None where a group has none."""
         return self.places(member.marginal.axes, _blocks(member.whole), member.domain)
 
     def places(
         self, axes: Sequence[Axis], blocks: Sequence[Sequence[int]], domain: Domain
     ) -> dict[int, NDArray[np.intp]] | None:
-        """By axis, the value that each group of a domain has; None where one of them has none.
+        """Return by axis the value of each group of a domain; None where a group has none.
 
         Args:
-          axes, blocks: the axes, and the keys of the domain that each is.
+          axes, blocks: the axes, and the domain's keys of each.
         """
         found = {}
         for axis, block in zip(axes, blocks, strict=True):
@@ -173,7 +172,7 @@ class CountedGrid:
 
 
 def why_not_in_a_grid(question: Question, bound: BoundQuery) -> str | None:
-    """Why a question cannot be one of a grid: as `why_alone`, and where its noise is not that of one threshold."""
+    """Say why a question fits no grid: as `why_alone`, or because it has several candidate thresholds."""
     reason = why_alone(bound, question.plan)
     if reason is None and not all(len(one.expected_noise(1)) == 1 for one in question.measuring.releases):
         return "what each person adds is cut at a threshold that is chosen"
@@ -183,13 +182,13 @@ def why_not_in_a_grid(question: Question, bound: BoundQuery) -> str | None:
 def grids_of(
     planning: Planning, members: Sequence[Member], cancelled: threading.Event | None
 ) -> Iterator[CountedGrid]:
-    """The grids that have several questions of a workload, each with what can be measured of it.
+    """Yield the grids with several questions of a workload, each with its measurable marginals.
 
     Args:
-      planning: plans the marginals that nobody asked for, and reads public groups.
+      planning: plans marginals that nobody asked for, and reads public groups.
       members: questions that add up.
       cancelled: ends reads early.
-    Cost: a plan for each marginal that might be measured; no private row is read.
+    Cost: a plan for each marginal that might be measured. No private row is read.
     """
     families: dict[object, list[Member]] = defaultdict(list)
     for member in members:
@@ -203,7 +202,7 @@ def grids_of(
 
 
 def _made_whole(planning: Planning, family: Sequence[Member]) -> list[Member] | None:
-    """The questions with axes that leave no row out, but those that all of them have; None where that is not so."""
+    """Return the questions with axes that leave out the same rows, or none; None where that is impossible."""
     common = frozenset.intersection(*(frozenset(member.lossy) for member in family))
     columns = {
         column
@@ -232,12 +231,12 @@ def member_of(
     question: Question,
     cancelled: threading.Event | None,
 ) -> Member:
-    """A question that adds up, with its groups, which are read from public tables.
+    """Return a question that adds up with its groups, which are read from public tables.
 
     Args:
       planning: reads them.
       place, weight: of the question in the workload.
-      request, bound, question: what is asked, bound, and planned.
+      request, bound, question: the question.
       cancelled: ends waits early.
     """
     domain = planning.groups_of(question, request.analyst, cancelled)
@@ -246,7 +245,7 @@ def member_of(
 
 
 def _grid(planning: Planning, members: Sequence[Member], cancelled: threading.Event | None) -> CountedGrid | None:
-    """The grid of questions that count the same; None where their groups do not lie in one."""
+    """Return the grid of questions that count the same; None where their groups form no grid."""
     values: dict[Axis, AxisValues] = {}
     wholes: dict[int, Domain] = {}
     for member in members:
@@ -277,7 +276,7 @@ def _grid(planning: Planning, members: Sequence[Member], cancelled: threading.Ev
 
 
 def _asked(member: Member, domain: Domain) -> MarginalQuestion | None:
-    """The marginal that a question is; None where its noise is not of one threshold."""
+    """Return the marginal of a question; None where it has several candidate thresholds."""
     scale = scale_at_one(member.whole, domain)
     if scale is None:
         return None
@@ -285,7 +284,7 @@ def _asked(member: Member, domain: Domain) -> MarginalQuestion | None:
 
 
 def _unasked(planning: Planning, known: CountedGrid, mask: int) -> MarginalQuestion | None:
-    """A marginal that nobody asked for, as a question; None where it cannot be measured."""
+    """Return a marginal that nobody asked for; None where it cannot be measured."""
     first = known.members[0]
     axes = [known.axes[axis] for axis in known.grid.axes(mask)]
     bound = finer([(one.bound, one.whole.plan) for one in known.members], axes)
@@ -312,7 +311,7 @@ def _unasked(planning: Planning, known: CountedGrid, mask: int) -> MarginalQuest
 
 
 def scale_at_one(question: Question, domain: Domain) -> float | None:
-    """The scale of the noise at epsilon 1, by the interval that is published beforehand; None for more than one."""
+    """Return the scale of the noise at epsilon 1, from the published interval; None for several thresholds."""
     try:
         check_explained(question.plan, question.query, question.measuring, len(domain))
     except PlannerError:
@@ -324,30 +323,30 @@ def scale_at_one(question: Question, domain: Domain) -> float | None:
 
 
 def _blocks(question: Question) -> tuple[tuple[int, ...], ...]:
-    """The keys of each domain of a question."""
+    """Return the keys of each domain of a question."""
     return tuple(tuple(domain.keys) for domain in question.plan.domains)
 
 
 def _block_values(domain: Domain, block: Sequence[int]) -> AxisValues:
-    """The values of keys of one block, side by side."""
+    """Return the values of a block's keys, side by side."""
     return tuple(zip(*(domain.keys[key] for key in block), strict=True))
 
 
 WORTH = 0.8
-"""Questions are answered together where the root mean square of their errors, over all their groups, is at most this
-much of what it would be alone."""
+"""A grid is used where the root mean square of all errors is at most this share of the errors of separate
+questions."""
 
 COARSER = (1.01, 1.1, 1.2, 4 / 3)
-"""No question's error may be larger than one of these times what it would be alone, of which the least is taken that
-brings all errors together to `ENOUGH`. Fine tables gain what coarse ones lose: without a limit a total would be the
-sum of a thousand noisy groups. By three keys with all that follows from them nobody has to lose; a grid by two keys
-alone gains a fifth or a quarter then, and half where its total may lose a tenth."""
+"""Limits of one question's error, in multiples of its error alone. The first that brings all errors to `ENOUGH` is
+taken. Fine tables gain what coarse ones lose: without a limit, a total would be the sum of a thousand noisy groups.
+With three keys nobody has to lose. With two keys, a grid gains a quarter at the first limit, and half at the
+second."""
 
 ENOUGH = 0.7
-"""Of what errors would be alone: what more could be gained is not worth that some question loses more."""
+"""A gain beyond this share of the separate errors is not worth a loss of one question."""
 
 _SPARE = 0.01
-"""Of rounding."""
+"""Allowance for rounding."""
 
 _NANO = 1e9
 
@@ -358,9 +357,9 @@ class GridStrategy:
 
     Attributes:
       counted: the grid.
-      strategy: shares of what the grid gets, by mask.
-      need: the squared error that it is given a share for, in multiples of what its questions have alone: of the
-        worst of them, but never more than alone.
+      strategy: shares of the grid's epsilon, by mask.
+      need: the worst squared error of its questions that its share is computed for, in multiples of the error alone;
+        at most 1.
     """
 
     counted: CountedGrid
@@ -373,12 +372,11 @@ class Allocation:
     """Shares of one epsilon.
 
     Attributes:
-      alone: by item, of questions that are measured by themselves.
+      alone: by item, of questions that are measured alone.
       grids: of each grid.
-      mean, worst: the root mean square of errors, over the groups of a grid and then over the questions, and that of
-        the worst question, each in multiples of what it would be if each were asked alone with an equal share; of
-        weighted ones times the root of the weight.
-      count: how many different questions there are: 1 / count is the equal share.
+      mean, worst: root mean square of all errors, and the worst question's, in multiples of the error alone with an
+        equal share. Weighted errors count times the root of the weight.
+      count: the number of different questions; an equal share is 1 / count.
     """
 
     alone: Mapping[int, float]
@@ -389,10 +387,9 @@ class Allocation:
 
 
 def strategy_of(counted: CountedGrid) -> GridStrategy | None:
-    """How to measure a grid; None where it gains less than `WORTH` says.
+    """Decide how to measure a grid; None where it gains less than `WORTH` asks.
 
-    Each question's variance is compared with what it has if all of the grid are asked alone, with equal shares. Only
-    public numbers decide: how many groups there are, and how many of them one unit reaches.
+    Each question's variance is compared with its variance alone, at an equal share. Only public numbers decide.
     """
     asked = counted.n_questions
     limits: dict[int, float] = {}
@@ -411,13 +408,13 @@ def strategy_of(counted: CountedGrid) -> GridStrategy | None:
 def gentlest(
     grid: Grid, scales: NDArray[np.float64], limits: Mapping[int, float], apart: float = 1.0
 ) -> Strategy | None:
-    """The strategy by which no question loses more than it must for all of them to gain enough; None for no gain.
+    """Return the strategy with the smallest loss of one question that gains enough; None without a gain.
 
     Args:
       grid, scales: as of `best_shares`.
-      limits: by mask, the variance that a question has alone with an equal share.
-      apart: what the variances would be with the shares that weights ask for, in multiples of that.
-    Cost: that of `best_shares` for each of `COARSER`, at most.
+      limits: by mask, the variance of a question alone with an equal share.
+      apart: the variances with weighted shares, in multiples of that.
+    Cost: at most `best_shares` for each of `COARSER`.
     """
     best = None
     for coarser in COARSER:
@@ -431,22 +428,21 @@ def gentlest(
 
 
 def alone_scale(member: Member) -> float:
-    """The scale of a question's noise where it is asked alone with an epsilon of 1, in normalised weight."""
+    """Return the scale of a question's noise alone at epsilon 1, in normalised weight."""
     scale = scale_at_one(member.question, member.domain)
     assert scale is not None, "a question of a grid has one threshold"
     return scale
 
 
 def allocate(alone: Mapping[int, float], grids: Sequence[GridStrategy]) -> Allocation:
-    """Shares with which a grid that gains for all its questions gives some of it to the others.
+    """Divide epsilon so that a grid which gains gives part of its share to the other questions.
 
-    A unit of the workload, a question or a grid, has at its equal share a squared error of m, in multiples of what
-    each of its questions has alone. Squared errors fall with the square of what it gets, so that shares in proportion
-    to k sqrt(m), k its number of questions, make them all alike. No m is above what it would be alone, so that no
-    question pays for a grid.
+    A unit is a question or a grid. At its equal share it has the squared error m, in multiples of its questions'
+    errors alone. Squared errors fall with the square of the share. So shares in proportion to k sqrt(m), with k
+    questions, make all errors equal. No m is above its value alone, so no question pays for a grid.
 
     Args:
-      alone: the weight of each item that is measured by itself; of equal questions one.
+      alone: the weight of each item that is measured alone; equal questions once.
       grids: with their strategies, whose `need` is m.
     """
     needs = {place: math.sqrt(weight) for place, weight in alone.items()}
@@ -464,6 +460,6 @@ def allocate(alone: Mapping[int, float], grids: Sequence[GridStrategy]) -> Alloc
 
 
 def floored(epsilon: float) -> float:
-    """Rounded down to what ledgers count, so that shares of a whole never add up to more than it."""
+    """Round down to the ledger's unit, so that shares never add up to more than the whole."""
     scaled = epsilon * _NANO
     return math.floor(scaled) / _NANO if math.isfinite(scaled) else epsilon

@@ -1,7 +1,7 @@
-"""What is to be done for a request, by statements, public tables, the ledger, and the analyst's own answers.
+"""Decide what a request needs, from statements, public tables, the ledger, and the analyst's own answers.
 
-Nothing is charged here, and no private row is read. `find` waits for nobody; `decide` reads lists of groups in public
-tables, too, and tells what follows from kept answers and which days of a question are to be measured.
+Nothing is charged here, and no private row is read. `find` waits for nobody. `decide` also reads public lists of
+groups. It looks for derived answers and for days that are cached.
 """
 
 from __future__ import annotations
@@ -46,26 +46,27 @@ Cancelled = threading.Event | None
 
 @dataclass(frozen=True)
 class Deciding:
-    """Decides under one policy.
+    """Decide under one policy.
 
     Attributes:
-      planning: what a request asks.
-      kept: the answers that are served again.
-      reusing: what answers follow from.
-      days: which days of a question are kept.
-      question_keys: what the words of questions are sealed with before the ledger keeps them; None: it does not.
+      planning: plans requests.
+      cached: the answers that are served again.
+      reusing: derives answers from cached ones.
+      days: finds which days of a question are cached.
+      question_keys: encrypts the text of questions for the ledger; None where it stores none.
     """
 
     planning: Planning
-    kept: CachedAnswers
+    cached: CachedAnswers
     reusing: Reusing
     days: DaySums
     question_keys: QuestionKeys | None
 
     def find(self, request: QueryRequest) -> Work:
-        """Look a question up: parsed, planned, its answer looked for among the kept ones. Free, and no row is read.
+        """Look a question up: parse, plan, and search the cache. Free, and no row is read.
 
-        Waits for no worker and for no other question, but where an accuracy is asked for.
+        It waits for no worker and no other question, except where an accuracy target is given.
+
         Raises: PlannerError; KeyReused and DuplicateRequest; UnknownAnalyst; DataUnchecked; NoProposal.
         """
         if request.by_accuracy:
@@ -73,21 +74,22 @@ class Deciding:
         return self._of(self.planning.planned(request), request)
 
     def find_planned(self, request: QueryRequest) -> Work | None:
-        """What `find` returns, if that takes a few reads of the ledger: of a question planned lately, else None."""
+        """Do what `find` does, with a few reads of the ledger; None for a question that was not planned lately."""
         question = None if request.by_accuracy else self.planning.planned_lately(request)
         return None if question is None else self.of_question(question, request)
 
     def decide(
         self, work: Work, request: QueryRequest, cancelled: Cancelled = None, *, together: bool = False
     ) -> Work:
-        """What is to be done instead of measuring a question as a whole, if anything: what follows, or some days.
+        """Replace the measurement of a whole question by a derived answer, or by one of some days, where that is
+        possible.
 
         Args:
           work: by `find`, for this request.
           request: that asks it.
           cancelled: ends reads of public tables early.
-          together: is it reserved with others, or not measured now? Then its public list of groups is looked at; a
-            question by itself needs no such look, as its groups are read with its rows.
+          together: is it reserved with others, or not measured now? Then its public list of groups is read here. A
+            question alone reads it together with its rows.
         Cost: some reads of the ledger and of public tables; some forty plans for a question of closed periods.
         """
         match work:
@@ -109,7 +111,7 @@ class Deciding:
                 return work
 
     def of_question(self, question: Question, request: QueryRequest, sent: QueryRequest | None = None) -> Work:
-        """What becomes of a question of a request; of one that is a part of what was sent, that is told, too."""
+        """Return the work for a question of a request, or for a part of the statement `sent`."""
         if question.shows_no_row:
             return ShowNothing(question)
         if question.only_names_groups:
@@ -117,34 +119,34 @@ class Deciding:
         refuse_unchecked(self.planning.schema, self.planning.ledger)
         charge = question.charge(request)
         if request.reuse == "never":
-            charge = self.kept.anew(charge)
+            charge = self.cached.anew(charge)
         if self.question_keys is not None:
             words = AskedText(request.sql, (sent or request).parameters)
             charge = replace(charge, sealing=self.question_keys.sealing(self.planning.ledger.id, words))
-        paid = self.kept.find(charge)
+        paid = self.cached.find(charge)
         return Measure(question, charge) if paid is None else Cached(question, paid)
 
     def as_before(
         self, known: Known, question: Question, request: QueryRequest, policy: Policy | None = None
     ) -> Cached | None:
-        """An answer that the analyst has to a question, at the epsilon and the delta that it was asked with then.
+        """Return the analyst's earlier answer, with the epsilon and delta of its charge.
 
         Args:
           known: of the same query.
           question, request: as it is asked now.
-          policy: that it is planned under; None: the one in force.
-        Returns: None where it is of another version of the data, or of a policy that allowed more.
+          policy: of the plan; None for the one in force.
+        Returns: None where it is of another data version, or of a policy that allowed more.
         """
         again = replace(request, epsilon=known.epsilon, delta=known.delta, idempotency_key="")
         try:
             own = self.planning.of_bound(question.whole_bound, again, policy=policy)
         except PlannerError:
             return None
-        paid = self.kept.find(own.charge(again)) if own.answer_key == known.answer_key else None
+        paid = self.cached.find(own.charge(again)) if own.answer_key == known.answer_key else None
         return None if paid is None else Cached(own, paid)
 
     def listed(self, work: Work, request: QueryRequest, cancelled: Cancelled = None) -> Work:
-        """The same; of a question with an empty public list of groups, that it shows nothing. Reads public tables."""
+        """Return the work, or `ShowNothing` where the public list of groups is empty. Reads public tables."""
         if not isinstance(work, Measure | Summed) or not any(work.question.query.domains):
             return work
         query = work.question.query
@@ -161,7 +163,7 @@ class Deciding:
         return self.decide(self.of_question(part.question, asked, request), asked, cancelled, together=True)
 
     def _by_accuracy(self, request: QueryRequest) -> Work:
-        """The question at the epsilon that its accuracy needs; what is free or exact is as ever."""
+        """Return the question at the epsilon that its accuracy target needs, or its free or exact answer."""
         by_accuracy.accuracy_of(request)
         plain = by_accuracy.without_accuracy(request)
         work = self.listed(self.find(replace(plain, idempotency_key="")), plain)
@@ -186,7 +188,7 @@ class Deciding:
         if request.reuse == "never":
             return work
         question = work.question
-        again = self.of_question(question, request)  # it may have waited long, and be kept by now
+        again = self.of_question(question, request)  # it may have waited long, and be cached by now
         if not isinstance(again, Measure):
             return again
         only, derived = request.reuse == "only", None
@@ -204,11 +206,11 @@ class Deciding:
             charge = replace(part.question.charge(part.request), answer_key=part.key)
             if place == 0:  # the words of the whole question
                 charge = replace(charge, sealing=work.charge.sealing)
-            paid = self.kept.find(charge)
+            paid = self.cached.find(charge)
             parts.append(Measure(part.question, charge) if paid is None else Cached(part.question, paid))
         return Summed(question, summed, tuple(parts), derived)
 
 
 def serves(derived: DerivedAnswer, question: Question, request: QueryRequest) -> bool:
-    """Is what follows given in place of a new answer?"""
+    """Is the derived answer served instead of a new measurement?"""
     return request.reuse == "only" or derived.serves(question.plan.epsilon, as_accurate=request.as_accurate)

@@ -1,4 +1,4 @@
-"""An answer that follows from kept ones, as it is served: what it rests on, when it is served, and its notes."""
+"""A derived answer as it is served: its sources, when it is served, and its notes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from server.results.response import response
 
 
 def usable(noisy: NoisyAnswer) -> bool:
-    """Has it intervals with two ends around the truncated answer, and independent noise of a public scale in every
+    """Does it have finite intervals around the clipped answer, and independent noise of a public scale in every
     group?
     """
     finite = np.isfinite(noisy.low) & np.isfinite(noisy.high) & np.isfinite(noisy.noise_scale)
@@ -31,7 +31,7 @@ def usable(noisy: NoisyAnswer) -> bool:
 
 
 def holds(plan: Plan, release: Release, noisy: NoisyAnswer) -> bool:
-    """Where whoever asks says what nobody exceeds: was nothing cut below that, so that the answer may say so?"""
+    """Was nothing clipped below what the request says that nobody exceeds (`at_most`)?"""
     most = plan.adds_at_most(release)
     if most is None:
         return True
@@ -40,7 +40,7 @@ def holds(plan: Plan, release: Release, noisy: NoisyAnswer) -> bool:
 
 
 def cut_as_vectors(noisy: Sequence[NoisyAnswer]) -> str | None:
-    """The mechanism by which any of them was cut in all groups together, rather than in each; None: by none."""
+    """Return the mechanism that clipped one of them in all groups together; None where there is none."""
     named = (
         name for one in noisy for name, known in MECHANISMS.items() if known.bounds_vector and name in one.mechanism
     )
@@ -48,16 +48,16 @@ def cut_as_vectors(noisy: Sequence[NoisyAnswer]) -> str | None:
 
 
 def one_factor(noisy: Sequence[NoisyAnswer]) -> bool:
-    """Was any of them cut by one factor for all sums of its own question?"""
+    """Was one of them clipped by one factor for all sums of its question?"""
     return any(one.mechanism == "joint_scale" for one in noisy)
 
 
 def plan_of_parts(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Plan:
-    """A question's plan as its answer is shown that is put together from parts: they say how it was cut.
+    """Return the plan for showing an answer put together from parts. The parts decide how it was clipped.
 
     Args:
       plan: of the question.
-      noisy: its releases, whose mechanisms are those of all parts.
+      noisy: its releases, with the mechanisms of all parts.
     """
     factor = any("joint_scale" in one.mechanism for one in noisy)
     return replace(
@@ -88,14 +88,14 @@ _LACKS_OTHERS = (
 
 @dataclass(frozen=True)
 class Width:
-    """How wide a release's widest interval is, either way: half of it, in the answer's own unit.
+    """Half the widest interval of a release, derived and measured, in the answer's unit.
 
     Attributes:
       label: of the release.
-      free: of what follows.
-      fresh: to be expected of a release of its own, at the largest threshold of what follows.
-      most: the same where one person is in all groups that a value is the sum of, and is not cut anew.
-      step: what does not count: of counts one, as they are shown in whole numbers, which a new one's noise is.
+      free: of the derived answer.
+      fresh: expected of a new measurement, at the largest threshold of the derived answer.
+      most: the same where one person is in all groups of a sum and is not clipped again.
+      step: a difference that does not matter: 1 for counts, which are shown as whole numbers.
     """
 
     label: str
@@ -106,28 +106,28 @@ class Width:
 
     @property
     def is_known(self) -> bool:
-        """Is it known beforehand how wide a new one is? Of ranks it is not."""
+        """Is the width of a new measurement known beforehand? That of ranks is not."""
         return math.isfinite(self.fresh)
 
     @property
     def foreseen(self) -> str:
-        """How wide a new one is expected to be, in words: the threshold that it will have is not known."""
+        """The expected width of a new measurement in words. Its threshold is not known yet."""
         return f"+-{self.fresh:.4g}" + (f" to +-{self.most:.4g}" if self.most > 1.05 * self.fresh else "")
 
 
 @dataclass(frozen=True)
 class DerivedAnswer:
-    """An answer that follows from kept ones.
+    """An answer derived from cached ones.
 
     Attributes:
       domain: the question's groups.
       noisy: one per release of its plan.
-      charges: the numbers of the charges under which the analyst has paid for what it rests on.
+      charges: numbers of the charges under which the analyst has paid for its sources.
       widths: per release.
-      most_groups: the most kept groups that one value is the sum of.
-      combined: the most releases of one number that were combined.
-      lacking: which rows it lacks.
-      paid: an epsilon that was spent on each part of it, on that part or on a worse one, with all rows.
+      most_groups: the most cached groups in one sum.
+      combined: the most releases of one number that were averaged.
+      lacking: the rows that it lacks.
+      paid: an epsilon spent on each of its parts, or on a less precise one, with all rows.
     """
 
     domain: Domain
@@ -140,33 +140,33 @@ class DerivedAnswer:
     paid: float
 
     def serves(self, epsilon: float, *, as_accurate: bool) -> bool:
-        """Is it served unasked? It is as complete as a new answer, and as accurate or no cheaper.
+        """Is it served instead of a new measurement? It must be complete, and as precise as a new answer or paid for.
 
-        Who asks for no more epsilon than was paid for what determines the answer has it, however it is spelled; who
-        asks for more wants it more accurate.
+        A request with no more epsilon than was paid for its sources gets it. A request with more epsilon wants more
+        precision.
 
         Args:
           epsilon: of the question.
-          as_accurate: does the question say how accurate it is to be?
+          as_accurate: does the request ask for a precision?
         """
         accurate = all(width.is_known and width.free <= width.fresh + width.step for width in self.widths)
         return self.is_complete and (accurate or (not as_accurate and epsilon <= self.paid))
 
     @property
     def is_complete(self) -> bool:
-        """Did the kept answers provably hold every row that the question counts?"""
+        """Do the cached answers provably hold every row that the question counts?"""
         return not (self.lacking.null or self.lacking.others)
 
     @property
     def which(self) -> str:
-        """The answers that it rests on, as a part of a sentence."""
+        """Its sources, as a part of a sentence."""
         numbers = list(map(str, self.charges))
         if len(numbers) == 1:
             return f"your answer of charge {numbers[0]}"
         return f"your answers of charges {', '.join(numbers[:-1])} and {numbers[-1]}"
 
     def response(self, question: Question, budget: Budget, request_id: str) -> QueryResponse:
-        """The answer as the client is given it, which costs nothing.
+        """Return the answer as the client receives it, free of charge.
 
         Args:
           question: that is answered.
@@ -190,7 +190,7 @@ class DerivedAnswer:
         return _FRESH.format(epsilon=epsilon) + (f", to about {widths}." if widths else ".")
 
     def passed_over(self) -> str:
-        """What is said of a new answer that was measured though this one would have been free."""
+        """Return the note of a new answer that was measured although this one is free."""
         known = [one for one in self.widths if one.is_known]
         widths = "; ".join(f"{one.label}: +-{one.free:.4g} and not {one.foreseen} or so" for one in known)
         why = "it may lack rows"
@@ -199,7 +199,7 @@ class DerivedAnswer:
         return f"An answer that follows from {self.which} would be free with reuse = only; {why}."
 
     def notes(self) -> Iterator[str]:
-        """What is said of it: where it comes from, what it is the sum of, and which rows it lacks."""
+        """Yield its notes: the sources, how many groups are added up, and the rows that it lacks."""
         yield _FREE.format(which=self.which)
         if self.most_groups > 1:
             yield _CUT_APART.format(most=self.most_groups)
@@ -212,17 +212,17 @@ class DerivedAnswer:
 
 
 def half_width(noisy: NoisyAnswer) -> float:
-    """Half of the widest interval for noise alone, in normalised weight."""
+    """Return half of the widest interval for noise alone, in normalised weight."""
     return float(np.max(noise_widths(noisy), initial=0.0))
 
 
 def reuse_explained(derived: DerivedAnswer | None, question: Question, *, serves: bool) -> str | None:
-    """Both ways, as sentences; None where nothing follows.
+    """Explain the derived answer and a new measurement in sentences; None without a derived answer.
 
     Args:
-      derived: what follows from the answers of who asks.
+      derived: from the analyst's answers.
       question: that is asked.
-      serves: is it served unasked?
+      serves: is the derived answer served?
     """
     if derived is None:
         return None

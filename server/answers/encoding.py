@@ -1,11 +1,10 @@
-"""Releases as bytes and back, exactly: the form in which the ledger keeps them.
+"""Encode releases as bytes for the ledger, and decode them exactly.
 
-Format 4 is `NG`, the number of the format, and a zlib stream of a JSON document, its length before it, and of the
-arrays behind it. The document has an outline of the question, in hashes, where others may follow from it. Every bit
-of a double returns, NaN and infinities included. An interval's ends, the noise's scale and the signal follow from the
-values and their tau but for rounding: what is written is by how much their bits differ from what follows, all first
-bytes, then all second ones, ... so that little but the values' own noise is left. Keys that JSON does not have carry
-their type. The ledger's hash chain covers the bytes as they were written.
+Format 4 is `NG`, the number of the format, and a zlib stream: the length of a JSON document, the document, and
+arrays. The document holds an outline of the question where other answers may be derived from it. Every bit of a
+double returns, NaN and infinities included. Interval ends, noise scale and signal are almost functions of values and
+tau. So only the difference of their bits is written, byte by byte, which packs well. Keys that JSON lacks carry their
+type.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from server.errors import LedgerInvalid
 Floats = NDArray[np.float64]
 
 FORMAT = 4
-"""To be raised with every change of what is written; from the first release on, older formats stay readable."""
+"""Raise it with every change. After the first release, older formats stay readable."""
 
 _MAGIC = b"NG" + bytes([FORMAT])
 _OUTLINES = TypeAdapter(Outline)
 _LENGTH = struct.Struct("<Q")
 _LEVEL = 6
 _MOST_BYTES = 1 << 29
-"""Of what is unpacked: an answer of a million cells takes a tenth of it."""
+"""Limit of unpacked bytes: ten times an answer of a million cells."""
 
 _ARRAYS = ("values", "tau", "noise_scale", "low", "high", "signal")
 _DAMAGE = (
@@ -52,7 +51,7 @@ _DAMAGE = (
     struct.error,
     zlib.error,
 )
-"""What bytes that are no answer raise."""
+"""Errors that bytes raise which are no answer."""
 
 _KINDS: Mapping[str, Callable[[str], object]] = {
     "datetime": datetime.fromisoformat,
@@ -63,7 +62,7 @@ _WORDS = ("confidence", "covers", "mechanism", "epsilon", "delta", "noise")
 
 
 def encoded(released: Released) -> bytes:
-    """Write releases down.
+    """Encode releases.
 
     Returns: format 4; some ten bytes per group and release, and the keys.
     Cost: a second per million values.
@@ -84,14 +83,14 @@ def encoded(released: Released) -> bytes:
 
 
 def decoded(content: bytes) -> Released:
-    """Read what `encoded` wrote.
+    """Decode what `encoded` wrote.
 
     Raises: LedgerInvalid for anything else.
     """
     try:
         if content[: len(_MAGIC)] != _MAGIC:
             raise LedgerInvalid(
-                "a kept answer is of another format", hint="use the Noisegate that wrote it, or newer"
+                "a cached answer is of another format", hint="use the Noisegate that wrote it, or newer"
             )
         unpacker = zlib.decompressobj()
         whole = memoryview(unpacker.decompress(content[len(_MAGIC) :], _MOST_BYTES))
@@ -109,13 +108,13 @@ def decoded(content: bytes) -> Released:
         noisy = tuple(_noisy(one, _restored(part, one["ratios"], len(domain))) for one, part in pairs)
         return Released(domain, noisy, _outline(document))
     except _DAMAGE as error:
-        raise LedgerInvalid("a kept answer cannot be read", hint="run noisegate ledger verify") from error
+        raise LedgerInvalid("a cached answer cannot be read", hint="run noisegate ledger verify") from error
 
 
 def outline_in(content: bytes) -> Outline | None:
-    """The outline in what `encoded` wrote, without its values; None where there is none.
+    """Decode the outline alone; None where there is none.
 
-    Raises: LedgerInvalid for what is no answer.
+    Raises: LedgerInvalid for bytes that are no answer.
     Cost: that of the keys.
     """
     try:
@@ -132,7 +131,7 @@ def outline_in(content: bytes) -> Outline | None:
             text += part
         return _outline(json.loads(text))
     except _DAMAGE as error:
-        raise LedgerInvalid("a kept answer cannot be read", hint="run noisegate ledger verify") from error
+        raise LedgerInvalid("a cached answer cannot be read", hint="run noisegate ledger verify") from error
 
 
 def _outline(document: Mapping[str, Any]) -> Outline | None:
@@ -146,7 +145,7 @@ def _domain(document: dict[str, Any]) -> Domain:
 
 
 def _release(noisy: NoisyAnswer, arrays: list[bytes]) -> dict[str, object]:
-    """What is said of a release; its arrays are added to the others."""
+    """Return a release without its arrays, and append these to `arrays`."""
     ratios = _ratios(noisy)
     known: dict[str, Floats] = {}
     for name in _ARRAYS:
@@ -157,7 +156,7 @@ def _release(noisy: NoisyAnswer, arrays: list[bytes]) -> dict[str, object]:
 
 
 def _restored(content: bytes, ratios: Sequence[str], n_groups: int) -> dict[str, Floats]:
-    """The arrays of a release."""
+    """Decode the arrays of a release."""
     size = 8 * n_groups
     exact = [float.fromhex(ratio) for ratio in ratios]
     known: dict[str, Floats] = {}
@@ -168,9 +167,9 @@ def _restored(content: bytes, ratios: Sequence[str], n_groups: int) -> dict[str,
 
 
 def _ratios(noisy: NoisyAnswer) -> tuple[float, float, float]:
-    """Of the scale to tau, of an interval's half to the scale, and of the signal to the value over tau, in one group.
+    """Return the ratios scale to tau, half interval to scale, and signal to value over tau, from one group.
 
-    In any group where all of them are numbers they are what they are in the others, but for rounding.
+    They are equal in all groups, but for rounding.
     """
     with np.errstate(all="ignore"):
         scale = noisy.noise_scale / noisy.tau
@@ -184,7 +183,7 @@ def _ratios(noisy: NoisyAnswer) -> tuple[float, float, float]:
 
 
 def _expected(name: str, known: Mapping[str, Floats], ratios: Sequence[float], n_groups: int) -> Floats:
-    """What an array should be by those before it: each step one rounding by IEEE 754, the same on every machine."""
+    """Predict an array from those before it. Each step rounds once by IEEE 754, alike on all machines."""
     scale, half, signal = ratios
     if name in ("values", "tau"):
         return np.zeros(n_groups)
@@ -203,7 +202,7 @@ def _bits(array: Floats) -> NDArray[np.int64]:
 
 
 def _shuffled(difference: NDArray[np.int64]) -> bytes:
-    """Small numbers of either sign as small ones (zigzag), by byte: the high ones are zeros that pack well."""
+    """Map small differences of either sign to small numbers (zigzag) and sort their bytes by place, to pack well."""
     zigzag = (difference << 1) ^ (difference >> 63)
     return zigzag.astype("<i8").view(np.uint8).reshape(-1, 8).T.tobytes()
 
@@ -236,7 +235,7 @@ def _noisy(release: Mapping[str, Any], arrays: Mapping[str, Floats]) -> NoisyAns
 
 
 def _tagged(value: object) -> object:
-    """A key as JSON has it; a date, a time or a decimal as a pair of its kind and its text."""
+    """Return a key for JSON; a date, time or decimal as a pair of kind and text."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, datetime):  # before date, of which it is a kind

@@ -1,4 +1,4 @@
-"""What EXPLAIN shows of the work that was decided: what would be released and charged, before any of it."""
+"""Show in EXPLAIN the work that was decided: its releases and its price."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from server.workers.group_limits import check_explained
 from server.workers.measure import groups_of_kinds, plan_measurements
 
 _OF_MOST, _FITS = "With delta 0 ", "still fits. "
-"""What the refusal says of most questions, and how that ends."""
+"""The beginning and the end of a sentence in the ledger's refusal."""
 
 UNLESS_KEPT = "Where another analyst has its answer, the dataset does not pay, and it is given for your own budget."
 
@@ -54,13 +54,13 @@ WITHOUT_DELTA = "Asked without a delta it fits, at more noise."
 def cannot_pay(
     refusal: ServerError | None, delta: float, without_delta: Callable[[], ServerError | None]
 ) -> CannotPay | None:
-    """How the ledger would refuse a question; None where it would not.
+    """Describe how the ledger would refuse a question; None where it would not.
 
     Args:
-      refusal: by the ledger, of the question as it is asked; None where all accounts can pay.
-      delta: what it would spend.
-      without_delta: how the ledger would refuse the same question with a delta of 0; called only where it matters.
-        Raises: PlannerError where it cannot be asked so.
+      refusal: the ledger's, of the question as asked; None where all accounts can pay.
+      delta: of the question.
+      without_delta: returns the ledger's refusal of the same question with a delta of 0. Raises PlannerError where
+        that cannot be asked.
     """
     if refusal is None:
         return None
@@ -90,7 +90,7 @@ OfQuestion = Cached | Derived | Measure | Summed | ListGroups | ShowNothing
 
 @dataclass(frozen=True)
 class Explaining:
-    """Shows work under one policy.
+    """Explain work under one policy.
 
     Attributes:
       deciding: decides it, and reads public tables.
@@ -99,7 +99,7 @@ class Explaining:
     deciding: Deciding
 
     def explain(self, request: QueryRequest) -> Explanation:
-        """What the query would do and cost. Reads public tables at most, charges nothing."""
+        """Explain what a query would do and cost. Reads public tables at most, charges nothing."""
         word = explained(request.sql)
         sql = request.sql if word is None else word.sql
         asked = replace(request, sql=sql, idempotency_key="")  # nothing is sent twice
@@ -116,7 +116,7 @@ class Explaining:
         return replace(told, charge_epsilon=epsilon, charge_delta=delta, cannot_pay=short)
 
     def answer(self, request: QueryRequest) -> QueryResponse:
-        """What EXPLAIN answers: rows of text, or one document."""
+        """Return EXPLAIN's answer: rows of text, or one document."""
         asked = explained(request.sql)
         form = "text" if asked is None else asked.format
         budget = self.deciding.planning.ledger.budget(request.analyst)
@@ -126,7 +126,7 @@ class Explaining:
         return self.deciding.decide(self.deciding.find(request), request, together=True)
 
     def _refusal(self, work: Work) -> ServerError | None:
-        """How it would be refused now: the accounts of group and dataset pay, too."""
+        """Return the ledger's refusal, by any account: analyst, group or dataset."""
         charges = [one.charge for one in measures(work).values()]
         return self.deciding.planning.ledger.foreseen(charges) if charges else None
 

@@ -1,4 +1,4 @@
-"""Answers to the questions of a grid, from the marginals of it that were released."""
+"""Estimate the questions of a grid from its released marginals."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ from server.question import Question
 from server.results.response import response
 
 MECHANISM = "least_squares"
-"""What an answer is said to be released by that follows from several releases."""
+"""The mechanism that an answer estimated from several releases names."""
 
 _CHANGED = "the groups changed while the questions were measured; they were charged"
-_KEPT = "the answers are kept: ask the questions alone, which are finer or coarser by the keys that stayed"
+_KEPT = "the answers are cached: ask the questions alone, which are finer or coarser by the keys that stayed"
 
 
 def estimated(counted: CountedGrid, released: Mapping[int, Released], member: Member) -> tuple[NoisyAnswer, ...]:
-    """What a question releases, estimated from all releases: values, and intervals for the sum of their noises.
+    """Estimate a question's releases from all released marginals, with intervals for the sum of their noises.
 
-    Every release is the exact sums of a group plus independent noise of one scale, so that estimates are unbiased,
-    and each interval covers the exact value at its confidence: nothing was cut, if that is true by which it was
-    planned.
+    Each release is the exact sum of a group plus independent noise of one scale. So estimates are unbiased, and each
+    interval covers the exact value at its confidence. Nothing was clipped, if the bounds behind the plan are true.
 
     Args:
       counted: the grid.
       released: by mask.
       member: the question.
-    Raises: QueryFailed where the public groups are no longer those that were planned with.
+    Raises: QueryFailed where the public groups have changed since planning.
     """
     found = []
     for place in range(len(member.question.plan.releases)):
@@ -58,7 +57,7 @@ def _estimated(
     tables: Mapping[int, NDArray[np.float64]],
     member: Member,
 ) -> NoisyAnswer:
-    """One release of it."""
+    """Estimate one release."""
     mask = counted.mask(member.marginal.axes)
     fit = Reconstruction(counted.grid, {other: _scale(one) for other, one in by_mask.items()})
     values = counted.in_order_of(member, fit.table(mask, tables))
@@ -93,7 +92,7 @@ _FROM = (
 def estimated_response(
     work: Estimated, released: Mapping[int, Released], budget: Budget, request_id: str
 ) -> QueryResponse:
-    """The answer as the client is given it.
+    """Return the answer as the client receives it.
 
     Args:
       work: the question, and what it is estimated from.
@@ -112,26 +111,26 @@ def estimated_response(
 
 
 def keys_of(question: Question) -> tuple[str, ...]:
-    """SQL of the group keys of a question."""
+    """Return the SQL of a question's group keys."""
     return tuple(key.key.sql() for key in question.plan.group_keys)
 
 
 def half_width(counted: CountedGrid, scales: Mapping[int, float], mask: int, confidence: float = 0.95) -> float:
-    """Half of an interval of a marginal's cells, in normalised weight, from those measured at these scales.
+    """Return half an interval of a marginal's cells, in normalised weight.
 
     Args:
       counted: the grid.
-      scales: of the Laplace noise of each marginal that is measured, in normalised weight.
-      mask: the keys of the marginal that is wanted.
+      scales: of the Laplace noise of each measured marginal, in normalised weight.
+      mask: of the wanted marginal.
       confidence: of the interval.
-    Returns: infinity where it does not follow from them.
+    Returns: infinity where the measured marginals do not determine it.
     """
     fit = Reconstruction(counted.grid, scales)
     return fit.noise(mask).upper_quantile((1 - confidence) / 2) if fit.follows(mask) else math.inf
 
 
 def _scale(noisy: NoisyAnswer) -> float:
-    """The one scale of a release's noise: it had one threshold to choose from."""
+    """Return the one noise scale of a release with one candidate threshold."""
     scales = noisy.noise_scale
     assert noisy.noise == "laplace" and len(scales) and (scales == scales[0]).all(), "one threshold has one noise"
     return float(scales[0])

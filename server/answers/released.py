@@ -1,4 +1,4 @@
-"""What one measurement released: all that an answer is made from."""
+"""The released values of one measurement, from which its answer is made."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _log = structlog.get_logger("noisegate.answers")
 
 
 def outline_of(question: Question, released: Released) -> Outline | None:
-    """The outline; None where nothing but this very answer may follow (`planner.reuse.outline.outline`).
+    """Outline a measured question; None where nothing else can be derived from it.
 
-    The answer is charged by now: whatever goes wrong here leaves it without an outline, and is logged by its kind.
+    The answer is charged by now. An error leaves it without an outline, and its kind is logged.
 
     Args:
       question: that was measured.
-      released: what was released for it.
+      released: its releases.
     """
     shown = released.domain.selected is None and not released.domain.withheld
     measured = [(one.mechanism, one.noise) for one in released.noisy]
@@ -32,7 +32,7 @@ def outline_of(question: Question, released: Released) -> Outline | None:
         n_groups, columns = len(released.domain), question.day_columns
         return outline(question.plan, question.data_version, n_groups, shown, measured, columns)
     except Exception as error:
-        _log.error("an answer is kept without an outline", kind=type(error).__name__)
+        _log.error("an answer is cached without an outline", kind=type(error).__name__)
         return None
 
 
@@ -45,16 +45,15 @@ _KEY_BYTES = 64  # of a short text or a number, as an object
 
 @dataclass(frozen=True)
 class Released:
-    """The public groups and one noisy answer per release. All of it may be published, and may be kept.
+    """Public groups and one noisy answer per release. All of it may be published.
 
-    An answer follows from it and the plan by post-processing. So what is kept is this, and not the rows that one
-    client was shown: the same releases sorted or cut differently cost nothing.
+    The answer is post-processing of these and the plan. Because these are cached, the same releases sorted or
+    shortened differently are free.
 
     Attributes:
       domain: the groups.
       noisy: one per release.
-      outline: of the question, by which later ones are seen to follow; None where none may, or an older version kept
-        it.
+      outline: of the question; None where no other answer can be derived from it.
     """
 
     domain: Domain
@@ -68,17 +67,14 @@ class Released:
 
     @property
     def n_bytes(self) -> int:
-        """What it takes in memory, about."""
+        """The approximate size in memory."""
         keys = sum(map(len, self.domain.keys))
         return _VALUE_BYTES * self.n_values + _KEY_BYTES * keys + self.domain.text
 
 
 @contextmanager
 def alone_if_large(n_values: int) -> Iterator[None]:
-    """Do one large thing at a time, of all threads: on its way an answer takes several times the memory of its end.
-
-    Each takes less than a second, which others would take from it anyway.
-    """
+    """Process one large answer at a time over all threads, because each needs several times its size in memory."""
     if n_values <= _LARGE_VALUES:
         yield
         return

@@ -1,4 +1,4 @@
-"""Looks for what a question's answer follows from: the analyst's own paid answers, and nobody else's."""
+"""Derive a question's answer from answers that the same analyst has paid for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from server.lru_cache import LruCache
 from server.question import Question
 
 _MOST_COMBINATIONS = 50_000
-"""Of values of kept keys that a question reads: each is evaluated once, in some tens of microseconds."""
+"""Limit of combinations of cached key values. Each takes tens of microseconds."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class OwnGroups:
     """The groups of a question, found by their values.
 
     Attributes:
-      places: by the values of the keys, the place of the group.
-      values: per key, which it has.
+      places: the place of a group, by the values of its keys.
+      values: per key, its values.
     """
 
     places: dict[NewGroup, int]
@@ -44,12 +44,12 @@ class OwnGroups:
 
 @dataclass(frozen=True)
 class Regrouped:
-    """Where the groups of a kept answer go.
+    """Where the groups of a cached answer go.
 
     Attributes:
-      place: (G_kept,) the group of the question, or NOWHERE: none of its rows counts.
-      sizes: (G,) how many kept groups make up each of the question's.
-      lacking: which rows the kept answer has left out.
+      place: (G_cached,) the question's group, or NOWHERE where none of the rows counts.
+      sizes: (G,) how many cached groups make up each of the question's.
+      lacking: the rows that the cached answer left out.
     """
 
     place: NDArray[np.int64]
@@ -58,7 +58,7 @@ class Regrouped:
 
 
 def own_groups(plan: Plan, domain: Domain, asked: AskedQuestion) -> OwnGroups | None:
-    """The groups of a question by values that compare exactly; None where two are one, or a value is not understood.
+    """Index a question's groups by exact values; None where two are equal, or a value is not understood.
 
     Args:
       plan: of the question.
@@ -79,33 +79,31 @@ def own_groups(plan: Plan, domain: Domain, asked: AskedQuestion) -> OwnGroups | 
     return OwnGroups(places, tuple(frozenset(column) for column in columns))
 
 
-def combinations(kept: Domain, read: Sequence[int]) -> tuple[list[list[object]], NDArray[np.int64]] | None:
-    """The different values of some keys of a kept answer, and (G_kept,) which of them each group has; None for more
-    than are evaluated.
-    """
-    places = [kept.places(key) for key in read]
-    code = np.zeros(len(kept), np.int64)
+def combinations(cached: Domain, read: Sequence[int]) -> tuple[list[list[object]], NDArray[np.int64]] | None:
+    """Return the combinations of some keys' values, and (G_cached,) that of each group; None above the limit."""
+    places = [cached.places(key) for key in read]
+    code = np.zeros(len(cached), np.int64)
     for entries, key in zip(places, read, strict=True):
-        code = code * max(1, len(kept.keys[key])) + entries
+        code = code * max(1, len(cached.keys[key])) + entries
     different, first, index = np.unique(code, return_index=True, return_inverse=True)
     if len(different) > _MOST_COMBINATIONS:
         return None
     values = [
-        [kept.keys[key][int(entries[group])] for key, entries in zip(read, places, strict=True)]
+        [cached.keys[key][int(entries[group])] for key, entries in zip(read, places, strict=True)]
         for group in first.tolist()
     ]
     return values, index.astype(np.int64)
 
 
-def regroup(match: Match, kept: Domain, own: OwnGroups) -> Regrouped | None:
-    """Where each kept group goes; None where a group's rows may go to several, or it is not understood.
+def regroup(match: Match, cached: Domain, own: OwnGroups) -> Regrouped | None:
+    """Find where each cached group goes; None where its rows may go to several groups, or are not understood.
 
     Args:
-      match: the question and the outline of the kept answer.
-      kept: the groups of the kept answer.
-      own: those of the question.
+      match: the question and the outline of the cached answer.
+      cached: its groups.
+      own: the question's groups.
     """
-    combined = combinations(kept, match.relevant)
+    combined = combinations(cached, match.relevant)
     if combined is None:
         return None
     different, index = combined
@@ -119,11 +117,11 @@ def regroup(match: Match, kept: Domain, own: OwnGroups) -> Regrouped | None:
         return None
     place = gone[index] if len(different) else np.zeros(0, np.int64)
     counts = np.bincount(place[place >= 0], minlength=len(own.places)).astype(np.int64)
-    return Regrouped(place, counts, match.lacking(kept.keys, own.values))
+    return Regrouped(place, counts, match.lacking(cached.keys, own.values))
 
 
 _MOST_MATCHES = 16
-"""Kept answers that are tried for one question, the newest first."""
+"""How many cached answers are tried for one question, the newest first."""
 
 _MOST_GROUPS = 20_000
 _ASKED, _ASKED_BYTES = 256, 16 << 20
@@ -131,19 +129,19 @@ _ASKED, _ASKED_BYTES = 256, 16 << 20
 
 @dataclass(frozen=True)
 class _Source:
-    """A kept answer whose groups are parts of the question's."""
+    """A cached answer whose groups are parts of the question's."""
 
     owned: Owned
     released: Released
     regrouped: Regrouped
 
     def is_single(self, *, all_there: bool) -> bool:
-        """Is each of the question's groups at most one of its own; where all are there, exactly one?"""
+        """Does each of the question's groups come from at most one cached group, or exactly one with `all_there`?"""
         sizes = self.regrouped.sizes
         return bool(np.all(sizes <= 1) and (not all_there or np.all(sizes == 1)))
 
     def spread(self, place: int) -> float:
-        """The variance of the widest sum that a release of it gives, by scales of noise alone."""
+        """Return the variance of the widest sum, by noise scales alone."""
         added = np.bincount(
             self.regrouped.place[self.regrouped.place >= 0],
             weights=variance(self.released.noisy[place])[self.regrouped.place >= 0],
@@ -154,7 +152,7 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Part:
-    """One release of a question, from one kept answer or several."""
+    """One release of a question, from one cached answer or several."""
 
     noisy: NoisyAnswer
     sources: tuple[_Source, ...]
@@ -162,36 +160,35 @@ class _Part:
 
     @property
     def most_groups(self) -> int:
-        """The most kept groups that one value is the sum of."""
+        """The most cached groups in one sum."""
         return max(1, *(int(source.regrouped.sizes.max(initial=0)) for source in self.sources))
 
 
 class Reusing:
-    """Answers questions from the answers that an analyst has paid for.
+    """Derive answers from those that an analyst has paid for.
 
-    What follows from a released value is post-processing of it and costs no privacy: it is computed from what the
-    analyst has been told already. An answer that only another analyst has paid for is never looked at.
+    This is post-processing and costs no privacy. An answer that only another analyst has paid for is never read.
 
     Args:
-      outlines: which kept answers an analyst has paid for.
-      kept: reads them.
+      outlines: of the analyst's cached answers.
+      cached: reads the answers.
     """
 
-    def __init__(self, outlines: CachedOutlines, kept: CachedAnswers) -> None:
+    def __init__(self, outlines: CachedOutlines, cached: CachedAnswers) -> None:
         self._outlines = outlines
-        self._kept = kept
+        self._kept = cached
         self._asked: LruCache[int, AskedQuestion] = LruCache(_ASKED, _ASKED_BYTES, lambda _: 1 << 14)
 
     def find(self, question: Question, analyst: str, groups: Callable[[], Domain]) -> DerivedAnswer | None:
-        """What follows from the analyst's answers; None where nothing does.
+        """Derive an answer; None where that is impossible.
 
         Args:
-          question: that is not kept itself.
+          question: without a cached answer of its own.
           analyst: who asks.
-          groups: the question's groups, from public tables; called only where some kept answer is of the same rows.
+          groups: returns the question's public groups. Called only where a cached answer counts the same rows.
         Raises: LedgerInvalid; what `groups` raises.
-        Cost: two reads of the ledger and one more per charge that is new; then some microseconds for each group of
-          the kept answers, and milliseconds per different set of noise scales.
+        Cost: two reads of the ledger, and one for each new charge. Then microseconds for each cached group, and
+          milliseconds for each set of noise scales.
         """
         plan = question.plan
         discovered = any(domain.selects_partitions for domain in plan.domains)
@@ -238,16 +235,15 @@ class Reusing:
 
 
 _Found = tuple[Owned, Match, int]
-"""A kept answer, how the rows that a release counts are those of its groups, and which release of it says so."""
+"""A cached answer, its match with a release, and the place of the matching cached release."""
 
 
 _Options = Sequence[tuple[_Source, int]]
-"""Kept releases that one release of a question may follow from."""
+"""Cached releases that a release may be derived from."""
 
 
 def _alternatives(plan: Plan, options: Sequence[_Options]) -> Iterable[Sequence[_Options]]:
-    """The options of all releases; those of one kept answer after another where an average has a centre, which is
-    that of its own answer alone."""
+    """Yield the options of all releases. An average around a centre takes all releases from one cached answer."""
     if not any(isinstance(release.around, Centre) for release in plan.releases):
         return [options]
     answers = dict.fromkeys(source.owned.answer_key for found in options for source, _ in found)
@@ -255,27 +251,27 @@ def _alternatives(plan: Plan, options: Sequence[_Options]) -> Iterable[Sequence[
 
 
 def _matches(asked: AskedQuestion, owned: Sequence[Owned]) -> list[list[_Found]]:
-    """By release of the question, the newest kept ones that it may follow from."""
+    """Return, for each release of the question, the newest cached releases that it may be derived from."""
     found: list[list[_Found]] = []
     for release in asked.releases:
         assert release is not None, "it was looked at"
-        pairs = ((one, place, kept) for one in owned for place, kept in enumerate(one.outline.releases))
+        pairs = ((one, place, cached) for one in owned for place, cached in enumerate(one.outline.releases))
         matches = (
             (one, match, place)
-            for one, place, kept in pairs
-            if (match := asked.follows(one.outline, release, kept)) is not None
+            for one, place, cached in pairs
+            if (match := asked.follows(one.outline, release, cached)) is not None
         )
         found.append(list(itertools.islice(matches, _MOST_MATCHES)))
     return found
 
 
 def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_groups: int) -> _Part | None:
-    """The release of a question with the least noise that follows, by public numbers; None where none does."""
+    """Derive a release with the least noise, by public numbers; None where that is impossible."""
     options = []
     for source, place in found:
-        one, kept = source.released.noisy[place], source.owned.outline.releases[place]
+        one, cached = source.released.noisy[place], source.owned.outline.releases[place]
         computed = usable(one)
-        whole = (kept.adds_up and computed) or source.is_single(all_there=not computed)
+        whole = (cached.adds_up and computed) or source.is_single(all_there=not computed)
         whole |= isinstance(release.around, Centre) and len(set(one.values.tolist())) == 1
         if whole and holds(plan, release, one):
             options.append((source, place))
@@ -302,10 +298,12 @@ def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_
 
 
 def estimand(owned: Owned, released: Released, place: int) -> tuple[object, ...]:
-    """What a kept release estimates in every group, conditions apart: equal where keys, cut and thresholds are.
+    """Return what a cached release estimates, without its conditions: groups, keys, clipping and thresholds.
+
+    Two releases with equal estimands and conditions may be averaged.
 
     Args:
-      owned, released: the kept answer.
+      owned, released: the cached answer.
       place: of the release.
     """
     outline, noisy = owned.outline, released.noisy[place]
@@ -344,10 +342,10 @@ def _derived(question: Question, domain: Domain, parts: Sequence[_Part]) -> Deri
 
 
 def fresh_half_width(measured: AnyRelease, tau: NDArray[np.float64], n_groups: int) -> float:
-    """Half of an interval of a release of its own, at the largest of these thresholds or the next that it has.
+    """Return half an interval of a new measurement, at the largest of these thresholds or the next candidate.
 
-    A release of its own would hardly choose a smaller one: what a person adds to a sum of groups is no less than what
-    it adds to one of them.
+    A new measurement would hardly choose a smaller one: a person contributes no less to a sum of groups than to one
+    group.
     """
     table = np.array(measured.expected_noise(n_groups), np.float64)
     place = min(int(np.searchsorted(np.sort(table[:, 0]), tau.max(initial=0.0))), len(table) - 1)
@@ -355,9 +353,9 @@ def fresh_half_width(measured: AnyRelease, tau: NDArray[np.float64], n_groups: i
 
 
 def not_derivable(question: Question) -> NotDerivable:
-    """The refusal of a question that is to be free, and is not."""
+    """Return the refusal of a question that must be free and is not."""
     hint = (
-        f"with reuse = auto it is measured, for epsilon {question.plan.epsilon:g}; kept answers help that have the "
+        f"with reuse = auto it is measured, for epsilon {question.plan.epsilon:g}; cached answers help that have the "
     )
     hint += "same tables and sums, finer groups, and no condition that this question lacks"
     if len(question.plan.releases) > 1:

@@ -1,4 +1,4 @@
-"""Execute the work that was decided: have it all reserved (`cached_answers.py`), measure, combine, show.
+"""Execute the work that was decided: reserve all charges, measure, combine, show.
 
     Work --reserve--> Reservations --read--> JoinTuples --encode--> CodedJoinTuples
       --truncate--> TruncatedAnswer --release--> NoisyAnswer --commit--> Released --show--> QueryResponse
@@ -73,7 +73,7 @@ _ATTEMPTS = 2  # a lost connection is retried once
 _ANEW = "This is another measurement. From now on the question has this answer, free."
 
 _NOTHING_READ = (BackendUnavailable, CancelledEarly, NoGroups, SchemaChanged, StatementTooComplex, TooManyQueries)
-"""What is raised only before the first private row is read; of workers, before one has begun (`worker.py`)."""
+"""Errors that are raised only before the first private row is read."""
 
 _ADVICE: Mapping[type[BaseException], str] = {
     BackendFailed: "the database refused a statement, or its files changed meanwhile: see its own log",
@@ -81,7 +81,7 @@ _ADVICE: Mapping[type[BaseException], str] = {
     QueryCancelled: "over a limit of time, rows or memory: seconds, rows and memory_mb in [database] of the policy",
     WorkerFailed: "a worker process failed: lines that begin with `worker:` say where; did the system lack memory?",
 }
-"""What a custodian is told to look at, by the kind of failure alone; an analyst hears of none of it."""
+"""What the log advises the administrator, by the kind of failure alone. An analyst sees none of it."""
 
 _log = structlog.get_logger("noisegate.pipeline")
 
@@ -90,12 +90,12 @@ Cancelled = threading.Event | None
 
 @dataclass(frozen=True)
 class Running:
-    """Executes work under one policy.
+    """Execute work under one policy.
 
     Attributes:
-      deciding: by whom it was decided; asked again only where the public list of groups was read with the rows.
-      workers: where private rows are read and solved.
-      outage: whether the database was there when it was last asked.
+      deciding: has decided it, and is asked again where the public list of groups was read with the rows.
+      workers: read and solve private rows.
+      outage: remembers whether the database was reachable.
     """
 
     deciding: Deciding
@@ -103,11 +103,11 @@ class Running:
     outage: Outage
 
     def run(self, work: Work, request: QueryRequest, cancelled: Cancelled = None) -> QueryResponse:
-        """Do what was decided, and charge for it; all but what is measured is free.
+        """Execute work, and charge for what is measured.
 
         Args:
           work: by `Deciding.decide`, for this request.
-          cancelled: set by whoever does not want the answer any more.
+          cancelled: set when the client gives up.
         Raises: as `Pipeline.finish`.
         """
         if isinstance(work, Within):
@@ -120,11 +120,11 @@ class Running:
             return self.show(work, self.served(wanted, charged, cancelled), request, cancelled)
 
     def served(self, wanted: Mapping[str, Measure], charged: list[str], cancelled: Cancelled) -> dict[str, Served]:
-        """Reserve every charge, then measure: all or nothing of what the budget must hold.
+        """Reserve every charge, then measure. Without budget for all of them, nothing is charged.
 
         Args:
           wanted: the questions, by answer key.
-          charged: where the answer key of each is noted once it is charged.
+          charged: receives each answer key once it is charged.
           cancelled: ends waits early.
         Returns: what is served, by answer key.
         """
@@ -137,20 +137,20 @@ class Running:
             )
             for one in wanted.values()
         ]
-        return self.deciding.kept.serve(parts, charged, cancelled)
+        return self.deciding.cached.serve(parts, charged, cancelled)
 
     def show(
         self, work: Work, served: Mapping[str, Served], request: QueryRequest, cancelled: Cancelled = None
     ) -> QueryResponse:
-        """The answer of some work whose measurements are made.
+        """Build the answer of work whose measurements are made.
 
         Args:
           work: what was decided.
           served: by `served`.
           request: that asked for it.
           cancelled: ends reads of public tables early.
-        Raises: AssertionError for `Within` and `Explain`; LedgerInvalid for kept bytes that are no answer; as
-          `Pipeline.finish`, free, what goes wrong with public tables and with what is computed from answers.
+        Raises: AssertionError for `Within` and `Explain`; LedgerInvalid for cached bytes that are no answer; as
+          `Pipeline.finish`, free, errors of public tables and of SQL around answers.
         """
         planning, analyst, request_id = self.deciding.planning, request.analyst, request.request_id
         match work:
@@ -181,10 +181,10 @@ class Running:
                 raise AssertionError("it is no work by itself")
 
     def _of(self, one: Cached | Measure, served: Mapping[str, Served]) -> Served:
-        return self.deciding.kept.again(one.paid) if isinstance(one, Cached) else served[one.charge.answer_key]
+        return self.deciding.cached.again(one.paid) if isinstance(one, Cached) else served[one.charge.answer_key]
 
     def _measured_alone(self, work: Measure, request: QueryRequest, cancelled: Cancelled) -> QueryResponse:
-        """A question by itself: its public list of groups is read together with its rows, once."""
+        """Measure one question. Its public list of groups is read together with its rows."""
         try:
             served = self.served({work.charge.answer_key: work}, [], cancelled)
         except NoGroups:
@@ -201,13 +201,13 @@ class Running:
         return answer if note is None else replace(answer, notes=(*answer.notes, note))
 
     def _within(self, work: Within, request: QueryRequest, cancelled: Cancelled) -> QueryResponse:
-        """A question by accuracy; where nothing is known the first answer decides about a second release."""
+        """Answer with an accuracy target. Where nothing is known, the first answer decides about a second."""
         plain, choice = by_accuracy.without_accuracy(request), work.choice
         if not isinstance(choice, by_accuracy.FirstPart):
             return by_accuracy.with_reached(self.run(work.work, plain, cancelled), request)
 
         def answer(asked: QueryRequest) -> QueryResponse:
-            """Charged under the name of the whole request."""
+            """Answer a request under the name of the whole request."""
             own = replace(request, idempotency_key=asked.idempotency_key, reuse=asked.reuse)
             found = self.deciding.of_question(self.deciding.planning.question(asked), own)
             own = by_accuracy.without_accuracy(own)
@@ -219,7 +219,7 @@ class Running:
     def _computed(
         self, work: Compose, served: Mapping[str, Served], request: QueryRequest, cancelled: Cancelled
     ) -> QueryResponse:
-        """What is computed from answers."""
+        """Compute an answer from answers."""
         planning, composition = self.deciding.planning, work.composition
         pairs = list(zip(composition.parts, work.parts, strict=True))
         answers = [self.show(one, served, part.of(request), cancelled) for part, one in pairs]
@@ -233,7 +233,7 @@ class Running:
         return computed_response(composition, answers, computed, budget, request.request_id)
 
     def _check(self, question: Question, charge: Charge, cancelled: Cancelled) -> None:
-        """Look at everything that is public before anything is charged; it may have waited long."""
+        """Check everything public before the charge, because the question may have waited long."""
         planning = self.deciding.planning
         groups = partial(planning.groups, analyst=charge.analyst, cancelled=cancelled)
         with self.outage.watched(partial(planning.backend.check_schema, question.query.fingerprint), cancelled):
@@ -243,26 +243,26 @@ class Running:
     def _released(
         self, question: Question, cancelled: Cancelled, reservation: Reservation
     ) -> tuple[Released, Budget]:
-        """Measure, and keep what was released with its charge."""
+        """Measure, and cache the releases with their charge."""
         planning = self.deciding.planning
         with self.outage.noticed():
             released = Released(*self._measured(reservation, question, cancelled))
         try:
             released = replace(released, outline=outline_of(question, released))
             with alone_if_large(released.n_values):
-                kept = encoded(released)
+                cached = encoded(released)
         except BaseException as error:
             planning.ledger.fail(reservation)
             raise charged_failure(reservation, error) from error
-        return released, planning.ledger.commit(reservation, kept)
+        return released, planning.ledger.commit(reservation, cached)
 
     def _measured(
         self, reservation: Reservation, question: Question, cancelled: Cancelled
     ) -> tuple[Domain, tuple[NoisyAnswer, ...]]:
-        """Measure in a worker under one reservation, which is given back only if nothing private was read.
+        """Measure in a worker under one reservation. It is given back only if nothing private was read.
 
-        After that every failure is the same QueryFailed to the analyst; which one it was stands in the log. Where the
-        join may explode, both leave at a public moment, and the ledger says no sooner that the question has ended.
+        After that, every failure is the same QueryFailed to the analyst, and the log names its kind. Where the join
+        may explode, answer and failure leave at a public moment, and the ledger records the end no sooner.
         """
         holding = Holding(question.plan.times.first_s, cancelled, last_s=question.plan.times.last_s)
         ledger = self.deciding.planning.ledger
@@ -291,13 +291,13 @@ class Running:
 
 
 def check_free(wanted: Mapping[str, Measure], request: QueryRequest) -> None:
-    """Raises: NotDerivable where nothing may be measured, and something would be."""
+    """Raises: NotDerivable where the request forbids measurements and one would be made."""
     if wanted and request.reuse == "only":
         raise not_derivable(next(iter(wanted.values())).question)
 
 
 def charged_failure(reservation: Reservation, error: BaseException) -> QueryFailed:
-    """The one error of whatever goes wrong once private rows could have been read; which one it was is logged."""
+    """Return the one error for all failures after private rows could have been read, and log the kind."""
     kind = type(error)
     advice = next((_ADVICE[one] for one in kind.__mro__ if one in _ADVICE), None)
     _log.error("failed after its charge", request_id=reservation.charge.request_id, kind=kind.__name__, advice=advice)

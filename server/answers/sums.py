@@ -1,4 +1,4 @@
-"""Values and intervals of derived answers: kept releases added up over groups, and means of several of one number."""
+"""Add up and average cached releases, with intervals for the sum of their noises."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from privacy.mechanisms.noise_sums import sum_interval
 from privacy.noisy_answer import NoisyAnswer
 
 NOWHERE = -1
-"""The place of a kept group that is a part of none of a question's."""
+"""The place of a cached group that belongs to no group of the question."""
 
 _FIELDS = ("values", "tau", "noise_scale", "low", "high", "signal")
 
 
 @dataclass(frozen=True)
 class Term:
-    """One kept release, where each of its groups goes, and what it is multiplied with there.
+    """A cached release, the place of each of its groups, and a factor.
 
     Attributes:
-      noisy: of G_kept groups.
-      place: (G_kept,) the group of the question that each kept group is a part of, or NOWHERE.
-      weights: (G_kept,) or one for all.
+      noisy: of G_cached groups.
+      place: (G_cached,) the question's group that each cached group is a part of, or NOWHERE.
+      weights: (G_cached,) or one for all.
     """
 
     noisy: NoisyAnswer
@@ -34,25 +34,26 @@ class Term:
 
 
 def variance(noisy: NoisyAnswer) -> NDArray[np.float64]:
-    """(G,) the variance of each value's noise, but for its rounding to whole steps."""
+    """Return (G,) the variance of each value's noise, without rounding to whole steps."""
     return noisy.noise_scale**2 * (1.0 if noisy.noise == "gaussian" else 2.0)
 
 
 def noise_widths(noisy: NoisyAnswer) -> NDArray[np.float64]:
-    """(G,) half the width of an interval for the noise alone: the shorter of its two sides.
+    """Return (G,) half the width of an interval for noise alone: its shorter side.
 
-    The longer one reaches further, by what may have been cut: that a new answer would have as well.
+    The longer side also covers what clipping may have removed, as a new answer's does.
     """
     return np.minimum(noisy.values - noisy.low, noisy.high - noisy.values)
 
 
 def weighted(releases: Sequence[NoisyAnswer], place: NDArray[np.int64]) -> tuple[Term, ...]:
-    """Several releases of one truncated quantity, weighted by their inverse variances: of all means that with the
-    least. Only scales of noise decide, never values, so that the mean leans to no side.
+    """Weight releases of one clipped quantity by their inverse variances, for the least variance of the mean.
+
+    Only noise scales decide, never values, so the mean is unbiased.
 
     Args:
-      releases: at equal thresholds in every group, independent of one another.
-      place: (G_kept,) as of a term.
+      releases: with equal thresholds in every group, independent of one another.
+      place: (G_cached,) as of a term.
     """
     if len(releases) == 1:
         return (Term(releases[0], place),)
@@ -62,17 +63,17 @@ def weighted(releases: Sequence[NoisyAnswer], place: NDArray[np.int64]) -> tuple
 
 
 def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
-    """Sums over kept groups, each with an interval for the exact distribution of its noises' sum.
+    """Add up cached groups, with intervals from the exact distribution of the sum of noises.
 
-    What an interval covers is the sum of what the kept groups' intervals cover: of answers truncated group by group,
-    at the thresholds that were chosen. Given those, all noises are independent (`planner.reuse.outline.REUSABLE`).
+    An interval covers the sum of what the cached intervals cover: answers clipped group by group at the chosen
+    thresholds. Given these, all noises are independent (`planner.reuse.outline.REUSABLE`).
 
     Args:
-      terms: kept releases, of one confidence.
+      terms: cached releases of one confidence.
       n_groups: G.
-    Returns: one value per group, 0 without noise where no kept group belongs to it; `tau` is the least of those that
-      are added up; `signal` is the sum in multiples of what choosing all their thresholds cost, since doubling them
-      all adds no more than what doubling each does; `noise_scale` is the noise's standard deviation.
+    Returns: one value per group, 0 without noise where no cached group belongs to it. `tau` is the least of the
+      parts'. `signal` is the sum in multiples of the cost of all thresholds. `noise_scale` is the noise's standard
+      deviation.
     Cost: some milliseconds per different set of noise scales.
     """
     first = terms[0].noisy
@@ -125,20 +126,19 @@ def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
 
 
 def same_everywhere(noisy: NoisyAnswer, n_groups: int) -> NoisyAnswer:
-    """One number that every group of a release has, for other groups of its rows: the centre of an average."""
+    """Return one number for all groups: the centre of an average, which all groups of its release share."""
     first = np.zeros(n_groups, np.int64)
     return _as_they_are(noisy, {name: getattr(noisy, name)[first] for name in _FIELDS})
 
 
 def put_together(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
-    """One release of a question from parts of which none counts a row that another one counts.
+    """Combine releases that count different rows into one release.
 
     Args:
-      terms: with weights of 1; of one confidence where they are added up; each group has one at least.
+      terms: with weights of 1, of one confidence where they are added up. Each group has at least one part.
       n_groups: of the question.
-    Returns: the values as they are, each with its own interval, where each group has one part, whatever the
-      mechanisms; else per group the sum of all that its parts say. Where values stand side by side `noise` is said of
-      the last part: no interval depends on it.
+    Returns: values with their own intervals where each group has one part, whatever the mechanisms; else sums per
+      group. Values side by side have the last part's `noise`, on which no interval depends.
     """
     rows = [np.flatnonzero(term.place != NOWHERE) for term in terms]
     places = np.concatenate([term.place[own] for term, own in zip(terms, rows, strict=True)])
@@ -151,21 +151,21 @@ def put_together(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
 
 
 def _as_they_are(noisy: NoisyAnswer, fields: Mapping[str, NDArray[np.float64]]) -> NoisyAnswer:
-    """Values that were released before, for which nothing is spent now."""
+    """Return values that were released before, for which nothing is spent now."""
     return replace(noisy, epsilon=0.0, delta=0.0, **cast("dict[str, Any]", fields))
 
 
 COST_IN_SCALES = 32.0
-"""What choosing a threshold costs at most, in scales of the release's noise, beside one for each group where noise of
-all groups is charged: 11 to 31 of the mechanisms that may be added up. It stands for a cost that no released value
-tells, all being 0 or below."""
+"""The most that choosing a threshold costs, in noise scales, beside one for each group where noise of all groups is
+charged. It is 11 to 31 for the mechanisms that may be added up. It is used where all released values are 0 or
+below."""
 
 
 def choice_costs(noisy: NoisyAnswer) -> NDArray[np.float64]:
-    """(G,) what choosing the threshold of each value of a release cost, in their unit; 0 where none was chosen.
+    """Return (G,) the cost of each value's threshold choice in the value's unit; 0 where none was chosen.
 
-    It is what the choice may have overlooked (`NoisyAnswer.signal`), and as many scales of noise in one group as in
-    another: a value of 0 or below, which does not tell, costs what others of its release do.
+    It is what the choice may have overlooked (`NoisyAnswer.signal`). In noise scales it is equal in all groups, so a
+    value of 0 or below takes it from the others.
     """
     values, signals, scales = noisy.values, noisy.signal, noisy.noise_scale
     told = (signals > 0) & np.isfinite(signals)

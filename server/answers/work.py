@@ -1,7 +1,7 @@
-"""What is done for a request, as a small tree, and the price of it: the sum over what is to be measured.
+"""The work for a request as a small tree, and its price: the sum over all measurements.
 
-It is decided from what is public and from what the analyst has paid for. EXPLAIN shows it (`explained.py`), and
-`run.py` executes it. So what is told, what is charged and what is done are one thing.
+It is decided from public facts and from the analyst's own answers. EXPLAIN shows it (`explained.py`) and `run.py`
+executes it, so the price shown is the price charged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from server.question import Question
 
 @dataclass(frozen=True)
 class Cached:
-    """An answer that the analyst has paid for: it is only to be shown, from memory alone."""
+    """An answer that the analyst has paid for, shown from memory."""
 
     question: Question
     paid: Paid
@@ -32,10 +32,10 @@ class Cached:
 
 @dataclass(frozen=True)
 class Measure:
-    """A question to be charged for, and measured unless somebody else has bought its answer.
+    """A question to charge and measure, unless another analyst has bought its answer.
 
     Attributes:
-      passed_over: what would be free, and is not served, as it is less accurate or lacks rows.
+      passed_over: a free derived answer that is not served, because it is less precise or lacks rows.
     """
 
     question: Question
@@ -45,7 +45,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Derived:
-    """A question whose answer follows from others that the analyst has paid for: free, and made from memory alone."""
+    """A question whose answer is derived from paid answers: free, and built from memory."""
 
     question: Question
     derived: DerivedAnswer
@@ -53,10 +53,10 @@ class Derived:
 
 @dataclass(frozen=True)
 class Summed:
-    """A question whose answer is put together from what is kept of some days and what is measured of the others.
+    """A question whose answer combines cached days with measured days.
 
     Attributes:
-      days: what is kept of which days.
+      days: what is cached of which days.
       parts: the other days, in the order of `days.parts`.
       passed_over: as of `Measure`.
     """
@@ -69,12 +69,12 @@ class Summed:
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
-    """A question of a workload that is estimated from several measured marginals of one grid.
+    """A question of a workload, estimated from several measured marginals of one grid.
 
     Attributes:
       member: the question.
       counted: the grid.
-      tables: by mask: the marginals that are measured, or were; the same for all questions of the grid.
+      tables: by mask, the measured marginals; the same for all questions of the grid.
     """
 
     member: Member
@@ -84,17 +84,17 @@ class Estimated:
 
 @dataclass(frozen=True)
 class ListGroups:
-    """A question that only names the groups that there may be; they are public, so it is free."""
+    """A question that only lists public groups, which is free."""
 
     question: Question
 
 
 @dataclass(frozen=True)
 class ShowNothing:
-    """A question of whose answer no row is shown, so nothing is measured for it; free.
+    """A question whose answer shows no row, so that nothing is measured; free.
 
     Attributes:
-      no_group: because a public list of its groups is empty, not because no row is asked for.
+      no_group: is its public list of groups empty? Else the statement asks for no row.
     """
 
     question: Question
@@ -103,11 +103,11 @@ class ShowNothing:
 
 @dataclass(frozen=True)
 class Compose:
-    """Something computed from answers: what each of them is, and the SELECT around them.
+    """A SELECT around answers.
 
     Attributes:
-      parts: one per part of the composition; none before it is decided about them.
-      columns: what surrounds them over no rows, where it was tried.
+      parts: the work for each part; empty before it is decided.
+      columns: of the SELECT, tried over no rows.
     """
 
     composition: Composition
@@ -117,11 +117,11 @@ class Compose:
 
 @dataclass(frozen=True)
 class Within:
-    """A question by accuracy.
+    """A question with an accuracy target.
 
     Attributes:
-      choice: why the work is at its epsilon, and whether another release may follow; None of one that is sent again.
-      work: what is done first, and unless that tells that it is too little, at all.
+      choice: the reason for its epsilon, and whether a second release may come; None for a repeated request.
+      work: what is done first.
     """
 
     choice: AtOnce | FirstPart | None
@@ -144,7 +144,7 @@ Work = (
 
 
 def leaves(work: Work) -> Iterator[Cached | Measure]:
-    """What of a tree is measured, or was and is paid for."""
+    """Yield what is measured, or was measured and paid for."""
     match work:
         case Cached() | Measure():
             yield work
@@ -160,17 +160,17 @@ def leaves(work: Work) -> Iterator[Cached | Measure]:
 
 
 def key_of(leaf: Cached | Measure) -> str:
-    """Under which answer key its answer is kept, or will be."""
+    """Return the answer key under which an answer is cached."""
     return leaf.charge.answer_key if isinstance(leaf, Measure) else leaf.question.answer_key
 
 
 def measures(*works: Work) -> dict[str, Measure]:
-    """What is to be charged for and measured, each question once, by answer key."""
+    """Return what must be charged and measured, each question once, by answer key."""
     found = (one for work in works for one in leaves(work) if isinstance(one, Measure))
     return {one.charge.answer_key: one for one in found}
 
 
 def price(*works: Work) -> tuple[float, float]:
-    """Epsilon and delta that are charged, but for a second release of a question by accuracy."""
+    """Return the epsilon and delta of all measurements, without a second release for an accuracy target."""
     charges = [one.charge for one in measures(*works).values()]
     return sum(charge.epsilon for charge in charges), sum(charge.delta for charge in charges)

@@ -1,5 +1,5 @@
-"""Statements that compute something from several answers, or from one what it does not show.
+"""Answer statements that compute with one or several noisy answers.
 
-In: a statement that is not one question.
-Out: a `Composition`, whose parts `pipeline.py` reserves together and measures in turn; the response that follows.
+In: a statement that is not one question. Out: a `Composition`, whose parts are reserved together and measured in
+turn; then the response.
 """

@@ -1,4 +1,4 @@
-"""A composed statement, planned: its questions with their shares of the budget, and the SELECT around them."""
+"""Plan a composed statement: its questions with their shares of the budget, and the SELECT around them."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class ComposedPart:
     """One of the questions.
 
     Attributes:
-      relation: where the SELECT around them reads its answer.
-      select: what is asked of private rows.
+      relation: the name of its answer in the SELECT around it.
+      select: over private rows.
       question: what is released and charged.
-      number: from 1; those that are one question have one.
-      epsilon, delta: this question's share, as it is asked for; None: what the policy says.
+      number: from 1; equal questions have the same number.
+      epsilon, delta: its share; None: what the policy says.
     """
 
     relation: str
@@ -66,7 +66,7 @@ class ComposedPart:
     delta: float | None
 
     def of(self, request: QueryRequest) -> QueryRequest:
-        """The request for this question alone, of the request for the whole statement."""
+        """Return the request for this question, from the request for the whole statement."""
         key = request.idempotency_key
         if key and self.number > 1:
             key = f"{key}#{self.number}"
@@ -75,13 +75,13 @@ class ComposedPart:
 
 @dataclass(frozen=True)
 class Composition:
-    """What is asked, and what is computed from the answers.
+    """Questions, and a SELECT around their answers.
 
     Attributes:
       parts: the questions; none for a statement over public tables.
-      statement: over their answers, which it has no rows of yet.
-      shown: which of its columns have intervals, whose ends are its last columns.
-      parameters: the type of each `$n`, before the values of its placeholders are known.
+      statement: the SELECT, without rows yet.
+      shown: which of its columns have intervals. The ends are its last columns.
+      parameters: the type of each `$n`, before their values are known.
     """
 
     parts: tuple[ComposedPart, ...]
@@ -92,12 +92,12 @@ class Composition:
 
 @dataclass(frozen=True)
 class Composer:
-    """Plans composed statements under one policy.
+    """Plan composed statements under one policy.
 
     Attributes:
       policy, schema: what plans are made from.
       dialect: of the database.
-      plan: a SELECT over private rows to a Question.
+      plan: plans a SELECT over private rows.
     """
 
     policy: Policy
@@ -110,10 +110,10 @@ class Composer:
 
         Args:
           statement: its views expanded.
-          request: whose epsilon and delta the parts share equally.
+          request: the parts share its epsilon and delta equally.
           now: the clock, for all of them.
         Returns: None for a statement that is no composition of answers.
-        Raises: PlannerError for a part that cannot be answered, and for what surrounds them.
+        Raises: PlannerError for a part, or a SELECT around answers, that cannot be answered.
         """
         if not DIALECTS[self.dialect].around:
             return None  # the refusal of the statement as one question says what is wrong with it
@@ -137,7 +137,7 @@ class Composer:
         return self._composition(split, parts, request)
 
     def _check_zone(self, outer: exp.Query, parts: Sequence[ComposedPart], request: QueryRequest) -> None:
-        """Refuse moments with time zone around answers: the database computes with them at UTC."""
+        """Refuse moments with time zone around answers, because the database computes with them at UTC."""
         named = (
             find_table(table_reference(node), self.schema, self.policy, request.search_path)
             for node in tables_of(outer)
@@ -152,7 +152,7 @@ class Composer:
             raise UnsupportedSQL(message, hint=hint)
 
     def _planned(self, split: Composed, request: QueryRequest, count: int) -> tuple[ComposedPart, ...]:
-        """The questions, of which so many are different."""
+        """Plan the questions; `count` of them are different."""
         epsilon, delta = self._share(request, count)
         asked = replace(request, epsilon=epsilon, delta=delta, parameters=())
         numbers: dict[str, int] = {}
@@ -175,7 +175,9 @@ class Composer:
         search_path: Sequence[str] | None,
         plans: Mapping[str, Plan] = MappingProxyType({}),
     ) -> tuple[OuterStatement, ShownIntervals]:
-        """What surrounds answers, for the database; their columns by relation, and the plans, where there are any."""
+        """Write the SELECT around answers for the database, given the answers' columns, and their plans where there
+        are any.
+        """
         noisy = {name: list(filter(is_noisy, outputs)) for name, outputs in answers.items()}
         columns = NoisyColumns(
             {name: _names(found) for name, found in noisy.items()},
@@ -192,12 +194,12 @@ class Composer:
     def described(
         self, statement: Statement, search_path: Sequence[str] | None, given: Sequence[str | None] = ()
     ) -> Composition | None:
-        """A statement before the values of its placeholders are known: what it computes, over answers without rows.
+        """Describe a statement before the values of its placeholders are known.
 
         Args:
           statement: its views expanded.
-          search_path: where tables without a schema are looked for; None: as the policy says.
-          given: the types that the client says its placeholders have; None for what it leaves open.
+          search_path: where tables without a schema are searched; None: as the policy says.
+          given: the client's types of placeholders; None where it leaves one open.
         Returns: None for a statement that is no composition of answers.
         Raises: PlannerError.
         """
@@ -221,7 +223,7 @@ class Composer:
         return Composition((), *self._written(outer, answers, search_path), tuple(parameters))
 
     def _share(self, request: QueryRequest, count: int) -> tuple[float | None, float | None]:
-        """The epsilon and delta of each of so many questions: equal shares, rounded down to what ledgers count."""
+        """Return equal shares of epsilon and delta, rounded down to the ledger's unit."""
         if count < 2:
             return request.epsilon, request.delta
         epsilon = self.policy.epsilon if request.epsilon is None else request.epsilon
@@ -231,7 +233,7 @@ class Composer:
 
 
 def _renumbered(select: exp.Select) -> list[int]:
-    """Number a part's placeholders from 1 without gaps, in place; which number of the statement each one was."""
+    """Number a part's placeholders from 1 without gaps, in place, and return their numbers in the statement."""
     nodes = placeholders_in(select)
     numbers = sorted(set(map(number_of, nodes)))
     places = {number: place for place, number in enumerate(numbers, 1)}
@@ -241,7 +243,7 @@ def _renumbered(select: exp.Select) -> list[int]:
 
 
 def _without_placeholders(outer: exp.Query) -> exp.Query:
-    """What surrounds answers with NULL for every placeholder: the database reads the types from their places."""
+    """Replace every placeholder around answers by NULL, whose type the database infers."""
     for node in placeholders_in(outer):
         node.replace(exp.Null())
     return outer
@@ -252,9 +254,10 @@ def _names(outputs: Iterable[Output]) -> frozenset[str]:
 
 
 def _own_sums(outputs: Sequence[Output], plan: Plan | None) -> list[Output]:
-    """Columns with noise of their own, if it is independent in every group: of what is released that way.
+    """Return columns with noise of their own, independent in every group.
 
-    Not those whose intervals are raised by what people may lose: that adds up over groups as no noise does.
+    Intervals raised by what clipping removes are not among them, because that adds up over groups differently from
+    noise.
     """
     own = own_sums([output.expression for output in outputs])
     return [
@@ -267,7 +270,7 @@ def _own_sums(outputs: Sequence[Output], plan: Plan | None) -> list[Output]:
 
 
 def _floored(plan: Plan) -> list[Output]:
-    """Columns that are a count or a sum of what is not negative."""
+    """Return columns that are a count or a sum of values that are not negative."""
     return [
         output
         for output in plan.display.outputs
@@ -276,14 +279,14 @@ def _floored(plan: Plan) -> list[Output]:
 
 
 def keys_of(question: Question) -> list[str]:
-    """The columns that are group keys, by which a row is known; nothing where some group key is not shown."""
+    """Return the columns that are group keys; none where a group key is not shown."""
     outputs = question.plan.display.outputs
     shown = {output.expression.key: output.name for output in outputs if isinstance(output.expression, KeyValue)}
     return list(shown.values()) if len(shown) == len(question.plan.group_keys) else []
 
 
 def _of_each_person(tree: exp.Query, error: SensitivityUnbounded) -> PlannerError:
-    """What is wrong with a question of a number for each person, where its rows are to be aggregated again."""
+    """Return the refusal of an aggregate per person whose rows are aggregated again."""
     table = personal_table(error)
     group = tree.args.get("group")
     own = [*tree.expressions, *(group.expressions if group is not None else [])]

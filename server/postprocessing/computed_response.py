@@ -1,4 +1,4 @@
-"""What was computed from released answers, as the client is given it."""
+"""Build the response of a statement computed from released answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PART = (
     "One noisy answer was released; everything else was computed from it exactly. Asked again with another SELECT "
     "around it, it is free."
 )
-"""Notes of one answer's own intervals, which are not those of what is computed from it."""
+"""Notes of the parts' own intervals are left out: intervals of computed values differ."""
 
 _CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
 
@@ -40,7 +40,7 @@ _ARE_KEPT = "answers of it were charged and are kept: compute less with them, or
 
 
 def relation_rows(question: Question, response: QueryResponse) -> list[tuple[Cell, ...]]:
-    """The rows of an answer for the SELECT around it: its cells, and the ends of its intervals."""
+    """Return an answer's rows for the SELECT around it: its cells, and the ends of its intervals."""
     noisy = [place for place, output in enumerate(question.plan.display.outputs) if is_noisy(output)]
     return [
         (*row, *(end for place in noisy for end in _ends(intervals[place])))
@@ -50,11 +50,11 @@ def relation_rows(question: Question, response: QueryResponse) -> list[tuple[Cel
 
 @contextmanager
 def after_charges() -> Iterator[list[str]]:
-    """Say that answers are charged and kept where the statement ends without an answer of its own.
+    """Add to errors that earlier parts are charged and cached.
 
-    Yields: a list, in which each part is to be noted once it is charged; where it is empty, errors stay as they are.
-    Raises: QueryFailed and CancelledByClient, which say themselves that they were charged; CancelledByClient for
-      CancelledEarly; every other error under its own name, with a hint that says it.
+    Yields: a list that receives the answer key of each charged part. While it is empty, errors stay as they are.
+    Raises: QueryFailed and CancelledByClient as they are; CancelledByClient for CancelledEarly; other errors with a
+      hint.
     """
     charged: list[str] = []
     try:
@@ -84,12 +84,12 @@ def computed_response(
     budget: Budget,
     request_id: str,
 ) -> QueryResponse:
-    """Assemble what is shown.
+    """Build the response.
 
     Args:
       composition: what was asked.
       answers: to its parts.
-      computed: from them, with the ends of intervals behind its columns.
+      computed: the rows, with the ends of intervals behind the columns.
       budget: after all charges.
       request_id: as in the request.
     """
@@ -129,7 +129,7 @@ def computed_response(
 
 
 def _independent(answer: QueryResponse) -> bool:
-    """Is the noise of each count and sum of it independent of all others?"""
+    """Is the noise of each of its counts and sums independent of all others?"""
     return all(name in REUSABLE for name in answer.mechanism.split(", ")) or answer.covers == "exact"
 
 
@@ -152,7 +152,7 @@ def _all_floored(
 def _floored(
     place: int, cell: ShownCell, interval: Interval | None, shown: ShownIntervals
 ) -> tuple[ShownCell, Interval | None]:
-    """What is not negative, as an answer by itself shows it."""
+    """Show a negative value that cannot be negative as 0, as an answer by itself does."""
     value = _number(cell) if place in shown.floored else None
     if value is None or interval is None:
         return cell, interval
@@ -167,7 +167,7 @@ def _floored(
 
 
 def _differing(own: Sequence[tuple[T, ...]], shown: Sequence[tuple[T, ...]]) -> tuple[tuple[T | None, ...], ...]:
-    """What differs from what is shown; None where nothing does."""
+    """Return what differs from what is shown; None elsewhere."""
     return tuple(
         tuple(one if one != other else None for one, other in zip(*pair, strict=True))
         for pair in zip(own, shown, strict=True)
@@ -180,9 +180,9 @@ def _low_precision(
     rows: Sequence[tuple[ShownCell, ...]],
     intervals: Sequence[tuple[Interval | None, ...]],
 ) -> tuple[bool, ...]:
-    """Per row: is an interval wider than its value? Without intervals: is any row so that it is computed from?
+    """Mark rows whose interval is wider than the value; without intervals, all rows where a source row is marked.
 
-    What is computed over rows does not mark the values beside it.
+    Values computed over several rows do not mark the values beside them.
     """
     places = [place for place in shown.places if place not in shown.joint] or shown.places
     if not places:
@@ -204,7 +204,7 @@ def _is_wide(value: float | None, interval: Interval | None) -> bool:
 def _cut(
     composition: Composition, answers: Sequence[QueryResponse], rows: Sequence[tuple[ShownCell, ...]]
 ) -> tuple[bool, ...]:
-    """Per row: may anything have been cut that it is computed from, which is one row where its keys say which?"""
+    """Mark rows computed from a clipped row; all of them where keys do not tell which row."""
     everywhere = (any(any(answer.clipped) for answer in answers),) * len(rows)
     if len(answers) != 1:
         return everywhere
@@ -223,7 +223,7 @@ def _cut(
 
 
 def computed_shape(described: Composition, computed: Computed) -> StatementShape:
-    """What is known of the answer before anything is released.
+    """Describe the answer before anything is released.
 
     Args:
       described: what is computed.
@@ -235,13 +235,13 @@ def computed_shape(described: Composition, computed: Computed) -> StatementShape
 
 
 def _columns(composition: Composition, computed: Computed) -> tuple[ResultColumn, ...]:
-    """The columns that are shown, without the ends of intervals behind them."""
+    """Return the shown columns, without the ends of intervals."""
     width = len(computed.columns) - 2 * len(composition.shown.places)
     return tuple(ResultColumn(name, kind) for name, kind in computed.columns[:width])
 
 
 def _confidence(answers: Sequence[QueryResponse], values: int) -> float:
-    """Of an interval that follows from so many noisy values, by the union bound."""
+    """Return the confidence of an interval computed from several noisy values, by the union bound."""
     one = min((answer.confidence for answer in answers), default=1.0)
     return round(max(0.0, 1 - values * (1 - one)), _CONFIDENCE_DIGITS)
 
@@ -270,7 +270,7 @@ def _notes(composition: Composition, answers: Sequence[QueryResponse]) -> Iterat
 def composed_explanation(
     composition: Composition, explanations: Sequence[Explanation], computed: Computed
 ) -> Explanation:
-    """What a composed statement would do and cost: its parts', one after the other, and the SELECT around them.
+    """Explain a composed statement: its parts in turn, and the SELECT around them.
 
     Args:
       composition: what was asked.
@@ -309,7 +309,7 @@ def composed_explanation(
 
 
 def _each(composition: Composition, values: Sequence[Value]) -> list[Value]:
-    """Of each question one, in their order: several parts may be one question, which is charged once."""
+    """Return one value per question, in order: equal parts are charged once."""
     first = {part.number: value for part, value in reversed(list(zip(composition.parts, values, strict=True)))}
     return [first[number] for number in sorted(first)]
 

@@ -1,4 +1,4 @@
-"""Numbers with intervals. Every step is monotone, as doubles round too, so an interval contains what it should."""
+"""Compute with values and intervals. Every step is monotone, also in doubles, so intervals stay valid."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LARGEST = sys.float_info.max
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Values of G groups; truths are 0 and 1, texts are their places in the order of all texts.
+    """Values of G groups. Truth values are 0 and 1; a text is its place among all texts.
 
-    `low`, `high` and `may_be_null` hold wherever the released values lie within their own intervals.
+    `low`, `high` and `may_be_null` hold where all released values lie within their own intervals.
 
     Attributes:
       value: (G,) float64, finite; 0 where NULL.
       null: (G,) is the value NULL?
-      low, high: (G,) float64, the values that are not NULL lie between them; low > high where all are NULL.
+      low, high: (G,) float64, bounds of the values that are not NULL; low > high where all are NULL.
       may_be_null: (G,) can it be NULL?
     """
 
@@ -43,16 +43,16 @@ class Column:
 
 
 def column(value: Floats, null: Flags, low: Floats, high: Floats, may_be_null: Flags) -> Column:
-    """A column from numbers that may have overflowed.
+    """Build a column from numbers that may have overflowed.
 
-    Values beyond the range of a double become its ends, so that no later step meets an infinity or NaN in a value;
-    an infinite end says that the interval is unbounded.
+    Values beyond the range of a double become its ends, so no later value is infinite or NaN. An infinite end means
+    an unbounded interval.
 
     Args:
       value: (G,) a number per group.
       null: (G,) is it NULL?
       low, high: (G,) the ends of its interval.
-      may_be_null: (G,) might it be NULL without the noise?
+      may_be_null: (G,) can it be NULL without noise?
     """
     low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
     empty = low > high
@@ -67,23 +67,23 @@ def column(value: Floats, null: Flags, low: Floats, high: Floats, may_be_null: F
 
 
 def exactly(value: Floats, null: Flags) -> Column:
-    """What is known without noise: a group key, or a literal."""
+    """Build a column without noise: a group key, or a literal."""
     finite = np.clip(np.nan_to_num(np.where(null, 0.0, value), nan=LARGEST), -LARGEST, LARGEST)
     return column(finite, null, np.where(null, np.inf, finite), np.where(null, -np.inf, finite), null)
 
 
 def null_column(n_groups: int) -> Column:
-    """NULL in every group."""
+    """Build a column of NULLs."""
     return exactly(np.zeros(n_groups), np.ones(n_groups, np.bool_))
 
 
 def truth(value: Flags, null: Flags, may_be_true: Flags, may_be_false: Flags, may_be_null: Flags) -> Column:
-    """A condition in three values as a column: 1 true, 0 false, and what else each group's might be.
+    """Build a column of truth values: 1 true, 0 false.
 
     Args:
       value: (G,) is the condition true?
       null: (G,) is it NULL?
-      may_be_true, may_be_false, may_be_null: (G,) what it might be without the noise.
+      may_be_true, may_be_false, may_be_null: (G,) what it may be without noise.
     """
     low = np.where(may_be_false, 0.0, np.where(may_be_true, 1.0, np.inf))
     high = np.where(may_be_true, 1.0, np.where(may_be_false, 0.0, -np.inf))
@@ -91,7 +91,7 @@ def truth(value: Flags, null: Flags, may_be_true: Flags, may_be_false: Flags, ma
 
 
 def together(columns: tuple[Column, ...]) -> tuple[Flags, Flags, Flags]:
-    """NULL spreads: (null, may be null, may be known) of an operator that is NULL where any argument is."""
+    """Return (null, may be null, may be known) of an operator that is NULL where an argument is."""
     null, may_be_null = columns[0].null, columns[0].may_be_null
     known = columns[0].may_be_known
     for other in columns[1:]:
@@ -113,12 +113,12 @@ def subtract(left: Column, right: Column) -> Column:
 
 
 def negate(operand: Column) -> Column:
-    """-operand, per group; its interval is turned round."""
+    """-operand, per group; its interval is reversed."""
     return _spread((operand,), -operand.value, -operand.high, -operand.low)
 
 
 def multiply(left: Column, right: Column) -> Column:
-    """left * right: the ends lie at the corners."""
+    """left * right; the ends lie at the corners."""
     with np.errstate(over="ignore", invalid="ignore"):
         corners = [_times(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
         return _spread(
@@ -150,7 +150,7 @@ def absolute(operand: Column) -> Column:
 
 
 def around(products: Column, x: Column, y: Column, count: Column) -> Column:
-    """The sum of products around the means, from that around 0: products - x y / count; NULL of no rows.
+    """Return the sum of products around the means: products - x y / count; NULL without rows.
 
     Args:
       products, x, y, count: per group, the sum of products, of either factor, and the number of rows.
@@ -159,9 +159,9 @@ def around(products: Column, x: Column, y: Column, count: Column) -> Column:
 
 
 def within(operand: Column, low: Column, high: Column) -> Column:
-    """The operand, moved to the nearest end of a range that holds the truth; NULL where it is.
+    """Move the operand to the nearest end of a range that holds the truth; NULL where it is.
 
-    The interval is what it has in common with the range, or the range where they have nothing in common.
+    The interval is the intersection with the range, or the range where that is empty.
     """
     value = np.clip(operand.value, low.value, high.value)
     apart = (operand.high < low.value) | (operand.low > high.value)
@@ -172,7 +172,7 @@ def within(operand: Column, low: Column, high: Column) -> Column:
 
 
 def square_root(operand: Column) -> Column:
-    """The root of what is not negative; of a negative number NULL."""
+    """The square root; NULL for negative numbers."""
     value, low, high = (np.sqrt(np.maximum(part, 0.0)) for part in (operand.value, operand.low, operand.high))
     null, may_be_null, known = together((operand,))
     negative = operand.value < 0.0
@@ -180,17 +180,17 @@ def square_root(operand: Column) -> Column:
 
 
 def rounded(operand: Column, digits: int) -> Column:
-    """To so many decimal places, or to a power of ten when `digits` is negative; ties go to even."""
+    """Round to decimal places, or to a power of ten for negative `digits`; ties go to even."""
     return _spread((operand,), *(_round(part, digits) for part in (operand.value, operand.low, operand.high)))
 
 
 def whole(operand: Column) -> Column:
-    """To a whole number, the interval outward: it still contains what was not rounded."""
+    """Round to a whole number, and its interval outward."""
     return _spread((operand,), np.rint(operand.value), np.floor(operand.low), np.ceil(operand.high))
 
 
 def greatest(*operands: Column) -> Column:
-    """The largest that is not NULL, as in PostgreSQL and DuckDB."""
+    """The largest value that is not NULL, as in PostgreSQL and DuckDB."""
     value = np.max([np.where(one.null, -np.inf, one.value) for one in operands], axis=0)
     sure = [np.where(one.may_be_null, -np.inf, one.low) for one in operands]
     least_known = np.min([one.low for one in operands], axis=0)
@@ -202,33 +202,33 @@ def greatest(*operands: Column) -> Column:
 
 
 def least(*operands: Column) -> Column:
-    """The smallest that is not NULL."""
+    """The smallest value that is not NULL."""
     return negate(greatest(*map(negate, operands)))
 
 
 def _spread(operands: tuple[Column, ...], value: Floats, low: Floats, high: Floats) -> Column:
-    """An operator that is NULL exactly where an operand is."""
+    """Build the result of an operator that is NULL exactly where an operand is."""
     null, may_be_null, known = together(operands)
     return _known(value, null, low, high, may_be_null, known)
 
 
 def _known(value: Floats, null: Flags, low: Floats, high: Floats, may_be_null: Flags, known: Flags) -> Column:
-    """A column whose interval is empty where nothing can be known."""
+    """Build a column with an empty interval where no value is possible."""
     return column(value, null, np.where(known, low, np.inf), np.where(known, high, -np.inf), may_be_null)
 
 
 def _below(left: Floats, right: Floats) -> Floats:
-    """The sum of two lower ends, unbounded if one is."""
+    """Add two lower ends; unbounded if one is."""
     return np.where(np.isneginf(left) | np.isneginf(right), -np.inf, left + right)
 
 
 def _above(left: Floats, right: Floats) -> Floats:
-    """The sum of two upper ends, unbounded if one is."""
+    """Add two upper ends; unbounded if one is."""
     return np.where(np.isposinf(left) | np.isposinf(right), np.inf, left + right)
 
 
 def _times(left: Floats, right: Floats) -> Floats:
-    """A corner: zero times an end that is unbounded is zero, since each value within is finite."""
+    """Multiply two ends. Zero times an unbounded end is zero, because all values are finite."""
     return np.where((left == 0.0) | (right == 0.0), 0.0, left * right)
 
 
@@ -333,7 +333,7 @@ def nullif(left: Column, right: Column) -> Column:
 
 
 class _Chooser:
-    """Takes each group's value from the first choice that applies, and its interval from all that may."""
+    """Take each group's value from the first choice that applies, and its interval from all that may."""
 
     def __init__(self, n_groups: int) -> None:
         self._open = np.ones(n_groups, np.bool_)
@@ -357,7 +357,7 @@ class _Chooser:
         self._reachable &= else_possibly
 
     def otherwise(self, value: Column) -> Column:
-        """The last choice, for all groups that are left."""
+        """Offer the last choice to all groups that are left."""
         everywhere = np.ones(len(value), np.bool_)
         self.choose(value, where=everywhere, possibly=everywhere, else_possibly=~everywhere)
         last = self._result
@@ -365,7 +365,7 @@ class _Chooser:
 
 
 def _if_known(operand: Column) -> Column:
-    """The operand where it is not NULL."""
+    """Return the operand where it is not NULL."""
     never = np.zeros(len(operand), np.bool_)
     return Column(operand.value, never, operand.low, operand.high, never)
 

@@ -1,1 +1,1 @@
-"""Kept answers about closed periods: served again after a new load, beside a question about the open part alone."""
+"""Serve cached answers about closed periods again when the data is new, and measure only what is open."""

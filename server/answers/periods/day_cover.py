@@ -1,15 +1,12 @@
-"""Which pieces an answer is put together from, and which days are measured: by public numbers alone.
+"""Choose the cached pieces of an answer and the days to measure, by public numbers alone.
 
-The pieces with the least noise for their days come first, none of them of days that another one has. What they leave
-is to be measured. Pieces that would make an answer wider than `WIDER` times a fresh one are not used.
+Pieces with the least noise for their days come first, and no two of them share a day. The other days are measured.
+Pieces that would make an answer wider than `WIDER` times a new one are not used.
 
-In the whole question a person's rows are spread over all groups that the person may reach, and noise in each group is
-for all of them. The open part has fewer groups. So the same noise takes less epsilon, and no more than that is asked:
-whoever wants more accuracy asks the whole question with another epsilon, and nothing of it is kept. Mechanisms that
-bound the length of a person's vector over all groups add the same noise at the same threshold, but a threshold for
-fewer groups is lower: by the root of their share, if people are spread evenly. Those that bound what a person adds to
-all groups together have one that is lower by their share. No privacy hangs on that, as on no choice of an epsilon by
-what is public.
+In the whole question, noise in each group covers all groups that a person may reach. The open part has fewer groups,
+so it needs less epsilon for the same noise, and no more is spent. Mechanisms that bound a person's norm over all
+groups add the same noise at the same threshold. But fewer groups have a lower threshold: by the root of their share
+for L2 norms, by their share for L1 norms, if people are spread evenly. Privacy does not depend on this choice.
 """
 
 from __future__ import annotations
@@ -37,40 +34,41 @@ from server.workers.group_limits import is_in_range
 from server.workers.measure import groups_of_kinds
 
 WIDER = 1.4
-"""How much wider than a fresh answer one may be of which parts are kept: the price of measuring them once."""
+"""How much wider than a new answer one with cached parts may be."""
 
-ALL_KEPT_WIDER = 1.1
-"""The same where nothing is to be measured: one that is asked for with more epsilon than that is measured anew."""
+ALL_CACHED_WIDER = 1.1
+"""The same where nothing is measured. A wider answer is measured anew."""
 
 NARROW = 0.35
-"""How wide what is measured beside kept days may be at most, as a part of a fresh answer: what choosing its threshold
-may have overlooked is in proportion, some ten times as much, and should not mark a sum that is sure without it. No
-value decides this, or sums of high values would be kept, and those of low ones measured anew."""
+"""The widest that days measured beside cached ones may be, as a share of a new answer's width. What their threshold
+choice may overlook is about ten times as much, and must not mark a sum that is certain without it. No released value
+decides this, so high and low values are treated alike."""
 
 _EVENLY = 0.75
-"""The power of a share of the days that a threshold goes with: 1 where all come evenly, 0 where all come at once."""
+"""A threshold grows with this power of the number of days: 1 where contributions come evenly, 0 where all come at
+once."""
 
 _ROOM = 0.75
-"""The most that kept parts may take of the square of that, where another part is to be measured beside them."""
+"""The largest share of the allowed variance for cached parts where another part is measured."""
 
 _STEPS = 20  # of bisection
 _TOLERANCE = 1 + 1e-6
 _NEAR = 1.001
-"""As near as an epsilon is looked for."""
+"""Relative precision of the search for an epsilon."""
 
 Fresh = Callable[[int, float], float]
-"""Half the width that a fresh interval of a release is expected to have, at a threshold or the next."""
+"""The expected half width of a new interval of a release, at a threshold or the next."""
 
 
 @dataclass(frozen=True)
 class Horizon:
-    """The days between which days are counted; what lies beyond is taken to be nothing."""
+    """The days between which days are counted."""
 
     first: date
     last: date
 
     def length(self, days: Days) -> int:
-        """How many days there are, at least one."""
+        """Return the number of days within the horizon, at least one."""
         inside = common_runs(days, [(self.first, self.last)])
         ends = ((first, last) for first, last in inside if first is not None and last is not None)
         return max(1, sum((last - first).days + 1 for first, last in ends))
@@ -78,11 +76,11 @@ class Horizon:
 
 @dataclass(frozen=True)
 class Cover:
-    """What an answer is put together from.
+    """The parts of an answer.
 
     Attributes:
-      pieces: that are kept.
-      fresh: by the values of the time keys, the days that are to be measured; those alone that have some.
+      pieces: cached parts.
+      fresh: by the values of the time keys, the days to measure, where there are any.
     """
 
     pieces: tuple[Piece, ...]
@@ -90,37 +88,37 @@ class Cover:
 
     @property
     def days(self) -> Days:
-        """All days that are to be measured."""
+        """All days to measure."""
         return joined_runs([run for days in self.fresh.values() for run in days])
 
     @property
     def is_partial(self) -> bool:
-        """Are days to be measured of groups of which other days are kept?"""
+        """Does a group have both cached days and days to measure?"""
         return any(piece.values in self.fresh for piece in self.pieces)
 
     def without_gaps(self, classes: Mapping[TimeValues, Days]) -> Cover | None:
-        """All from the first day that is to be measured to the last one; None where that keeps or changes nothing.
+        """Measure all days from the first to the last one; None where that caches or changes nothing.
 
-        Which groups a question has by conditions with OR on a moment is not known by these conditions.
+        Conditions with OR on a moment do not tell which groups a question has.
         """
         if self.is_partial:
             return None
         hull = ((self.days[0][0], self.days[-1][1]),)
         inside = {piece.values for piece in self.pieces if not without_runs(classes[piece.values], hull)}
-        kept = tuple(piece for piece in self.pieces if piece.values not in inside)
-        return Cover(kept, {**self.fresh, **{one: classes[one] for one in inside}}) if kept and inside else None
+        cached = tuple(piece for piece in self.pieces if piece.values not in inside)
+        return Cover(cached, {**self.fresh, **{one: classes[one] for one in inside}}) if cached and inside else None
 
 
 @dataclass(frozen=True)
 class Covering:
-    """Chooses.
+    """Choose the parts of an answer.
 
     Attributes:
-      classes: by the values of the time keys, their days.
+      classes: the days, by the values of the time keys.
       class_of: (G,) the values of each group.
-      fresh: what a fresh answer would have.
+      fresh: the expected width of a new answer.
       adds_up: per release, is it a sum over rows?
-      horizon: by which days are counted.
+      horizon: counts days.
     """
 
     classes: Mapping[TimeValues, Days]
@@ -130,11 +128,11 @@ class Covering:
     horizon: Horizon
 
     def cover(self, pieces: Sequence[Piece], wider: float) -> Cover:
-        """The best of the pieces.
+        """Return the best pieces, and the days that they leave.
 
         Args:
-          pieces: that still stand.
-          wider: how much wider than a fresh one an answer may be; infinite where nothing is to be measured.
+          pieces: those that are still valid.
+          wider: how much wider than a new answer one may be; infinite where nothing is measured.
         """
         by_class: dict[TimeValues, list[Piece]] = defaultdict(list)
         for piece in pieces:
@@ -148,7 +146,7 @@ class Covering:
         return Cover(used, {values: left for values, (_, left) in chosen.items() if left})
 
     def _chosen(self, pieces: Sequence[Piece], days: Days, wider: float) -> tuple[list[Piece], Days]:
-        """Those of one value of the time keys, and the days that they leave."""
+        """Choose pieces for one value of the time keys, and return the days that they leave."""
         used: list[Piece] = []
         taken: Days = ()
         for piece in sorted(pieces, key=self._noise_per_day):
@@ -156,7 +154,7 @@ class Covering:
                 used.append(piece)
                 taken = joined_runs([*taken, *piece.days])
         left = without_runs(days, taken)
-        alone = min(ALL_KEPT_WIDER, wider) if wider <= WIDER else wider
+        alone = min(ALL_CACHED_WIDER, wider) if wider <= WIDER else wider
         most = wider**2 * _ROOM if left else alone**2
         if used and any(width > most for width in self.shares(used)):
             return [], days
@@ -166,12 +164,12 @@ class Covering:
         return max(self.shares([piece])) / self.horizon.length(piece.days), -piece.number
 
     def _may_be_added(self, piece: Piece, days: Days) -> bool:
-        """Numbers that are no sums stand alone: of all days, and of one kept group each."""
+        """May it be part of a sum? Numbers that are no sums must cover all days, with one cached group each."""
         alone = not without_runs(days, piece.days) and int(np.bincount(piece.place[piece.rows]).max()) == 1
         return alone or all(self.adds_up)
 
     def shares(self, pieces: Sequence[Piece]) -> list[float]:
-        """Per release, the square of the sum's half width, as a part of a fresh answer's at their thresholds."""
+        """Return per release the square of the sum's half width, as a share of a new answer's."""
         n_groups = len(self.class_of)
         found = []
         for release in range(len(self.adds_up)):
@@ -182,16 +180,16 @@ class Covering:
 
 
 def foreseen_tau(sources: Sequence[CachedSource], release: int, days: Days, horizon: Horizon) -> float | None:
-    """The threshold that a sum over some days is foreseen to choose, by those of the analyst's earlier answers.
+    """Predict the threshold of a sum over some days, from the analyst's earlier answers.
 
-    The answer about the most similar number of days says it, the newest of several. Of fewer days a person adds less,
-    though not quite in proportion (`_EVENLY`): most come evenly, some at once.
+    The newest answer about the most similar number of days decides. Fewer days mean smaller contributions, though not
+    in proportion (`_EVENLY`).
 
     Args:
-      sources: the earlier answers, the newest first.
+      sources: earlier answers, the newest first.
       release: of the question.
       days: of the sum.
-      horizon: by which days are counted.
+      horizon: counts days.
     Returns: None without earlier answers.
     """
     wanted = horizon.length(days)
@@ -206,7 +204,7 @@ def foreseen_tau(sources: Sequence[CachedSource], release: int, days: Days, hori
 
 
 def releases_alike(whole: Plan, part: Plan) -> bool:
-    """Does the part release the same of its days as the whole of all?"""
+    """Does the part release the same about its days as the whole about all days?"""
 
     def told(plan: Plan) -> tuple[object, ...]:
         releases = tuple(replace(release, epsilon=1.0) for release in plan.releases)
@@ -219,7 +217,7 @@ def releases_alike(whole: Plan, part: Plan) -> bool:
 
 
 def lower_thresholds(whole: Plan, domain: Domain, part: Plan, groups: Domain) -> float:
-    """How much lower a threshold for some groups is than for all, where it bounds what a person adds to all of them.
+    """Return how much lower a threshold for some groups is, where it bounds the contribution to all of them.
 
     Args:
       whole, domain: the question of all groups, and these.
@@ -237,7 +235,7 @@ Noises = Sequence[Mapping[float, float]]
 
 
 def wider_than(part: Noises, whole: Noises, lower: float) -> float:
-    """How many times wider a part's releases are, at any threshold, than the whole's at one so much larger."""
+    """Return how many times wider a part's releases are than the whole's, at thresholds that differ by a factor."""
     if any(one.keys() != other.keys() for one, other in zip(part, whole, strict=True)):
         return math.inf
     pairs = [(one[tau], other[tau] * lower) for one, other in zip(part, whole, strict=True) for tau in one]
@@ -248,14 +246,14 @@ def wider_than(part: Noises, whole: Noises, lower: float) -> float:
 def least_that_does(
     at: Callable[[float], Question], least: float, most: float, n_groups: int, excess: Callable[[Question], float]
 ) -> float | None:
-    """The least epsilon at which a question is accurate enough; by public numbers alone.
+    """Return the least epsilon at which a question is precise enough, by public numbers alone.
 
     Args:
-      at: the question at an epsilon. Raises: PlannerError for one that it cannot be asked at.
-      least, most: between which it is looked for.
+      at: returns the question at an epsilon. Raises PlannerError where it cannot be asked.
+      least, most: the range of the search.
       n_groups: of the question.
       excess: how many times too wide it is; about in proportion to 1 / epsilon.
-    Returns: rounded up; None where the most does not do.
+    Returns: rounded up; None where even `most` is not enough.
     Cost: some five plans; some twenty where noise is not in proportion.
     """
     least = min(most, least)
@@ -289,6 +287,6 @@ def least_that_does(
 
 
 def expected_noise(question: Question, domain: Domain) -> list[dict[float, float]]:
-    """Per release, how wide half an interval is at each threshold: public."""
+    """Return, per release, the half width of an interval at each threshold. It is public."""
     measuring = question.measuring.of_kinds(groups_of_kinds(question.plan.bounds.kinds, domain))
     return [dict(one.expected_noise(len(domain))) for one in measuring.releases]

@@ -1,8 +1,8 @@
-"""What kept answers of any load say of some days of a question: pieces, which stand side by side or are added up.
+"""Cut cached answers of all data versions into pieces about some days of a question.
 
-A piece is the groups of one kept answer whose rows are those of some days, all of them: of each group of the
-question it says what these days add. Pieces of days that do not meet are of different rows, so that their sum is one
-over the rows of all their days, cut piece by piece as each was cut.
+A piece is all groups of one cached answer about some days. It gives what these days contribute to each group of the
+question. Pieces about different days have different rows, so their sum is a sum over all their rows. Each piece was
+clipped by itself.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ Days = tuple[Run, ...]
 
 @dataclass(frozen=True)
 class CachedSource:
-    """A kept answer beside a question.
+    """A cached answer, matched with a question.
 
     Attributes:
       owned: what the analyst has paid for.
       domain: its groups.
       match: how its rows are the question's.
-      noisy: per release of the question, the kept one that it is.
-      estimates: what each of them estimates, of which rows: equal for sources that estimate the same.
-      version: of the data that it was measured over; the oldest of those that were combined.
-      combined: of how many answers it is the mean.
+      noisy: per release of the question, the matching cached release.
+      estimates: what the releases estimate; equal for sources that may be averaged.
+      version: of the measured data; the oldest one of averaged answers.
+      combined: how many answers were averaged.
     """
 
     owned: Owned
@@ -56,17 +56,17 @@ class CachedSource:
 
 @dataclass(frozen=True)
 class Piece:
-    """Some groups of one kept answer, which say of some days what they add to the question's groups.
+    """Groups of one cached answer about some days.
 
     Attributes:
-      noisy: per release of the question, the kept one that it is.
-      version: of the data that it was measured over.
-      number: of its charge, or what else rises with its age.
-      combined: of how many answers it is the mean.
-      values: of the question's time keys: the class of groups that it says all of these days of.
-      days: whose rows it counts.
-      place: (G_kept,) the question's group that each kept group is a part of, or NOWHERE; a group of the class
-        without any is withheld.
+      noisy: per release of the question, the matching cached release.
+      version: of the measured data.
+      number: of its charge, or another number that rises with time.
+      combined: how many answers were averaged.
+      values: of the question's time keys.
+      days: of its rows.
+      place: (G_cached,) the question's group of each cached group, or NOWHERE. A group of these time keys without any
+        is withheld.
     """
 
     noisy: tuple[NoisyAnswer, ...]
@@ -79,36 +79,36 @@ class Piece:
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
-        """(P,) the kept groups that it is of."""
+        """(P,) places of its cached groups."""
         return np.flatnonzero(self.place != NOWHERE)
 
     def half_widths(self, release: int, n_groups: int) -> NDArray[np.float64]:
-        """(G,) half the width of an interval for the noise of each group's part, as if their squares added up."""
+        """Return (G,) half an interval for the noise of each group's part, as if squares added up."""
         half = noise_widths(self.noisy[release])[self.rows]
         added: NDArray[np.float64] = np.sqrt(np.bincount(self.place[self.rows], weights=half**2, minlength=n_groups))
         return added
 
     def largest_tau(self, release: int) -> float:
-        """The largest threshold at which it was cut."""
+        """Return the largest threshold at which it was clipped."""
         return float(self.noisy[release].tau[self.rows].max(initial=0.0))
 
 
 def cached_source(
     plan: Plan, asked: Sequence[AskedRelease | None], owned: Owned, match: Match, released: Released
 ) -> CachedSource | None:
-    """The kept answer with which of its releases are the question's; None where one is missing, or cannot be added.
+    """Match a cached answer's releases with the question's; None where one is missing or cannot be added.
 
     Args:
-      plan, asked: the question's, and its releases.
-      owned, match, released: the kept answer.
+      plan, asked: the question's plan and releases.
+      owned, match, released: the cached answer.
     """
     places = []
     for release, one in zip(plan.releases, asked, strict=True):
         found = [
             place
-            for place, kept in enumerate(owned.outline.releases)
+            for place, cached in enumerate(owned.outline.releases)
             if one is not None
-            and kept.counts == one.counts
+            and cached.counts == one.counts
             and usable(released.noisy[place])
             and holds(plan, release, released.noisy[place])
         ]
@@ -122,10 +122,7 @@ def cached_source(
 
 
 def with_means(sources: Sequence[CachedSource]) -> list[CachedSource]:
-    """The sources, and of several that estimate the same truncated numbers their mean by inverse variances.
-
-    The same: of equal days, conditions and groups, cut alike at equal thresholds in every group.
-    """
+    """Return the sources, and the mean of those that estimate the same numbers, weighted by inverse variances."""
     alike: dict[object, list[CachedSource]] = defaultdict(list)
     for source in sources:
         alike[source.estimates].append(source)
@@ -147,14 +144,14 @@ def pieces(
     classes: Mapping[TimeValues, Days],
     stands: Callable[[Days, int], bool],
 ) -> Iterator[Piece]:
-    """The pieces of a kept answer that still stand.
+    """Yield the pieces of a cached answer that are still valid.
 
     Args:
-      source: the kept answer.
+      source: the cached answer.
       own: the question's groups.
       class_of: (G,) the values of the time keys of each.
       classes: the days of each such value.
-      stands: are the rows of some days what they were at a version of the data?
+      stands: are the rows of some days unchanged since a data version?
     """
     domain, match = source.domain, source.match
     lacking = match.lacking(domain.keys, own.values)
@@ -200,9 +197,9 @@ def pieces(
 
 
 def open_part_key(whole_key: str, analyst: str) -> str:
-    """The answer key of what an analyst was given of a question's open part.
+    """Return the answer key of an analyst's open part of a question.
 
-    What is open depends on what the analyst has by then, so an analyst's is nobody else's. The version of the data is
-    in the whole question's key.
+    The open part depends on the analyst's answers, so the key is the analyst's own. The question's key holds the data
+    version.
     """
     return hashlib.sha256(f"open part of {whole_key} for {analyst}".encode()).hexdigest()

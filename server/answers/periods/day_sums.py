@@ -1,19 +1,17 @@
-"""Whether kept answers of closed days are served again: a question as a sum over days, kept and measured ones.
+"""Write a question as a sum over days, cached and measured, so that cached answers about closed days serve again.
 
-Privacy does not rest on anything here: what is kept was released to this analyst and charged, and each part that is
-measured is a question of its own, reserved and charged like any other. Which parts there are, and with how much
-epsilon they are asked, follows from the policy, the ledger's entries about closed periods, and what this analyst was
-told before; all of that is known to the analyst.
+Privacy does not depend on this module. Cached parts were released to this analyst and charged. Each measured part is
+a question of its own, reserved and charged. The choice of parts and their epsilons depends on the policy, the
+ledger's entries about closed periods, and the analyst's own answers; the analyst knows all of these.
 
-A number of all days that are there has nothing to keep the first time that it is asked. Asked again after a load, it
-is measured in two parts, each a question of its own: the closed days, whose answer stays, and the open ones. Both
-together cost no more epsilon than was asked for. From then on the open days alone are measured, at what keeps the
-whole within `WIDER` of a fresh answer, and their part within `NARROW` of one; once that takes half of the whole
-question's epsilon it begins anew. In two parts the first time already was tried: of dashboards it
-cost more than it saved, as most of what is looked at through a filter is looked at a few times.
+A total over all days has nothing to reuse when it is asked first. Asked again with new data, it is measured in two
+parts for the epsilon that was asked for: the closed days, whose answer stays cached, and the open days. From then on
+only the open days are measured. The whole stays within `WIDER` of a new answer, and the open part within `NARROW` of
+one. Once that takes half of the question's epsilon, both parts are measured anew. Two parts at the first asking cost
+more than they save on dashboards, because most filtered views are opened a few times only.
 
-What does not add up, ranks and groups that may be withheld among it, is kept group by group: as the very same
-question has released it of an earlier load, at the same epsilon (`DaySums._same`).
+Ranks and groups that may be withheld do not add up. They are cached group by group, from answers to the very same
+question at the same epsilon (`DaySums._same`).
 """
 
 from __future__ import annotations
@@ -72,37 +70,37 @@ from server.question import Question, answer_key
 
 _MOST_GROUPS = 20_000
 _NEWEST, _LONGEST, _OTHERS = 16, 16, 8
-"""Kept answers that are looked at: of those of which something may stand the newest, and of the rest those of the
-most days, as each load leaves one of few days; and those that only say what was asked before, at which thresholds."""
+"""How many cached answers are read: the newest valid ones, then those of the most days, then those that only tell
+thresholds. Each data version leaves one answer about few days."""
 
 _MOST_LOADS = 366
-"""How many versions back an answer is looked for."""
+"""How many data versions back an answer is searched."""
 
 _RECENT, _RECENT_BYTES = 64, 64 << 20
 _YEARS = timedelta(days=3653)
-"""How far back days are counted where the policy declares no first one."""
+"""How far back days are counted where the policy declares no first day."""
 
 _CLOSED_SHARES = (0.95, 0.9, 0.85, 0.8, 0.75)
-"""Of the epsilon of a question that is measured in two parts: what the closed one is tried with."""
+"""Shares of epsilon that are tried for the closed part of a question in two parts."""
 
 _OPEN, _CLOSED = "open", "closed"
 
 _ANEW = 0.5
-"""Open days that take more of the whole question's epsilon than this are measured with all others, anew."""
+"""Open days that need more of the question's epsilon than this are measured with all others."""
 
 Room = Sequence[tuple[float, float]]
-"""Per release, a threshold and how wide half an interval may be there."""
+"""Per release, a threshold and the widest half interval there."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some days that are to be measured.
+    """Days to measure.
 
     Attributes:
-      question, request: what is asked.
-      key: under which its answer is kept.
+      question, request: about these days.
+      key: answer key of the part.
       days: which.
-      groups: of the whole question, on these days; its answer may have others.
+      groups: the whole question's groups on these days. The part's answer may have others.
     """
 
     question: Question
@@ -117,11 +115,11 @@ class DaySum:
     """A question as a sum over days.
 
     Attributes:
-      scope, noted: which rows it is of, and what the ledger says of closed periods.
+      scope, noted: its rows, and the ledger's closed periods.
       domain: its groups.
       class_of: (G,) the values of the time keys of each.
-      pieces: that are kept.
-      parts: that are to be measured.
+      pieces: cached parts.
+      parts: to be measured.
     """
 
     scope: PeriodScope
@@ -134,7 +132,7 @@ class DaySum:
 
 @dataclass(frozen=True)
 class _Whole:
-    """A question whose rows are of days of one append-only table, at a version of the data that was compared."""
+    """A question about days of one append-only table, at a data version whose periods were compared."""
 
     planning: Planning
     question: Question
@@ -155,21 +153,21 @@ class _Whole:
 
     @cached_property
     def noise(self) -> list[dict[float, float]]:
-        """What the whole question would have, measured anew."""
+        """The noise of the whole question, measured anew."""
         return expected_noise(self.question, self.domain)
 
     def groups_among(self, values: Mapping[TimeValues, Days]) -> list[tuple[object, ...]]:
-        """Its groups that have some values of the time keys."""
+        """Return its groups with some values of the time keys."""
         return [group for group, own in zip(self.domain.groups, self.class_of, strict=True) if own in values]
 
-    def summed(self, kept: Sequence[Piece], *parts: Part) -> DaySum:
-        """The question, put together."""
-        return DaySum(self.scope, self.noted, self.domain, self.class_of, tuple(kept), parts)
+    def summed(self, cached: Sequence[Piece], *parts: Part) -> DaySum:
+        """Return the question as a sum of these parts."""
+        return DaySum(self.scope, self.noted, self.domain, self.class_of, tuple(cached), parts)
 
 
 @dataclass(frozen=True)
 class _Adding:
-    """What is known of a question that may be a sum of answers to other questions."""
+    """A question that may be a sum of other answers, with the answers found."""
 
     whole: _Whole
     days: Days
@@ -179,7 +177,7 @@ class _Adding:
     asked: AskedQuestion
 
     def foreseen(self, release: int, days: Days) -> float | None:
-        """By answers to this very question of other days, before those with other groups."""
+        """Predict the threshold from answers to this question about other days, else with other groups."""
         keys = [key.outline.name for key in self.asked.keys]
         alike = [one for one in self.sources if [key.name for key in one.owned.outline.keys] == keys]
         return foreseen_tau(alike or self.sources, release, days, self.covering.horizon)
@@ -187,35 +185,35 @@ class _Adding:
 
 @dataclass(frozen=True)
 class DaySums:
-    """Finds out how a question is a sum over days.
+    """Write questions as sums over days.
 
     Attributes:
       planning: plans parts, and reads public groups.
-      outlines, kept: what an analyst has paid for.
-      recent: what was found out of questions lately.
+      outlines, cached: what an analyst has paid for.
+      recent: recent findings.
     """
 
     planning: Planning
     outlines: CachedOutlines
-    kept: CachedAnswers
+    cached: CachedAnswers
     recent: LruCache[tuple[int, str, int, int, int], tuple[_Adding | None]] = field(
         default_factory=lambda: LruCache(_RECENT, _RECENT_BYTES, lambda _: 1 << 16)
     )
 
     @cached_property
     def promised(self) -> bool:
-        """Does the policy call any table append-only? Nothing is looked for where it does not."""
+        """Does the policy declare an append-only table?"""
         return any(table.append_only is not None for table in self.planning.policy.tables.values())
 
     def find(self, question: Question, request: QueryRequest, *, free: bool, wider: float) -> DaySum | None:
-        """How it is a sum over days; None where nothing is gained by that, or it is not certain to be one.
+        """Write a question as a sum over days; None where that gains nothing or is not proved.
 
         Args:
           question, request: what is asked.
           free: is nothing to be measured?
-          wider: how much wider than a fresh answer one may be.
-        Cost: reads of the ledger; some microseconds for each group of the kept answers; some forty plans where
-          something is to be measured; a read of public tables.
+          wider: how much wider than a new answer one may be.
+        Cost: reads of the ledger; microseconds for each cached group; some forty plans where something is measured; a
+          read of public tables.
         """
         whole = self._whole(question, request.analyst)
         if whole is None:
@@ -241,7 +239,7 @@ class DaySums:
         return self._beside(whole, same, request, whole.scope.classes())
 
     def _whole(self, question: Question, analyst: str) -> _Whole | None:
-        """None where no period can be kept of a question."""
+        """Return the question with its scope; None where no period of it can be cached."""
         plan, bound = question.plan, question.bound
         if not self.promised or bound is None or not plan.releases or not _is_plain(plan):
             return None
@@ -252,13 +250,12 @@ class DaySums:
         return None if scope is None else _Whole(self.planning, question, analyst, scope, NotedPeriods.of(entry))
 
     def _same(self, whole: _Whole) -> Cover | None:
-        """What earlier answers to this very question, at the same epsilon, say of whole groups.
+        """Return whole groups from earlier answers to this very question, at the same epsilon.
 
-        They are found by their names in the ledger: a whole answer by the answer key of the question at that version,
-        one about what was open by `open_part_key`. So this works for whatever is released, ranks and withheld groups
-        as well, which stay as they were.
+        The ledger has a whole answer under the question's answer key at that data version, and an open part under
+        `open_part_key`. So ranks and withheld groups work, too.
 
-        Returns: one per value of the time keys, by the newest answers; None where they say nothing.
+        Returns: one piece per value of the time keys, from the newest answers; None where there is none.
         Cost: a hash of the question per earlier version, one read of the ledger, and one per answer that is used.
         """
         question, classes, noted = whole.question, whole.scope.classes(), whole.noted
@@ -275,12 +272,12 @@ class DaySums:
             query = replace(question.query, fingerprint=noted.loads[version])
             key = answer_key(question.plan, query, self.planning.policy.time_grain, version)
             keys += [(version, key, True), (version, open_part_key(key, whole.analyst), False)]
-        there = self.kept.ledger.paid_among([key for _, key, _ in keys], whole.analyst)
+        there = self.cached.ledger.paid_among([key for _, key, _ in keys], whole.analyst)
         selected = question.plan.selection is not None
         found: list[Piece] = []
         for version, key, is_whole in keys:
             usable = [values for values, oldest in missing.items() if oldest <= version]
-            released = self.kept.released_to(key, whole.analyst) if usable and key in there else None
+            released = self.cached.released_to(key, whole.analyst) if usable and key in there else None
             if released is None:
                 continue
             # that a whole answer withholds a group is an answer about it; a part may not have been asked of it
@@ -292,11 +289,11 @@ class DaySums:
                 if all_asked or (len(piece.rows) and selected) or len(piece.rows) == len(places):
                     found.append(piece)
                     del missing[values]
-        kept = {piece.values for piece in found}
-        return Cover(tuple(found), {one: classes[one] for one in members if one not in kept}) if found else None
+        cached = {piece.values for piece in found}
+        return Cover(tuple(found), {one: classes[one] for one in members if one not in cached}) if found else None
 
     def _known_adding(self, whole: _Whole) -> _Adding | None:
-        """The same as `_adding`, once for a question as long as its analyst has no new answers."""
+        """Return `_adding`, computed once until the analyst has new answers."""
         owned = self.outlines.of_all(whole.analyst, whole.question.plan.policy_hash)
         if not owned:
             return None
@@ -307,7 +304,7 @@ class DaySums:
         return known[0]
 
     def _adding(self, whole: _Whole, every: Sequence[Owned]) -> _Adding | None:
-        """What is known of a question; None where it is none that may be a sum over days."""
+        """Collect what is known of a question; None where it cannot be a sum over days."""
         question, scope, noted, plan = whole.question, whole.scope, whole.noted, whole.question.plan
         if plan.selection is not None or any(domain.selects_partitions for domain in plan.domains):
             return None
@@ -349,7 +346,7 @@ class DaySums:
         sources = [
             source
             for owned, match in matches
-            if (released := self.kept.released_to(owned.answer_key, whole.analyst)) is not None
+            if (released := self.cached.released_to(owned.answer_key, whole.analyst)) is not None
             and (source := cached_source(plan, asked.releases, owned, match, released)) is not None
         ]
         measuring = question.measuring.of_groups(domain)
@@ -365,7 +362,7 @@ class DaySums:
         return _Adding(whole, by_days.days, sources, still, covering, asked)
 
     def _open(self, one: _Adding, cover: Cover, request: QueryRequest, wider: float) -> DaySum | None:
-        """Pieces, and the days that they leave as one question; None where that takes too much epsilon."""
+        """Measure the days that the pieces leave as one question; None where that takes too much epsilon."""
         if not cover.is_partial:
             return self._beside(one.whole, cover, request, one.covering.classes)
         beside = [
@@ -384,11 +381,11 @@ class DaySums:
     def _beside(
         self, whole: _Whole, cover: Cover, request: QueryRequest, classes: Mapping[TimeValues, Days]
     ) -> DaySum | None:
-        """Whole groups that are kept, and the others as one question, no noisier than within the whole.
+        """Measure the groups that are not cached as one question, with no more noise than in the whole.
 
         Args:
-          whole, cover, request: what is asked, and what is kept.
-          classes: by the values of the time keys, their days.
+          whole, cover, request: the question, and what is cached.
+          classes: the days, by the values of the time keys.
         """
         for tried in (cover, cover.without_gaps(classes)):
             if tried is None:
@@ -401,11 +398,11 @@ class DaySums:
         return None
 
     def _asked_alike(self, part: Part, whole: _Whole) -> bool:
-        """Was every value of the time keys that is to be fresh asked for in the answer under the part's name, if any?
+        """Did an earlier answer under the part's key cover all groups that are to be measured?
 
-        Where groups may be withheld it is told by their number: what is open at a version of the data only shrinks.
+        Where groups may be withheld, their number decides: the open part of a data version only shrinks.
         """
-        known = self.kept.released_to(part.key, whole.analyst)
+        known = self.cached.released_to(part.key, whole.analyst)
         if known is None:
             return True
         if whole.question.plan.selection is not None:
@@ -414,13 +411,13 @@ class DaySums:
 
     @staticmethod
     def _room(one: _Adding, days: Days, beside: Sequence[tuple[float, float]], wider: float) -> Room | None:
-        """At the threshold that a sum over some days is foreseen to choose: how wide it may be.
+        """Return how wide a sum over some days may be, at its predicted threshold.
 
         Args:
-          one, days: what is asked, and of which days.
-          beside: of the other days, per release: the largest threshold, and the square of the half width as a part of
-            that of a fresh answer.
-          wider: how much wider than a fresh answer both may be.
+          one, days: the question, and which days.
+          beside: of the other days, per release: the largest threshold, and the square of the half width as a share
+            of a new answer's.
+          wider: how much wider than a new answer both may be.
         """
         found = []
         for release, (largest, share) in enumerate(beside):
@@ -431,7 +428,7 @@ class DaySums:
         return found
 
     def _in_two(self, one: _Adding, request: QueryRequest, wider: float) -> DaySum | None:
-        """The closed days and the open ones, each as a question; None for what was not asked before."""
+        """Measure closed and open days as two questions; None where this was not asked before."""
         whole, noted, scope = one.whole, one.whole.noted, one.whole.scope
         if scope.places or not all(one.covering.adds_up) or not self._asked_before(one):
             return None
@@ -456,7 +453,7 @@ class DaySums:
 
     @staticmethod
     def _asked_before(one: _Adding) -> bool:
-        """Does the analyst have an answer to this question of an earlier load, of days that begin alike?"""
+        """Does the analyst have an earlier version's answer to this question, about days that begin alike?"""
         keys = [key.outline.name for key in one.asked.keys]
         return any(
             [key.name for key in source.owned.outline.keys] == keys
@@ -468,7 +465,7 @@ class DaySums:
 
     @staticmethod
     def _measured(one: _Adding, part: Part) -> list[tuple[float, float]]:
-        """As `beside` of `_room`, of days that are measured now: at the thresholds that the whole question had."""
+        """Return `beside` of `_room` for days measured now, at the thresholds of the whole question."""
         found = []
         for release, table in enumerate(expected_noise(part.question, one.whole.domain)):
             tau = foreseen_tau(one.sources, release, one.days, one.covering.horizon)
@@ -487,15 +484,15 @@ class DaySums:
         most: float,
         name: str,
     ) -> Part | None:
-        """The question of some days.
+        """Return the question about some days.
 
         Args:
-          whole, request: the whole one.
-          days, wanted: which, and the groups on them.
+          whole, request: the whole question.
+          days, wanted: the days, and the groups on them.
           room: how wide it may be; None: as the whole would be at each threshold.
-          most: of epsilon.
-          name: of the part, for who sends the request again under its key.
-        Returns: None where it is not certain to be the same question of other days, or no epsilon does.
+          most: the most epsilon.
+          name: of the part, for its idempotency key.
+        Returns: None where it is not proved to be the same question about other days, or no epsilon is enough.
         Cost: some twenty plans, and a read of public tables.
         """
         question, policy = whole.question, self.planning.policy
@@ -541,20 +538,19 @@ class DaySums:
 
 
 def _is_plain(plan: Plan) -> bool:
-    """No sample, no group keys that are found among private rows, as of those it is not public which there are, and
-    nobody counted who exceeds a threshold: that is of all periods together."""
+    """Is it no sample, without selected group keys and without counts of units above a threshold?"""
     counted = any(release.counts_exceeding for release in plan.releases)
     return plan.sampling is None and not counted and (plan.selection is None or plan.selection.delta == 0)
 
 
 def _part_key(whole_key: str, analyst: str, name: str, days: Days) -> str:
-    """The answer key of a part: which days it is of depends on what the analyst has by then."""
+    """Return the answer key of a part, whose days depend on the analyst's answers."""
     text = f"{name} part of {whole_key} for {analyst}: {[tuple(map(str, run)) for run in days]}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _horizon(scope: PeriodScope, noted: NotedPeriods, policy: Policy) -> Horizon:
-    """From the first declared day, to that of the load."""
+    """Return the days from the first declared one to the data version's."""
     promise = policy.tables[scope.table].append_only
     before = noted.before.get(scope.table, date.max)
     after = timedelta(days=0 if promise is None else promise.closed_after_days)
@@ -564,5 +560,5 @@ def _horizon(scope: PeriodScope, noted: NotedPeriods, policy: Policy) -> Horizon
 
 
 def _at(table: Sequence[tuple[float, float]], tau: float) -> float:
-    """What a table, in order of thresholds, says at the first that is no smaller, or at its last."""
+    """Look a threshold up in a table: the first that is no smaller, else the last."""
     return next((width for own, width in table if own >= tau), table[-1][1])

@@ -1,4 +1,4 @@
-"""What the ledger says of closed periods, as questions ask it: since which version some rows are what they are."""
+"""Read the ledger's closed periods: since which data version some rows are unchanged."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from server.policy.calendar import days_of
 
 @dataclass(frozen=True)
 class _Way:
-    """Periods in order, each with the version since which its rows are the same."""
+    """Periods in order, each with the version since which its rows are unchanged."""
 
     firsts: Sequence[date]
     lasts: Sequence[date]
     since: Sequence[int]
 
     def within(self, run: tuple[date, date]) -> int:
-        """The newest of the versions of all periods that a stretch of days touches."""
+        """Return the newest version of all periods that a stretch of days touches."""
         start, stop = bisect_left(self.lasts, run[0]), bisect_right(self.firsts, run[1])
         return max(self.since[start:stop], default=1)
 
 
 @dataclass(frozen=True)
 class NotedPeriods:
-    """Closed periods of one version of the data.
+    """Closed periods at one data version.
 
     Attributes:
       version: of the data.
-      fingerprint: of the database's structure, and of the state of files.
-      loads: by version of which closed periods were noted, the fingerprint then; this one among them.
+      fingerprint: of the database's structure and files.
+      loads: fingerprints, by each version whose closed periods were recorded.
       before: by append-only table, the first day that is not closed.
       ways: by table and chain of references.
-      whole: by public table, since which version it is the same.
-      reopened: table, period and version, as the custodian has called them changed.
+      whole: by public table, the version since which it is unchanged.
+      reopened: table, period and version of periods that the administrator reopened.
     """
 
     version: int
@@ -51,7 +51,7 @@ class NotedPeriods:
 
     @classmethod
     def of(cls, noted: PeriodsNoted) -> NotedPeriods:
-        """As the entry says."""
+        """Read a ledger entry."""
         ways = {
             (table, name): _way({period: int(since) for period, (since, _) in way["periods"].items()})
             for table, told in noted.tables.items()
@@ -68,12 +68,12 @@ class NotedPeriods:
         )
 
     def since(self, scope: PeriodScope, runs: Sequence[Run]) -> int | None:
-        """The oldest version whose answers about some days are answers about the rows as they are in this one.
+        """Return the oldest version whose rows of some days are those of this version.
 
         Args:
-          scope: which rows an answer depends on.
+          scope: the rows that an answer depends on.
           runs: the days.
-        Returns: None where not all of the days are closed, or something is not vouched for.
+        Returns: None where a day is not closed, or something is not vouched for.
         """
         before = self.before.get(scope.table)
         ways = [self.ways.get((scope.table, name)) for name in scope.ways]
@@ -93,7 +93,7 @@ class NotedPeriods:
         return max(found)
 
     def reopened_within(self, scope: PeriodScope, runs: Sequence[Run]) -> tuple[tuple[str, int], ...]:
-        """The periods of some days that the custodian has reopened, with the version that did it."""
+        """Return the reopened periods of some days, with the version of each."""
         stretches = [(first or date.min, last or date.max) for first, last in runs]
         return tuple(
             (period, version)

@@ -1,4 +1,4 @@
-"""A sum over days as it is served: values, what they are put together from, and what is said of them."""
+"""Build the response of a sum over days: values, cached periods, and notes."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from server.results.notes import confidence_notes
 from server.results.response import response
 
 _SOME_KEPT = (
-    "{kept} of {groups} groups are kept from earlier loads of the data ({which}): rows of {table} that are closed by "
-    "{column} have not changed since, as the custodian has checked. {others} were measured over the data of version "
+    "{cached} of {groups} groups are cached from earlier loads of the data ({which}): rows of {table} that are closed by "
+    "{column} have not changed since, as the administrator has checked. {others} were measured over the data of version "
     "{version}, and the charge is for them alone."
 )
 _ALL_KEPT = (
-    "This answer is kept from an earlier load of the data ({which}): rows of {table} that are closed by {column} "
-    "have not changed since, as the custodian has checked. It is free."
+    "This answer is cached from an earlier load of the data ({which}): rows of {table} that are closed by {column} "
+    "have not changed since, as the administrator has checked. It is free."
 )
 _CUT_TOGETHER = (
-    "What people add to the kept groups was cut together with rows of groups that were open then: the values are "
+    "What people add to the cached groups was cut together with rows of groups that were open then: the values are "
     "answers about the same rows, cut as they were at that load."
 )
-_REOPENED = "The custodian has called changed, or would not vouch for: {which}. They were measured anew."
+_REOPENED = "The administrator has called changed, or would not vouch for: {which}. They were measured anew."
 _SHOWN = 12
 
 
 def reopened_notes(noted: NotedPeriods, scope: PeriodScope, days: Sequence[Run]) -> Iterator[str]:
-    """Which of the days that were measured the custodian has reopened; nothing where none was."""
+    """Yield a note about reopened periods among the measured days, if there are any."""
     reopened = noted.reopened_within(scope, days) if days else ()
     if reopened:
         yield _REOPENED.format(which=", ".join(f"{period} (at version {at})" for period, at in reopened[-_SHOWN:]))
@@ -58,11 +58,11 @@ IN_TWO = (
 def summed_response(
     summed: DaySum, question: Question, served: Sequence[Served], budget: Budget, request_id: str
 ) -> QueryResponse:
-    """The answer as the client is given it.
+    """Return the answer as the client receives it.
 
     Args:
-      summed, question: how it is put together, and what was asked.
-      served: one per part that was to be measured.
+      summed, question: its parts, and what was asked.
+      served: one per measured part.
       budget: the analyst's, after this.
       request_id: as in the request.
     """
@@ -99,7 +99,7 @@ def summed_response(
 
 
 def cached_periods(summed: DaySum) -> Iterator[CachedPeriods]:
-    """What is kept, by the version of the data that it was measured over, the newest first."""
+    """Yield what is cached, by data version, the newest first."""
     for version in sorted({piece.version for piece in summed.pieces}, reverse=True):
         used = [piece for piece in summed.pieces if piece.version == version]
         days = joined_runs([run for piece in used for run in piece.days])
@@ -113,13 +113,13 @@ def cached_periods(summed: DaySum) -> Iterator[CachedPeriods]:
 
 
 def _cached_groups(summed: DaySum, pieces: Sequence[Piece]) -> int:
-    """How many groups something is kept of; of one that is withheld, that it is."""
+    """Count the groups with cached parts, withheld groups included."""
     values = {piece.values for piece in pieces}
     return sum(own in values for own in summed.class_of)
 
 
 def told_before(summed: DaySum) -> str:
-    """What EXPLAIN says of it."""
+    """Return the sentence for EXPLAIN."""
     if not summed.parts:
         return _ALL_FREE
     charged = " and ".join(f"{part.question.plan.epsilon:g}" for part in summed.parts)
@@ -141,14 +141,14 @@ _TWO_PARTS = (
 
 def _notes(summed: DaySum, question: Question, most: int) -> Iterator[str]:
     scope, version, groups = summed.scope, summed.noted.version, len(summed.domain)
-    kept = list(cached_periods(summed))
-    earlier = [one for one in kept if one.version < version]
+    cached = list(cached_periods(summed))
+    earlier = [one for one in cached if one.version < version]
     which = "; ".join(f"version {one.version}: {one.first or 'the first day'} to {one.last}" for one in earlier)
     told = {"which": which, "table": scope.table, "column": scope.column}
     if earlier and summed.parts:
         count, parts = _cached_groups(summed, summed.pieces), most > 1
         kept_of, others = (f"Parts of {count}", "The other days") if parts else (str(count), "The others")
-        yield _SOME_KEPT.format(kept=kept_of, groups=groups, version=version, others=others, **told)
+        yield _SOME_KEPT.format(cached=kept_of, groups=groups, version=version, others=others, **told)
     elif earlier:
         yield _ALL_KEPT.format(**told)
     if most > 1:

@@ -1,6 +1,6 @@
-"""What an accuracy would cost: free, from public quantities and the analyst's own answers.
+"""Find the epsilon for an accuracy target: free, from public facts and the analyst's own answers.
 
-In: a question with an interval width, a relative or an absolute error instead of an epsilon.
-Out: the smallest epsilon that gives it, or why none is known; where the question is to be answered at once, and
-nothing is known, a small release that tells, and then what is missing.
+In: a question with an interval width, a relative or an absolute error instead of an epsilon. Out: the smallest
+epsilon that reaches it, or the reason why none is known. A question that must be answered at once makes a small first
+release where nothing is known.
 """

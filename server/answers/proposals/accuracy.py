@@ -1,4 +1,4 @@
-"""What an analyst wants to know how well, and what that would cost."""
+"""Accuracy targets, and what an answer reaches of them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from planner.errors import InvalidSetting
 from server.query import QueryResponse
 
 Basis = Literal["public", "released", "kept"]
-"""`public`: holds whatever the data; `released`: expected from an answer that the analyst has; `kept`: that one."""
+"""`public`: holds for all data; `released`: expected from the analyst's earlier answer; `kept`: that very answer."""
 
 LEAST_ACCURACY = 1e-100
-"""As the smallest number that a statement may hold: what is divided by it stays finite."""
+"""The smallest target, so that a quotient by it stays finite."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How wide intervals may be; exactly one of the three is set.
+    """The widest intervals allowed. Exactly one of the three is set.
 
     Attributes:
-      interval_width: the widest interval from end to end, in the answer's own unit; > 0.
-      max_relative_error: how far an end may be from its value, in multiples of the value; > 0. Rows that are cut
-        are passed over: of a value near zero no epsilon makes the relative error small.
-      max_absolute_error: the same in the answer's own unit, of all rows; > 0.
+      interval_width: the widest interval from end to end, in the answer's unit; > 0.
+      max_relative_error: the largest distance of an end from its value, in multiples of the value; > 0. Clipped rows
+        do not count.
+      max_absolute_error: the same in the answer's unit, for all rows; > 0.
     """
 
     interval_width: float | None = None
@@ -52,7 +52,7 @@ class Accuracy:
 
     @property
     def is_relative(self) -> bool:
-        """Is it in multiples of a value, which somebody has to have been told?"""
+        """Is it in multiples of a value, which must have been released before?"""
         return self.max_relative_error is not None
 
     def __str__(self) -> str:
@@ -62,11 +62,11 @@ class Accuracy:
         return f"{what} of {self.shown(self.wanted)}"
 
     def shown(self, amount: float) -> str:
-        """An amount of what is wished, for people: parts of a value in percent."""
+        """Format an amount for people: relative errors in percent."""
         return f"{100 * amount:.4g}%" if self.is_relative else f"{amount:,.6g}"
 
     def reached(self, answer: QueryResponse) -> float:
-        """What `wanted` would have had to be for this answer: of its worst interval. Infinite where one is open."""
+        """Return the target that an answer's worst interval reaches; infinite where an interval is open."""
         if self.interval_width is not None:
             return widest(answer)
         if self.max_absolute_error is not None:
@@ -75,7 +75,7 @@ class Accuracy:
 
 
 def worst_error(answer: QueryResponse) -> float:
-    """The largest distance of an interval's end from its value; 0 where there is none."""
+    """Return the largest distance of an interval's end from its value; 0 without intervals."""
     errors = [
         max(_open(interval.high) - value, value - _open(interval.low, -1))
         for row, intervals in answer.as_released()
@@ -86,13 +86,13 @@ def worst_error(answer: QueryResponse) -> float:
 
 
 def widest(answer: QueryResponse) -> float:
-    """The widest interval of an answer; 0 where there is none."""
+    """Return the widest interval of an answer; 0 without intervals."""
     ends = [interval for _, row in answer.as_released() for interval in row if interval is not None]
     return max((_open(one.high) - _open(one.low, -1) for one in ends), default=0.0)
 
 
 def worst_relative_error(answer: QueryResponse) -> float:
-    """The largest distance of an interval's end from its value, in multiples of it; infinite if every row is cut."""
+    """Return the largest relative distance of an end from its value; infinite if every row is clipped."""
     errors = [
         max(_open(interval.high) - value, value - _open(interval.low, -1)) / abs(value) if value else math.inf
         for (row, intervals), cut in zip(answer.as_released(), answer.clipped, strict=True)
@@ -109,15 +109,15 @@ def _open(end: float | None, sign: int = 1) -> float:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What to ask with.
+    """A proposed epsilon.
 
     Attributes:
-      epsilon: the smallest that is expected to do, rounded up to three digits.
+      epsilon: the smallest that is expected to be enough, rounded up to three digits.
       delta: of the charge.
-      charge: what asking with it costs now: epsilon, or 0 where such an answer is kept and paid for.
+      charge: the price now: epsilon, or 0 where such an answer is cached and paid for.
       epsilon_left: of the analyst's budget.
       interval_width: the widest interval to expect.
-      relative_error: the largest one to expect, None where no value is known.
+      relative_error: the largest one to expect; None where no value is known.
       basis: what it rests on.
       reason: the same as a sentence.
     """

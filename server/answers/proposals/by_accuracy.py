@@ -1,13 +1,13 @@
-"""A question that says how well its answer is to be known: which epsilon it spends, said before it is spent.
+"""Answer a question with an accuracy target, and show its price before it is spent.
 
-Where something is known (a kept answer of this analyst, or noise that is public beforehand), the least epsilon that
-is expected to do is spent, and none where a kept answer does already. Where nothing is, two releases are made: a
-first one at a public share of the default, and, from what it told, a second one at what is still needed. Each is
-reserved before it is measured, and charged in full; both together spend no more than the question may.
+Where a cached answer or public noise tells enough, the least epsilon that is expected to be enough is spent. Where a
+cached answer is precise enough, nothing is spent. Else two releases are made: the first with a public share of the
+default epsilon, the second with what is still needed. Each is reserved before it is measured, and charged in full.
+Both together stay within what the question may spend.
 
-Why that is as private as each: the second epsilon is computed from the first answer, which the analyst has paid for
-and is told, and from nothing else of the data. Accounts are filters, which hold where a charge depends on the answers
-before (Rogers, Roth, Ullman, Vadhan, NIPS 2016; Feldman and Zrnic for zCDP and Renyi).
+This is as private as each release. The second epsilon depends on the first answer, which the analyst has paid for,
+and on no other data. Accounts are privacy filters, which allow charges that depend on earlier answers (Rogers, Roth,
+Ullman, Vadhan, NIPS 2016; Feldman and Zrnic for zCDP and Renyi).
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from server.planning import Planning
 from server.query import QueryRequest, QueryResponse
 
 FIRST_SHARE = 0.1
-"""Of the policy's default epsilon, or of what the question may spend where that is less: spent to find out."""
+"""The first release's share of the policy's default epsilon, or of a smaller limit of the question."""
 
 _AGAIN = "This answer stays free; the same question with this accuracy is measured anew, charged, and may miss again."
 
 AIM = 0.9
-"""Of the wished error: what is aimed at where an answer tells what to expect. The next one has another value."""
+"""The share of the wished error that is aimed at with an earlier answer, because the next value differs."""
 
 
 @dataclass(frozen=True)
 class AtOnce:
-    """One release, or none.
+    """A question with one release or none.
 
     Attributes:
-      request: with its epsilon, as it is planned.
+      request: with its epsilon.
       proposal: what is expected of it.
     """
 
@@ -56,11 +56,11 @@ class AtOnce:
 
 @dataclass(frozen=True)
 class FirstPart:
-    """A first release, and then another one if it is needed.
+    """A question whose first release may be followed by another.
 
     Attributes:
-      request: with the epsilon of the first one, as it is planned.
-      most: what both may spend together.
+      request: with the epsilon of the first release.
+      most: what both may spend.
     """
 
     request: QueryRequest
@@ -68,29 +68,28 @@ class FirstPart:
 
     @property
     def first_epsilon(self) -> float:
-        """What the first one spends."""
+        """What the first release spends."""
         assert self.request.epsilon is not None, "it was chosen"
         return self.request.epsilon
 
 
 def accuracy_of(request: QueryRequest) -> Accuracy:
-    """What is wished. Raises: InvalidSetting for two wishes, or none that is positive."""
+    """Return the accuracy target. Raises: InvalidSetting for two targets, or none that is positive."""
     return Accuracy(None, request.max_relative_error, request.max_absolute_error)
 
 
 def without_accuracy(request: QueryRequest) -> QueryRequest:
-    """The request as it is planned once its epsilon is known."""
+    """Return the request without its accuracy target, to be planned at an epsilon."""
     return replace(request, max_relative_error=None, max_absolute_error=None, as_accurate=True)
 
 
 def chosen(planning: Planning, request: QueryRequest) -> AtOnce | FirstPart:
-    """Which epsilon a question spends. Reads no private row, charges nothing.
+    """Choose the epsilon of a question. Reads no private row, charges nothing.
 
     Args:
-      planning: plans, and looks up what the analyst has paid for.
-      request: one question over private tables; its epsilon is the most that may be spent, by default the policy's.
-    Raises: NoProposal where the most is not enough, or nothing tells and there is an answer already; InvalidSetting;
-      PlannerError.
+      planning: plans, and finds what the analyst has paid for.
+      request: one question over private tables. Its epsilon is the most that may be spent, by default the policy's.
+    Raises: NoProposal where the most is not enough, or an earlier answer tells nothing; InvalidSetting; PlannerError.
     """
     accuracy, plain = accuracy_of(request), without_accuracy(request)
     _check(request)
@@ -104,10 +103,7 @@ def chosen(planning: Planning, request: QueryRequest) -> AtOnce | FirstPart:
 
 
 def most_charged(choice: AtOnce | FirstPart, delta: float) -> tuple[float, float] | tuple[None, None]:
-    """The most epsilon and delta that are charged in the end, each of two releases having the delta of the first.
-
-    Returns: None for both where what is planned is all.
-    """
+    """Return the most epsilon and delta of both releases together; None for both where one release is all."""
     return (choice.most.epsilon, 2 * delta) if isinstance(choice, FirstPart) else (None, None)
 
 
@@ -120,7 +116,7 @@ def _check(request: QueryRequest) -> None:
 
 
 def _most(planning: Planning, request: QueryRequest) -> Most:
-    """What the question, the policy and the budget let it spend; that no question fits it the ledger says."""
+    """Return what question, policy and budget allow. Where no question fits the budget, the ledger refuses it."""
     policy = planning.policy
     most = Most(policy.max_epsilon, OF_POLICY)
     if request.epsilon is not None and request.epsilon < most.epsilon:
@@ -134,7 +130,7 @@ def _most(planning: Planning, request: QueryRequest) -> Most:
 
 
 def _first(planning: Planning, plain: QueryRequest, unknown: Unknown, most: Most) -> FirstPart:
-    """A first part that leaves more than itself for the second."""
+    """Return a first release that leaves more than itself for the second."""
     policy = planning.policy
     smallest = least_epsilon(unknown.question.plan.size, policy.side_channels, policy.max_epsilon)
     wished = FIRST_SHARE * min(policy.epsilon, most.epsilon)
@@ -150,28 +146,29 @@ def answered_in_two(
     request: QueryRequest,
     answer: Callable[[QueryRequest], QueryResponse],
 ) -> QueryResponse:
-    """Make the first release and, unless it does already, the second one.
+    """Make the first release and, unless it is precise enough, the second one.
 
     Args:
       part: by `chosen`.
       planning, request: as of `chosen`.
-      answer: charges, measures and keeps the answer to a request with an epsilon; the request is the whole one's,
-        under its idempotency key for the last release alone.
-    Returns: the last answer, which says what both cost.
-    Raises: what `answer` raises; NoProposal where what is left is not enough, with what was charged in its hint.
+      answer: charges, measures and caches the answer to a request. Only the last release uses the idempotency key.
+    Returns: the last answer, with the price of both.
+    Raises: what `answer` raises; NoProposal where the rest is not enough, with the charge in its hint.
     """
     first = answer(replace(part.request, idempotency_key=""))
     accuracy = accuracy_of(request)
     parts = first if first.cached_periods else None
     if accuracy.reached(first) > accuracy.wanted and part.request.reuse == "auto" and (parts or first.epsilon == 0.0):
-        # It followed from other answers, in whole or in part, and tells too little: nothing is kept under its own
+        # It followed from other answers, in whole or in part, and tells too little: nothing is cached under its own
         # name to aim the rest by.
         first = answer(replace(part.request, idempotency_key="", reuse="never"))
         if parts is not None:
             first = replace(first, epsilon=first.epsilon + parts.epsilon, delta=first.delta + parts.delta)
     if accuracy.reached(first) <= accuracy.wanted:
         return first
-    kept = f"the first answer was charged, epsilon {first.epsilon:g}, and is kept: the same question goes on from it"
+    cached = (
+        f"the first answer was charged, epsilon {first.epsilon:g}, and is cached: the same question goes on from it"
+    )
     try:
         spent = max(part.first_epsilon, first.epsilon)
         returns = 0.0 if part.most.whose == OF_BUDGET else spent
@@ -183,9 +180,9 @@ def answered_in_two(
     except (QueryFailed, CancelledByClient):
         raise
     except CancelledEarly as error:
-        raise CancelledByClient("the question was cancelled; its first answer was charged", hint=kept) from error
+        raise CancelledByClient("the question was cancelled; its first answer was charged", hint=cached) from error
     except (ServerError, PlannerError) as error:
-        error.hint = kept if error.hint is None else f"{error.hint}; {kept}"
+        error.hint = cached if error.hint is None else f"{error.hint}; {cached}"
         raise
     note = (
         f"Two releases were made and charged: epsilon {first.epsilon:g} to learn what the accuracy needs, and epsilon"
@@ -196,7 +193,7 @@ def answered_in_two(
 
 
 def with_reached(answer: QueryResponse, request: QueryRequest) -> QueryResponse:
-    """The answer with a note of what it reaches of what was wished."""
+    """Add a note on what the answer reaches of its target."""
     accuracy = accuracy_of(request)
     if answer.covers == "exact":
         return answer
@@ -215,12 +212,12 @@ def with_reached(answer: QueryResponse, request: QueryRequest) -> QueryResponse:
 
 
 def said_before(found: AtOnce | FirstPart, accuracy: Accuracy, *, follows: bool) -> str:
-    """For EXPLAIN: what will be spent for the accuracy, and why.
+    """Return EXPLAIN's sentence about what will be spent for the accuracy, and why.
 
     Args:
       found: what is chosen.
-      accuracy: that is wished.
-      follows: the answer follows from paid ones, so that nothing is measured.
+      accuracy: the target.
+      follows: is the answer derived from paid ones, so that nothing is measured?
     """
     if follows and isinstance(found, AtOnce):
         return f"For {accuracy}: free (it follows from answers that you have paid for; {found.proposal.reason})."

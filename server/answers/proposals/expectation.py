@@ -1,4 +1,4 @@
-"""The answer that another epsilon would have given: intervals at public noise, no row read."""
+"""Predict an answer at another epsilon: earlier values with the public noise of that epsilon. No row is read."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from server.results.evaluate import releases_used
 from server.results.response import response
 
 _LOOKED_AT = 8
-"""So many of the analyst's newest answers to the query are looked at for one that will do."""
+"""How many of the analyst's newest answers to a query are tried."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """An earlier answer to the same query, which the analyst has paid for.
+    """An earlier answer to the same query that the analyst has paid for.
 
     Attributes:
       number: of its charge.
-      epsilon, delta: what it was released with.
-      answer_key: under which it is kept.
+      epsilon, delta: of its release.
+      answer_key: its name in the cache.
     """
 
     number: int
@@ -46,19 +46,19 @@ class Known:
 
 
 def known_answers(ledger: Ledger, analyst: str, plan_hash: str) -> list[Known]:
-    """The newest answers to a query that an analyst was charged for. Nobody else's: it would tell what they said."""
+    """Return the analyst's newest paid answers to a query. Other analysts' answers would tell what they contain."""
     found = []
     for record in ledger.answers_to(analyst, plan_hash, limit=_LOOKED_AT):
-        kept = ledger.cached_answer(record.charge.answer_key, analyst)
-        if kept is not None and kept.paid:
+        cached = ledger.cached_answer(record.charge.answer_key, analyst)
+        if cached is not None and cached.paid:
             charge = record.charge
-            known = Known(record.number, charge.epsilon, charge.answer_key, decoded(kept.answer), charge.delta)
+            known = Known(record.number, charge.epsilon, charge.answer_key, decoded(cached.answer), charge.delta)
             found.append(known)
     return found
 
 
 def known_answer(ledger: Ledger, analyst: str, plan_hash: str) -> Known | None:
-    """The newest of `known_answers`."""
+    """Return the newest of `known_answers`."""
     return next(iter(known_answers(ledger, analyst, plan_hash)), None)
 
 
@@ -67,11 +67,11 @@ _MOST_CELLS = 100_000
 
 @dataclass(frozen=True)
 class Expected:
-    """What the analyst's own earlier answer lets expect.
+    """What the analyst's earlier answer predicts.
 
     Attributes:
-      relative_errors: per column, half-widths of intervals at 95% in multiples of their values.
-      clipped: the share of rows that would be marked cut, in [0, 1]; None where nothing tells.
+      relative_errors: per column, half widths of intervals at 95% in multiples of their values.
+      clipped: the share of rows that would be marked clipped, in [0, 1]; None where nothing tells.
     """
 
     relative_errors: tuple[RelativeError, ...] = ()
@@ -79,13 +79,13 @@ class Expected:
 
 
 def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
-    """Relative errors per column, of the median row and of the worst, and how many rows would be marked cut.
+    """Predict relative errors per column, of the median and the worst row, and the share of clipped rows.
 
     Args:
-      ledger: knows the analyst's own answers to the same query; nobody else's are looked at.
+      ledger: has the analyst's answers to the same query. Other analysts' are not read.
       question: at the epsilon that is tried.
       analyst: who asks.
-    Returns: nothing where the analyst has no answer to it, or where widths are not public before it is measured.
+    Returns: nothing without an earlier answer, or where widths are not public beforehand.
     Cost: a read of the ledger, and one answer shown anew; reads no row.
     """
     plan = question.plan
@@ -111,13 +111,13 @@ def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
 
 
 def _parts(answer: QueryResponse, place: int) -> list[float]:
-    """The half-widths of a column's intervals in multiples of their values."""
+    """Return the half widths of a column's intervals in multiples of their values."""
     rows = answer.as_released()
     return [_part(cells[place], around[place]) for cells, around in rows if around[place] is not None]
 
 
 def _part(value: object, interval: Interval | None) -> float:
-    """Infinite for a value of nothing, and for an interval with an open end."""
+    """Return infinity for a value of 0, and for an open interval."""
     if interval is None or interval.low is None or interval.high is None or not isinstance(value, int | float):
         return math.inf
     return (interval.high - interval.low) / 2 / abs(value) if value else math.inf
@@ -128,15 +128,15 @@ def _finite(part: float) -> float | None:
 
 
 NOBODY = Budget(0.0, 0.0, 0.0, 0.0)
-"""Of an answer that nobody gets."""
+"""The budget in an answer that no one receives."""
 
 
 def expected_answer(question: Question, released: Released) -> QueryResponse:
-    """An earlier answer as it would be with the noise of this question, at the same thresholds.
+    """Return an earlier answer with the noise of this question, at the same thresholds.
 
     Args:
       question: at the epsilon that is tried.
-      released: what the analyst knows of the same query, at whatever epsilon.
+      released: the earlier answer, at any epsilon.
     Returns: the values of `released`, with the intervals that `question` would give them.
     """
     n_groups = len(released.domain)
@@ -148,10 +148,10 @@ def expected_answer(question: Question, released: Released) -> QueryResponse:
 
 
 def worst_answer(question: Question, domain: Domain) -> QueryResponse:
-    """One row with the widest intervals that any data can give in these public groups, around zero.
+    """Return one row around zero with the widest intervals that any data can give in these public groups.
 
-    Returns: open intervals where no public bound says how large a threshold can become, or where an interval's width
-      depends on the values: of quotients, of CASE and the like; or on how many groups will be found.
+    Returns: open intervals where no public bound limits the threshold, or where a width depends on values, as of
+      quotients and CASE, or on the number of selected groups.
     """
     plan = question.plan
     outputs = tuple(
@@ -169,7 +169,7 @@ def worst_answer(question: Question, domain: Domain) -> QueryResponse:
 
 
 def _at(measured: AnyRelease, known: NoisyAnswer, n_groups: int) -> NoisyAnswer:
-    """The known values with the noise of another budget, threshold by threshold."""
+    """Return the known values with the noise of another budget, threshold by threshold."""
     taus, halves = _noise(measured, n_groups)
     half = halves[np.minimum(np.searchsorted(taus, known.tau), len(taus) - 1)]
     # What a choice overlooks falls as its budget grows: so much stronger is the same value. What was added up of
@@ -183,7 +183,7 @@ def _at(measured: AnyRelease, known: NoisyAnswer, n_groups: int) -> NoisyAnswer:
 
 
 def _around_zero(measured: AnyRelease, n_groups: int, known: bool) -> NoisyAnswer:
-    """Nothing, with the noise of the largest threshold, or of any."""
+    """Return zero with the noise of the largest threshold, or unbounded."""
     taus, halves = _noise(measured, n_groups)
     worst = halves[-1:] if known else np.full(1, np.inf)
     return NoisyAnswer(
@@ -201,13 +201,13 @@ def _around_zero(measured: AnyRelease, n_groups: int, known: bool) -> NoisyAnswe
 
 
 def _noise(measured: AnyRelease, n_groups: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(L,) thresholds, rising, and the half-width of an interval at each."""
+    """Return (L,) thresholds, rising, and the half width of an interval at each."""
     table = np.array(measured.expected_noise(n_groups), np.float64)
     return table[:, 0], table[:, 1]
 
 
 def _linear(expression: ReleasedExpression) -> bool:
-    """Is the width of its interval the same wherever its releases lie?"""
+    """Is the width of its interval independent of the released values?"""
     if isinstance(expression, KeyValue):
         return False
     if not isinstance(expression, Apply):

@@ -1,4 +1,4 @@
-"""The smallest epsilon that gives an accuracy."""
+"""Propose the smallest epsilon that reaches an accuracy target."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _ASK_FIRST = (
 
 
 def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Proposal:
-    """Find the smallest epsilon from what is public and what the analyst has been told.
+    """Find the smallest epsilon from public facts and the analyst's own answers.
 
     Args:
-      planning: plans, and looks up what the analyst has paid for.
+      planning: plans, and finds what the analyst has paid for.
       request: the question; its epsilon does not count.
-      accuracy: what is wanted.
+      accuracy: the target.
     Raises: NoProposal where nothing known bounds the noise, or no permitted epsilon is enough; PlannerError.
     Cost: some 25 plans; reads no private row.
     """
@@ -47,7 +47,7 @@ OF_BUDGET = "is left of your budget"
 OF_REST = "is left for this question after its first release"
 _MORE = {
     OF_QUESTION: ", or allow it more epsilon",
-    OF_BUDGET: ", or ask a custodian for more budget",
+    OF_BUDGET: ", or ask a administrator for more budget",
     OF_REST: ", or allow it more epsilon",
 }
 
@@ -59,7 +59,7 @@ class Most:
     Attributes:
       epsilon: > 0, at most the policy's.
       whose: why not more, after "the most that".
-      spent: by a first release, which is kept: the next asking goes on from it, and has that much more to spend.
+      spent: by a first release, which is cached. The next request continues from it, and has that much more to spend.
     """
 
     epsilon: float
@@ -69,11 +69,11 @@ class Most:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Nothing that is public, and nothing that the analyst was told, says how wide intervals will be.
+    """A question whose interval widths are neither public nor known from an answer.
 
     Attributes:
       question: at the most that may be spent.
-      told: has the analyst an answer, from which it does not follow?
+      told: has the analyst an earlier answer?
       refusal: why, and what to do.
     """
 
@@ -85,14 +85,14 @@ class Unknown:
 def least(
     planning: Planning, request: QueryRequest, accuracy: Accuracy, limit: Most, aim: float = 1.0
 ) -> Proposal | Unknown:
-    """The smallest epsilon up to a limit, as `propose`.
+    """Find the smallest epsilon up to a limit, as `propose`.
 
     Args:
       planning, request, accuracy: as of `propose`.
-      limit: the most, and what a refusal calls it.
-      aim: which share of the accuracy is aimed at where an answer says what to expect, so that the next one, with
-        another value, still reaches it; in (0, 1]. Not where that is more than can be had.
-    Raises: as `propose`, but for what is Unknown.
+      limit: the most, and its name in a refusal.
+      aim: the share of the target that is aimed at with an earlier answer, in (0, 1]; 1 where that share cannot be
+        reached.
+    Raises: as `propose`, except for what is Unknown.
     """
     policy = planning.policy
 
@@ -142,7 +142,7 @@ def least(
 
 
 def _too_little(accuracy: Accuracy, limit: Most, best: float, max_epsilon: float) -> NoProposal:
-    """What may be spent is not enough: what it would give, and about what is needed, noise being as 1 / epsilon."""
+    """Return a refusal with what the limit reaches and the epsilon needed, noise being as 1 / epsilon."""
     needed, reached = rounded_up(limit.epsilon * best / accuracy.wanted, 2), rounded_up(best, 2)
     more = f"about epsilon {needed:g} would be needed"
     if needed > max_epsilon:
@@ -161,7 +161,7 @@ def _too_little(accuracy: Accuracy, limit: Most, best: float, max_epsilon: float
 
 
 def _unknown(known: Known | None) -> NoProposal:
-    """Nothing follows from what is known."""
+    """Return a refusal where known answers tell nothing."""
     if known is None:
         return NoProposal("how wide intervals will be depends on values that you have not been told", hint=_ASK_FIRST)
     hint = f"ask once with a larger epsilon than {known.epsilon:g}"
@@ -169,7 +169,7 @@ def _unknown(known: Known | None) -> NoProposal:
 
 
 def _told(question: Question, known: Known) -> QueryResponse:
-    """The answer that the analyst has."""
+    """Return the answer that the analyst has."""
     return response(question.plan, known.released.domain, known.released.noisy, NOBODY, "")
 
 
@@ -180,7 +180,7 @@ def _expectation(known: Known | None, domain: Domain) -> Callable[[Question], Qu
 
 
 def _smallest(enough: Callable[[float], bool], least: float, most: float) -> float:
-    """The smallest that is enough and permitted, up to three digits; `most` is enough, more is never worse."""
+    """Return the smallest epsilon that is enough, up to three digits. `most` is enough, and more is never worse."""
     low, high = math.log(least), math.log(most)
     if enough(least):
         return least
@@ -191,13 +191,13 @@ def _smallest(enough: Callable[[float], bool], least: float, most: float) -> flo
 
 
 def _proposal(question: Question, answer: QueryResponse, known: Known | None, epsilon_left: float) -> Proposal:
-    kept = known is not None and known.answer_key == question.answer_key
+    cached = known is not None and known.answer_key == question.answer_key
     relative = math.inf if known is None else worst_relative_error(answer)
-    basis: Basis = "public" if known is None else "kept" if kept else "released"
+    basis: Basis = "public" if known is None else "kept" if cached else "released"
     return Proposal(
         epsilon=question.plan.epsilon,
         delta=question.plan.delta,
-        charge=0.0 if kept else question.plan.epsilon,
+        charge=0.0 if cached else question.plan.epsilon,
         epsilon_left=epsilon_left,
         interval_width=widest(answer),
         relative_error=relative if math.isfinite(relative) else None,

@@ -1,1 +1,1 @@
-"""Many questions at once under one budget: measured where it serves most of them, all or nothing."""
+"""Answer many questions under one budget, measured where that serves most of them: all or nothing."""

@@ -1,4 +1,4 @@
-"""The way of a workload: planned, reserved at once, measured, and answered; or explained before any of it."""
+"""Plan, reserve, measure and answer a workload; or explain it before any charge."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _TAIL = math.log(20)
 
 
 def summary_of(planning: Planning, planned: PlannedWorkload, charged: Mapping[str, float]) -> WorkloadSummary:
-    """Say how a workload is answered.
+    """Summarise how a workload is answered.
 
     Args:
       planning: knows the groups.
       planned: the workload.
-      charged: by answer key, the epsilon that is charged for a part now.
+      charged: by answer key, the epsilon that a part is charged now.
     """
     measured = _measured(planned, charged)
     queries: dict[int, QueryPlanned] = {}
@@ -63,7 +63,7 @@ def _known(ratio: float) -> float | None:
 
 
 def _measured(planned: PlannedWorkload, charged: Mapping[str, float]) -> tuple[MeasuredPart, ...]:
-    """Every part once, with the questions that follow from it."""
+    """Return every part once, with the questions answered from it."""
     users: dict[str, set[int]] = {}
     parts: dict[str, Question] = {}
     for place, item in planned.items.items():
@@ -94,7 +94,7 @@ def _by_itself(planning: Planning, planned: PlannedWorkload, item: PlannedItem) 
 
 
 def _announced(planning: Planning, question: Question, analyst: str) -> float | None:
-    """Half of its first column's interval, where there is one threshold and the groups are public."""
+    """Return half the interval of the first column, where there is one threshold and the groups are public."""
     plan = question.plan
     if not plan.releases or plan.selection is not None:
         return None
@@ -142,16 +142,16 @@ def answer_workload(
 ) -> WorkloadResponse:
     """Answer many questions under one reservation.
 
-    Everything that would be charged is reserved before the first private row is read; where not all of it fits the
-    budget, nothing is. If a part fails once rows could have been read, what was measured until then is charged and
-    kept, as is the part itself, and what was not begun is given back.
+    Every charge is reserved before the first private row is read. Without budget for all of them, nothing is charged.
+    If a part fails after private rows could have been read, earlier parts and this one stay charged, and later
+    reservations are given back.
 
     Args:
       running: measures and shows.
       request: the questions.
-      cancelled: set by whoever does not want the answers any more.
-    Raises: PlannerError, BudgetExhausted and what questions raise, none of them charged; QueryFailed and
-      CancelledByClient, charged; NotDerivable, not charged, where nothing may be and something would be.
+      cancelled: set when the client gives up.
+    Raises: without a charge: PlannerError, BudgetExhausted, NotDerivable, and what single questions raise. After a
+      charge: QueryFailed and CancelledByClient.
     """
     planning = running.deciding.planning
     planned = _planned(running.deciding, request, cancelled)
@@ -181,7 +181,7 @@ def answer_workload(
 
 
 def _not_free(planned: PlannedWorkload) -> NotDerivable:
-    """The refusal of a workload that is to be free, and is not; it names the price."""
+    """Return the refusal, with the price, of a workload that must be free and is not."""
     wanted = planned.wanted.values()
     epsilon = sum(one.charge.epsilon for one in wanted)
     return NotDerivable(
@@ -191,7 +191,7 @@ def _not_free(planned: PlannedWorkload) -> NotDerivable:
 
 
 def explain_workload(deciding: Deciding, request: WorkloadRequest) -> WorkloadExplanation:
-    """What a workload would measure, how well its answers would be known, and what it would cost. Charges nothing."""
+    """Explain what a workload measures, how precise its answers are, and its price. Charges nothing."""
     planned, ledger = _planned(deciding, request, None), deciding.planning.ledger
     wanted = {key: one.charge.epsilon for key, one in planned.wanted.items()}
     delta = sum(one.charge.delta for one in planned.wanted.values())
@@ -220,7 +220,7 @@ def _planned(deciding: Deciding, request: WorkloadRequest, cancelled: threading.
 
 
 def _charges(measured: Sequence[MeasuredPart], count: int) -> list[tuple[float, float]]:
-    """The epsilon and delta of each of so many questions: equal parts of what was measured for several."""
+    """Return the epsilon and delta of each question: equal shares of each part."""
     charges = [(0.0, 0.0)] * count
     for part in measured:
         for number in part.queries if part.charged else ():

@@ -1,4 +1,4 @@
-"""The least epsilon with which every answer of a workload is as accurate as is wished, from what is known already."""
+"""Find the least epsilon for a workload with an accuracy target, from answers that the analyst has."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _ASK_FIRST = "ask the workload once with a small epsilon: what it needs then fol
 
 
 def epsilon_for(deciding: Deciding, request: WorkloadRequest, cancelled: threading.Event | None) -> PlannedWorkload:
-    """Plan a workload whose intervals' ends are within a share of their values.
+    """Plan a workload whose intervals end within a share of their values.
 
-    A relative error depends on values, and these are known only to who was told them: from kept answers of the
-    analyst's own, of this version of the data. Where they are accurate enough already nothing is spent.
+    A relative error depends on values. They come from the analyst's own answers about this data version. Where these
+    are precise enough, nothing is spent.
 
     Args:
-      deciding: the pipeline.
+      deciding: decides about each question.
       request: with a max_relative_error.
       cancelled: ends reads of public tables early.
     Raises: NoProposal where a value is not known, or no permitted epsilon is enough; as `plan_workload`.
@@ -62,7 +62,7 @@ def epsilon_for(deciding: Deciding, request: WorkloadRequest, cancelled: threadi
         limits = _limits(counted, tables, wished)
         reached = _scales(tables)
         if all(half_width(counted, reached, mask) <= limit for mask, limit in limits.items()):
-            done |= estimates(counted, {mask: kept for mask, (kept, _) in tables.items()})
+            done |= estimates(counted, {mask: cached for mask, (cached, _) in tables.items()})
             continue
         strategy = best_shares(counted.grid, counted.scales, {mask: limit**2 for mask, limit in limits.items()}, None)
         scales = {mask: counted.measurable[mask].scale / share for mask, share in strategy.shares.items()}
@@ -84,7 +84,7 @@ def _planned(
     of_grids: list[float],
     done: Mapping[int, PlannedItem],
 ) -> PlannedWorkload:
-    """With these epsilons; grids that are known well enough are answered from what is kept."""
+    """Plan with these epsilons. Grids that are known well enough are answered from the cache."""
     whole = math.fsum([*spent.values(), *of_grids])
     share = 1 / whole if whole else 0.0
     count = len(spent) + sum(one.counted.n_questions for one in used)
@@ -105,7 +105,7 @@ def _planned(
 
 
 def _apart(one: GridStrategy, epsilon: float) -> float:
-    """What the questions of a grid would need together if each were asked alone as accurately."""
+    """Return the epsilon that a grid's questions need alone, for the same precision."""
     counted = one.counted
     scales = {mask: counted.measurable[mask].scale / (share * epsilon) for mask, share in one.strategy.shares.items()}
     masks = {counted.mask(member.marginal.axes) for member in counted.members}
@@ -116,19 +116,19 @@ Known = Mapping[int, tuple[Cached, Released]]
 
 
 def _known(deciding: Deciding, counted: CountedGrid) -> Known:
-    """The analyst's newest answers to the marginals of a grid, by mask, of this version of the data."""
+    """Return the analyst's newest answers to the marginals of a grid, by mask."""
     tables: dict[int, tuple[Cached, Released]] = {}
     for mask, one in counted.measurable.items():
         question = deciding.planning.of_bound(one.bound, one.request, policy=one.policy)
         known = known_answer(deciding.planning.ledger, one.request.analyst, question.plan_hash)
-        kept = None if known is None else deciding.as_before(known, question, one.request, one.policy)
-        if known is not None and kept is not None:
-            tables[mask] = kept, known.released
+        cached = None if known is None else deciding.as_before(known, question, one.request, one.policy)
+        if known is not None and cached is not None:
+            tables[mask] = cached, known.released
     return tables
 
 
 def _limits(counted: CountedGrid, tables: Known, wished: float) -> dict[int, float]:
-    """How wide half an interval of each question may be, in normalised weight, by its smallest known value."""
+    """Return how wide half an interval of each question may be, in normalised weight, by its smallest known value."""
     limits: dict[int, float] = {}
     if not tables:
         raise NoProposal("a relative error depends on values that you have not been told", hint=_ASK_FIRST)

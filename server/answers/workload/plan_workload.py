@@ -1,7 +1,6 @@
-"""A workload planned: what is measured for it, with which share of its epsilon, and what each answer follows from.
+"""Plan a workload: what is measured, with which share of epsilon, and from what each answer is computed.
 
-Everything here is public: statements, domains of groups, the noise that mechanisms announce, and what the analyst has
-been told already. No private row is read, and nothing is charged.
+All inputs are public or were released to this analyst. No private row is read, and nothing is charged.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _COMPOSED = "it is computed from several answers"
 
 @dataclass(frozen=True, eq=False)
 class PlannedItem:
-    """A question with what is done for it.
+    """A question and the work for it.
 
     Attributes:
       request: with its share of epsilon.
@@ -69,17 +68,17 @@ class PlannedItem:
 
     @cached_property
     def measured(self) -> list[Cached | Measure]:
-        """The questions that it is answered from; none of what costs nothing, now or before."""
+        """The measurements that it is answered from; none where it is free for everybody."""
         return list(leaves(self.work))
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedWorkload:
-    """A workload before anything is charged.
+    """A workload before any charge.
 
     Attributes:
       request: as it was asked.
-      items: by place, those that are answered by themselves first.
+      items: by place; questions answered alone come first.
       allocation: the shares.
       epsilon: of the whole.
     """
@@ -91,7 +90,7 @@ class PlannedWorkload:
 
     @property
     def n_charged(self) -> int:
-        """How many different questions there are that are not free: among so many equal shares would be."""
+        """The number of different questions that cost something."""
         return self.allocation.count
 
     @property
@@ -103,14 +102,13 @@ class PlannedWorkload:
 def plan_workload(
     deciding: Deciding, request: WorkloadRequest, epsilon: float, cancelled: threading.Event | None = None
 ) -> PlannedWorkload:
-    """Look every question up, find those that count the same, and share the epsilon out.
+    """Look every question up, find those that count the same rows, and divide the epsilon.
 
-    The shares follow from the statements and from public numbers alone, so that the same workload has the same parts:
-    asked again it is free. What the analyst knows better already, from an answer with more epsilon that is kept, is
-    taken from there, and its share is not spent.
+    The shares depend on the statements and public numbers alone. So the same workload has the same parts, and is free
+    when asked again. An answer with more epsilon in the analyst's cache is used, and its share is not spent.
 
     Args:
-      deciding: the pipeline.
+      deciding: decides about each question.
       request: checked.
       epsilon: for all questions together.
       cancelled: ends reads of public tables early.
@@ -125,13 +123,13 @@ def plan_workload(
 
 @dataclass(frozen=True, eq=False)
 class LookedUp:
-    """The questions of a workload before epsilon is shared out.
+    """The questions of a workload before epsilon is divided.
 
     Attributes:
       request: the workload.
-      found: of each question, at an equal share.
-      why: of each question, why it is not answered together with others, as far as is known; None where it is free.
-      grids: those that count the same.
+      found: the work for each question, at an equal share.
+      why: each question is not answered together with others, as far as known; None where it is free.
+      grids: questions that count the same rows.
       delta: of each question.
     """
 
@@ -142,7 +140,7 @@ class LookedUp:
     delta: float | None
 
     def alone(self, together: Sequence[CountedGrid]) -> dict[int, float]:
-        """The weights of the questions beside some grids that are charged; of equal ones the largest."""
+        """Return the weights of charged questions outside of some grids; of equal questions the largest."""
         places = {member.place for one in together for member in one.members}
         weights: dict[int, float] = {}
         for place, one in enumerate(self.found):
@@ -155,12 +153,12 @@ class LookedUp:
 def look_up(
     deciding: Deciding, request: WorkloadRequest, epsilon: float, cancelled: threading.Event | None
 ) -> LookedUp:
-    """Look every question up, and find those that count the same.
+    """Look every question up, and find those that count the same rows.
 
     Args:
-      deciding: the pipeline.
+      deciding: decides about each question.
       request: the workload.
-      epsilon: for each question; what they are does not depend on it.
+      epsilon: for each question. The result does not depend on it.
       cancelled: ends reads of public tables early.
     Raises: as `plan_workload`.
     """
@@ -178,12 +176,12 @@ def look_up(
 def shared_out(
     deciding: Deciding, looked: LookedUp, used: Sequence[GridStrategy], shares: Allocation, epsilon: float
 ) -> PlannedWorkload:
-    """The workload with a share of epsilon for every question and grid.
+    """Divide epsilon among questions and grids.
 
     Args:
-      deciding: the pipeline.
+      deciding: decides about each question.
       looked: the questions.
-      used: the grids that are answered together.
+      used: grids that are answered together.
       shares: of epsilon, of the other questions and of these grids.
       epsilon: for all of them.
     Raises: as `plan_workload`.
@@ -206,12 +204,12 @@ def shared_out(
     planned = PlannedWorkload(request, items, shares, epsilon)
     if len(planned.wanted) > MOST_PARTS:
         message = f"the workload would measure {len(planned.wanted)} questions at once, and {MOST_PARTS} are the most"
-        raise StatementTooComplex(message, hint="ask it in several parts: what is measured is kept, and free")
+        raise StatementTooComplex(message, hint="ask it in several parts: what is measured is cached, and free")
     return planned
 
 
 def estimates(counted: CountedGrid, tables: Mapping[int, Cached | Measure]) -> dict[int, PlannedItem]:
-    """The questions of a grid, by place, that are estimated from some of its marginals, which stand by mask."""
+    """Return the questions of a grid, by place, estimated from `tables`: its marginals by mask."""
     return {
         member.place: PlannedItem(member.request, Estimated(member, counted, tables)) for member in counted.members
     }
@@ -219,7 +217,7 @@ def estimates(counted: CountedGrid, tables: Mapping[int, Cached | Measure]) -> d
 
 @contextmanager
 def numbered(place: int) -> Iterator[None]:
-    """Say which question an error is about; a place in the statement is one in that question's."""
+    """Add the number of the question to an error."""
     try:
         yield
     except (PlannerError, ServerError) as error:
@@ -249,7 +247,7 @@ def _first_look(deciding: Deciding, asked: QueryRequest, cancelled: threading.Ev
 def _check_size(
     deciding: Deciding, request: WorkloadRequest, found: Sequence[Work], cancelled: threading.Event | None
 ) -> None:
-    """Refuse answers that together have more cells than one may have. Of groups that are found it is not known.
+    """Refuse answers that together have too many cells. Selected groups are not known yet.
 
     Raises: StatementTooComplex.
     """
@@ -277,7 +275,7 @@ def _members(
     delta: float | None,
     cancelled: threading.Event | None,
 ) -> Iterator[Member]:
-    """The questions that add up; of others `why` is told the reason."""
+    """Yield the questions that add up. `why` receives the reason for the others."""
     for place, one in enumerate(found):
         if isinstance(one, Compose) and why[place]:
             why[place] = _COMPOSED
@@ -303,7 +301,7 @@ def _same(one: Work, other: Work) -> bool:
 def _item(
     deciding: Deciding, looked: LookedUp, place: int, share: float | None, epsilon: float, why: str | None
 ) -> PlannedItem:
-    """A question by itself, with its share; one that is free as it was found."""
+    """Plan one question with its share. Free questions stay as they are."""
     request, found = looked.request, looked.found[place]
     if share is None:
         return PlannedItem(request.of(place), found)
@@ -325,10 +323,10 @@ def _all_known(
     tables: Mapping[int, Cached | Measure],
     epsilon: float,
 ) -> dict[int, PlannedItem] | None:
-    """Of a grid that would be charged for: its questions by themselves, if each is known as well as an equal share
-    would buy; else None.
+    """Return a grid's questions by themselves if the analyst knows each as well as an equal share would buy; else
+    None.
 
-    A grid that is paid for is answered from its own tables, so that the same workload keeps its answers.
+    A grid that is paid for keeps its tables, so that the same workload keeps its answers.
     """
     if not any(isinstance(one, Measure) for one in tables.values()):
         return None
@@ -348,7 +346,7 @@ def _all_known(
 def _tables(
     deciding: Deciding, request: WorkloadRequest, of: GridStrategy, epsilon: float, first: int
 ) -> dict[int, Cached | Measure]:
-    """The marginals of a grid, each a question of its own; `first`: how many parts come before them."""
+    """Plan the marginals of a grid as questions; `first` counts the parts before them."""
     tables: dict[int, Cached | Measure] = {}
     for number, (mask, share) in enumerate(sorted(of.strategy.shares.items()), first + 1):
         one = of.counted.measurable[mask]
@@ -360,7 +358,7 @@ def _tables(
             tables[mask] = better
             continue
         charge: Charge = question.charge(asked)
-        paid: Paid | None = deciding.kept.find(charge)
+        paid: Paid | None = deciding.cached.find(charge)
         tables[mask] = Measure(question, charge) if paid is None else Cached(question, paid)
     return tables
 
@@ -372,11 +370,9 @@ def _known_better(
     epsilon: float,
     policy: Policy | None = None,
 ) -> Cached | None:
-    """The answer that the analyst has paid for to a question, if one was released with more epsilon; of several the
-    one with most.
+    """Return the analyst's answer to a question with the most epsilon above this one; None without one.
 
-    Its delta is that of the question when it was asked alone, which is no less than its share here. It is of this
-    version of the data, and of everything else but the two, if its name says so.
+    Its delta is no less than the share here. Its name says that it has the same data version and plan.
     """
     all_known = known_answers(deciding.planning.ledger, asked.analyst, question.plan_hash)
     most = deciding.planning.policy.max_epsilon

@@ -1,4 +1,4 @@
-"""A question of many questions, as it is asked and as it is answered."""
+"""A workload as it is asked and as it is answered."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from planner.errors import InvalidSetting
 from server.query import Budget, CannotPay, QueryRequest, QueryResponse
 
 MOST_QUERIES = 64
-"""Questions of a workload: each is planned."""
+"""The most questions of a workload; each is planned."""
 
 MOST_PARTS = 16
-"""What is measured for a workload: as many reservations of one analyst as may be open beside a few others, since each
-may still fail (`server.ledger.writes.reserve`)."""
+"""The most measurements of a workload. An analyst may have so many open reservations beside a few others
+(`server.ledger.writes.reserve`)."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,7 @@ class WorkloadItem:
     Attributes:
       sql: one SELECT.
       parameters: the values of its `$1`, `$2`, ...
-      weight: > 0. Of an answer with weight 4 the squared error is to be a quarter of that of an answer with weight 1,
-        each in multiples of what it would have been alone: half the error.
+      weight: > 0. With weight 4, the answer's error is to be half that of weight 1, relative to its error alone.
     """
 
     sql: str
@@ -41,12 +40,12 @@ class WorkloadRequest:
     Attributes:
       analyst: the authenticated analyst's name.
       items: at least one.
-      epsilon: for all of them together, or None for the policy's default of one question.
-      max_relative_error: instead of epsilon, how far an interval's end may be from its value, in every answer.
+      epsilon: for all of them together; None for the policy's default of one question.
+      max_relative_error: instead of epsilon, the largest distance of an interval's end from its value.
       delta: the most of each question that spends one; None: the policy's, divided among them.
       request_id: stands in logs, the ledger and error bodies.
       idempotency_key: the client's own name of this request; empty for none.
-      at_most: as in QueryRequest, of every question.
+      at_most: as in QueryRequest, for every question.
       reuse: `auto`; `only`: nothing may be charged, as for a dashboard that is refreshed.
     """
 
@@ -61,7 +60,7 @@ class WorkloadRequest:
     reuse: Literal["auto", "only"] = "auto"
 
     def check(self) -> None:
-        """Raises: InvalidSetting for what no workload can be."""
+        """Refuse invalid requests. Raises: InvalidSetting."""
         if not 1 <= len(self.items) <= MOST_QUERIES:
             message = f"a workload has from 1 to {MOST_QUERIES} questions"
             raise InvalidSetting(message, hint="ask the others in another one")
@@ -72,11 +71,11 @@ class WorkloadRequest:
                 raise InvalidSetting("epsilon, max_relative_error and weights are positive numbers")
 
     def of(self, place: int, epsilon: float | None = None, delta: float | None = None) -> QueryRequest:
-        """One question of it, as if it were asked alone.
+        """Return one question as a request of its own.
 
         Args:
           place: of the item.
-          epsilon, delta: what it is asked with; None: what the policy says.
+          epsilon, delta: of the question; None: what the policy says.
         """
         item = self.items[place]
         return QueryRequest(
@@ -91,7 +90,7 @@ class WorkloadRequest:
         )
 
     def keyed(self, request: QueryRequest, number: int) -> QueryRequest:
-        """A part of it, under an idempotency key of its own where the whole has one.
+        """Return a part's request with an idempotency key derived from the whole one's.
 
         Args:
           request: the part's.
@@ -103,13 +102,13 @@ class WorkloadRequest:
 
 @dataclass(frozen=True)
 class MeasuredPart:
-    """A question that was put to the database, or is kept, for one answer of a workload or for several.
+    """A measurement, new or cached, for one answer of a workload or for several.
 
     Attributes:
       keys: SQL of its group keys.
-      epsilon, delta: what it is released with.
-      charged: of epsilon, now: 0 where its answer is kept and paid for.
-      queries: the questions of the workload that are answered from it, from 1.
+      epsilon, delta: of its release.
+      charged: epsilon charged now: 0 where its answer is paid for.
+      queries: numbers of the questions answered from it, from 1.
     """
 
     keys: tuple[str, ...]
@@ -124,12 +123,12 @@ class QueryPlanned:
     """How one question of a workload is answered.
 
     Attributes:
-      how: `alone`: measured by itself; `together`: by least squares from several groupings of the same rows;
+      how: `alone`: by its own measurement; `together`: by least squares from several groupings of the same rows;
         `free`: nothing private is read for it.
-      epsilon: what it would have to be asked with alone to be as accurate: of `alone`, what it is asked with.
-      half_width: of its intervals, where public numbers say it, in units of its first noisy column; else None.
+      epsilon: what it would need alone to be as precise; with `alone`, its own.
+      half_width: of its intervals, in units of its first noisy column; None where public numbers do not tell it.
       half_width_alone: the same if each question were asked alone with an equal share.
-      why: why it is not answered together with others, or None.
+      why: it is not answered together with others, or None.
     """
 
     how: str
@@ -141,16 +140,15 @@ class QueryPlanned:
 
 @dataclass(frozen=True)
 class WorkloadSummary:
-    """What a workload measures, and what each of its answers follows from.
+    """What a workload measures, and how each answer is computed.
 
     Attributes:
-      epsilon, delta: of all parts together; what is charged, but for parts that are paid for already.
+      epsilon, delta: of all parts together, paid ones included.
       measured: the parts.
       queries: one per question, in order.
-      error_of_alone, worst_of_alone: the root mean square of expected errors, over the groups of a grid and then over
-        the questions, and that of the worst question, each in multiples of what it would be if each were asked alone
-        with an equal share of the same epsilon; of weighted ones times the root of the weight.
-        None: where nothing has an error.
+      error_of_alone, worst_of_alone: the root mean square of expected errors, and the worst question's, in multiples
+        of the error alone with an equal share. Weighted errors count times the root of the weight. None where nothing
+        has an error.
       strategy: the same in words.
     """
 
@@ -168,9 +166,8 @@ class WorkloadResponse:
     """The answers to a workload.
 
     Attributes:
-      answers: one per question, in order. The charge of each is that of the parts that were measured for it, those
-        of several questions in equal shares: together they are the charge of the workload.
-      summary: how they came about.
+      answers: one per question, in order. Each is charged an equal share of the parts measured for it.
+      summary: how they were computed.
       epsilon, delta: charged now.
       budget: after that.
     """
@@ -189,9 +186,9 @@ class WorkloadExplanation:
 
     Attributes:
       summary: how it would be answered.
-      charge_epsilon, charge_delta: what would be charged now.
+      charge_epsilon, charge_delta: the charge now.
       budget: the analyst's, as it is.
-      cannot_pay: how it would be refused now, by whichever account is short; None where all can pay.
+      cannot_pay: how an account would refuse it; None where all can pay.
     """
 
     summary: WorkloadSummary

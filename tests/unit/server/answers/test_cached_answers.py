@@ -79,7 +79,7 @@ def test_what_is_paid_is_free_and_nothing_else_is_looked_up() -> None:
     assert paid is not None and paid.small
     again = service.kept.again(paid)
     assert value(again) == 1.0 and (again.cached, again.epsilon) == (True, 0.0)
-    assert not replace(paid, kept=replace(paid.kept, answer=bytes(1 << 14))).small
+    assert not replace(paid, cached=replace(paid.cached, answer=bytes(1 << 14))).small
     assert service.kept.find(Charge("grace", 1.0, 0.0, "r", "policy", "p", "gem", None, "k", None, "")) is None
     assert len(service.ledger.charged) == 1
 

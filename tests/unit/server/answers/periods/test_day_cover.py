@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from planner.group_domains.day_conditions import Run, common_runs, without_runs
 from planner.reuse.matching import Match
 from server.answers.cached_outlines import Owned
-from server.answers.periods.day_cover import ALL_KEPT_WIDER, WIDER, Cover, Covering, Horizon, foreseen_tau
+from server.answers.periods.day_cover import ALL_CACHED_WIDER, WIDER, Cover, Covering, Horizon, foreseen_tau
 from server.answers.periods.day_pieces import CachedSource, Days, Piece
 from server.backends.columns import Domain
 from tests.support.released_plan import noisy_answer
@@ -50,9 +50,9 @@ def _days(cover: Cover) -> list[Days]:
 
 
 def test_what_is_kept_of_all_days_is_taken_if_it_is_a_tenth_wider_at_most() -> None:
-    kept = _piece(ALL, FRESH * ALL_KEPT_WIDER * 0.99)
+    kept = _piece(ALL, FRESH * ALL_CACHED_WIDER * 0.99)
     assert _days(_covering().cover([kept], WIDER)) == [ALL]
-    wide = _covering().cover([_piece(ALL, FRESH * ALL_KEPT_WIDER * 1.01)], WIDER)
+    wide = _covering().cover([_piece(ALL, FRESH * ALL_CACHED_WIDER * 1.01)], WIDER)
     assert wide.pieces == () and wide.fresh == {(): ALL}
     assert _days(_covering().cover([_piece(ALL, FRESH * 50)], wider=math.inf)) == [ALL]
 
