@@ -20,7 +20,7 @@ from planner.postprocessing.composed import HIGH, LOW, is_relation
 from planner.postprocessing.joint_noise import Reach, divided, joint_ends, written_number
 from planner.sql.trees import bound_column, copied, fold, from_items, holds, named_sql, nodes
 
-_JOINT = "joint "  # before a number: a name that no column has
+_JOINT = "joint "  # with a number, a name that no column has
 
 _RISING = (exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
 _NUMBER_TYPES = frozenset({"SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE"})
@@ -52,7 +52,7 @@ class _Interval:
     low: exp.Expr
     high: exp.Expr
     noisy: frozenset[str] = frozenset()
-    extra: int = 0  # values behind a noisy one of a subquery, beyond itself
+    extra: int = 0  # further values behind a noisy column of a subquery
 
     @property
     def values(self) -> int:
@@ -171,7 +171,7 @@ class _Lineage:
             return together
         found = self._monotone(tree, select)
         if found is not None and isinstance(tree, exp.Column) and found.noisy and not _is_plain(select):
-            return None  # of which row of its group it is
+            return None  # which row of the group it takes is not known
         return found
 
     def key(self, tree: exp.Expr, select: exp.Select) -> tuple[str, str] | None:

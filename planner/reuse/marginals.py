@@ -120,11 +120,11 @@ def why_alone(bound: BoundQuery, plan: Plan) -> str | None:
     Returns: a clause for people.
     """
     if bound.again is not None:
-        return "it reads a table of one row per person"
+        return "it has a per-person subquery"
     if plan.sampling is not None or any(entry.sample is not None for entry in bound.tables):
         return "it is answered from a sample"
     if plan.selection is not None:
-        return "which of its groups are shown is decided by noise"
+        return "noise decides which of its groups are shown"
     if plan.bounds.rule is not None:
         return "the policy's rule of groups per unit leaves rows out"
     if not all(release.is_sum and release.around is None for release in plan.releases):
@@ -134,8 +134,8 @@ def why_alone(bound: BoundQuery, plan: Plan) -> str | None:
     one_row = plan.bounds.tuples == 1 and all(release.whole for release in plan.releases)
     if not one_row and plan.bounds.assumed is None:
         return (
-            "what each person adds is cut at a threshold that each grouping chooses for itself; "
-            "at_most would say what nobody exceeds"
+            "contributions are clipped at a threshold that each grouping chooses for itself; "
+            "set at_most to what nobody exceeds"
         )
     if plan.mechanism not in _ONE_THRESHOLD or plan.delta:
         return f"it is released by {plan.mechanism}{' with a delta' if plan.delta else ''}"

@@ -29,10 +29,10 @@ from server.scheduling.single_flight import SingleFlight, check_waiting
 
 _ANEW = "nothing was charged now; ask with a new key"
 _AGAIN = {
-    "reserved": ("is under way, or was cut off", "nothing was charged now; ask again a little later"),
-    "crashed": ("was cut off after its charge", _ANEW),
+    "reserved": ("is still running, or was interrupted", "nothing was charged now; ask again a little later"),
+    "crashed": ("was interrupted after its charge", _ANEW),
     "failed": ("failed after its charge", _ANEW),
-    "released": ("could not be begun", _ANEW),
+    "released": ("could not start", _ANEW),
 }
 
 
@@ -61,7 +61,7 @@ def first_attempt(ledger: Ledger, charge: Charge) -> CachedAnswer | None:
         )
     cached = ledger.cached_answer(record.charge.answer_key, charge.analyst) if record.state == "committed" else None
     if cached is None or not cached.paid:
-        what, hint = _AGAIN.get(record.state, ("was answered, but its answer was not kept", _ANEW))
+        what, hint = _AGAIN.get(record.state, ("was answered, but its answer is not cached", _ANEW))
         raise DuplicateRequest(f"The request with this idempotency key {what}.", hint=hint)
     return cached
 
@@ -232,14 +232,14 @@ class CachedAnswers:
           `measure` raises: then earlier measurements stay charged and cached, and later reservations are given back.
         """
         questions = {one.charge.answer_key: one for one in wanted}
-        paid = {key: self.find(one.charge) for key, one in questions.items()}  # it may have waited long for its turn
+        paid = {key: self.find(one.charge) for key, one in questions.items()}  # another thread may have bought it
         served = {key: self.again(one) for key, one in paid.items() if one is not None}
         questions = {key: one for key, one in questions.items() if key not in served}
         if not questions:
             return served
         end = time.monotonic() + _WAIT_S
         with ExitStack() as stack:
-            for key in sorted(questions):  # two statements never wait in a ring
+            for key in sorted(questions):  # in order, so that statements do not deadlock
                 stack.enter_context(self.flights.alone(key, max(0.0, end - time.monotonic()), cancelled))
             for pause_s in itertools.chain(_PAUSES_S, itertools.repeat(_PAUSES_S[-1])):
                 others = self._together(questions, charged)
@@ -274,7 +274,7 @@ class CachedAnswers:
                 undo.callback(self.ledger.release, reservation)
             for charge, undo, reservation in zip(charges, given_back, reservations, strict=True):
                 key = charge.answer_key
-                undo.pop_all()  # whoever measures settles it, whatever happens
+                undo.pop_all()  # from now on the measurement settles it
                 served[key] = self._settled(questions[key], reservation, repeated.get(key))
                 charged.append(key)
         return served

@@ -175,7 +175,7 @@ def why_not_in_a_grid(question: Question, bound: BoundQuery) -> str | None:
     """Say why a question fits no grid: as `why_alone`, or because it has several candidate thresholds."""
     reason = why_alone(bound, question.plan)
     if reason is None and not all(len(one.expected_noise(1)) == 1 for one in question.measuring.releases):
-        return "what each person adds is cut at a threshold that is chosen"
+        return "contributions are clipped at a threshold that is chosen"
     return reason
 
 
@@ -259,7 +259,7 @@ def _grid(planning: Planning, members: Sequence[Member], cancelled: threading.Ev
     axes = tuple(sorted(values))
     keys = [key for axis in axes for key in axis]
     if len(axes) > MOST_AXES or len(set(keys)) < len(keys):
-        return None  # keys that the public knows together here and apart there
+        return None  # keys that form one axis here and two there
     grid = Grid(tuple(len(values[axis]) for axis in axes))
     known = CountedGrid(grid, axes, tuple(values[axis] for axis in axes), tuple(members), {})
     if any(known.places_of(member) is None for member in members):
@@ -293,7 +293,7 @@ def _unasked(planning: Planning, known: CountedGrid, mask: int) -> MarginalQuest
     try:
         question = planning.of_bound(bound, first.request, policy=first.policy)
     except PlannerError:
-        return None  # too many groups, or too little epsilon for them: others will do
+        return None  # too many groups, or too little epsilon for them
     own = marginal(question.plan)
     if why_not_in_a_grid(question, bound) is not None or own.counted != first.marginal.counted:
         return None

@@ -99,7 +99,7 @@ class Deciding:
             case Compose(composition):
                 parts = tuple(self._part(one, request, cancelled) for one in composition.parts)
                 statement, tried, planning = composition.statement, None, self.planning
-                if measures(*parts):  # what fails only after the charges has been charged
+                if measures(*parts):  # try the SELECT before the charges
                     tried = planning.reads.computed(
                         planning.backend, statement, request.analyst, cancelled, rows=False
                     )
@@ -169,15 +169,15 @@ class Deciding:
         work = self.listed(self.find(replace(plain, idempotency_key="")), plain)
         if isinstance(work, Compose) and work.composition.parts:
             raise NoProposal(
-                "an accuracy is that of one question, and this statement is computed from the answers to"
-                f" {len(work.composition.parts)}",
-                hint="ask it with an epsilon, or each part alone with the accuracy: what is paid for is free here",
+                "an accuracy target is for one question, and this statement computes with"
+                f" {len(work.composition.parts)} answers",
+                hint="ask it with an epsilon, or first ask each part alone with the accuracy target",
             )
         if not isinstance(work, Cached | Measure):
             return work
         key = request.idempotency_key
         earlier = self.planning.ledger.charge_of(request.analyst, key) if key else None
-        if earlier is not None:  # sent again: what it was answered with, also where that missed what was wished
+        if earlier is not None:  # a repeated request gets its earlier answer, even one that missed the target
             sent = replace(plain, epsilon=earlier.charge.epsilon)
             return Within(None, self.of_question(self.planning.question(sent), request))
         choice = by_accuracy.chosen(self.planning, request)
@@ -188,11 +188,11 @@ class Deciding:
         if request.reuse == "never":
             return work
         question = work.question
-        again = self.of_question(question, request)  # it may have waited long, and be cached by now
+        again = self.of_question(question, request)  # it may be cached by now
         if not isinstance(again, Measure):
             return again
         only, derived = request.reuse == "only", None
-        if only or request.mechanism is None:  # who names a mechanism means that one
+        if only or request.mechanism is None:  # a named mechanism is meant
             groups = partial(self.planning.groups_of, question, request.analyst, cancelled)
             derived = self.reusing.find(question, request.analyst, groups)
             if derived is not None and serves(derived, question, request):
@@ -204,7 +204,7 @@ class Deciding:
         parts = []
         for place, part in enumerate(summed.parts):
             charge = replace(part.question.charge(part.request), answer_key=part.key)
-            if place == 0:  # the words of the whole question
+            if place == 0:  # the text of the whole question stands at its first part
                 charge = replace(charge, sealing=work.charge.sealing)
             paid = self.cached.find(charge)
             parts.append(Measure(part.question, charge) if paid is None else Cached(part.question, paid))

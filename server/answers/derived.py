@@ -67,22 +67,16 @@ def plan_of_parts(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Plan:
     )
 
 
-_FREE = "Nothing was measured or charged: this follows from {which}."
-_FRESH = "With reuse = never it is measured anew, for epsilon {epsilon:g}"
+_FREE = "Nothing was measured or charged: this answer is derived from {which}."
+_FRESH = "With reuse = never it is measured again, for epsilon {epsilon:g}"
 _CUT_APART = (
-    "A value is the sum of up to {most} of its groups. In each of them what a person adds was cut at tau by itself, "
-    "so that one who is in all of them may count {most} times tau; a question of its own would have cut it once."
+    "A value is the sum of up to {most} groups. Contributions were clipped in each group by itself, so a person in "
+    "all of them may count {most} times tau."
 )
-MEANS = (
-    "{count} releases of the same number were combined, weighted by their inverse variances: at equal tau they were "
-    "cut alike."
-)
-_LACKS_NULL = (
-    "Rows whose value of a group key is NULL were left out there, as was said with it, and are not in these values."
-)
+MEANS = "{count} releases of the same number were averaged, weighted by their inverse variances."
+_LACKS_NULL = "The values lack rows with NULL in a group key of the earlier answer, which it left out."
 _LACKS_OTHERS = (
-    "Rows whose value of a group key is not among those that the policy declares were left out there, as was said "
-    "with it, and are not in these values."
+    "The values lack rows with an undeclared value in a group key of the earlier answer, which it left out."
 )
 
 
@@ -192,11 +186,11 @@ class DerivedAnswer:
     def passed_over(self) -> str:
         """Return the note of a new answer that was measured although this one is free."""
         known = [one for one in self.widths if one.is_known]
-        widths = "; ".join(f"{one.label}: +-{one.free:.4g} and not {one.foreseen} or so" for one in known)
+        widths = "; ".join(f"{one.label}: +-{one.free:.4g} instead of about {one.foreseen}" for one in known)
         why = "it may lack rows"
         if self.is_complete:
-            why = f"it is less accurate ({widths})" if widths else "less epsilon was paid for it"
-        return f"An answer that follows from {self.which} would be free with reuse = only; {why}."
+            why = f"it is less precise ({widths})" if widths else "less epsilon was paid for it"
+        return f"An answer derived from {self.which} is free with reuse = only, but {why}."
 
     def notes(self) -> Iterator[str]:
         """Yield its notes: the sources, how many groups are added up, and the rows that it lacks."""
@@ -229,7 +223,9 @@ def reuse_explained(derived: DerivedAnswer | None, question: Question, *, serves
     plan = question.plan
     free = "; ".join(f"{width.label}: +-{width.free:.4g}" for width in derived.widths)
     fresh = "; ".join(f"{width.label}: {width.foreseen}" for width in derived.widths)
-    served = "is served unless reuse = never" if serves else "is served where reuse = only"
-    said = f"free: follows from {derived.which}, {free}. fresh: {fresh} at epsilon {plan.epsilon:g}, or more, as a"
-    said += f" larger tau may be chosen. What is free {served}."
+    served = "unless reuse = never" if serves else "with reuse = only"
+    said = (
+        f"Free: derived from {derived.which}, {free}. Measured for epsilon {plan.epsilon:g}: {fresh}, or wider with"
+    )
+    said += f" a larger clipping threshold. The free answer is served {served}."
     return " ".join([said, *list(derived.notes())[1:]])

@@ -178,7 +178,7 @@ def _ratios(noisy: NoisyAnswer) -> tuple[float, float, float]:
     usable = np.flatnonzero(np.isfinite(scale) & np.isfinite(half) & np.isfinite(signal))
     if not len(usable):
         return 0.0, 0.0, 0.0
-    first = int(usable[np.argmax(np.abs(noisy.values[usable]))])  # the largest has lost least to cancellation
+    first = int(usable[np.argmax(np.abs(noisy.values[usable]))])  # cancellation costs the largest value least
     return float(scale[first]), float(half[first]), float(signal[first])
 
 
@@ -194,7 +194,7 @@ def _expected(name: str, known: Mapping[str, Floats], ratios: Sequence[float], n
             "high": lambda: known["values"] + (known["values"] - known["low"]),
             "signal": lambda: known["values"] * signal / known["tau"],
         }[name]()
-    return np.where(np.isfinite(guess), guess, 0.0)  # which NaN comes of a step depends on the machine
+    return np.where(np.isfinite(guess), guess, 0.0)  # the bits of NaN depend on the machine
 
 
 def _bits(array: Floats) -> NDArray[np.int64]:
@@ -238,7 +238,7 @@ def _tagged(value: object) -> object:
     """Return a key for JSON; a date, time or decimal as a pair of kind and text."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
-    if isinstance(value, datetime):  # before date, of which it is a kind
+    if isinstance(value, datetime):  # before date, its base class
         return ["datetime", value.isoformat()]
     if isinstance(value, date):
         return ["date", value.isoformat()]

@@ -46,9 +46,9 @@ from server.workers.measure import groups_of_kinds, plan_measurements
 _OF_MOST, _FITS = "With delta 0 ", "still fits. "
 """The beginning and the end of a sentence in the ledger's refusal."""
 
-UNLESS_KEPT = "Where another analyst has its answer, the dataset does not pay, and it is given for your own budget."
+UNLESS_CACHED = "If another analyst has the answer, the dataset does not pay for it again."
 
-WITHOUT_DELTA = "Asked without a delta it fits, at more noise."
+WITHOUT_DELTA = "Without a delta it fits, with more noise."
 
 
 def cannot_pay(
@@ -66,24 +66,23 @@ def cannot_pay(
         return None
     hint = refusal.hint or ""
     if OF_DATASET in refusal.message:
-        hint = f"{hint} {UNLESS_KEPT}".strip()
+        hint = f"{hint} {UNLESS_CACHED}".strip()
     if not delta or not isinstance(refusal, BudgetExhausted):
         return CannotPay(refusal.message, hint)
-    if hint.startswith(_OF_MOST):  # here it is known of this very question
+    if hint.startswith(_OF_MOST):  # the answer for this very question follows below
         hint = hint.partition(_FITS)[2]
     try:
         if without_delta() is None:
             return CannotPay(refusal.message, f"{WITHOUT_DELTA} {hint}", without_delta=True)
     except PlannerError as error:
-        instead = (error.hint or "").rpartition("; or ")[
-            2
-        ]  # the hint begins with who grants a delta, which follows here
+        # the hint begins with who grants a delta, which comes later here
+        instead = (error.hint or "").rpartition("; or ")[2]
         instead = f" {instead[0].upper()}{instead[1:]}." if instead else ""
         return CannotPay(refusal.message, f"This question needs a delta: {error.message}.{instead} {hint}".rstrip())
     return CannotPay(refusal.message, hint)
 
 
-_ON_MIRROR = "The rows are read from the mirror, a copy of the tables, which costs what it does on the database."
+_ON_MIRROR = "The rows are read from the mirror, a copy of the tables, for the same price."
 
 OfQuestion = Cached | Derived | Measure | Summed | ListGroups | ShowNothing
 
@@ -102,7 +101,7 @@ class Explaining:
         """Explain what a query would do and cost. Reads public tables at most, charges nothing."""
         word = explained(request.sql)
         sql = request.sql if word is None else word.sql
-        asked = replace(request, sql=sql, idempotency_key="")  # nothing is sent twice
+        asked = replace(request, sql=sql, idempotency_key="")  # EXPLAIN repeats no request
         work = self._decided(asked)
         told = self._shown(work, asked)
         refusal = self._refusal(work)
@@ -146,7 +145,7 @@ class Explaining:
             case Estimated():
                 raise AssertionError("a workload is explained as a whole")
             case Explain():
-                planning.question(request)  # raises what is wrong with it
+                planning.question(request)  # raises the refusal of its statement
                 raise AssertionError("EXPLAIN of EXPLAIN is no question")
             case _:
                 return self._of_question(work, request)

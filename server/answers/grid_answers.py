@@ -23,8 +23,8 @@ from server.results.response import response
 MECHANISM = "least_squares"
 """The mechanism that an answer estimated from several releases names."""
 
-_CHANGED = "the groups changed while the questions were measured; they were charged"
-_KEPT = "the answers are cached: ask the questions alone, which are finer or coarser by the keys that stayed"
+_CHANGED = "the groups changed during the measurement, which was charged"
+_KEPT = "what was measured is cached; ask each question alone"
 
 
 def estimated(counted: CountedGrid, released: Mapping[int, Released], member: Member) -> tuple[NoisyAnswer, ...]:
@@ -83,9 +83,8 @@ def _estimated(
 
 
 _FROM = (
-    "Estimated by weighted least squares from {count} noisy answer{s} of the workload, by {what}: all of them count "
-    "the same rows. Answers of one workload agree with one another but for rounding; intervals are for the sum of "
-    "all noises in a value."
+    "Estimated by weighted least squares from {count} noisy answer{s} of the workload, by {what}. Answers of one "
+    "workload agree except for rounding, and intervals cover the sum of all noises in a value."
 )
 
 

@@ -277,7 +277,7 @@ def _part(plan: Plan, release: Release, found: Sequence[tuple[_Source, int]], n_
             options.append((source, place))
     if not options:
         return None
-    # Rows that are lacking are worse than any noise.
+    # Missing rows are worse than any noise.
     best, place = min(options, key=lambda one: (one[0].regrouped.lacking != Lacking(), one[0].spread(one[1])))
     wanted = best.owned.outline.conditions, estimand(best.owned, best.released, place)
     alike = [(best, place)]
@@ -307,7 +307,7 @@ def estimand(owned: Owned, released: Released, place: int) -> tuple[object, ...]
       place: of the release.
     """
     outline, noisy = owned.outline, released.noisy[place]
-    cut_by = released.noisy if one_factor([noisy]) else (noisy,)  # the factor of one sum hangs on all thresholds
+    cut_by = released.noisy if one_factor([noisy]) else (noisy,)  # one factor depends on all thresholds
     taus = [one.tau.tobytes() for one in cut_by]
     return outline.keys, outline.releases[place], released.domain, noisy.confidence, *taus
 
@@ -355,9 +355,9 @@ def fresh_half_width(measured: AnyRelease, tau: NDArray[np.float64], n_groups: i
 def not_derivable(question: Question) -> NotDerivable:
     """Return the refusal of a question that must be free and is not."""
     hint = (
-        f"with reuse = auto it is measured, for epsilon {question.plan.epsilon:g}; cached answers help that have the "
+        f"with reuse = auto it is measured for epsilon {question.plan.epsilon:g}; an earlier answer helps if it has"
+        " the same tables and sums, finer groups, and no condition that this question lacks"
     )
-    hint += "same tables and sums, finer groups, and no condition that this question lacks"
     if len(question.plan.releases) > 1:
-        hint += "; an average of x needs sum(x) and count(x), which count(*) is only where x is never NULL"
-    return NotDerivable("the answer does not follow from answers that you have paid for", hint=hint)
+        hint += "; an average of x needs sum(x) and count(x), or count(*) where x is never NULL"
+    return NotDerivable("the answer cannot be derived from answers that you have paid for", hint=hint)

@@ -70,16 +70,16 @@ from server.workers.pool import WorkerPool
 
 _ATTEMPTS = 2  # a lost connection is retried once
 
-_ANEW = "This is another measurement. From now on the question has this answer, free."
+_ANEW = "This is a new measurement. Asked again, the question returns it free of charge."
 
 _NOTHING_READ = (BackendUnavailable, CancelledEarly, NoGroups, SchemaChanged, StatementTooComplex, TooManyQueries)
 """Errors that are raised only before the first private row is read."""
 
 _ADVICE: Mapping[type[BaseException], str] = {
-    BackendFailed: "the database refused a statement, or its files changed meanwhile: see its own log",
-    BackendConnectionLost: "the database ended the connection: see its own log",
-    QueryCancelled: "over a limit of time, rows or memory: seconds, rows and memory_mb in [database] of the policy",
-    WorkerFailed: "a worker process failed: lines that begin with `worker:` say where; did the system lack memory?",
+    BackendFailed: "the database refused a statement, or its files changed: see the database's log",
+    BackendConnectionLost: "the database ended the connection: see the database's log",
+    QueryCancelled: "a limit of [database] in the policy was exceeded: seconds, rows or memory_mb",
+    WorkerFailed: "a worker process failed, perhaps for lack of memory: see the log lines that begin with `worker:`",
 }
 """What the log advises the administrator, by the kind of failure alone. An analyst sees none of it."""
 
@@ -285,7 +285,7 @@ class Running:
                 ended = holding.ended(error)
                 ledger.fail(reservation, cancelled=isinstance(ended, CancelledByClient))
                 if isinstance(ended, CancelledByClient):
-                    raise ended from None  # when it ended was the analyst's choice and says nothing
+                    raise ended from None  # the analyst chose the moment, which tells nothing
                 raise charged_failure(reservation, error) from error
         raise AssertionError("the last attempt returns or raises")
 

@@ -116,10 +116,10 @@ class Composer:
         Raises: PlannerError for a part, or a SELECT around answers, that cannot be answered.
         """
         if not DIALECTS[self.dialect].around:
-            return None  # the refusal of the statement as one question says what is wrong with it
+            return None  # the refusal of the statement as one question explains it
         grain = self.policy.time_grain
         tree = replace_clock(substitute(statement.tree, request.parameters), now, grain, request.zone)
-        check_row_counts(tree)  # of bound values; what fails only when it is computed has been charged
+        check_row_counts(tree)  # before the charge, with the bound values
         split = decompose(tree, self.schema, self.policy, request.search_path)
         if split is None:
             return None
@@ -130,7 +130,7 @@ class Composer:
         except SensitivityUnbounded as error:
             raise _of_each_person(statement.tree, error) from None
         different = len({part.question.answer_key for part in parts})
-        if different < len(parts):  # other words for one question, of which only the plan says that it is one
+        if different < len(parts):  # two spellings of one question, as the plans show
             parts = self._planned(split, request, different)
         if request.zone != zones.UTC:
             self._check_zone(split.outer, parts, request)

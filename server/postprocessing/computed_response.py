@@ -25,18 +25,15 @@ T = TypeVar("T")
 ShownCell = str | int | float | bool | None
 
 _PARTS = (
-    "{count} noisy answers were released; everything else was computed from them exactly. Asked again with another "
-    "SELECT around them, they are free."
+    "{count} noisy answers were released, and the rest was computed from them exactly. Another SELECT around them is "
+    "free."
 )
-_PART = (
-    "One noisy answer was released; everything else was computed from it exactly. Asked again with another SELECT "
-    "around it, it is free."
-)
+_PART = "One noisy answer was released, and the rest was computed from it exactly. Another SELECT around it is free."
 """Notes of the parts' own intervals are left out: intervals of computed values differ."""
 
 _CONFIDENCE_DIGITS = 12  # 0.9 and not 0.8999999999999999
 
-_ARE_KEPT = "answers of it were charged and are kept: compute less with them, or ask again; they are free"
+_ARE_CACHED = "its answers were charged and are cached: compute less with them, or ask again; they are free"
 
 
 def relation_rows(question: Question, response: QueryResponse) -> list[tuple[Cell, ...]]:
@@ -64,10 +61,10 @@ def after_charges() -> Iterator[list[str]]:
     except CancelledEarly as error:
         if not charged:
             raise
-        raise CancelledByClient("the query was cancelled; its answers were charged", hint=_ARE_KEPT) from error
+        raise CancelledByClient("the query was cancelled; its answers were charged", hint=_ARE_CACHED) from error
     except (ServerError, PlannerError) as error:
         if charged:
-            error.hint = _ARE_KEPT
+            error.hint = _ARE_CACHED
             if isinstance(error, ServerError):
                 error.charged_before = True
         raise
@@ -284,7 +281,7 @@ def composed_explanation(
     around = f"-- computed from {relations}, exactly\n{composition.statement.sql}"
     reasons = [f"{name}: {one.reason}" for name, one in zip(names, explanations, strict=True)]
     if not explanations:
-        reasons = ["none: it reads public tables only, so the answer is exact and free"]
+        reasons = ["none: it reads only public tables, so the answer is exact and free"]
     return Explanation(
         rewritten_sql=";\n\n".join([*statements, around]),
         privacy_units=_once(one.privacy_units for one in explanations),

@@ -131,7 +131,7 @@ def divide(left: Column, right: Column) -> Column:
     zero = right.value == 0.0
     crosses = (right.low <= 0.0) & (right.high >= 0.0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        # infinity over infinity is NaN; its corner stands for anything from zero to the other corners
+        # infinity / infinity is NaN: its corner may be anything between zero and the other corners
         corners = [np.nan_to_num(a / b, nan=0.0, posinf=np.inf, neginf=-np.inf)
                    for a in (left.low, left.high) for b in (right.low, right.high)]  # fmt: skip
         low = np.where(crosses, -np.inf, np.minimum.reduce(corners))
@@ -240,7 +240,9 @@ def _round(numbers: Floats, digits: int) -> Floats:
         if digits < 0:
             return np.rint(numbers / scale) * scale
         scaled = numbers * scale
-        return np.where(np.isfinite(scaled), np.rint(scaled) / scale, numbers)  # so large a number has no places
+        return np.where(
+            np.isfinite(scaled), np.rint(scaled) / scale, numbers
+        )  # such large numbers have no decimal places
 
 
 def equal(left: Column, right: Column) -> Column:

@@ -81,7 +81,9 @@ def test_closed_months_are_kept_and_the_open_one_is_charged_alone(clinic: Growin
     assert second.epsilon == 1.0, "one of the six months that a patient may be in"
     assert left - clinic.left() == pytest.approx(1.0, abs=1e-9)
     assert second.cached_periods == (CachedPeriods(1, None, "2026-05-31", 5),)
-    assert any("5 of 6 groups are kept from earlier loads" in note and "version 2" in note for note in second.notes)
+    assert any(
+        "5 of 6 groups are cached from earlier data versions" in note and "version 2" in note for note in second.notes
+    )
     (now, rounding), (then, _) = _noise_per_tau(second, 5), _noise_per_tau(first, 5)
     assert now <= 6 * then + rounding, "as accurate as in the whole, whose threshold is for six months together"
     assert abs(_rows(second)[5][1] - 400) < 200  # type: ignore[operator]
@@ -113,7 +115,7 @@ def test_a_question_of_closed_days_alone_is_free_and_its_number_the_same(clinic:
     again = clinic.ask(BEFORE_JUNE)
     assert _rows(again) == _rows(first) and again.epsilon == 0.0 and again.cached and clinic.left() == left
     assert again.cached_periods == (CachedPeriods(1, None, "2026-05-31", 1),)
-    assert any("kept from an earlier load" in note for note in again.notes)
+    assert any("cached from earlier data versions" in note for note in again.notes)
 
 
 @pytest.mark.slow
@@ -191,7 +193,7 @@ def test_a_changed_closed_row_is_found_and_reopened_on_the_custodian_s_word_alon
     assert _rows(second)[:2] == _rows(first)[:2] and second.cached_periods == (
         CachedPeriods(1, None, "2026-02-28", 2),
     )
-    assert any("2026-03 (at version 2)" in note for note in second.notes)
+    assert any("2026-03 (version 2)" in note for note in second.notes)
     clinic.bump("2026-06-12")
     assert clinic.ask(MONTHLY).epsilon == 1.0, "March is kept again, of version 2"
 

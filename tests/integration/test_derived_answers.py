@@ -87,7 +87,7 @@ def test_a_roll_up_is_free_where_it_is_as_good(asked: Ask, ledger: Ledger) -> No
     assert (years.epsilon, years.cached, years.derived_from) == (0.0, True, (1,))
     assert len(ledger.charges("ada")) == 1 and ledger.budget("ada").epsilon_left == 80.0
     assert years.covers == "clipped value" and years.confidence == 0.95
-    assert any("sum of up to 12 of its groups" in note for note in years.notes)
+    assert any("sum of up to 12 groups" in note for note in years.notes)
     assert sum(int(row[1] or 0) for row in years.rows) == pytest.approx(6000, rel=0.2)
 
 
@@ -95,8 +95,8 @@ def test_a_better_answer_is_measured(asked: Ask, ledger: Ledger) -> None:
     asked(MONTHS, epsilon=0.5)
     years = asked(YEARS, epsilon=20.0)
     assert (years.epsilon, years.derived_from) == (20.0, ())
-    (told,) = (note for note in years.notes if note.startswith("An answer that follows"))
-    assert "your answer of charge 1 would be free with reuse = only; it is less accurate (count(*): +-" in told
+    (told,) = (note for note in years.notes if note.startswith("An answer derived from"))
+    assert "your answer of charge 1 is free with reuse = only, but it is less precise (count(*): +-" in told
     assert asked(YEARS, epsilon=19.0, reuse="only").derived_from == (2,)  # of both the one with less noise
 
 
@@ -186,7 +186,7 @@ def test_rows_that_are_lacking_are_told_of_and_never_served_unasked(asked: Ask) 
     asked(f"SELECT p.city, count(*) AS n {FROM} GROUP BY 1", epsilon=20.0)
     total = f"SELECT count(*) AS n {FROM}"
     lacking = asked(total, 0.1, "only")
-    assert any("is NULL were left out there" in note for note in lacking.notes)
+    assert any("lack rows with NULL" in note for note in lacking.notes)
     assert not any("NULL" in note for note in asked(f"{total} WHERE p.city = 'Wien'", 0.1, "only").notes)
     assert asked(total, 0.1).epsilon == 0.1
 
@@ -205,7 +205,7 @@ def test_releases_at_one_threshold_are_combined(asked: Ask, pipeline: Pipeline) 
     weights = scales**-2.0 / np.sum(scales**-2.0, axis=0)
     assert found.noisy[0].values == pytest.approx(np.sum(weights * [one.values for one in parts], axis=0))
     assert np.all(found.noisy[0].high - found.noisy[0].low < parts[0].high - parts[0].low)
-    assert any("2 releases of the same number were combined" in note for note in ask(pipeline, request).notes)
+    assert any("2 releases of the same number were averaged" in note for note in ask(pipeline, request).notes)
 
 
 def test_releases_at_other_thresholds_are_not_combined(asked: Ask, pipeline: Pipeline) -> None:
@@ -259,7 +259,7 @@ def test_never_measures_the_very_question_anew_and_sells_it_to_the_next(asked: A
     first, second, third = (asked(MONTHS, reuse=reuse) for reuse in ("auto", "never", "auto"))
     assert [one.epsilon for one in (first, second, third)] == [1.0, 1.0, 0.0]
     assert second.rows != first.rows and third.rows == second.rows
-    assert any(note.startswith("This is another measurement") for note in second.notes)
+    assert any(note.startswith("This is a new measurement") for note in second.notes)
     assert [asked(MONTHS, analyst="grace", reuse="never").rows for _ in range(2)] == [first.rows, second.rows]
     assert (spent(ledger, "analyst:grace"), spent(ledger, DATASET)) == (2.0, 2.0)
     composed = f"SELECT max(n) FROM ({MONTHS}) AS m"
@@ -286,8 +286,8 @@ def test_explain_tells_both_ways(asked: Ask, pipeline: Pipeline) -> None:
     assert pipeline.explain(request).reuse is None
     asked(MONTHS, epsilon=20.0)
     told = pipeline.explain(request).reuse
-    assert told is not None and told.startswith("free: follows from your answer of charge 1, count(*): +-")
-    assert "fresh: count(*): +-" in told and "at epsilon 0.1" in told and "is served unless reuse = never" in told
+    assert told is not None and told.startswith("Free: derived from your answer of charge 1, count(*): +-")
+    assert "Measured for epsilon 0.1: count(*): +-" in told and "is served unless reuse = never" in told
     lines = [str(line) for (line,) in asked(f"EXPLAIN {YEARS}", 0.1).rows]
     assert f"reuse: {told}" in " ".join(line.strip() for line in lines), "lines are broken"
     assert any(line.startswith("would charge: nothing (with reuse = never: epsilon 0.1") for line in lines)

@@ -139,7 +139,7 @@ class Covering:
             by_class[piece.values].append(piece)
         wanted = dict.fromkeys(self.class_of)
         chosen = {values: self._chosen(by_class[values], self.classes[values], wider) for values in wanted}
-        if any(not used for used, _ in chosen.values()):  # beside whole groups, parts are not worth their noise
+        if any(not used for used, _ in chosen.values()):  # beside whole groups, parts cost too much noise
             chosen = {values: (used, left) if not left else ([], self.classes[values])
                       for values, (used, left) in chosen.items()}  # fmt: skip
         used = tuple(piece for some, _ in chosen.values() for piece in some)
@@ -209,7 +209,7 @@ def releases_alike(whole: Plan, part: Plan) -> bool:
     def told(plan: Plan) -> tuple[object, ...]:
         releases = tuple(replace(release, epsilon=1.0) for release in plan.releases)
         kinds = tuple((one.relation, one.determines) for one in plan.bounds.kinds)
-        # rows without a date, or beyond the declared range, are in no group of either
+        # neither question has a group for rows without a date or beyond the declared range
         keys = tuple(replace(key, omitted=None, within=()) for key in plan.group_keys)
         return releases, plan.owners, keys, plan.mechanism, plan.selection is None, kinds
 
@@ -239,7 +239,7 @@ def wider_than(part: Noises, whole: Noises, lower: float) -> float:
     if any(one.keys() != other.keys() for one, other in zip(part, whole, strict=True)):
         return math.inf
     pairs = [(one[tau], other[tau] * lower) for one, other in zip(part, whole, strict=True) for tau in one]
-    noisy = [(own, most) for own, most in pairs if own > 0]  # a centre has no noise of its own
+    noisy = [(own, most) for own, most in pairs if own > 0]  # a centre has no noise
     return max((own / most if most > 0 else math.inf for own, most in noisy), default=math.inf)
 
 
@@ -280,9 +280,9 @@ def least_that_does(
         else:
             low = guess
         guess *= wide * (1 if wide <= _TOLERANCE else _TOLERANCE)
-        if not low < guess < high:  # it is not in proportion, or ends somewhere
+        if not low < guess < high:  # not in proportion, or beyond the range
             guess = math.sqrt(low * high)
-    nearly = float(f"{high:.3g}")  # 1 rather than 1.01, where 1.0000001 was found to be enough
+    nearly = float(f"{high:.3g}")  # 1 rather than 1.01 after 1.0000001
     return min(most, nearly if nearly < high and too_wide(nearly) <= _TOLERANCE else rounded_up(high))
 
 

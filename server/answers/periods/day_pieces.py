@@ -186,7 +186,7 @@ def pieces(
             continue
         (values_of_time,) = of_class
         if reached != members[values_of_time] or without_runs(days, classes[values_of_time]):
-            continue  # of other groups, or of other days, it would say too little or too much
+            continue  # some groups are missing, or other days are included
         if not stands(days, source.version):
             continue
         of_number = np.full(len(different), NOWHERE, np.int64)

@@ -245,7 +245,7 @@ class DaySums:
             return None
         entry = self.planning.ledger.noted_periods()
         if entry is None or (entry.version, entry.fingerprint) != (question.data_version, plan.fingerprint):
-            return None  # this version, or state of the files, was not compared with the one before
+            return None  # this version's periods were not compared with earlier ones
         scope = period_scope(bound, self.planning.schema, self.planning.policy)
         return None if scope is None else _Whole(self.planning, question, analyst, scope, NotedPeriods.of(entry))
 
@@ -260,7 +260,7 @@ class DaySums:
         """
         question, classes, noted = whole.question, whole.scope.classes(), whole.noted
         if has_no_group(question.query, whole.domain) or not set(whole.class_of) <= classes.keys():
-            return None  # a group of rows without a date, say, is of no period
+            return None  # a group of rows without a date belongs to no period
         members: dict[TimeValues, dict[tuple[object, ...], int]] = defaultdict(dict)
         for number, (group, values) in enumerate(zip(whole.domain.groups, whole.class_of, strict=True)):
             members[values][group] = number
@@ -280,7 +280,7 @@ class DaySums:
             released = self.cached.released_to(key, whole.analyst) if usable and key in there else None
             if released is None:
                 continue
-            # that a whole answer withholds a group is an answer about it; a part may not have been asked of it
+            # a whole answer that withholds a group is an answer about it; a part may not have asked about it
             all_asked = selected and is_whole and released.domain.asked == len(whole.domain)
             for values in usable:
                 places = members[values]
@@ -309,7 +309,7 @@ class DaySums:
         if plan.selection is not None or any(domain.selects_partitions for domain in plan.domains):
             return None
         if any(release.around is not None for release in plan.releases):
-            return None  # what was measured around one number does not add up with what was around another
+            return None  # sums around different centres do not add up
         column = next((c for c in question.day_columns if (c.alias, c.name) == (scope.alias, scope.column)), None)
         asked = AskedQuestion(plan)
         if column is None or not all(asked.releases):
@@ -342,7 +342,7 @@ class DaySums:
         days = common_runs(by_days.days, [scope.grouped])
         classes = {values: common_runs(runs, days) for values, runs in scope.classes().items()}
         if not all(classes.get(values) for values in class_of):
-            return None  # a group of rows without a date, say, is of no days
+            return None  # a group of rows without a date has no days
         sources = [
             source
             for owned, match in matches
@@ -501,7 +501,7 @@ class DaySums:
         narrowed = whole.scope.narrowed(question.whole_bound, days)
         key = f"{request.idempotency_key}#{name}" if request.idempotency_key else ""
         chosen = question.plan.mechanism
-        mechanism = chosen if MECHANISMS[chosen].offered else request.mechanism  # the planner's own it makes again
+        mechanism = chosen if MECHANISMS[chosen].offered else request.mechanism  # the planner repeats its own choice
         asked = replace(request, mechanism=mechanism, idempotency_key=key)
 
         def at(epsilon: float, query: BackendQuery | None = None) -> Question:
@@ -522,7 +522,7 @@ class DaySums:
                 return None
             epsilon: float | None = most
             if name != _CLOSED and all(release.ranked is None for release in question.plan.releases):
-                # what noise means for a rank depends on the data
+                # the effect of noise on a rank depends on the data
                 query = part.query
                 least = least_epsilon(question.plan.size, policy.side_channels, policy.max_epsilon)
                 epsilon = least_that_does(lambda tried: at(tried, query), least, most, len(groups), excess)

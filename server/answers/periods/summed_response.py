@@ -21,20 +21,16 @@ from server.question import Question
 from server.results.notes import confidence_notes
 from server.results.response import response
 
-_SOME_KEPT = (
-    "{cached} of {groups} groups are cached from earlier loads of the data ({which}): rows of {table} that are closed by "
-    "{column} have not changed since, as the administrator has checked. {others} were measured over the data of version "
-    "{version}, and the charge is for them alone."
+_SOME_CACHED = (
+    "{cached} of {groups} groups are cached from earlier data versions ({which}): rows of {table} closed by {column} "
+    "have not changed. {others} were measured over data version {version}, and only they are charged."
 )
-_ALL_KEPT = (
-    "This answer is cached from an earlier load of the data ({which}): rows of {table} that are closed by {column} "
-    "have not changed since, as the administrator has checked. It is free."
+_ALL_CACHED = (
+    "This answer is cached from earlier data versions ({which}): rows of {table} closed by {column} have not "
+    "changed. It is free."
 )
-_CUT_TOGETHER = (
-    "What people add to the cached groups was cut together with rows of groups that were open then: the values are "
-    "answers about the same rows, cut as they were at that load."
-)
-_REOPENED = "The administrator has called changed, or would not vouch for: {which}. They were measured anew."
+_CLIPPED_TOGETHER = "The cached groups were clipped together with groups that were open then."
+_REOPENED = "The administrator reopened {which}; these periods were measured anew."
 _SHOWN = 12
 
 
@@ -42,16 +38,13 @@ def reopened_notes(noted: NotedPeriods, scope: PeriodScope, days: Sequence[Run])
     """Yield a note about reopened periods among the measured days, if there are any."""
     reopened = noted.reopened_within(scope, days) if days else ()
     if reopened:
-        yield _REOPENED.format(which=", ".join(f"{period} (at version {at})" for period, at in reopened[-_SHOWN:]))
+        yield _REOPENED.format(which=", ".join(f"{period} (version {at})" for period, at in reopened[-_SHOWN:]))
 
 
-_ADDED_UP = (
-    "A value is the sum of up to {most} parts, of different days. In each of them what a person adds was cut "
-    "at tau by itself; a question of its own would have cut it once."
-)
+_ADDED_UP = "A value is the sum of up to {most} parts about different days, each clipped at tau by itself."
 IN_TWO = (
-    "It was measured in two parts: the days that are closed, whose part stays for later loads, and the others. Asked "
-    "again after a load, only what is open then is measured and charged."
+    "It was measured in two parts, closed days and open days. With new data, only the open days are measured and "
+    "charged."
 )
 
 
@@ -76,7 +69,7 @@ def summed_response(
     most = max(1, int(counts.max(initial=0)))
     if plan.selection is not None:
         shown = np.flatnonzero(counts)
-        number = np.full(len(domain) + 1, NOWHERE, np.int64)  # NOWHERE is the last
+        number = np.full(len(domain) + 1, NOWHERE, np.int64)  # NOWHERE indexes the last entry
         number[shown] = np.arange(len(shown))
         pairs = [(own, number[place]) for own, place in pairs]
         domain = domain.only(shown, len(domain) - len(shown))
@@ -128,14 +121,11 @@ def told_before(summed: DaySum) -> str:
     return _SOME_FREE.format(epsilon=charged)
 
 
-_ALL_FREE = "Its days are closed, or measured already: unless you have this answer, it is free."
-_SOME_FREE = (
-    "You have answers about some of its days: unless you have this one, the other days alone are measured, at "
-    "epsilon {epsilon}."
-)
+_ALL_FREE = "All its days are closed or measured already, so it is free."
+_SOME_FREE = "You have answers about some of its days. Only the other days are measured, at epsilon {epsilon}."
 _TWO_PARTS = (
-    "You have asked this of an earlier load: unless you have this answer, the closed days and the others are "
-    "measured apart, at epsilon {epsilon}, and the former will be free after the next load."
+    "You asked this of an earlier data version. Closed and open days are measured apart, at epsilon {epsilon}; with "
+    "new data, the closed days are free."
 )
 
 
@@ -148,9 +138,9 @@ def _notes(summed: DaySum, question: Question, most: int) -> Iterator[str]:
     if earlier and summed.parts:
         count, parts = _cached_groups(summed, summed.pieces), most > 1
         kept_of, others = (f"Parts of {count}", "The other days") if parts else (str(count), "The others")
-        yield _SOME_KEPT.format(cached=kept_of, groups=groups, version=version, others=others, **told)
+        yield _SOME_CACHED.format(cached=kept_of, groups=groups, version=version, others=others, **told)
     elif earlier:
-        yield _ALL_KEPT.format(**told)
+        yield _ALL_CACHED.format(**told)
     if most > 1:
         yield _ADDED_UP.format(most=most)
     combined = max((piece.combined for piece in summed.pieces), default=1)
@@ -162,6 +152,6 @@ def _notes(summed: DaySum, question: Question, most: int) -> Iterator[str]:
         isinstance(MECHANISMS[question.plan.mechanism], JointMechanism) or question.plan.bounds.rule is not None
     )
     if earlier and question.plan.group_keys and together:
-        yield _CUT_TOGETHER
+        yield _CLIPPED_TOGETHER
     days = joined_runs([run for part in summed.parts for run in part.days])
     yield from reopened_notes(summed.noted, scope, days)

@@ -33,12 +33,12 @@ class Accuracy:
 
     def __post_init__(self) -> None:
         if len([one for one in self._all if one is not None]) != 1:
-            raise InvalidSetting("give one of interval_width, max_relative_error and max_absolute_error")
+            raise InvalidSetting("give exactly one of interval_width, max_relative_error and max_absolute_error")
         if not (math.isfinite(self.wanted) and self.wanted > 0):
-            raise InvalidSetting("an accuracy is a positive number")
+            raise InvalidSetting("an accuracy target must be a positive number")
         if self.wanted < LEAST_ACCURACY:
             raise InvalidSetting(
-                f"an accuracy is at least {LEAST_ACCURACY:g}", hint="no epsilon brings any answer there"
+                f"an accuracy target must be at least {LEAST_ACCURACY:g}", hint="no epsilon reaches a smaller one"
             )
 
     @property

@@ -35,7 +35,9 @@ from server.query import QueryRequest, QueryResponse
 FIRST_SHARE = 0.1
 """The first release's share of the policy's default epsilon, or of a smaller limit of the question."""
 
-_AGAIN = "This answer stays free; the same question with this accuracy is measured anew, charged, and may miss again."
+_AGAIN = (
+    "This answer stays free. The same question with this accuracy is measured and charged again, and may miss again."
+)
 
 AIM = 0.9
 """The share of the wished error that is aimed at with an earlier answer, because the next value differs."""
@@ -110,7 +112,7 @@ def most_charged(choice: AtOnce | FirstPart, delta: float) -> tuple[float, float
 def _check(request: QueryRequest) -> None:
     if request.mechanism is not None or request.sampling_rate is not None:
         raise InvalidSetting(
-            "an accuracy chooses the epsilon of the default mechanism over all rows",
+            "an accuracy target needs the default mechanism over all rows",
             hint="leave mechanism and sampling_rate out",
         )
 
@@ -134,7 +136,7 @@ def _first(planning: Planning, plain: QueryRequest, unknown: Unknown, most: Most
     policy = planning.policy
     smallest = least_epsilon(unknown.question.plan.size, policy.side_channels, policy.max_epsilon)
     wished = FIRST_SHARE * min(policy.epsilon, most.epsilon)
-    first = max(smallest, rounded_up(wished))  # the ledger names it by nano-epsilons
+    first = max(smallest, rounded_up(wished))  # the ledger counts nano-epsilons
     if first + smallest >= most.epsilon:
         raise unknown.refusal
     return FirstPart(replace(plain, epsilon=first), most)
@@ -159,15 +161,15 @@ def answered_in_two(
     accuracy = accuracy_of(request)
     parts = first if first.cached_periods else None
     if accuracy.reached(first) > accuracy.wanted and part.request.reuse == "auto" and (parts or first.epsilon == 0.0):
-        # It followed from other answers, in whole or in part, and tells too little: nothing is cached under its own
-        # name to aim the rest by.
+        # It was derived, in whole or in part, and is not precise enough. Nothing is cached under its own name that
+        # the second release could aim by.
         first = answer(replace(part.request, idempotency_key="", reuse="never"))
         if parts is not None:
             first = replace(first, epsilon=first.epsilon + parts.epsilon, delta=first.delta + parts.delta)
     if accuracy.reached(first) <= accuracy.wanted:
         return first
     cached = (
-        f"the first answer was charged, epsilon {first.epsilon:g}, and is cached: the same question goes on from it"
+        f"the first answer was charged, epsilon {first.epsilon:g}, and is cached: the same question continues from it"
     )
     try:
         spent = max(part.first_epsilon, first.epsilon)
@@ -180,7 +182,9 @@ def answered_in_two(
     except (QueryFailed, CancelledByClient):
         raise
     except CancelledEarly as error:
-        raise CancelledByClient("the question was cancelled; its first answer was charged", hint=cached) from error
+        raise CancelledByClient(
+            "the question was cancelled after its first answer was charged", hint=cached
+        ) from error
     except (ServerError, PlannerError) as error:
         error.hint = cached if error.hint is None else f"{error.hint}; {cached}"
         raise
@@ -200,14 +204,14 @@ def with_reached(answer: QueryResponse, request: QueryRequest) -> QueryResponse:
     reached = worst_relative_error(answer) if accuracy.is_relative else worst_error(answer)
     n_clipped, n_rows = sum(answer.clipped), len(answer.rows)
     if math.isinf(reached):
-        why = "all are marked cut" if 0 < n_clipped == n_rows else "an interval is open, or a value is nothing"
-        told = f"Asked for {accuracy}; no row tells whether it is reached: {why}."
+        why = "all rows are marked clipped" if 0 < n_clipped == n_rows else "an interval is open, or a value is 0"
+        told = f"You asked for {accuracy}; no row shows whether it is reached: {why}."
         return replace(answer, notes=(f"{told} {_AGAIN}", *answer.notes))
     said = f"{100 * reached:.3g}%" if accuracy.is_relative else f"{reached:,.4g}"
-    short = "" if reached <= accuracy.wanted else f": it was expected to be, and is not. {_AGAIN.removesuffix('.')}"
-    note = f"Asked for {accuracy}; the worst interval that counts reaches {said}{short}."
+    short = "" if reached <= accuracy.wanted else f", which is too much. {_AGAIN.removesuffix('.')}"
+    note = f"You asked for {accuracy}; the worst interval that counts has {said}{short}."
     if n_clipped and accuracy.is_relative:
-        note += f" {n_clipped:,} of {n_rows:,} rows are marked cut, and do not count: what was cut is in no interval."
+        note += f" {n_clipped:,} of {n_rows:,} rows are marked clipped and do not count."
     return replace(answer, notes=(note, *answer.notes))
 
 
@@ -220,13 +224,15 @@ def said_before(found: AtOnce | FirstPart, accuracy: Accuracy, *, follows: bool)
       follows: is the answer derived from paid ones, so that nothing is measured?
     """
     if follows and isinstance(found, AtOnce):
-        return f"For {accuracy}: free (it follows from answers that you have paid for; {found.proposal.reason})."
+        return f"For {accuracy}: free (it is derived from answers that you have paid for; {found.proposal.reason})."
     if isinstance(found, AtOnce):
         proposal = found.proposal
-        cost = "free" if not proposal.charge else f"epsilon {proposal.charge:g}, the least that is expected to do"
+        cost = (
+            "free" if not proposal.charge else f"epsilon {proposal.charge:g}, the least that is expected to be enough"
+        )
         return f"For {accuracy}: {cost} ({proposal.reason})."
     return (
         f"For {accuracy}: up to epsilon {found.most.epsilon:g}, the most that {found.most.whose}. Nothing known tells"
-        f" what it needs, so that two releases are made, and both are charged: first epsilon {found.first_epsilon:g},"
-        " which is explained here, and then what its answer shows to be needed."
+        f" what it needs, so two releases are made and charged: first epsilon {found.first_epsilon:g}, which is"
+        " explained here, then what its answer shows to be needed."
     )

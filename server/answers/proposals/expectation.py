@@ -160,7 +160,7 @@ def worst_answer(question: Question, domain: Domain) -> QueryResponse:
         if releases_used(output.expression)
     )
     bounded = plan.bounds.tuples is not None or all(one.name == "fixed" for one in question.measuring.releases)
-    bounded &= not any(release.counts_exceeding for release in plan.releases)  # which moves an end by any number
+    bounded &= not any(release.counts_exceeding for release in plan.releases)  # which may move an end by any amount
     known = bounded and not shared_by_found(plan) and all(_linear(output.expression) for output in outputs)
     ungrouped: Plan = replace(plan, display=Display(outputs), group_keys=(), domains=())
     measuring = question.measuring.of_groups(domain)
@@ -172,12 +172,12 @@ def _at(measured: AnyRelease, known: NoisyAnswer, n_groups: int) -> NoisyAnswer:
     """Return the known values with the noise of another budget, threshold by threshold."""
     taus, halves = _noise(measured, n_groups)
     half = halves[np.minimum(np.searchsorted(taus, known.tau), len(taus) - 1)]
-    # What a choice overlooks falls as its budget grows: so much stronger is the same value. What was added up of
-    # other answers has no budget of its own: there it falls as noise does.
+    # A larger budget overlooks less in the choice of a threshold, so the same value has a stronger signal. A sum of
+    # other answers has no budget of its own; its signal grows as its noise falls.
     before = (known.high - known.low) / 2
     by_noise = np.divide(before, half, out=np.ones_like(before), where=(before > 0) & (half > 0))
     signal = known.signal * (measured.epsilon / known.epsilon if known.epsilon > 0 else by_noise)
-    moved = known.exceeding  # as many people have more than the policy lets count
+    moved = known.exceeding  # as many people exceed the policy's bound
     below, above = (0.0, 0.0) if moved is None else (moved.below, moved.above)
     return replace(known, low=known.values - half - below, high=known.values + half + above, signal=signal)
 
@@ -189,7 +189,7 @@ def _around_zero(measured: AnyRelease, n_groups: int, known: bool) -> NoisyAnswe
     return NoisyAnswer(
         values=np.zeros(1),
         tau=taus[-1:],
-        noise_scale=worst,  # nothing of an interval depends on it
+        noise_scale=worst,  # no interval depends on it
         low=-worst,
         high=worst,
         confidence=0.95,

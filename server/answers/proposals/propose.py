@@ -20,7 +20,7 @@ from server.workers.group_limits import is_in_range
 
 _STEPS = 24  # of bisection, over four to five orders of magnitude
 _ASK_FIRST = (
-    "ask once with a small epsilon: a proposal then follows from that answer; a question with `max_relative_error` or"
+    "ask once with a small epsilon, and a proposal can use that answer; a question with `max_relative_error` or"
     " `max_absolute_error` does both"
 )
 
@@ -47,7 +47,7 @@ OF_BUDGET = "is left of your budget"
 OF_REST = "is left for this question after its first release"
 _MORE = {
     OF_QUESTION: ", or allow it more epsilon",
-    OF_BUDGET: ", or ask a administrator for more budget",
+    OF_BUDGET: ", or ask an administrator for more budget",
     OF_REST: ", or allow it more epsilon",
 }
 
@@ -101,18 +101,18 @@ def least(
 
     most = question_at(limit.epsilon)
     if most.only_names_groups:
-        raise NoProposal("naming groups is exact and free", hint="ask")
+        raise NoProposal("listing groups is exact and free", hint="ask the question without a proposal")
     if any(release.ranked is not None for release in most.plan.releases):
-        hint = "that of a quantile or extreme depends on the data; EXPLAIN says how many rows it misses by"
+        hint = "the width of a quantile or extreme depends on the data; EXPLAIN shows how many rows it may miss by"
         raise NoProposal("a proposal needs an interval whose width is public", hint=hint)
     if not MECHANISMS[most.plan.mechanism].two_sided or most.plan.sampling is not None:
         hint = "leave mechanism and sampling_rate out"
-        raise NoProposal("a proposal needs intervals with two ends, of an answer from all rows", hint=hint)
+        raise NoProposal("a proposal needs two-sided intervals of an answer from all rows", hint=hint)
     all_known = known_answers(planning.ledger, request.analyst, most.plan_hash)
     known = all_known[0] if all_known else None
     left = planning.ledger.budget(request.analyst).epsilon_left
     if known is None and accuracy.is_relative:
-        why = "a relative error depends on a value that you have not been told"
+        why = "a relative error depends on a value that has not been released to you"
         return Unknown(most, False, NoProposal(why, hint=_ASK_FIRST))
     for one in all_known:
         own = question_at(one.epsilon) if one.epsilon <= policy.max_epsilon else most
@@ -120,7 +120,9 @@ def least(
             return _proposal(own, _told(own, one), one, left)
     domain = planning.groups(most.query, request.analyst) if most.plan.group_keys else Domain(())
     if has_no_group(most.query, domain):
-        raise NoProposal("there is no group to release anything of, so the answer is free", hint="ask")
+        raise NoProposal(
+            "the question has no groups, so its answer is free", hint="ask the question without a proposal"
+        )
     n_groups = len(domain)
     expect = _expectation(known, domain)
     best = accuracy.reached(expect(most))
@@ -150,7 +152,7 @@ def _too_little(accuracy: Accuracy, limit: Most, best: float, max_epsilon: float
     wished = accuracy.shown(accuracy.wanted)
     less = f"ask for {accuracy.shown(reached)}, or about fewer or larger groups"
     if needed <= min(limit.epsilon + limit.spent, max_epsilon):
-        hint = f"ask the same again, which goes on from that release and has epsilon {needed:g} for it; or {less}"
+        hint = f"ask the same again: it continues from that release and may spend epsilon {needed:g}; or {less}"
     else:
         hint = less + (_MORE.get(limit.whose, "") if needed <= max_epsilon else "")
     return NoProposal(
@@ -163,9 +165,11 @@ def _too_little(accuracy: Accuracy, limit: Most, best: float, max_epsilon: float
 def _unknown(known: Known | None) -> NoProposal:
     """Return a refusal where known answers tell nothing."""
     if known is None:
-        return NoProposal("how wide intervals will be depends on values that you have not been told", hint=_ASK_FIRST)
+        return NoProposal(
+            "the width of intervals depends on values that have not been released to you", hint=_ASK_FIRST
+        )
     hint = f"ask once with a larger epsilon than {known.epsilon:g}"
-    return NoProposal(f"your answer of charge {known.number} is too weak, or its intervals are open", hint=hint)
+    return NoProposal(f"your answer of charge {known.number} is too imprecise, or its intervals are open", hint=hint)
 
 
 def _told(question: Question, known: Known) -> QueryResponse:
@@ -210,10 +214,10 @@ def _reason(question: Question, known: Known | None, basis: Basis) -> str:
     if known is None:
         bound = question.plan.bounds.tuples
         why = "one person changes one value" if bound is None else f"one person has at most {bound} rows of the join"
-        return f"holds whatever the data: {why}"
+        return f"holds for all data: {why}"
     if basis == "kept":
         return f"you have this answer already (charge {known.number}): asking for it again is free"
     return (
-        f"expected from your answer of charge {known.number}, if the contribution bounds stay those chosen then; "
-        "a larger epsilon may choose larger ones, whose noise is larger, too"
+        f"expected from your answer of charge {known.number}, if the same clipping threshold is chosen; "
+        "a larger epsilon may choose a larger one, with more noise"
     )

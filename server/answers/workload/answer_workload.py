@@ -133,7 +133,7 @@ def _strategy(planned: PlannedWorkload, measured: tuple[MeasuredPart, ...]) -> s
     if free:
         said.append(f"{free} {'is' if free == 1 else 'are'} free")
     mean = planned.allocation.mean
-    gain = f"; errors are {mean:.2g} of what they would be if each were asked alone" if together else ""
+    gain = f"; errors are {mean:.2g} times those of separate questions" if together else ""
     return f"{'; '.join(said)}{gain}." if measured or said else "Nothing is asked."
 
 
@@ -185,8 +185,8 @@ def _not_free(planned: PlannedWorkload) -> NotDerivable:
     wanted = planned.wanted.values()
     epsilon = sum(one.charge.epsilon for one in wanted)
     return NotDerivable(
-        f"these answers are not all paid for: {len(wanted)} would be measured, for epsilon {epsilon:g}",
-        hint="the data or the policy may be new since they were; with reuse = auto they are measured and charged",
+        f"{len(wanted)} of these answers would have to be measured, for epsilon {epsilon:g}",
+        hint="with reuse = auto they are measured and charged; data or policy may have changed since you paid",
     )
 
 

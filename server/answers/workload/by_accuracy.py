@@ -33,7 +33,7 @@ from server.answers.workload.workload import WorkloadRequest
 from server.errors import NoProposal
 
 _TAIL = math.log(20)
-_ASK_FIRST = "ask the workload once with a small epsilon: what it needs then follows from those answers"
+_ASK_FIRST = "ask the workload once with a small epsilon; its answers then show what it needs"
 
 
 def epsilon_for(deciding: Deciding, request: WorkloadRequest, cancelled: threading.Event | None) -> PlannedWorkload:
@@ -131,7 +131,7 @@ def _limits(counted: CountedGrid, tables: Known, wished: float) -> dict[int, flo
     """Return how wide half an interval of each question may be, in normalised weight, by its smallest known value."""
     limits: dict[int, float] = {}
     if not tables:
-        raise NoProposal("a relative error depends on values that you have not been told", hint=_ASK_FIRST)
+        raise NoProposal("a relative error depends on values that have not been released to you", hint=_ASK_FIRST)
     released = {mask: one for mask, (_, one) in tables.items()}
     scales = _scales(tables)
     for member in counted.members:
@@ -141,13 +141,13 @@ def _limits(counted: CountedGrid, tables: Known, wished: float) -> dict[int, flo
                 isinstance(one.expression, KeyValue | ReleasedValue) for one in member.question.plan.display.outputs
             ):
                 hint = "ask for the counts and sums themselves, or give epsilon"
-                raise NoProposal("its columns are computed from what is released", hint=hint)
+                raise NoProposal("its columns are computed from released values", hint=hint)
             if not math.isfinite(half_width(counted, scales, mask)):
-                raise NoProposal("its values do not follow from what you have been told", hint=_ASK_FIRST)
+                raise NoProposal("its values cannot be derived from what was released to you", hint=_ASK_FIRST)
             least = min(float(np.abs(one.values).min(initial=np.inf)) for one in estimated(counted, released, member))
             if not least > 0 or math.isinf(least):
                 hint = "ask for fewer or larger groups, or give epsilon"
-                raise NoProposal("a value that you were told is 0, which no error is a share of", hint=hint)
+                raise NoProposal("a released value is 0, so it has no relative error", hint=hint)
         limits[mask] = min(limits.get(mask, math.inf), wished * least)
     return limits
 

@@ -48,7 +48,7 @@ from server.query import QueryRequest
 from server.question import Question
 
 ALONE = "no other question of the workload counts the same rows by other keys"
-NO_GAIN = "answering it together with others would not make it a fifth more accurate"
+NO_GAIN = "answering it together with others would not make it a fifth more precise"
 _COMPOSED = "it is computed from several answers"
 
 
@@ -203,8 +203,12 @@ def shared_out(
         first += len(strategy.strategy.shares)
     planned = PlannedWorkload(request, items, shares, epsilon)
     if len(planned.wanted) > MOST_PARTS:
-        message = f"the workload would measure {len(planned.wanted)} questions at once, and {MOST_PARTS} are the most"
-        raise StatementTooComplex(message, hint="ask it in several parts: what is measured is cached, and free")
+        message = (
+            f"the workload would measure {len(planned.wanted)} questions at once; at most {MOST_PARTS} are allowed"
+        )
+        raise StatementTooComplex(
+            message, hint="ask it in several parts; answers that are measured are cached, and free"
+        )
     return planned
 
 
@@ -236,11 +240,9 @@ def _delta_share(deciding: Deciding, request: WorkloadRequest) -> float | None:
 def _first_look(deciding: Deciding, asked: QueryRequest, cancelled: threading.Event | None) -> Work:
     found = deciding.listed(deciding.find(asked), asked, cancelled)
     if isinstance(found, Explain):
-        raise InvalidSetting(
-            "EXPLAIN is no question of a workload", hint="explain the whole workload, or ask it alone"
-        )
+        raise InvalidSetting("a workload cannot contain EXPLAIN", hint="explain the whole workload, or ask it alone")
     if isinstance(found, PublicStatement) or (isinstance(found, Compose) and not found.composition.parts):
-        raise InvalidSetting("it reads public tables only", hint="ask it by itself: it is exact and free")
+        raise InvalidSetting("it reads only public tables", hint="ask it by itself: it is exact and free")
     return found
 
 

@@ -63,12 +63,12 @@ class WorkloadRequest:
         """Refuse invalid requests. Raises: InvalidSetting."""
         if not 1 <= len(self.items) <= MOST_QUERIES:
             message = f"a workload has from 1 to {MOST_QUERIES} questions"
-            raise InvalidSetting(message, hint="ask the others in another one")
+            raise InvalidSetting(message, hint="ask the others in another workload")
         if self.epsilon is not None and self.max_relative_error is not None:
             raise InvalidSetting("give either epsilon or max_relative_error", hint="leave one of them out")
         for number in (self.epsilon, self.max_relative_error, *(item.weight for item in self.items)):
             if number is not None and not (math.isfinite(number) and number > 0):
-                raise InvalidSetting("epsilon, max_relative_error and weights are positive numbers")
+                raise InvalidSetting("epsilon, max_relative_error and weights must be positive numbers")
 
     def of(self, place: int, epsilon: float | None = None, delta: float | None = None) -> QueryRequest:
         """Return one question as a request of its own.

@@ -121,7 +121,7 @@ class AccuracyBody(StatementBody):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if [self.interval_width, self.max_relative_error, self.max_absolute_error].count(None) != 2:
-            raise ValueError("give one of interval_width, max_relative_error and max_absolute_error")
+            raise ValueError("give exactly one of interval_width, max_relative_error and max_absolute_error")
         return self
 
     def request(self, analyst: str, request_id: str) -> QueryRequest:

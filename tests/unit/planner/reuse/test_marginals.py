@@ -34,9 +34,9 @@ def test_counts_of_rows_of_which_everybody_has_one_add_up() -> None:
 
 def test_what_does_not_add_up_is_asked_alone() -> None:
     for sql, said in [
-        ("SELECT count(*) FROM visit", "cut at a threshold"),
-        ("SELECT kind, count(*) FROM visit GROUP BY kind", "cut at a threshold"),
-        ("SELECT sum(age) FROM patient", "cut at a threshold"),
+        ("SELECT count(*) FROM visit", "clipped at a threshold"),
+        ("SELECT kind, count(*) FROM visit GROUP BY kind", "clipped at a threshold"),
+        ("SELECT sum(age) FROM patient", "clipped at a threshold"),
         ("SELECT count(DISTINCT ward) FROM patient", "more than counts"),
         ("SELECT avg(age) FROM patient", "more than counts"),
         ("SELECT count(*) FROM patient TABLESAMPLE BERNOULLI (10)", "sample"),

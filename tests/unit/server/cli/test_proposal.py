@@ -22,7 +22,7 @@ PROPOSAL = {
     "interval_width": 480.0,
     "relative_error": None,
     "basis": "public",
-    "reason": "holds whatever the data",
+    "reason": "holds for all data",
 }
 
 

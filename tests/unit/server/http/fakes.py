@@ -133,7 +133,7 @@ class FakePipeline(ReloadablePipeline):
 
     def propose(self, request: QueryRequest, accuracy: Accuracy) -> Proposal:
         self.asked.append(request)
-        return Proposal(0.25, 0.0, 0.25, 9.0, accuracy.wanted, None, "public", "holds whatever the data")
+        return Proposal(0.25, 0.0, 0.25, 9.0, accuracy.wanted, None, "public", "holds for all data")
 
     def workload(self, request: WorkloadRequest, cancelled: threading.Event | None = None) -> WorkloadResponse:
         self.workloads.append(request)

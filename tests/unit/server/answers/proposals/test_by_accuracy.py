@@ -45,7 +45,9 @@ def test_what_an_answer_tells_is_aimed_at_with_room() -> None:
     epsilon = found.request.epsilon
     assert epsilon == found.proposal.epsilon and not found.request.by_accuracy
     assert half_width(office, epsilon, 16.0) <= AIM * 150.0 < half_width(office, epsilon * 0.97, 16.0)
-    assert "the least that is expected to do" in said_before(found, Accuracy(max_relative_error=0.01), follows=False)
+    assert "the least that is expected to be enough" in said_before(
+        found, Accuracy(max_relative_error=0.01), follows=False
+    )
 
 
 def test_an_answer_that_is_good_enough_is_free_also_if_a_worse_one_is_newer() -> None:
@@ -55,7 +57,7 @@ def test_an_answer_that_is_good_enough_is_free_also_if_a_worse_one_is_newer() ->
     found = at_once(office, WITHIN_5)
     assert (found.request.epsilon, found.proposal.charge, found.proposal.basis) == (1.0, 0.0, "kept")
     assert "free" in said_before(found, accuracy_of(WITHIN_5), follows=False)
-    assert "free (it follows from answers" in said_before(found, accuracy_of(WITHIN_5), follows=True)
+    assert "free (it is derived from answers" in said_before(found, accuracy_of(WITHIN_5), follows=True)
 
 
 def test_noise_that_is_public_needs_no_first_part() -> None:
@@ -210,7 +212,7 @@ def test_both_together_spend_no_more_than_may_be() -> None:
         answered_in_two(part, office, wish, answering)
     rest = part.most.epsilon - part.first_epsilon
     assert f"epsilon {rest:g}, the most that is left for this question after its first" in refused.value.message
-    charged = f"the first answer was charged, epsilon {part.first_epsilon:g}, and is kept"
+    charged = f"the first answer was charged, epsilon {part.first_epsilon:g}, and is cached"
     assert refused.value.hint is not None and charged in refused.value.hint
     assert len(answering.asked) == 1
 
@@ -224,7 +226,7 @@ def test_what_would_do_beside_the_first_release_does_when_it_is_asked_again() ->
     with pytest.raises(NoProposal, match="is left for this question after its first release") as refused:
         answered_in_two(part, office, wish, Answering(office))
     assert (
-        refused.value.hint is not None and "ask the same again, which goes on from that release" in refused.value.hint
+        refused.value.hint is not None and "ask the same again: it continues from that release" in refused.value.hint
     )
     assert isinstance(chosen(office, wish), AtOnce), "as the hint says"
     poor = replace(part, most=Most(most, OF_BUDGET))
@@ -241,7 +243,7 @@ def test_what_fails_in_between_says_that_the_first_was_charged() -> None:
         office = Office()
         with pytest.raises(BudgetExhausted) as refused:
             answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=error))
-        assert refused.value.hint is not None and "and is kept" in refused.value.hint
+        assert refused.value.hint is not None and "and is cached" in refused.value.hint
     office = Office()
     with pytest.raises(CancelledByClient, match="first answer was charged"):
         answered_in_two(first_part(office, wish), office, wish, Answering(office, fails=CancelledEarly("left")))
@@ -251,12 +253,15 @@ def test_the_answer_says_what_it_reaches() -> None:
     office = Office()
     answer = shown(office, 1.0, 15_000.0)
     (note, *_) = with_reached(answer, WITHIN_5).notes
-    assert note.startswith("Asked for a relative error of 5%; the worst interval that counts reaches")
+    assert note.startswith("You asked for a relative error of 5%; the worst interval that counts has")
     (note, *_) = with_reached(answer, replace(WITHIN_5, max_relative_error=1e-9)).notes
-    assert "it was expected to be, and is not" in note and "charged, and may miss again" in note
+    assert "which is too much" in note and "charged again, and may miss again" in note
     assert with_reached(replace(answer, covers="exact"), WITHIN_5).notes == ()
     (note, *_) = with_reached(replace(answer, clipped=(True,)), WITHIN_5).notes
-    assert "no row tells whether it is reached: all are marked cut" in note and "measured anew, charged" in note
+    assert (
+        "no row shows whether it is reached: all rows are marked clipped" in note
+        and "measured and charged again" in note
+    )
     two = replace(
         answer,
         rows=[*answer.rows, *answer.rows],
@@ -265,7 +270,7 @@ def test_the_answer_says_what_it_reaches() -> None:
         raw=(),
     )
     (note, *_) = with_reached(replace(two, raw_intervals=()), WITHIN_5).notes
-    assert "1 of 2 rows are marked cut, and do not count" in note
+    assert "1 of 2 rows are marked clipped and do not count" in note
 
 
 def test_a_request_without_its_accuracy_is_an_ordinary_one() -> None:

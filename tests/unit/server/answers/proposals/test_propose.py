@@ -124,7 +124,7 @@ def test_noise_that_the_number_of_found_groups_decides_is_not_promised() -> None
     office = Office(parse_policy(f"{text}\n[tables.orders.columns]\no_orderpriority = {{ discover = true }}\n"))
     per_priority = "SELECT o_orderpriority, count(*) FROM orders GROUP BY 1"
     assert office.propose(per_priority, interval_width=4000.0).basis == "public"
-    with pytest.raises(NoProposal, match="not been told"):
+    with pytest.raises(NoProposal, match="not been released"):
         office.propose(per_priority.replace("count(*)", "count(DISTINCT o_clerk)"), interval_width=4000.0)
 
 
@@ -142,7 +142,7 @@ def test_what_it_proposes_holds() -> None:
 
 
 def test_without_a_bound_or_an_answer_nothing_is_promised() -> None:
-    with pytest.raises(NoProposal, match="not been told") as refused:
+    with pytest.raises(NoProposal, match="not been released") as refused:
         Office().propose(interval_width=100.0)
     assert refused.value.hint is not None and "small epsilon" in refused.value.hint
 
@@ -196,7 +196,7 @@ def test_a_quotient_needs_an_answer_even_with_a_bound() -> None:
     lines = "[tables.lineitem]\nrows_per_unit = { customer = 64 }\n[tables.lineitem.columns]"
     office = Office(parse_policy(BOUNDED.replace("[tables.lineitem.columns]", lines)))
     sql = "SELECT sum(l_quantity) / count(*) FROM lineitem"
-    with pytest.raises(NoProposal, match="not been told"):
+    with pytest.raises(NoProposal, match="not been released"):
         office.propose(sql, interval_width=1.0)
     office.tell("ada", sql, 0.1, [50_000.0], 64.0)
     assert office.propose(sql, interval_width=1.0).basis == "released"
@@ -210,7 +210,7 @@ def test_what_no_epsilon_reaches_is_refused() -> None:
 def test_one_sided_and_sampled_answers_are_refused() -> None:
     cases: list[dict[str, Any]] = [{"mechanism": "r2t"}, {"sampling_rate": 0.5}]
     for settings in cases:
-        with pytest.raises(NoProposal, match="two ends"):
+        with pytest.raises(NoProposal, match="two-sided"):
             propose(bounded(), QueryRequest("ada", COUNT, **settings), Accuracy(interval_width=2000.0))
 
 
@@ -231,7 +231,7 @@ def test_a_weak_answer_is_strong_at_the_epsilon_that_makes_it_so() -> None:
 def test_an_answer_that_stays_weak_says_so() -> None:
     office = Office()
     office.tell("ada", COUNT, 0.1, [15_000.0], 16.0, reach=half_width(office, 0.1, 16.0), signal=0.01)
-    with pytest.raises(NoProposal, match="too weak") as refused:
+    with pytest.raises(NoProposal, match="too imprecise") as refused:
         office.propose(max_relative_error=0.5)
     assert refused.value.hint is not None and "larger epsilon than 0.1" in refused.value.hint
 

@@ -20,7 +20,7 @@ def test_a_proposal_says_what_to_ask_with() -> None:
         "interval_width": 100.0,
         "relative_error": None,
         "basis": "public",
-        "reason": "holds whatever the data",
+        "reason": "holds for all data",
     }
     assert (pipeline.asked[0].sql, pipeline.asked[0].epsilon) == (COUNT, None)
 
