@@ -3,8 +3,8 @@
 A column built from released values of its own row by sums, differences, written factors and non-decreasing functions
 has ends built from their ends. The same database computes both, so only the direction of an operator matters. A
 column of k noisy values is right when all k intervals are: with confidence 1 - k (1 - c) by the union bound. Windows,
-sums over rows, and quotients of one answer's counts and sums have joint intervals (`joint_noise.py`). Section 9.3 of
-docs/mathematics.md has the proofs.
+sums over rows, and quotients of one answer's counts and sums have joint intervals (`joint_noise.py`). Proofs:
+docs/mathematics.md, section 9.3.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def why_alone(bound: BoundQuery, plan: Plan) -> str | None:
     parts clipped at 2.
 
     No question may lack rows: no samples, no withheld groups, no rule of groups per unit. `Marginal.lossy` names keys
-    whose domains leave rows out. Then theorem 9.7 of docs/mathematics.md holds.
+    whose domains leave rows out. Theorem: docs/mathematics.md, section 9.7.
 
     Args:
       bound, plan: the question.

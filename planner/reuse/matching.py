@@ -102,7 +102,7 @@ class AskedQuestion:
         self.keys = tuple(AskedKey(key_outline(key), written(key)) for key in plan.group_keys)
         self.releases = tuple(map(_asked_release, plan.releases))
 
-    def follows(self, cached: Outline, release: AskedRelease, of: ReleaseOutline) -> Match | None:
+    def match(self, cached: Outline, release: AskedRelease, of: ReleaseOutline) -> Match | None:
         """Match a release with a cached one; None where its rows are not rows of the cached groups.
 
         The question must have all conditions of the cached release, so that its rows are among the cached ones.
@@ -146,7 +146,7 @@ class AskedByDays:
     others: tuple[tuple[str, exp.Expr], ...]
     _rows: dict[str, str] = field(default_factory=dict)
 
-    def follows(self, cached: Outline, fingerprint: str) -> Match | None:
+    def match(self, cached: Outline, fingerprint: str) -> Match | None:
         """Match the question's rows, on some days, with those of cached groups; None where they differ.
 
         Args:

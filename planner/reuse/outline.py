@@ -167,7 +167,7 @@ def outline(
         ReleaseOutline(
             name,
             release.is_sum and mechanism in REUSABLE,
-            _cut(plan, mechanism, noise, n_groups, together),
+            _clipping(plan, mechanism, noise, n_groups, together),
             where,
         )
         for release, (mechanism, noise), (name, where) in zip(plan.releases, released, together, strict=True)
@@ -274,7 +274,7 @@ def written(key: GroupKey) -> exp.Expr:
     return sql.this.unnest() if canonical and isinstance(sql, exp.Cast) else sql
 
 
-def _cut(plan: Plan, mechanism: str, noise: str, n_groups: int, together: Sequence[object]) -> str:
+def _clipping(plan: Plan, mechanism: str, noise: str, n_groups: int, together: Sequence[object]) -> str:
     """Hash how contributions are clipped: per group, in total, by norm, by one factor, or by kind of unit."""
     facts: list[object] = ["each group"]
     if mechanism == "l1_clip":

@@ -9,8 +9,8 @@ be a function of that row, of the rows that its references lead to, and of publi
   the same rows (`planner.sensitivity.provenance`).
 
 Take two states with the same anchor rows on some days, the same rows behind them and the same public tables. Then the
-tuples of those days are the same, with the same owners, weights and group keys. This is theorem 9.6 of
-docs/mathematics.md.
+tuples of those days are the same, with the same owners, weights and group keys. Theorem: docs/mathematics.md,
+section 9.6.
 
 Other questions have no scope and are asked anew: self-joins of a person's rows, per-person subqueries, EXISTS over
 private rows, samples.

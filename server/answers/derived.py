@@ -35,11 +35,11 @@ def holds(plan: Plan, release: Release, noisy: NoisyAnswer) -> bool:
     most = plan.adds_at_most(release)
     if most is None:
         return True
-    scalar = not one_factor([noisy]) and not cut_as_vectors([noisy])
+    scalar = not one_factor([noisy]) and not clipped_as_vectors([noisy])
     return scalar and bool(np.all(noisy.tau >= float(most)))
 
 
-def cut_as_vectors(noisy: Sequence[NoisyAnswer]) -> str | None:
+def clipped_as_vectors(noisy: Sequence[NoisyAnswer]) -> str | None:
     """Return the mechanism that clipped one of them in all groups together; None where there is none."""
     named = (
         name for one in noisy for name, known in MECHANISMS.items() if known.bounds_vector and name in one.mechanism
@@ -62,7 +62,7 @@ def plan_of_parts(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Plan:
     factor = any("joint_scale" in one.mechanism for one in noisy)
     return replace(
         plan,
-        mechanism=cut_as_vectors(noisy) or plan.mechanism,
+        mechanism=clipped_as_vectors(noisy) or plan.mechanism,
         bounds=replace(plan.bounds, rule=None, tuples=None if factor else plan.bounds.tuples),
     )
 
@@ -104,7 +104,7 @@ class Width:
         return math.isfinite(self.fresh)
 
     @property
-    def foreseen(self) -> str:
+    def predicted(self) -> str:
         """The expected width of a new measurement in words. Its threshold is not known yet."""
         return f"+-{self.fresh:.4g}" + (f" to +-{self.most:.4g}" if self.most > 1.05 * self.fresh else "")
 
@@ -180,13 +180,13 @@ class DerivedAnswer:
 
     def _offered(self, epsilon: float) -> str:
         known = [one for one in self.widths if one.is_known]
-        widths = "; ".join(f"{one.label} {one.foreseen}, here +-{one.free:.4g}" for one in known)
+        widths = "; ".join(f"{one.label} {one.predicted}, here +-{one.free:.4g}" for one in known)
         return _FRESH.format(epsilon=epsilon) + (f", to about {widths}." if widths else ".")
 
     def passed_over(self) -> str:
         """Return the note of a new answer that was measured although this one is free."""
         known = [one for one in self.widths if one.is_known]
-        widths = "; ".join(f"{one.label}: +-{one.free:.4g} instead of about {one.foreseen}" for one in known)
+        widths = "; ".join(f"{one.label}: +-{one.free:.4g} instead of about {one.predicted}" for one in known)
         why = "it may lack rows"
         if self.is_complete:
             why = f"it is less precise ({widths})" if widths else "less epsilon was paid for it"
@@ -222,7 +222,7 @@ def reuse_explained(derived: DerivedAnswer | None, question: Question, *, serves
         return None
     plan = question.plan
     free = "; ".join(f"{width.label}: +-{width.free:.4g}" for width in derived.widths)
-    fresh = "; ".join(f"{width.label}: {width.foreseen}" for width in derived.widths)
+    fresh = "; ".join(f"{width.label}: {width.predicted}" for width in derived.widths)
     served = "unless reuse = never" if serves else "with reuse = only"
     said = (
         f"Free: derived from {derived.which}, {free}. Measured for epsilon {plan.epsilon:g}: {fresh}, or wider with"

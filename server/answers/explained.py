@@ -12,7 +12,7 @@ from planner.public.relation import PublicStatement
 from planner.sensitivity.provenance import provenance
 from server.answers.decide import Deciding, serves
 from server.answers.derived import DerivedAnswer, reuse_explained
-from server.answers.periods.summed_response import told_before
+from server.answers.periods.summed_response import explained_days
 from server.answers.proposals import by_accuracy
 from server.answers.proposals.expectation import expected
 from server.answers.work import (
@@ -156,7 +156,7 @@ class Explaining:
     ) -> Explanation:
         if choice is None:
             return told
-        said = by_accuracy.said_before(choice, by_accuracy.accuracy_of(request), follows=told.derived)
+        said = by_accuracy.explained_target(choice, by_accuracy.accuracy_of(request), derived=told.derived)
         most = by_accuracy.most_charged(choice, told.delta)
         return replace(told, reason=f"{said} {told.reason}", most_epsilon=most[0], most_delta=most[1])
 
@@ -176,16 +176,16 @@ class Explaining:
         if isinstance(source, MirrorFirst):
             plan, rewritten = replace(plan, notes=(*plan.notes, _ON_MIRROR)), source.query
         if isinstance(work, Summed):
-            plan = replace(plan, notes=(*plan.notes, told_before(work.days)))
+            plan = replace(plan, notes=(*plan.notes, explained_days(work.days)))
         kinds = () if rewritten.discovered else groups_of_kinds(plan.bounds.kinds, domain)
         measured = measuring.of_kinds(kinds)
         told = explanation(persons.query, found, plan, rewritten, measured, n_groups, whole, kinds)
         likely = expected(planning.ledger, question, request.analyst)
-        follows = isinstance(work, Derived) or (isinstance(work, Summed) and not measures(work))
+        derived = isinstance(work, Derived) or (isinstance(work, Summed) and not measures(work))
         return replace(
             told,
             reuse=self._reuse(work, question, request),
-            derived=follows,
+            derived=derived,
             paid=isinstance(work, Cached),
             relative_errors=likely.relative_errors,
             likely_clipped=1.0 if clipped_by_rule(plan, domain) else likely.clipped,

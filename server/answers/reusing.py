@@ -208,7 +208,7 @@ class Reusing:
         if own is None:
             return None
         known: dict[object, _Source | None] = {}
-        follows = []
+        options_by_release = []
         for found in matches:
             options = []
             for one, match, place in found:
@@ -217,8 +217,8 @@ class Reusing:
                     known[name] = self._source(one, match, own, analyst)
                 if (source := known[name]) is not None:
                     options.append((source, place))
-            follows.append(options)
-        for options_of_each in _alternatives(plan, follows):
+            options_by_release.append(options)
+        for options_of_each in _alternatives(plan, options_by_release):
             pairs = zip(plan.releases, options_of_each, strict=True)
             parts = [_part(plan, release, options, len(domain)) for release, options in pairs]
             if all(part is not None for part in parts):
@@ -259,7 +259,7 @@ def _matches(asked: AskedQuestion, owned: Sequence[Owned]) -> list[list[_Found]]
         matches = (
             (one, match, place)
             for one, place, cached in pairs
-            if (match := asked.follows(one.outline, release, cached)) is not None
+            if (match := asked.match(one.outline, release, cached)) is not None
         )
         found.append(list(itertools.islice(matches, _MOST_MATCHES)))
     return found

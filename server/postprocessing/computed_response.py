@@ -114,7 +114,7 @@ def computed_response(
         budget=budget,
         request_id=request_id,
         low_precision=_low_precision(shown, answers, rows, intervals),
-        clipped=_cut(composition, answers, rows),
+        clipped=_clipped(composition, answers, rows),
         taus=((None,) * width,) * len(rows),
         notes=(*_notes(composition, answers), *confidence_notes(confidence)),
         raw=_differing(released, rows) if is_moved else (),
@@ -198,7 +198,7 @@ def _is_wide(value: float | None, interval: Interval | None) -> bool:
     return interval.high - interval.low > abs(value)
 
 
-def _cut(
+def _clipped(
     composition: Composition, answers: Sequence[QueryResponse], rows: Sequence[tuple[ShownCell, ...]]
 ) -> tuple[bool, ...]:
     """Mark rows computed from a clipped row; all of them where keys do not tell which row."""

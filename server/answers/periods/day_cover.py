@@ -179,7 +179,7 @@ class Covering:
         return found
 
 
-def foreseen_tau(sources: Sequence[CachedSource], release: int, days: Days, horizon: Horizon) -> float | None:
+def predicted_tau(sources: Sequence[CachedSource], release: int, days: Days, horizon: Horizon) -> float | None:
     """Predict the threshold of a sum over some days, from the analyst's earlier answers.
 
     The newest answer about the most similar number of days decides. Fewer days mean smaller contributions, though not

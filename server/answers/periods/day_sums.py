@@ -44,9 +44,9 @@ from server.answers.periods.day_cover import (
     Covering,
     Horizon,
     expected_noise,
-    foreseen_tau,
     least_that_does,
     lower_thresholds,
+    predicted_tau,
     releases_alike,
     wider_than,
 )
@@ -176,11 +176,11 @@ class _Adding:
     covering: Covering
     asked: AskedQuestion
 
-    def foreseen(self, release: int, days: Days) -> float | None:
+    def predicted(self, release: int, days: Days) -> float | None:
         """Predict the threshold from answers to this question about other days, else with other groups."""
         keys = [key.outline.name for key in self.asked.keys]
         alike = [one for one in self.sources if [key.name for key in one.owned.outline.keys] == keys]
-        return foreseen_tau(alike or self.sources, release, days, self.covering.horizon)
+        return predicted_tau(alike or self.sources, release, days, self.covering.horizon)
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ class DaySums:
             (owned, match)
             for owned in every
             if owned.outline.data_version in noted.loads
-            and (match := by_days.follows(owned.outline, noted.loads[owned.outline.data_version])) is not None
+            and (match := by_days.match(owned.outline, noted.loads[owned.outline.data_version])) is not None
         ]
         may_stand = [
             pair for pair in matches if pair[1].by_days or stands(pair[1].cached_days, pair[0].outline.data_version)
@@ -421,7 +421,7 @@ class DaySums:
         """
         found = []
         for release, (largest, share) in enumerate(beside):
-            tau, left = one.foreseen(release, days), wider**2 - share
+            tau, left = one.predicted(release, days), wider**2 - share
             if tau is None or left <= 0:
                 return None
             found.append((min(tau, largest), one.covering.fresh(release, largest) * min(math.sqrt(left), NARROW)))
@@ -468,7 +468,7 @@ class DaySums:
         """Return `beside` of `_room` for days measured now, at the thresholds of the whole question."""
         found = []
         for release, table in enumerate(expected_noise(part.question, one.whole.domain)):
-            tau = foreseen_tau(one.sources, release, one.days, one.covering.horizon)
+            tau = predicted_tau(one.sources, release, one.days, one.covering.horizon)
             assert tau is not None, "it was asked before"
             fresh, own = one.covering.fresh(release, tau), _at(sorted(table.items()), tau)
             found.append((tau, (own / fresh) ** 2 if fresh > 0 else math.inf))

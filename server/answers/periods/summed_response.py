@@ -111,7 +111,7 @@ def _cached_groups(summed: DaySum, pieces: Sequence[Piece]) -> int:
     return sum(own in values for own in summed.class_of)
 
 
-def told_before(summed: DaySum) -> str:
+def explained_days(summed: DaySum) -> str:
     """Return the sentence for EXPLAIN."""
     if not summed.parts:
         return _ALL_FREE

@@ -99,7 +99,7 @@ def chosen(planning: Planning, request: QueryRequest) -> AtOnce | FirstPart:
     found = least(planning, plain, accuracy, most, AIM)
     if isinstance(found, Proposal):
         return AtOnce(replace(plain, epsilon=found.epsilon), found)
-    if found.told:
+    if found.answered:
         raise found.refusal
     return _first(planning, plain, found, most)
 
@@ -215,15 +215,15 @@ def with_reached(answer: QueryResponse, request: QueryRequest) -> QueryResponse:
     return replace(answer, notes=(note, *answer.notes))
 
 
-def said_before(found: AtOnce | FirstPart, accuracy: Accuracy, *, follows: bool) -> str:
+def explained_target(found: AtOnce | FirstPart, accuracy: Accuracy, *, derived: bool) -> str:
     """Return EXPLAIN's sentence about what will be spent for the accuracy, and why.
 
     Args:
       found: what is chosen.
       accuracy: the target.
-      follows: is the answer derived from paid ones, so that nothing is measured?
+      derived: is the answer derived from paid ones, so that nothing is measured?
     """
-    if follows and isinstance(found, AtOnce):
+    if derived and isinstance(found, AtOnce):
         return f"For {accuracy}: free (it is derived from answers that you have paid for; {found.proposal.reason})."
     if isinstance(found, AtOnce):
         proposal = found.proposal

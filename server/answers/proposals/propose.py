@@ -73,12 +73,12 @@ class Unknown:
 
     Attributes:
       question: at the most that may be spent.
-      told: has the analyst an earlier answer?
+      answered: has the analyst an earlier answer?
       refusal: why, and what to do.
     """
 
     question: Question
-    told: bool
+    answered: bool
     refusal: NoProposal
 
 

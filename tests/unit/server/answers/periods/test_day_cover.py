@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from planner.group_domains.day_conditions import Run, common_runs, without_runs
 from planner.reuse.matching import Match
 from server.answers.cached_outlines import Owned
-from server.answers.periods.day_cover import ALL_CACHED_WIDER, WIDER, Cover, Covering, Horizon, foreseen_tau
+from server.answers.periods.day_cover import ALL_CACHED_WIDER, WIDER, Cover, Covering, Horizon, predicted_tau
 from server.answers.periods.day_pieces import CachedSource, Days, Piece
 from server.backends.columns import Domain
 from tests.support.released_plan import noisy_answer
@@ -92,10 +92,10 @@ def test_fewer_days_have_a_lower_threshold() -> None:
     """Between what comes evenly and what comes at once."""
     for days, least, most in [(120, 40.0, 40.0), (12, 4.0, 12.7), (60, 20.0, 28.3)]:
         sources = [_source(1.0, tau=40.0)]
-        found = foreseen_tau(sources, 0, (_run(0, days - 1),), Horizon(FIRST, date(2024, 4, 29)))
+        found = predicted_tau(sources, 0, (_run(0, days - 1),), Horizon(FIRST, date(2024, 4, 29)))
         assert found is not None and least <= found <= most, days
         near = [*sources, _source(1.0, tau=3.0, days=(_run(0, days - 1),))]
-        assert days == 120 or foreseen_tau(near, 0, (_run(0, days - 1),), Horizon(FIRST, date(2024, 4, 29))) == 3.0, (
-            days
-        )
-        assert foreseen_tau([], 0, ALL, Horizon(FIRST, LAST)) is None, days
+        assert (
+            days == 120 or predicted_tau(near, 0, (_run(0, days - 1),), Horizon(FIRST, date(2024, 4, 29))) == 3.0
+        ), days
+        assert predicted_tau([], 0, ALL, Horizon(FIRST, LAST)) is None, days

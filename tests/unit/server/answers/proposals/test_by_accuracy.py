@@ -18,8 +18,8 @@ from server.answers.proposals.by_accuracy import (
     accuracy_of,
     answered_in_two,
     chosen,
+    explained_target,
     most_charged,
-    said_before,
     with_reached,
     without_accuracy,
 )
@@ -45,8 +45,8 @@ def test_what_an_answer_tells_is_aimed_at_with_room() -> None:
     epsilon = found.request.epsilon
     assert epsilon == found.proposal.epsilon and not found.request.by_accuracy
     assert half_width(office, epsilon, 16.0) <= AIM * 150.0 < half_width(office, epsilon * 0.97, 16.0)
-    assert "the least that is expected to be enough" in said_before(
-        found, Accuracy(max_relative_error=0.01), follows=False
+    assert "the least that is expected to be enough" in explained_target(
+        found, Accuracy(max_relative_error=0.01), derived=False
     )
 
 
@@ -56,8 +56,8 @@ def test_an_answer_that_is_good_enough_is_free_also_if_a_worse_one_is_newer() ->
     office.tell("ada", COUNT, 0.01, [15_000.0], 16.0, reach=9_000.0)
     found = at_once(office, WITHIN_5)
     assert (found.request.epsilon, found.proposal.charge, found.proposal.basis) == (1.0, 0.0, "kept")
-    assert "free" in said_before(found, accuracy_of(WITHIN_5), follows=False)
-    assert "free (it is derived from answers" in said_before(found, accuracy_of(WITHIN_5), follows=True)
+    assert "free" in explained_target(found, accuracy_of(WITHIN_5), derived=False)
+    assert "free (it is derived from answers" in explained_target(found, accuracy_of(WITHIN_5), derived=True)
 
 
 def test_noise_that_is_public_needs_no_first_part() -> None:
@@ -76,7 +76,7 @@ def test_where_nothing_is_known_a_public_first_part_is_said_before() -> None:
     assert (found.first_epsilon, found.most) == (0.1 * policy.epsilon, Most(policy.max_epsilon, OF_POLICY))
     assert most_charged(found, 1e-8) == (policy.max_epsilon, 2e-8)
     assert office.ledger.charged == []
-    said = said_before(found, accuracy_of(WITHIN_5), follows=False)
+    said = explained_target(found, accuracy_of(WITHIN_5), derived=False)
     assert "two releases" in said and f"epsilon {found.first_epsilon:g}" in said
     assert f"up to epsilon {policy.max_epsilon:g}, the most that the policy allows one question" in said
     smaller = chosen(office, replace(WITHIN_5, epsilon=0.5))
