@@ -78,12 +78,7 @@ class NoisyColumns:
 
 
 def add_interval_ends(outer: exp.Query, noisy: NoisyColumns) -> ShownIntervals:
-    """Append the ends of the intervals to a statement's select list, in place.
-
-    Args:
-      outer: the SELECT around answers; it is changed.
-      noisy: the columns of the answers.
-    """
+    """Append the ends of the intervals to a statement's select list, in place."""
     distinct = outer.args.get("distinct") is not None
     if not isinstance(outer, exp.Select) or distinct or any(item.is_star for item in outer.expressions):
         return ShownIntervals()
@@ -119,12 +114,7 @@ def _is_floored(tree: exp.Expr, select: exp.Select, lineage: _Lineage) -> bool:
 
 
 def name_columns(outer: exp.Query, noisy: NoisyColumns) -> None:
-    """Name a statement's columns as PostgreSQL does, and cast counts to their type, in place.
-
-    Args:
-      outer: the SELECT around answers; it is changed.
-      noisy: the columns of the answers.
-    """
+    """Name a statement's columns as PostgreSQL does, and cast counts to their type, in place."""
     select: exp.Expr = outer
     while isinstance(select, (exp.SetOperation, exp.Subquery)):
         select = select.this

@@ -26,10 +26,6 @@ ColumnOfTable = tuple[str, str]
 def made_whole(key: BoundKey, query: BoundQuery, policy: Policy) -> ColumnOfTable | None:
     """Return the column that may get a group for its undeclared values, so that the key leaves no row out.
 
-    Args:
-      key: whose domain leaves rows out.
-      query: its question.
-      policy: declares the values.
     Returns: None for expressions, dates, and columns that have such a group or one for NULL.
     """
     if not isinstance(key.value, exp.Column):
@@ -53,9 +49,7 @@ def with_others(
     undeclared value stays hidden. The administrator might have declared this group (`other`).
 
     Args:
-      policy: the one in force.
       columns: from `made_whole`.
-      keys: the group keys that are these columns, for their types.
     """
     tables = dict(policy.tables)
     for query, key in keys:
@@ -72,7 +66,6 @@ def with_others(
 
 
 def _beyond(values: Sequence[DomainValue], key: BoundKey) -> DomainValue:
-    """Return a value that is not among them."""
     if key.type.family in _TEXTS:
         other = _OTHER
         while other in values:
@@ -115,8 +108,6 @@ def why_alone(bound: BoundQuery, plan: Plan) -> str | None:
     No question may lack rows: no samples, no withheld groups, no rule of groups per unit. `Marginal.lossy` names keys
     whose domains leave rows out. Theorem: docs/mathematics.md, section 9.7.
 
-    Args:
-      bound, plan: the question.
     Returns: a clause for people.
     """
     if bound.again is not None:
@@ -188,7 +179,6 @@ def finer(questions: Sequence[tuple[BoundQuery, Plan]], axes: Sequence[Axis]) ->
 
 
 def _keys_of(bound: BoundQuery, plan: Plan, axis: Axis) -> list[BoundKey] | None:
-    """Return the bound keys of an axis, if the question has it."""
     for domain in plan.domains:
         if tuple(plan.group_keys[place].key.sql() for place in domain.keys) == axis:
             return [bound.keys[place] for place in domain.keys]

@@ -86,11 +86,7 @@ class AskedRelease:
 
 
 class AskedQuestion:
-    """A question, prepared for comparison with cached outlines.
-
-    Args:
-      plan: of the question.
-    """
+    """A question, prepared for comparison with cached outlines."""
 
     def __init__(self, plan: Plan) -> None:
         self.ordered = Ordered.of(plan)
@@ -113,11 +109,7 @@ class AskedQuestion:
         return None if extra is None else Match(self, cached, (*extra, *self.not_within(cached)))
 
     def by_days(self, column: DayColumn) -> AskedByDays:
-        """Return the question with its conditions on days split off.
-
-        Args:
-          column: the day column of an append-only table in the join.
-        """
+        """Return the question with its conditions on days split off."""
         column = renamed(column, self.ordered)
         found = split_days(conditions(self.ordered.plan), column)
         days, others = ((), ()) if found is None else found
@@ -150,7 +142,6 @@ class AskedByDays:
         """Match the question's rows, on some days, with those of cached groups; None where they differ.
 
         Args:
-          cached: the outline, of any version of the data.
           fingerprint: of the database's structure, or of its files, at that version.
         """
         if fingerprint not in self._rows:
@@ -269,7 +260,6 @@ class Match:
         return found
 
     def _leaves_out(self, facts: Facts, own_values: Sequence[frozenset[Plain]]) -> bool:
-        """Does the question count no row with these facts?"""
         evaluator = Evaluator(facts, self.asked.hashes)
         # also the shared conditions: what they exclude is lacking in neither
         conditions = (*self.extra, *(one for _, one in self.asked.conditions), *self.asked.within.values())

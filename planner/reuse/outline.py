@@ -149,9 +149,6 @@ def outline(
     left rows out.
 
     Args:
-      plan: the question.
-      data_version: of the data.
-      n_groups: how many groups the answer has.
       shown: are these all groups that there may be?
       released: mechanism and noise of each release.
       day_columns: of the append-only tables in the join.

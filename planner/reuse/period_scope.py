@@ -62,7 +62,6 @@ def time_key(place: int, key: BoundKey, column: ColumnRef, kind: SqlType, declar
     """Derive a key from the day of a column; None where other things decide it, or where that is not proved here.
 
     Args:
-      place, key: the bound key, and its place.
       column: bound, of a date or a moment.
       kind, declared: its type and its declared range. Dates outside of it are in no group.
     """
@@ -134,8 +133,6 @@ def ways(table: Table, schema: Schema, policy: Policy) -> tuple[Way, ...]:
     rows that cannot be compared.
 
     Args:
-      table: the append-only table.
-      schema: with the keys that the policy declares.
       policy: whose foreign keys count as the catalog's.
     """
     graph = ownership(schema, policy)
@@ -243,7 +240,6 @@ class PeriodScope:
         """Return the question about some days alone.
 
         Args:
-          bound: the question of this scope.
           runs: stretches that do not touch, in order; not all days.
         """
         within = [self._within(run) for run in runs]
@@ -278,9 +274,6 @@ class PeriodScope:
 def period_scope(bound: BoundQuery, schema: Schema, policy: Policy) -> PeriodScope | None:
     """Return a question's scope; None where it has none.
 
-    Args:
-      bound: a question that can be planned.
-      schema, policy: with the keys that the policy declares.
     Cost: one more search for owners where the policy has an append-only table; else nothing.
     """
     anchors = [entry for entry in bound.tables if _may_anchor(entry, policy)]

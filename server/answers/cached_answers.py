@@ -41,9 +41,6 @@ def first_attempt(ledger: Ledger, charge: Charge) -> CachedAnswer | None:
 
     A new policy or data version does not change it.
 
-    Args:
-      ledger: knows which charge the key has made.
-      charge: of the request as it is now.
     Returns: None without a key, or where the key has made no charge.
     Raises: KeyReused where statement, parameters or settings differ as written. DuplicateRequest where the same
       request has another price or meaning now, or was never answered.
@@ -225,7 +222,6 @@ class CachedAnswers:
           wanted: the questions. Equal answer keys are one question, charged once and measured by one thread at a
             time.
           charged: receives the answer key of each question whose charge stands and whose answer is cached.
-          cancelled: ends a wait early.
         Returns: what is served, by answer key.
         Raises: StatementTooComplex for an answer that would be too large. BudgetExhausted and its kin, without any
           charge. DuplicateRequest. TooManyQueries and CancelledEarly where others measure for too long. What

@@ -57,9 +57,6 @@ class CachedOutlines:
 
     Everything comes from the ledger. Each charge is read once, when its analyst asks a question without a cached
     answer. So every proxy finds the same, also after a restart.
-
-    Args:
-      ledger: stores charges and answers.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -110,7 +107,6 @@ class CachedOutlines:
         known.owned = _newest(known.owned)
 
     def _owned(self, record: ChargeRecord) -> Owned | None:
-        """Return the outline of a charge's answer; None where it has none."""
         charge = record.charge
         if record.state != "committed" or not charge.answer_key:
             return None
@@ -131,7 +127,6 @@ def _newest(owned: list[Owned]) -> list[Owned]:
 
 
 def _all(read: Callable[[int], tuple[ChargeRecord, ...]], after: int) -> list[ChargeRecord]:
-    """Read page after page."""
     found: list[ChargeRecord] = []
     while page := read(after):
         found += page

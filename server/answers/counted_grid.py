@@ -184,10 +184,6 @@ def grids_of(
 ) -> Iterator[CountedGrid]:
     """Yield the grids with several questions of a workload, each with its measurable marginals.
 
-    Args:
-      planning: plans marginals that nobody asked for, and reads public groups.
-      members: questions that add up.
-      cancelled: ends reads early.
     Cost: a plan for each marginal that might be measured. No private row is read.
     """
     families: dict[object, list[Member]] = defaultdict(list)
@@ -231,14 +227,7 @@ def member_of(
     question: Question,
     cancelled: threading.Event | None,
 ) -> Member:
-    """Return a question that adds up with its groups, which are read from public tables.
-
-    Args:
-      planning: reads them.
-      place, weight: of the question in the workload.
-      request, bound, question: the question.
-      cancelled: ends waits early.
-    """
+    """Return a question that adds up with its groups, which are read from public tables."""
     domain = planning.groups_of(question, request.analyst, cancelled)
     own = marginal(question.plan)
     return Member(place, weight, request, bound, question, own, domain, question, planning.policy)
@@ -323,12 +312,10 @@ def scale_at_one(question: Question, domain: Domain) -> float | None:
 
 
 def _blocks(question: Question) -> tuple[tuple[int, ...], ...]:
-    """Return the keys of each domain of a question."""
     return tuple(tuple(domain.keys) for domain in question.plan.domains)
 
 
 def _block_values(domain: Domain, block: Sequence[int]) -> AxisValues:
-    """Return the values of a block's keys, side by side."""
     return tuple(zip(*(domain.keys[key] for key in block), strict=True))
 
 

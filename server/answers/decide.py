@@ -85,9 +85,6 @@ class Deciding:
         possible.
 
         Args:
-          work: by `find`, for this request.
-          request: that asks it.
-          cancelled: ends reads of public tables early.
           together: is it reserved with others, or not measured now? Then its public list of groups is read here. A
             question alone reads it together with its rows.
         Cost: some reads of the ledger and of public tables; some forty plans for a question of closed periods.
@@ -132,8 +129,6 @@ class Deciding:
         """Return the analyst's earlier answer, with the epsilon and delta of its charge.
 
         Args:
-          known: of the same query.
-          question, request: as it is asked now.
           policy: of the plan; None for the one in force.
         Returns: None where it is of another data version, or of a policy that allowed more.
         """

@@ -56,7 +56,6 @@ def plan_of_parts(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Plan:
     """Return the plan for showing an answer put together from parts. The parts decide how it was clipped.
 
     Args:
-      plan: of the question.
       noisy: its releases, with the mechanisms of all parts.
     """
     factor = any("joint_scale" in one.mechanism for one in noisy)
@@ -140,7 +139,6 @@ class DerivedAnswer:
         precision.
 
         Args:
-          epsilon: of the question.
           as_accurate: does the request ask for a precision?
         """
         accurate = all(width.is_known and width.free <= width.fresh + width.step for width in self.widths)
@@ -160,13 +158,7 @@ class DerivedAnswer:
         return f"your answers of charges {', '.join(numbers[:-1])} and {numbers[-1]}"
 
     def response(self, question: Question, budget: Budget, request_id: str) -> QueryResponse:
-        """Return the answer as the client receives it, free of charge.
-
-        Args:
-          question: that is answered.
-          budget: the analyst's, which does not change.
-          request_id: as in the request.
-        """
+        """Return the answer as the client receives it, free of charge."""
         plan = question.plan
         made = response(
             replace(plan_of_parts(plan, self.noisy), notes=(*self.notes(), self._offered(plan.epsilon), *plan.notes)),
@@ -211,13 +203,7 @@ def half_width(noisy: NoisyAnswer) -> float:
 
 
 def reuse_explained(derived: DerivedAnswer | None, question: Question, *, serves: bool) -> str | None:
-    """Explain the derived answer and a new measurement in sentences; None without a derived answer.
-
-    Args:
-      derived: from the analyst's answers.
-      question: that is asked.
-      serves: is the derived answer served?
-    """
+    """Explain the derived answer and a new measurement in sentences; None without a derived answer."""
     if derived is None:
         return None
     plan = question.plan

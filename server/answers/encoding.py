@@ -156,7 +156,6 @@ def _release(noisy: NoisyAnswer, arrays: list[bytes]) -> dict[str, object]:
 
 
 def _restored(content: bytes, ratios: Sequence[str], n_groups: int) -> dict[str, Floats]:
-    """Decode the arrays of a release."""
     size = 8 * n_groups
     exact = [float.fromhex(ratio) for ratio in ratios]
     known: dict[str, Floats] = {}

@@ -58,7 +58,6 @@ def cannot_pay(
 
     Args:
       refusal: the ledger's, of the question as asked; None where all accounts can pay.
-      delta: of the question.
       without_delta: returns the ledger's refusal of the same question with a delta of 0. Raises PlannerError where
         that cannot be asked.
     """

@@ -33,10 +33,6 @@ def estimated(counted: CountedGrid, released: Mapping[int, Released], member: Me
     Each release is the exact sum of a group plus independent noise of one scale. So estimates are unbiased, and each
     interval covers the exact value at its confidence. Nothing was clipped, if the bounds behind the plan are true.
 
-    Args:
-      counted: the grid.
-      released: by mask.
-      member: the question.
     Raises: QueryFailed where the public groups have changed since planning.
     """
     found = []
@@ -57,7 +53,6 @@ def _estimated(
     tables: Mapping[int, NDArray[np.float64]],
     member: Member,
 ) -> NoisyAnswer:
-    """Estimate one release."""
     mask = counted.mask(member.marginal.axes)
     fit = Reconstruction(counted.grid, {other: _scale(one) for other, one in by_mask.items()})
     values = counted.in_order_of(member, fit.table(mask, tables))
@@ -91,14 +86,7 @@ _FROM = (
 def estimated_response(
     work: Estimated, released: Mapping[int, Released], budget: Budget, request_id: str
 ) -> QueryResponse:
-    """Return the answer as the client receives it.
-
-    Args:
-      work: the question, and what it is estimated from.
-      released: by mask.
-      budget: the analyst's, after this.
-      request_id: as in the request.
-    """
+    """Return the answer as the client receives it."""
     question = work.member.question
     noisy = estimated(work.counted, released, work.member)
     by = [keys_of(one.question) for _, one in sorted(work.tables.items())]
@@ -118,10 +106,8 @@ def half_width(counted: CountedGrid, scales: Mapping[int, float], mask: int, con
     """Return half an interval of a marginal's cells, in normalised weight.
 
     Args:
-      counted: the grid.
       scales: of the Laplace noise of each measured marginal, in normalised weight.
       mask: of the wanted marginal.
-      confidence: of the interval.
     Returns: infinity where the measured marginals do not determine it.
     """
     fit = Reconstruction(counted.grid, scales)

@@ -21,10 +21,6 @@ def outline_of(question: Question, released: Released) -> Outline | None:
     """Outline a measured question; None where nothing else can be derived from it.
 
     The answer is charged by now. An error leaves it without an outline, and its kind is logged.
-
-    Args:
-      question: that was measured.
-      released: its releases.
     """
     shown = released.domain.selected is None and not released.domain.withheld
     measured = [(one.mechanism, one.noise) for one in released.noisy]

@@ -58,13 +58,7 @@ class Regrouped:
 
 
 def own_groups(plan: Plan, domain: Domain, asked: AskedQuestion) -> OwnGroups | None:
-    """Index a question's groups by exact values; None where two are equal, or a value is not understood.
-
-    Args:
-      plan: of the question.
-      domain: its groups.
-      asked: the same question, for its keys.
-    """
+    """Index a question's groups by exact values; None where two are equal, or a value is not understood."""
     columns = []
     for place, key in enumerate(asked.keys):
         values = [key_value(key.outline, value) for value in domain.keys[place]]
@@ -96,13 +90,7 @@ def combinations(cached: Domain, read: Sequence[int]) -> tuple[list[list[object]
 
 
 def regroup(match: Match, cached: Domain, own: OwnGroups) -> Regrouped | None:
-    """Find where each cached group goes; None where its rows may go to several groups, or are not understood.
-
-    Args:
-      match: the question and the outline of the cached answer.
-      cached: its groups.
-      own: the question's groups.
-    """
+    """Find where each cached group goes; None where its rows may go to several groups, or are not understood."""
     combined = combinations(cached, match.relevant)
     if combined is None:
         return None
@@ -168,10 +156,6 @@ class Reusing:
     """Derive answers from those that an analyst has paid for.
 
     This is post-processing and costs no privacy. An answer that only another analyst has paid for is never read.
-
-    Args:
-      outlines: of the analyst's cached answers.
-      cached: reads the answers.
     """
 
     def __init__(self, outlines: CachedOutlines, cached: CachedAnswers) -> None:
@@ -183,8 +167,6 @@ class Reusing:
         """Derive an answer; None where that is impossible.
 
         Args:
-          question: without a cached answer of its own.
-          analyst: who asks.
           groups: returns the question's public groups. Called only where a cached answer counts the same rows.
         Raises: LedgerInvalid; what `groups` raises.
         Cost: two reads of the ledger, and one for each new charge. Then microseconds for each cached group, and
@@ -301,10 +283,6 @@ def estimand(owned: Owned, released: Released, place: int) -> tuple[object, ...]
     """Return what a cached release estimates, without its conditions: groups, keys, clipping and thresholds.
 
     Two releases with equal estimands and conditions may be averaged.
-
-    Args:
-      owned, released: the cached answer.
-      place: of the release.
     """
     outline, noisy = owned.outline, released.noisy[place]
     cut_by = released.noisy if one_factor([noisy]) else (noisy,)  # one factor depends on all thresholds

@@ -105,9 +105,6 @@ class Running:
     def run(self, work: Work, request: QueryRequest, cancelled: Cancelled = None) -> QueryResponse:
         """Execute work, and charge for what is measured.
 
-        Args:
-          work: by `Deciding.decide`, for this request.
-          cancelled: set when the client gives up.
         Raises: as `Pipeline.finish`.
         """
         if isinstance(work, Within):
@@ -123,9 +120,7 @@ class Running:
         """Reserve every charge, then measure. Without budget for all of them, nothing is charged.
 
         Args:
-          wanted: the questions, by answer key.
           charged: receives each answer key once it is charged.
-          cancelled: ends waits early.
         Returns: what is served, by answer key.
         """
         parts = [
@@ -144,11 +139,6 @@ class Running:
     ) -> QueryResponse:
         """Build the answer of work whose measurements are made.
 
-        Args:
-          work: what was decided.
-          served: by `served`.
-          request: that asked for it.
-          cancelled: ends reads of public tables early.
         Raises: AssertionError for `Within` and `Explain`; LedgerInvalid for cached bytes that are no answer; as
           `Pipeline.finish`, free, errors of public tables and of SQL around answers.
         """
@@ -207,7 +197,6 @@ class Running:
             return by_accuracy.with_reached(self.run(work.work, plain, cancelled), request)
 
         def answer(asked: QueryRequest) -> QueryResponse:
-            """Answer a request under the name of the whole request."""
             own = replace(request, idempotency_key=asked.idempotency_key, reuse=asked.reuse)
             found = self.deciding.of_question(self.deciding.planning.question(asked), own)
             own = by_accuracy.without_accuracy(own)
@@ -219,7 +208,6 @@ class Running:
     def _computed(
         self, work: Compose, served: Mapping[str, Served], request: QueryRequest, cancelled: Cancelled
     ) -> QueryResponse:
-        """Compute an answer from answers."""
         planning, composition = self.deciding.planning, work.composition
         pairs = list(zip(composition.parts, work.parts, strict=True))
         answers = [self.show(one, served, part.of(request), cancelled) for part, one in pairs]
@@ -243,7 +231,6 @@ class Running:
     def _released(
         self, question: Question, cancelled: Cancelled, reservation: Reservation
     ) -> tuple[Released, Budget]:
-        """Measure, and cache the releases with their charge."""
         planning = self.deciding.planning
         with self.outage.noticed():
             released = Released(*self._measured(reservation, question, cancelled))

@@ -53,7 +53,6 @@ def weighted(releases: Sequence[NoisyAnswer], place: NDArray[np.int64]) -> tuple
 
     Args:
       releases: with equal thresholds in every group, independent of one another.
-      place: (G_cached,) as of a term.
     """
     if len(releases) == 1:
         return (Term(releases[0], place),)
@@ -70,7 +69,6 @@ def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
 
     Args:
       terms: cached releases of one confidence.
-      n_groups: G.
     Returns: one value per group, 0 without noise where no cached group belongs to it. `tau` is the least of the
       parts'. `signal` is the sum in multiples of the cost of all thresholds. `noise_scale` is the noise's standard
       deviation.
@@ -136,7 +134,6 @@ def put_together(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
 
     Args:
       terms: with weights of 1, of one confidence where they are added up. Each group has at least one part.
-      n_groups: of the question.
     Returns: values with their own intervals where each group has one part, whatever the mechanisms; else sums per
       group. Values side by side have the last part's `noise`, on which no interval depends.
     """

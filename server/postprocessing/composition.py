@@ -109,9 +109,7 @@ class Composer:
         """Split a statement and plan its parts.
 
         Args:
-          statement: its views expanded.
           request: the parts share its epsilon and delta equally.
-          now: the clock, for all of them.
         Returns: None for a statement that is no composition of answers.
         Raises: PlannerError for a part, or a SELECT around answers, that cannot be answered.
         """
@@ -197,8 +195,6 @@ class Composer:
         """Describe a statement before the values of its placeholders are known.
 
         Args:
-          statement: its views expanded.
-          search_path: where tables without a schema are searched; None: as the policy says.
           given: the client's types of placeholders; None where it leaves one open.
         Returns: None for a statement that is no composition of answers.
         Raises: PlannerError.

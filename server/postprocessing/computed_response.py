@@ -84,11 +84,7 @@ def computed_response(
     """Build the response.
 
     Args:
-      composition: what was asked.
-      answers: to its parts.
       computed: the rows, with the ends of intervals behind the columns.
-      budget: after all charges.
-      request_id: as in the request.
     """
     shown = composition.shown
     columns = _columns(composition, computed)
@@ -220,12 +216,7 @@ def _clipped(
 
 
 def computed_shape(described: Composition, computed: Computed) -> StatementShape:
-    """Describe the answer before anything is released.
-
-    Args:
-      described: what is computed.
-      computed: its columns.
-    """
+    """Describe the answer before anything is released."""
     columns = _columns(described, computed)
     noisy = tuple(place in described.shown.places for place in range(len(columns)))
     return StatementShape(described.parameters, columns, noisy)
@@ -267,13 +258,7 @@ def _notes(composition: Composition, answers: Sequence[QueryResponse]) -> Iterat
 def composed_explanation(
     composition: Composition, explanations: Sequence[Explanation], computed: Computed
 ) -> Explanation:
-    """Explain a composed statement: its parts in turn, and the SELECT around them.
-
-    Args:
-      composition: what was asked.
-      explanations: of its parts.
-      computed: the columns of the result.
-    """
+    """Explain a composed statement: its parts in turn, and the SELECT around them."""
     names = [part.relation for part in composition.parts]
     relations = ", ".join(names) or "public tables"
     names, explanations = _each(composition, names), _each(composition, explanations)

@@ -187,9 +187,6 @@ def predicted_tau(sources: Sequence[CachedSource], release: int, days: Days, hor
 
     Args:
       sources: earlier answers, the newest first.
-      release: of the question.
-      days: of the sum.
-      horizon: counts days.
     Returns: None without earlier answers.
     """
     wanted = horizon.length(days)
@@ -251,7 +248,6 @@ def least_that_does(
     Args:
       at: returns the question at an epsilon. Raises PlannerError where it cannot be asked.
       least, most: the range of the search.
-      n_groups: of the question.
       excess: how many times too wide it is; about in proportion to 1 / epsilon.
     Returns: rounded up; None where even `most` is not enough.
     Cost: some five plans; some twenty where noise is not in proportion.

@@ -96,12 +96,7 @@ class Piece:
 def cached_source(
     plan: Plan, asked: Sequence[AskedRelease | None], owned: Owned, match: Match, released: Released
 ) -> CachedSource | None:
-    """Match a cached answer's releases with the question's; None where one is missing or cannot be added.
-
-    Args:
-      plan, asked: the question's plan and releases.
-      owned, match, released: the cached answer.
-    """
+    """Match a cached answer's releases with the question's; None where one is missing or cannot be added."""
     places = []
     for release, one in zip(plan.releases, asked, strict=True):
         found = [
@@ -147,8 +142,6 @@ def pieces(
     """Yield the pieces of a cached answer that are still valid.
 
     Args:
-      source: the cached answer.
-      own: the question's groups.
       class_of: (G,) the values of the time keys of each.
       classes: the days of each such value.
       stands: are the rows of some days unchanged since a data version?

@@ -209,7 +209,6 @@ class DaySums:
         """Write a question as a sum over days; None where that gains nothing or is not proved.
 
         Args:
-          question, request: what is asked.
           free: is nothing to be measured?
           wider: how much wider than a new answer one may be.
         Cost: reads of the ledger; microseconds for each cached group; some forty plans where something is measured; a
@@ -381,12 +380,7 @@ class DaySums:
     def _beside(
         self, whole: _Whole, cover: Cover, request: QueryRequest, classes: Mapping[TimeValues, Days]
     ) -> DaySum | None:
-        """Measure the groups that are not cached as one question, with no more noise than in the whole.
-
-        Args:
-          whole, cover, request: the question, and what is cached.
-          classes: the days, by the values of the time keys.
-        """
+        """Measure the groups that are not cached as one question, with no more noise than in the whole."""
         for tried in (cover, cover.without_gaps(classes)):
             if tried is None:
                 continue
@@ -414,7 +408,6 @@ class DaySums:
         """Return how wide a sum over some days may be, at its predicted threshold.
 
         Args:
-          one, days: the question, and which days.
           beside: of the other days, per release: the largest threshold, and the square of the half width as a share
             of a new answer's.
           wider: how much wider than a new answer both may be.
@@ -487,10 +480,7 @@ class DaySums:
         """Return the question about some days.
 
         Args:
-          whole, request: the whole question.
-          days, wanted: the days, and the groups on them.
           room: how wide it may be; None: as the whole would be at each threshold.
-          most: the most epsilon.
           name: of the part, for its idempotency key.
         Returns: None where it is not proved to be the same question about other days, or no epsilon is enough.
         Cost: some twenty plans, and a read of public tables.

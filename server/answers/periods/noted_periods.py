@@ -70,9 +70,6 @@ class NotedPeriods:
     def since(self, scope: PeriodScope, runs: Sequence[Run]) -> int | None:
         """Return the oldest version whose rows of some days are those of this version.
 
-        Args:
-          scope: the rows that an answer depends on.
-          runs: the days.
         Returns: None where a day is not closed, or something is not vouched for.
         """
         before = self.before.get(scope.table)

@@ -51,14 +51,7 @@ IN_TWO = (
 def summed_response(
     summed: DaySum, question: Question, served: Sequence[Served], budget: Budget, request_id: str
 ) -> QueryResponse:
-    """Return the answer as the client receives it.
-
-    Args:
-      summed, question: its parts, and what was asked.
-      served: one per measured part.
-      budget: the analyst's, after this.
-      request_id: as in the request.
-    """
+    """Return the answer as the client receives it."""
     plan, domain = question.plan, summed.domain
     known = {group: place for place, group in enumerate(domain.groups)}
     pairs = [(piece.noisy, piece.place) for piece in summed.pieces]

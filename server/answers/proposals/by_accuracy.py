@@ -89,7 +89,6 @@ def chosen(planning: Planning, request: QueryRequest) -> AtOnce | FirstPart:
     """Choose the epsilon of a question. Reads no private row, charges nothing.
 
     Args:
-      planning: plans, and finds what the analyst has paid for.
       request: one question over private tables. Its epsilon is the most that may be spent, by default the policy's.
     Raises: NoProposal where the most is not enough, or an earlier answer tells nothing; InvalidSetting; PlannerError.
     """
@@ -151,8 +150,6 @@ def answered_in_two(
     """Make the first release and, unless it is precise enough, the second one.
 
     Args:
-      part: by `chosen`.
-      planning, request: as of `chosen`.
       answer: charges, measures and caches the answer to a request. Only the last release uses the idempotency key.
     Returns: the last answer, with the price of both.
     Raises: what `answer` raises; NoProposal where the rest is not enough, with the charge in its hint.
@@ -219,8 +216,6 @@ def explained_target(found: AtOnce | FirstPart, accuracy: Accuracy, *, derived: 
     """Return EXPLAIN's sentence about what will be spent for the accuracy, and why.
 
     Args:
-      found: what is chosen.
-      accuracy: the target.
       derived: is the answer derived from paid ones, so that nothing is measured?
     """
     if derived and isinstance(found, AtOnce):

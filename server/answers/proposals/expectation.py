@@ -81,10 +81,6 @@ class Expected:
 def expected(ledger: Ledger, question: Question, analyst: str) -> Expected:
     """Predict relative errors per column, of the median and the worst row, and the share of clipped rows.
 
-    Args:
-      ledger: has the analyst's answers to the same query. Other analysts' are not read.
-      question: at the epsilon that is tried.
-      analyst: who asks.
     Returns: nothing without an earlier answer, or where widths are not public beforehand.
     Cost: a read of the ledger, and one answer shown anew; reads no row.
     """
@@ -134,9 +130,6 @@ NOBODY = Budget(0.0, 0.0, 0.0, 0.0)
 def expected_answer(question: Question, released: Released) -> QueryResponse:
     """Return an earlier answer with the noise of this question, at the same thresholds.
 
-    Args:
-      question: at the epsilon that is tried.
-      released: the earlier answer, at any epsilon.
     Returns: the values of `released`, with the intervals that `question` would give them.
     """
     n_groups = len(released.domain)
@@ -150,8 +143,8 @@ def expected_answer(question: Question, released: Released) -> QueryResponse:
 def worst_answer(question: Question, domain: Domain) -> QueryResponse:
     """Return one row around zero with the widest intervals that any data can give in these public groups.
 
-    Returns: open intervals where no public bound limits the threshold, or where a width depends on values, as of
-      quotients and CASE, or on the number of selected groups.
+    Returns: open intervals where no public bound limits the threshold, where a width depends on values (quotients,
+      CASE), or where it depends on the number of selected groups.
     """
     plan = question.plan
     outputs = tuple(

@@ -28,10 +28,6 @@ _ASK_FIRST = (
 def propose(planning: Planning, request: QueryRequest, accuracy: Accuracy) -> Proposal:
     """Find the smallest epsilon from public facts and the analyst's own answers.
 
-    Args:
-      planning: plans, and finds what the analyst has paid for.
-      request: the question; its epsilon does not count.
-      accuracy: the target.
     Raises: NoProposal where nothing known bounds the noise, or no permitted epsilon is enough; PlannerError.
     Cost: some 25 plans; reads no private row.
     """
@@ -88,7 +84,6 @@ def least(
     """Find the smallest epsilon up to a limit, as `propose`.
 
     Args:
-      planning, request, accuracy: as of `propose`.
       limit: the most, and its name in a refusal.
       aim: the share of the target that is aimed at with an earlier answer, in (0, 1]; 1 where that share cannot be
         reached.
@@ -173,7 +168,6 @@ def _unknown(known: Known | None) -> NoProposal:
 
 
 def _told(question: Question, known: Known) -> QueryResponse:
-    """Return the answer that the analyst has."""
     return response(question.plan, known.released.domain, known.released.noisy, NOBODY, "")
 
 

@@ -36,8 +36,6 @@ def summary_of(planning: Planning, planned: PlannedWorkload, charged: Mapping[st
     """Summarise how a workload is answered.
 
     Args:
-      planning: knows the groups.
-      planned: the workload.
       charged: by answer key, the epsilon that a part is charged now.
     """
     measured = _measured(planned, charged)
@@ -146,10 +144,6 @@ def answer_workload(
     If a part fails after private rows could have been read, earlier parts and this one stay charged, and later
     reservations are given back.
 
-    Args:
-      running: measures and shows.
-      request: the questions.
-      cancelled: set when the client gives up.
     Raises: without a charge: PlannerError, BudgetExhausted, NotDerivable, and what single questions raise. After a
       charge: QueryFailed and CancelledByClient.
     """

@@ -42,10 +42,6 @@ def epsilon_for(deciding: Deciding, request: WorkloadRequest, cancelled: threadi
     A relative error depends on values. They come from the analyst's own answers about this data version. Where these
     are precise enough, nothing is spent.
 
-    Args:
-      deciding: decides about each question.
-      request: with a max_relative_error.
-      cancelled: ends reads of public tables early.
     Raises: NoProposal where a value is not known, or no permitted epsilon is enough; as `plan_workload`.
     """
     wished = request.max_relative_error

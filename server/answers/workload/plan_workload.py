@@ -107,11 +107,6 @@ def plan_workload(
     The shares depend on the statements and public numbers alone. So the same workload has the same parts, and is free
     when asked again. An answer with more epsilon in the analyst's cache is used, and its share is not spent.
 
-    Args:
-      deciding: decides about each question.
-      request: checked.
-      epsilon: for all questions together.
-      cancelled: ends reads of public tables early.
     Raises: PlannerError and what `find` raises, with the number of the question.
     """
     looked = look_up(deciding, request, floored(epsilon / len(request.items)), cancelled)
@@ -156,10 +151,7 @@ def look_up(
     """Look every question up, and find those that count the same rows.
 
     Args:
-      deciding: decides about each question.
-      request: the workload.
       epsilon: for each question. The result does not depend on it.
-      cancelled: ends reads of public tables early.
     Raises: as `plan_workload`.
     """
     delta = _delta_share(deciding, request)
@@ -179,11 +171,7 @@ def shared_out(
     """Divide epsilon among questions and grids.
 
     Args:
-      deciding: decides about each question.
-      looked: the questions.
-      used: grids that are answered together.
       shares: of epsilon, of the other questions and of these grids.
-      epsilon: for all of them.
     Raises: as `plan_workload`.
     """
     request = looked.request

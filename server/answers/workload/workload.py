@@ -74,7 +74,6 @@ class WorkloadRequest:
         """Return one question as a request of its own.
 
         Args:
-          place: of the item.
           epsilon, delta: of the question; None: what the policy says.
         """
         item = self.items[place]
@@ -90,12 +89,7 @@ class WorkloadRequest:
         )
 
     def keyed(self, request: QueryRequest, number: int) -> QueryRequest:
-        """Return a part's request with an idempotency key derived from the whole one's.
-
-        Args:
-          request: the part's.
-          number: of the part, from 1.
-        """
+        """Return a part's request with an idempotency key derived from the whole one's."""
         key = self.idempotency_key
         return replace(request, idempotency_key=f"{key}@{number}" if key else "")
 
