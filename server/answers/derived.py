@@ -67,7 +67,7 @@ def plan_of_parts(plan: Plan, noisy: Sequence[NoisyAnswer]) -> Plan:
 
 
 _FREE = "Nothing was measured or charged: this answer is derived from {which}."
-_FRESH = "With reuse = never it is measured again, for epsilon {epsilon:g}"
+_FRESH = "With reuse = never it is measured again for epsilon {epsilon:g}"
 _CUT_APART = (
     "A value is the sum of up to {most} groups. Contributions were clipped in each group by itself, so a person in "
     "all of them may count {most} times tau."
@@ -172,8 +172,8 @@ class DerivedAnswer:
 
     def _offered(self, epsilon: float) -> str:
         known = [one for one in self.widths if one.is_known]
-        widths = "; ".join(f"{one.label} {one.predicted}, here +-{one.free:.4g}" for one in known)
-        return _FRESH.format(epsilon=epsilon) + (f", to about {widths}." if widths else ".")
+        widths = "; ".join(f"{one.label}: {one.predicted} instead of +-{one.free:.4g}" for one in known)
+        return _FRESH.format(epsilon=epsilon) + (f", with about {widths}." if widths else ".")
 
     def passed_over(self) -> str:
         """Return the note of a new answer that was measured although this one is free."""

@@ -246,7 +246,7 @@ def test_it_is_free_however_wide_where_no_more_epsilon_is_named_than_was_paid(as
     years = asked(YEARS)
     assert (years.epsilon, years.derived_from) == (0.0, (1,))
     (offered,) = (note for note in years.notes if note.startswith("With reuse = never"))
-    assert "for epsilon 1, to about count(*) +-" in offered and ", here +-" in offered
+    assert "for epsilon 1, with about count(*): +-" in offered and " instead of +-" in offered
     assert asked(YEARS, epsilon=1.5).epsilon == 1.5, "who names more wants it more accurate"
     assert asked(f"{MONTHS} ORDER BY 2 DESC LIMIT 3").epsilon == 0.0
     by_field = asked(

@@ -73,7 +73,7 @@ _NEWEST, _LONGEST, _OTHERS = 16, 16, 8
 """How many cached answers are read: the newest valid ones, then those of the most days, then those that only tell
 thresholds. Each data version leaves one answer about few days."""
 
-_MOST_LOADS = 366
+_MOST_VERSIONS = 366
 """How many data versions back an answer is searched."""
 
 _RECENT, _RECENT_BYTES = 64, 64 << 20
@@ -201,7 +201,7 @@ class DaySums:
     )
 
     @cached_property
-    def promised(self) -> bool:
+    def append_only(self) -> bool:
         """Does the policy declare an append-only table?"""
         return any(table.append_only is not None for table in self.planning.policy.tables.values())
 
@@ -240,7 +240,7 @@ class DaySums:
     def _whole(self, question: Question, analyst: str) -> _Whole | None:
         """Return the question with its scope; None where no period of it can be cached."""
         plan, bound = question.plan, question.bound
-        if not self.promised or bound is None or not plan.releases or not _is_plain(plan):
+        if not self.append_only or bound is None or not plan.releases or not _is_plain(plan):
             return None
         entry = self.planning.ledger.noted_periods()
         if entry is None or (entry.version, entry.fingerprint) != (question.data_version, plan.fingerprint):
@@ -265,10 +265,12 @@ class DaySums:
             members[values][group] = number
         since = {values: noted.since(whole.scope, classes[values]) for values in members}
         missing = {values: version for values, version in since.items() if version is not None}
-        versions = sorted((one for one in noted.loads if one < question.data_version), reverse=True)[:_MOST_LOADS]
+        versions = sorted((one for one in noted.fingerprints if one < question.data_version), reverse=True)[
+            :_MOST_VERSIONS
+        ]
         keys: list[tuple[int, str, bool]] = []
         for version in versions if missing else ():
-            query = replace(question.query, fingerprint=noted.loads[version])
+            query = replace(question.query, fingerprint=noted.fingerprints[version])
             key = answer_key(question.plan, query, self.planning.policy.time_grain, version)
             keys += [(version, key, True), (version, open_part_key(key, whole.analyst), False)]
         there = self.cached.ledger.paid_among([key for _, key, _ in keys], whole.analyst)
@@ -322,8 +324,8 @@ class DaySums:
         matches = [
             (owned, match)
             for owned in every
-            if owned.outline.data_version in noted.loads
-            and (match := by_days.match(owned.outline, noted.loads[owned.outline.data_version])) is not None
+            if owned.outline.data_version in noted.fingerprints
+            and (match := by_days.match(owned.outline, noted.fingerprints[owned.outline.data_version])) is not None
         ]
         may_stand = [
             pair for pair in matches if pair[1].by_days or stands(pair[1].cached_days, pair[0].outline.data_version)

@@ -34,7 +34,7 @@ class NotedPeriods:
     Attributes:
       version: of the data.
       fingerprint: of the database's structure and files.
-      loads: fingerprints, by each version whose closed periods were recorded.
+      fingerprints: of the structure and files, by each version whose closed periods were recorded.
       before: by append-only table, the first day that is not closed.
       ways: by table and chain of references.
       whole: by public table, the version since which it is unchanged.
@@ -43,7 +43,7 @@ class NotedPeriods:
 
     version: int
     fingerprint: str
-    loads: Mapping[int, str]
+    fingerprints: Mapping[int, str]
     before: Mapping[str, date]
     ways: Mapping[tuple[str, str], _Way]
     whole: Mapping[str, int]
@@ -60,7 +60,7 @@ class NotedPeriods:
         return cls(
             version=noted.version,
             fingerprint=noted.fingerprint,
-            loads={int(version): str(fingerprint) for version, fingerprint in noted.loads},
+            fingerprints={int(version): str(fingerprint) for version, fingerprint in noted.loads},
             before={table: date.fromisoformat(told["before"]) for table, told in noted.tables.items()},
             ways=ways,
             whole={table: int(told["since"]) for table, told in noted.whole.items()},
