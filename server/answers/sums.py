@@ -125,8 +125,7 @@ def added_up(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
 
 def same_everywhere(noisy: NoisyAnswer, n_groups: int) -> NoisyAnswer:
     """Return one number for all groups: the centre of an average, which all groups of its release share."""
-    first = np.zeros(n_groups, np.int64)
-    return _as_they_are(noisy, {name: getattr(noisy, name)[first] for name in _FIELDS})
+    return part_of(noisy, np.zeros(n_groups, np.int64), np.arange(n_groups)).noisy
 
 
 def put_together(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
@@ -138,13 +137,19 @@ def put_together(terms: Sequence[Term], n_groups: int) -> NoisyAnswer:
       group. Values side by side have the last part's `noise`, on which no interval depends.
     """
     rows = [np.flatnonzero(term.place != NOWHERE) for term in terms]
-    places = np.concatenate([term.place[own] for term, own in zip(terms, rows, strict=True)])
+    parts = [part_of(term.noisy, own, term.place[own]) for term, own in zip(terms, rows, strict=True)]
+    places = np.concatenate([part.place for part in parts])
     if len(np.unique(places)) < len(places):
-        return added_up(terms, n_groups)
+        return added_up(parts, n_groups)
     assert len(places) == n_groups, "each group has a part"
-    order, pairs = np.argsort(places), list(zip(terms, rows, strict=True))
-    fields = {name: np.concatenate([getattr(one.noisy, name)[own] for one, own in pairs])[order] for name in _FIELDS}
+    order = np.argsort(places)
+    fields = {name: np.concatenate([getattr(one.noisy, name) for one in parts])[order] for name in _FIELDS}
     return replace(_as_they_are(terms[-1].noisy, fields), confidence=min(term.noisy.confidence for term in terms))
+
+
+def part_of(noisy: NoisyAnswer, rows: NDArray[np.int64], place: NDArray[np.int64]) -> Term:
+    """Return some groups of a release as a term: (P,) their places in it, and (P,) the groups they are a part of."""
+    return Term(_as_they_are(noisy, {name: getattr(noisy, name)[rows] for name in _FIELDS}), place)
 
 
 def _as_they_are(noisy: NoisyAnswer, fields: Mapping[str, NDArray[np.float64]]) -> NoisyAnswer:

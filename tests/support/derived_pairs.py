@@ -246,7 +246,7 @@ def says_what_it_lacks(pair: Pair, answer: QueryResponse, connection: duckdb.Duc
         tuple(map(_text, row[: len(pair.keys)])) for row in answer.rows
     }  # a group that is none of it counts nowhere
     lacks = any(count != some.get(group, 0) for group, count in every.items() if tuple(map(_text, group)) in own)
-    said = any("were left out there" in note for note in answer.notes)
+    said = any("which it left out" in note for note in answer.notes)
     return said or not lacks
 
 

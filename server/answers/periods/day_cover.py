@@ -165,7 +165,7 @@ class Covering:
 
     def _may_be_added(self, piece: Piece, days: Days) -> bool:
         """May it be part of a sum? Numbers that are no sums must cover all days, with one cached group each."""
-        alone = not without_runs(days, piece.days) and int(np.bincount(piece.place[piece.rows]).max()) == 1
+        alone = not without_runs(days, piece.days) and int(np.bincount(piece.place).max()) == 1
         return alone or all(self.adds_up)
 
     def shares(self, pieces: Sequence[Piece]) -> list[float]:

@@ -11,7 +11,6 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,8 +64,8 @@ class Piece:
       combined: how many answers were averaged.
       values: of the question's time keys.
       days: of its rows.
-      place: (G_cached,) the question's group of each cached group, or NOWHERE. A group of these time keys without any
-        is withheld.
+      rows: (P,) places of the cached groups.
+      place: (P,) the question's group of each. A group of these time keys without any is withheld.
     """
 
     noisy: tuple[NoisyAnswer, ...]
@@ -75,17 +74,13 @@ class Piece:
     combined: int
     values: TimeValues
     days: Days
+    rows: NDArray[np.int64]
     place: NDArray[np.int64]
-
-    @cached_property
-    def rows(self) -> NDArray[np.int64]:
-        """(P,) places of its cached groups."""
-        return np.flatnonzero(self.place != NOWHERE)
 
     def half_widths(self, release: int, n_groups: int) -> NDArray[np.float64]:
         """Return (G,) half an interval for the noise of each group's part, as if squares added up."""
         half = noise_widths(self.noisy[release])[self.rows]
-        added: NDArray[np.float64] = np.sqrt(np.bincount(self.place[self.rows], weights=half**2, minlength=n_groups))
+        added: NDArray[np.float64] = np.sqrt(np.bincount(self.place, weights=half**2, minlength=n_groups))
         return added
 
     def largest_tau(self, release: int) -> float:
@@ -186,7 +181,9 @@ def pieces(
         for number, place in gone.items():
             of_number[number] = place
         told = source.noisy, source.version, source.owned.number, source.combined
-        yield Piece(*told, values_of_time, days, of_number[index])
+        group = of_number[index]
+        rows = np.flatnonzero(group != NOWHERE)
+        yield Piece(*told, values_of_time, days, rows, group[rows])
 
 
 def open_part_key(whole_key: str, analyst: str) -> str:

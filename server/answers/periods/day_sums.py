@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -61,7 +61,6 @@ from server.answers.periods.day_pieces import (
 )
 from server.answers.periods.noted_periods import NotedPeriods
 from server.answers.reusing import own_groups
-from server.answers.sums import NOWHERE
 from server.backends.columns import Domain, has_no_group
 from server.lru_cache import LruCache
 from server.planning import Planning
@@ -260,9 +259,8 @@ class DaySums:
         question, classes, noted = whole.question, whole.scope.classes(), whole.noted
         if has_no_group(question.query, whole.domain) or not set(whole.class_of) <= classes.keys():
             return None  # a group of rows without a date belongs to no period
-        members: dict[TimeValues, dict[tuple[object, ...], int]] = defaultdict(dict)
-        for number, (group, values) in enumerate(zip(whole.domain.groups, whole.class_of, strict=True)):
-            members[values][group] = number
+        members = Counter(whole.class_of)
+        number_of = {group: number for number, group in enumerate(whole.domain.groups)}
         since = {values: noted.since(whole.scope, classes[values]) for values in members}
         missing = {values: version for values, version in since.items() if version is not None}
         versions = sorted((one for one in noted.fingerprints if one < question.data_version), reverse=True)[
@@ -283,12 +281,15 @@ class DaySums:
                 continue
             # a whole answer that withholds a group is an answer about it; a part may not have asked about it
             all_asked = selected and is_whole and released.domain.asked == len(whole.domain)
+            rows: dict[TimeValues, list[tuple[int, int]]] = defaultdict(list)
+            for row, group in enumerate(released.domain.groups):
+                if (number := number_of.get(group)) is not None:
+                    rows[whole.class_of[number]].append((row, number))
             for values in usable:
-                places = members[values]
-                place = np.array([places.get(group, NOWHERE) for group in released.domain.groups], np.int64)
-                piece = Piece(released.noisy, version, version, 1, values, classes[values], place)
-                if all_asked or (len(piece.rows) and selected) or len(piece.rows) == len(places):
-                    found.append(piece)
+                shown = rows[values]
+                if all_asked or (shown and selected) or len(shown) == members[values]:
+                    own, place = np.array(shown, np.int64).reshape(-1, 2).T
+                    found.append(Piece(released.noisy, version, version, 1, values, classes[values], own, place))
                     del missing[values]
         cached = {piece.values for piece in found}
         return Cover(tuple(found), {one: classes[one] for one in members if one not in cached}) if found else None

@@ -15,7 +15,7 @@ from server.answers.derived import MEANS, plan_of_parts
 from server.answers.periods.day_pieces import Piece
 from server.answers.periods.day_sums import DaySum
 from server.answers.periods.noted_periods import NotedPeriods
-from server.answers.sums import NOWHERE, Term, put_together
+from server.answers.sums import part_of, put_together
 from server.query import Budget, CachedPeriods, QueryResponse
 from server.question import Question
 from server.results.notes import confidence_notes
@@ -54,20 +54,20 @@ def summed_response(
     """Return the answer as the client receives it."""
     plan, domain = question.plan, summed.domain
     known = {group: place for place, group in enumerate(domain.groups)}
-    pairs = [(piece.noisy, piece.place) for piece in summed.pieces]
+    parts = [(piece.noisy, piece.rows, piece.place) for piece in summed.pieces]
     for part, one in zip(summed.parts, served, strict=True):
-        places = [known[group] if group in part.groups else NOWHERE for group in one.released.domain.groups]
-        pairs.append((one.released.noisy, np.array(places, np.int64)))
-    counts = np.bincount(np.concatenate([place[place != NOWHERE] for _, place in pairs]), minlength=len(domain))
-    most = max(1, int(counts.max(initial=0)))
+        groups = one.released.domain.groups
+        rows = [row for row, group in enumerate(groups) if group in part.groups]
+        place = np.array([known[groups[row]] for row in rows], np.int64)
+        parts.append((one.released.noisy, np.array(rows, np.int64), place))
+    counts = np.bincount(np.concatenate([place for _, _, place in parts]), minlength=len(domain))
+    most, shown = int(counts.max(initial=0)), np.arange(len(domain))
     if plan.selection is not None:
         shown = np.flatnonzero(counts)
-        number = np.full(len(domain) + 1, NOWHERE, np.int64)  # NOWHERE indexes the last entry
-        number[shown] = np.arange(len(shown))
-        pairs = [(own, number[place]) for own, place in pairs]
         domain = domain.only(shown, len(domain) - len(shown))
+    parts = [(own, rows, np.searchsorted(shown, place)) for own, rows, place in parts]
     noisy = tuple(
-        put_together([Term(own[release], place) for own, place in pairs], len(domain))
+        put_together([part_of(own[release], rows, place) for own, rows, place in parts], len(domain))
         for release in range(len(plan.releases))
     )
     if most > 1:

@@ -38,7 +38,7 @@ def _source(half: float, tau: float = 1.0, number: int = 1, days: Days = ALL) ->
 
 def _piece(days: Days, half: float, number: int = 1) -> Piece:
     source = _source(half, number=number, days=days)
-    return Piece(source.noisy, 1, number, 1, (), days, np.zeros(1, np.int64))
+    return Piece(source.noisy, 1, number, 1, (), days, np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 def _covering(*, adds: bool = True, fresh: float = FRESH) -> Covering:
