@@ -1,1 +1,1 @@
-"""Scalar expressions over one join tuple: typed, total, and bounded by intervals."""
+"""Bind scalar expressions over one join tuple: typed, never failing, and bounded by intervals."""

@@ -1,8 +1,8 @@
-"""Arithmetic: exact decimals within proved digits, and doubles within proved bounds.
+"""Arithmetic: exact decimals with proved digits, and doubles with proved bounds.
 
-PostgreSQL's own `int * int` raises on overflow, so whole numbers are computed as numeric; digits are counted
-so that no result can outgrow the type. What has no such digits (double precision, roots, quotients of
-columns) is computed from columns clamped to their declared ranges.
+PostgreSQL's `int * int` fails on overflow, so whole numbers are computed as numeric, and digits are counted so that
+no result outgrows the type. What has no counted digits (double precision, roots, quotients of columns) is computed
+from columns that are clamped to their declared ranges.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _OPERATORS: dict[type[exp.Expr], Callable[[Bounds, Bounds], Bounds]] = {
 }
 
 Exact = tuple[exp.Expr, Digits]
-"""SQL of a numeric and its digits."""
+"""SQL of a numeric, and its digits."""
 
 
 def literal(node: exp.Expr) -> Scalar:
-    """A numeric literal; a sign before it is `negated`'s."""
+    """A numeric literal without its sign, which `negated` adds."""
     value = literals.number(node)
     text = format(value, "f")
     whole, _, fraction = text.partition(".")
@@ -51,7 +51,7 @@ def literal(node: exp.Expr) -> Scalar:
 
 
 def combined(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scalar:
-    """`+`, `-`, `*` of numbers; `binder` refuses an operand that is none."""
+    """`+`, `-` or `*` of numbers. Raises: UnsupportedSQL for an operand that is no number."""
     left, right = number(left, binder), number(right, binder)
     if left.is_null or right.is_null:
         return null(node)
@@ -71,14 +71,14 @@ def _exact_pair(left: Scalar, right: Scalar) -> tuple[Exact, Exact] | None:
 
 
 def _is_literal(sql: exp.Expr) -> bool:
-    """Is it a number as written, whatever its sign? The database takes whole ones for machine integers."""
+    """Is it a literal number, with or without a sign? The database reads whole ones as machine integers."""
     while isinstance(sql, (exp.Neg, exp.Paren)):
         sql = sql.this
     return isinstance(sql, exp.Literal)
 
 
 def as_numeric(sql: exp.Expr) -> exp.Expr:
-    """A literal as a numeric: 2147483647 + 1 is no integer, and no integer is compared with NaN."""
+    """A literal as numeric: as an integer, 2147483647 + 1 would overflow, and no integer compares with NaN."""
     return cast_sql(sql, "DECIMAL") if _is_literal(sql) else sql
 
 
@@ -102,7 +102,7 @@ def _clamped_pair(node: exp.Expr, left: Scalar, right: Scalar) -> Measured:
 
 
 def negated(node: exp.Expr, binder: Binder) -> Scalar:
-    """`-x` of a number: exact with x's digits, else a double with x's bounds turned round."""
+    """`-x`: exact with the digits of x, else a double with the negated bounds of x."""
     inner = number(binder.scalar(node.this), binder)
     if inner.is_null:
         return null(node)
@@ -118,10 +118,13 @@ def monotone(
     node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], digits: Digits | None,
     bounds: Callable[[Bounds], Bounds], *, total: bool = False,
 ) -> Scalar:  # fmt: skip
-    """A function that rounds: computed exactly where digits are known, then clamped; on doubles otherwise.
+    """A function that rounds, exact and then clamped where digits are known, on doubles otherwise.
 
-    `sql` writes it over an argument's SQL; `digits` are the exact result's, None where none are proved; `bounds`
-    gives those of the result by those of the argument. `total`: is it exact on every number, NaN and infinities too?
+    Args:
+      sql: writes the function over its argument's SQL.
+      digits: of the exact result; None if none are proved.
+      bounds: the result's bounds from the argument's.
+      total: is the function exact on every number, including NaN and infinities?
     """
     if inner.is_null:
         return null(node)
@@ -138,7 +141,7 @@ def monotone(
 def on_double(
     node: exp.Expr, inner: Scalar, sql: Callable[[exp.Expr], exp.Expr], bounds: Callable[[Bounds], Bounds]
 ) -> Scalar:
-    """A function of a clamped double, of which no exact form exists; division keeps the fraction of what it gives."""
+    """A function of a clamped double, without an exact form. Division keeps the fraction of its result."""
     if inner.is_null:
         return null(node)
     clamped = inner.through(sql, lambda known: intervals.fractional(bounds(known)))
@@ -149,10 +152,10 @@ def on_double(
 
 
 def from_exact(node: exp.Expr, inner: Scalar, result: Exact, bounds: Callable[[Bounds], Bounds]) -> Scalar:
-    """An exact result, SQL and digits, whose clamped form is the same number within what the argument's bounds say.
+    """An exact result, whose clamped form is the same number clamped to bounds from the argument's bounds.
 
-    The clamp is what keeps it there: the argument of the exact result may be beyond its declared range, so nothing
-    else that is proved of the clamped argument holds of it.
+    The clamp is necessary: the exact argument may lie outside of its declared range, so nothing proved of the clamped
+    argument holds for it.
     """
 
     def clamped() -> Measured:
@@ -174,10 +177,11 @@ def computed(
     clamped: Callable[[], Measured],
     value: Decimal | None = None,
 ) -> Scalar:
-    """A number of an exact form, where it has one of few enough digits, and a clamped one.
+    """A number with a clamped form, and an exact form unless it has too many digits.
 
-    `value` is what a literal comes to. Raises: UnsupportedSQL for too many digits where no declared range offers the
-    clamped form instead.
+    Args:
+      value: the value, if the operands are literals.
+    Raises: UnsupportedSQL for too many digits without declared ranges, which the clamped form needs.
     """
     if exact is None or exact[1].whole + exact[1].scale > _MAX_DIGITS:
         if exact is not None and not unranged(parts):
@@ -192,16 +196,16 @@ def computed(
 
 
 def exact_form(part: Scalar) -> Exact | None:
-    """The plain form as a numeric, which does not overflow; None where no digits are proved."""
+    """The plain form as a numeric, which cannot overflow; None if no digits are proved."""
     if part.plain is None or part.digits is None:
         return None
     return (cast_sql(part.sql, "DECIMAL") if _may_be_integer(part, part.digits) else part.sql), part.digits
 
 
 def _may_be_integer(part: Scalar, digits: Digits) -> bool:
-    """May the database take it for a machine integer? Not what has a fraction, nor what was computed as numeric.
+    """May the database read it as a machine integer? Not if it has a fraction or is computed as numeric.
 
-    A literal may be one, too, but no operation on a literal and a numeric is one of machine integers.
+    A literal may be one, too, but an operation on a literal and a numeric is numeric.
     """
     if isinstance(part.plain, exp.Column):
         return part.type is not None and part.type.family is Family.INTEGER
@@ -215,17 +219,17 @@ def null(node: exp.Expr) -> Scalar:
 
 
 def whole_number(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
-    """An integer expression that lies within [low, high] wherever it is not NULL."""
+    """An integer expression within [low, high], or NULL."""
     return _within(node, cast_sql(sql, "BIGINT"), intervals.whole(low, high))
 
 
 def whole_numeric(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
-    """A numeric expression without a fraction, never NaN, that lies within [low, high] wherever it is not NULL."""
+    """A numeric expression within [low, high], or NULL, without a fraction and never NaN."""
     return _within(node, cast_sql(sql, "DECIMAL"), intervals.fractional(intervals.whole(low, high)))
 
 
 def micros(node: exp.Expr, sql: exp.Expr, low: int, high: int) -> Scalar:
-    """A numeric of six digits behind the point, never NaN, that lies within [low, high] wherever it is not NULL."""
+    """A numeric with six decimal digits within [low, high], or NULL, never NaN."""
     return _within(node, sql, Bounds(float(low), float(high), 1e-6, False, digits=6))
 
 

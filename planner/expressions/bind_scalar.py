@@ -1,4 +1,4 @@
-"""Expressions over one join tuple to total SQL, by the table of `planner.expressions.functions`."""
+"""Bind expressions over one join tuple to SQL that cannot fail, with the table of `planner.expressions.functions`."""
 
 from __future__ import annotations
 
@@ -25,31 +25,33 @@ Bound = TypeVar("Bound")
 _BOOL = SqlType(Family.BOOL)
 _CONDITIONS = (exp.Predicate, exp.Connector, exp.Not)
 _FAR = 1e30
-"""Conditions see doubles up to here as they are: nine of them still multiply to a double."""
+"""Conditions read doubles up to this size unchanged. A product of nine of them is still a double."""
 
 
 class Names(Protocol):
-    """What the columns of an expression may mean: a `planner.binding.scope.Scope`."""
+    """What columns in an expression mean; `planner.binding.scope.Scope` implements it."""
 
     @property
     def zone(self) -> str:
         """The session's time zone."""
 
     def resolve(self, column: exp.Column) -> exp.Expr:
-        """The bound column, or an expression over bound columns that a derived column stands for."""
+        """The bound column, or the expression over bound columns that a derived column stands for."""
 
     def type_of(self, column: exp.Column) -> SqlType:
         """The type of a bound column."""
 
     def declared(self, column: exp.Column) -> tuple[str, ColumnPolicy]:
-        """A bound column as people know it, with its table, and what the policy says of it."""
+        """A bound column's public name with its table, and its policy."""
 
 
 def bind_scalar(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -> Scalar:
-    """Bind an expression of any type: names resolved, types checked, literals typed. It raises for no row. Linear.
+    """Bind an expression of any type: resolve names, check types, and type literals. Linear.
 
-    `given`: bound conditions that every tuple passes; they narrow the ranges of the columns that they compare.
-    Raises: UnsupportedSQL, InvalidSyntax, SensitivityUnbounded, StatementTooComplex and what names raise, each with a
+    Args:
+      given: bound conditions that every tuple passes; they narrow the ranges of columns.
+    Returns: an expression that fails for no row.
+    Raises: UnsupportedSQL, InvalidSyntax, SensitivityUnbounded, StatementTooComplex, and errors of names, with a
       position.
     """
     scalar = _given(scope, given).scalar(node)
@@ -59,14 +61,14 @@ def bind_scalar(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) ->
 
 
 def bind_predicate(node: exp.Expr, scope: Names) -> exp.Expr:
-    """Bind a condition; SQL of a boolean that raises for no row. Raises: as `bind_scalar`."""
+    """Bind a condition: SQL of a boolean that fails for no row. Raises: as `bind_scalar`."""
     return _Binder(scope).predicate(node)
 
 
 def bind_measure(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) -> tuple[exp.Expr, Bounds]:
     """Bind the argument of SUM: SQL of a double, never NaN, and the bounds that a weight needs.
 
-    Raises: SensitivityUnbounded naming every column whose range is missing; otherwise as `bind_scalar`.
+    Raises: SensitivityUnbounded that names all columns without a range; otherwise as `bind_scalar`.
     """
     binder = _given(scope, given)
     scalar = settle(binder.scalar(node), SqlType(Family.NUMERIC), binder)
@@ -85,11 +87,11 @@ def _given(scope: Names, conditions: Sequence[exp.Expr]) -> _Binder:
 
 @dataclass(frozen=True)
 class _Binder:
-    """Binds the parts of one expression, given what is `known` of columns where it is evaluated.
+    """Binds the parts of one expression, given the known intervals of columns where it is evaluated.
 
     Attributes:
-      _tests: is it a part of a condition? Then it sees what the table holds, within the declared ranges or not.
-      _bounded: in a condition, do doubles have their declared ranges all the same?
+      _tests: is it part of a condition? Conditions read the table's values, in the declared range or not.
+      _bounded: in a condition, do doubles keep their declared ranges nevertheless?
     """
 
     _scope: Names
@@ -124,7 +126,7 @@ class _Binder:
         return self._seen(node, lambda node, binder: binder._test(node))
 
     def _seen(self, node: exp.Expr, bind: Callable[[exp.Expr, _Binder], Bound]) -> Bound:
-        """A condition, which sees what is there, wherever it stands."""
+        """Bind a condition, which reads the table's own values."""
         if self._tests:
             return bind(node, self)
         try:

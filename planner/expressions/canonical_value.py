@@ -1,4 +1,4 @@
-"""One SQL value per class of equal values: what is counted once, and what a group is known by."""
+"""One SQL value for all equal values, for counts of distinct values and for group keys."""
 
 from __future__ import annotations
 
@@ -26,22 +26,21 @@ _CASTS = {
 }
 
 ROUNDING = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc)
-"""What makes a whole number of a numeric, which may be NaN."""
+"""Functions that round a numeric to a whole number or NaN."""
 
 _MOST_DIGITS = 18
 
 _MOST = Decimal(10**_MOST_DIGITS)
-"""Whole numbers of as many digits lie below, and fit a bigint."""
+"""A bigint holds whole numbers below this."""
 
 _DISTINCT = frozenset(_CASTS) | {Family.UUID, Family.BOOL}
 
 
 def distinct_value(value: exp.Expr, kind: SqlType) -> exp.Expr | None:
-    """A bigint, text, uuid or boolean that is equal exactly when the values are; None where there is none.
+    """A bigint, text, uuid or boolean that is equal exactly when the values are; None if there is none.
 
-    A column of type numeric(p, s) writes every value with s digits, so equal numbers are equal texts; NaN, too.
-    A rounded numeric may be NaN, which no bigint is: it does not count; what is cast to a whole type is NULL then.
-    Other numerics write 1.0 and 1.00, doubles 0 and -0 differently, though they are equal.
+    A column of type numeric(p, s) has one text per value, also for NaN. Other numerics write equal numbers as 1.0 and
+    1.00, and doubles write 0 and -0. A rounded numeric becomes a bigint; NaN becomes NULL, which is not counted.
 
     >>> distinct_value(exp.column("price"), SqlType(Family.NUMERIC, 15, 2)).sql("postgres")
     'CAST(price AS TEXT)'
@@ -61,10 +60,10 @@ def distinct_value(value: exp.Expr, kind: SqlType) -> exp.Expr | None:
 
 
 def joint_value(values: Sequence[exp.Expr]) -> exp.Expr:
-    """A text that is equal exactly when every one of several distinct values is; NULL is one more value of each.
+    """A text that is equal exactly when all of several distinct values are equal; NULL counts as a value.
 
-    Each is written after its length, so that no two rows of values run together to the same text. Of a text the first
-    2^20 characters are: of those that are longer, some are one.
+    Each value is preceded by its length, so that different values never join to one text. Only the first 2^20
+    characters of a text count.
 
     >>> joint_value([exp.column("a"), exp.column("b")]).sql("postgres").split(" || ")[:2]
     ['COALESCE(CAST(LENGTH(CAST(a AS TEXT)) AS TEXT)', "':'"]

@@ -1,4 +1,4 @@
-"""Casts that no value can fail; the others are refused, since one row could make the whole question fail."""
+"""Casts that cannot fail for any value. Others are refused, since one row could make the question fail."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def cast(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def _of_enum(node: exp.Expr, written: exp.Expr, name: str, binder: Binder) -> Scalar:
-    """`'ok'::mood`: the literal, which only stands beside a value of that type; a value that has the type already."""
+    """`'ok'::mood`: a literal, to compare with values of that type; or a value that has the type already."""
     part = binder.scalar(written)
     if part.is_null or (part.type is not None and is_named(part.type, name)):
         return part
@@ -115,7 +115,7 @@ def _target(node: exp.Expr) -> SqlType:
 
 
 def _cut(node: exp.Expr, text: Scalar, target: SqlType) -> Scalar:
-    """A text as varchar(n), which drops what is longer, or as char(n), which is blind to blanks at its end, too."""
+    """A text as varchar(n), which drops the rest, or as char(n), whose comparisons ignore trailing blanks."""
     known = None if text.type is None else text.type.precision
     if target.precision is None or (target.family is not Family.CHAR and known and known <= target.precision):
         return text
@@ -162,7 +162,7 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
 
 
 def _to_double(node: exp.Expr, part: Scalar) -> Scalar:
-    """As double precision: of a numeric only where its digits fit, or clamped to its range."""
+    """A number as double precision; a numeric with too many digits is clamped to its range first."""
     assert part.type is not None, "typed"
     fits = part.plain is not None and fits_float(part.type)
     plain = cast_sql(part.sql, "DOUBLE PRECISION") if fits else None

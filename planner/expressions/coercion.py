@@ -1,7 +1,7 @@
-"""Expressions that meet: literals and placeholders take the other side's type; each pair compares exactly.
+"""Give literals and placeholders the type of the other side, and check that each pair compares exactly.
 
-A real is in SQL the double of the same value, which no comparison tells from it: what makes a real of another number
-rounds it, and everything else of a real is exact or double precision, as in PostgreSQL.
+In SQL, a real is the double with the same value. Converting another number to real rounds it; all else with reals is
+exact or double precision, as in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from planner.sql.zones import UTC, instant
 
 _LARGEST = 3.4028234663852886e38
 _HALF_OF_SMALLEST = 2.0**-150
-"""What is no larger becomes 0, where PostgreSQL fails."""
+"""Smaller numbers become 0; PostgreSQL fails for them."""
 
 _MOST_WHOLE, _MOST_SCALE = 38, 44
-"""Decimals of as many digits before and behind the point lie between the two."""
+"""Decimals with at most these digits before and after the point lie between the two."""
 
 
 def nearest_real(value: Decimal) -> float | None:
@@ -56,10 +56,7 @@ def nearest_real(value: Decimal) -> float | None:
 
 
 def as_real(node: exp.Expr, part: Scalar) -> Scalar:
-    """A number as real: a literal is rounded here, anything else by the database.
-
-    Raises: UnsupportedSQL for a literal that no real comes near.
-    """
+    """A number as real. Raises: UnsupportedSQL for a literal beyond the range of reals."""
     assert part.type is not None, "typed"
     if part.type == REAL:
         return part
@@ -70,7 +67,7 @@ def as_real(node: exp.Expr, part: Scalar) -> Scalar:
 
 
 def all_real(node: exp.Expr, values: Sequence[Scalar]) -> list[Scalar]:
-    """Values of which one is chosen: beside a real, and no double, PostgreSQL makes a real of every number."""
+    """The values of a choice. PostgreSQL converts numbers beside a real to real, unless there is a double."""
     floats = [part for part in values if part.type is not None and part.type.family is Family.FLOAT]
     if not floats or any(part.type != REAL for part in floats):
         return list(values)
@@ -78,7 +75,7 @@ def all_real(node: exp.Expr, values: Sequence[Scalar]) -> list[Scalar]:
 
 
 def of_reals(left: Scalar, right: Scalar, result: Scalar) -> Scalar:
-    """What an operator gives: of two reals a real, which is the double that it gives, rounded once more.
+    """The result of an operator: real if both operands are, as the double result rounded once more.
 
     Source: Figueroa, When is double rounding innocuous?, 1995: 53 digits are enough for operands of 24.
     """
@@ -93,7 +90,7 @@ def of_reals(left: Scalar, right: Scalar, result: Scalar) -> Scalar:
 
 
 def decimal_digits(node: exp.Expr, part: Scalar) -> Scalar:
-    """A real as numeric, which has six digits, 0.3 of 0.3::real; as a double, since its digits cannot be counted."""
+    """A real as numeric, which has six digits: 0.3 for 0.3::real. Its digits cannot be counted, so it is a double."""
     assert part.type == REAL, "a real"
 
     def clamped() -> Measured:
@@ -109,8 +106,9 @@ def decimal_digits(node: exp.Expr, part: Scalar) -> Scalar:
 
 
 def rounded(sql: exp.Expr, node: exp.Expr) -> exp.Expr:
-    """A double as the nearest real, which is a double again; 0 where PostgreSQL fails for too small a number, and
-    NULL for too large a one.
+    """A double rounded to the nearest real, as a double.
+
+    PostgreSQL fails for numbers that are too small or too large; here they become 0 and NULL.
     """
     size = exp.Abs(this=repeated(sql, node))
     case = exp.Case().when(exp.LTE(this=size, expression=_double(_HALF_OF_SMALLEST)), _double(0.0), copy=False)
@@ -118,7 +116,7 @@ def rounded(sql: exp.Expr, node: exp.Expr) -> exp.Expr:
 
 
 def real_bounds(known: Bounds) -> Bounds:
-    """Of what is rounded, which is monotone."""
+    """The bounds of a number that is rounded to real, which is monotone."""
     low, high = max(known.lo, -_LARGEST), min(known.hi, _LARGEST)
     least = nearest_real(Decimal(known.least)) or 2.0**-149
     lo, hi = (nearest_real(Decimal(end)) or 0.0 for end in (low, high))
@@ -171,7 +169,7 @@ _ONLY_COUNTED = "count them, or ask whether they are NULL; for more ask the cust
 
 
 def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
-    """A quoted literal or placeholder as a value of that type; anything else as it is."""
+    """Give a quoted literal or placeholder this type; leave anything else as it is."""
     if part.type is not None or part.is_null:
         return part
     written = part.plain
@@ -193,7 +191,7 @@ def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
 
 
 def number(part: Scalar, binder: Binder) -> Scalar:
-    """A number, or the literal NULL. Raises UnsupportedSQL for anything else."""
+    """A number or the literal NULL. Raises: UnsupportedSQL for anything else."""
     part = settle(part, _NUMBER, binder)
     if not part.is_number:
         raise wrong_type(part, "a number")
@@ -201,7 +199,7 @@ def number(part: Scalar, binder: Binder) -> Scalar:
 
 
 def text(part: Scalar, binder: Binder) -> Scalar:
-    """A text, or the literal NULL. Raises UnsupportedSQL for anything else."""
+    """A text or the literal NULL. Raises: UnsupportedSQL for anything else."""
     part = settle(part, _TEXT, binder)
     if not part.is_null and (part.type is None or not part.type.is_string):
         raise wrong_type(part, "text")
@@ -209,7 +207,7 @@ def text(part: Scalar, binder: Binder) -> Scalar:
 
 
 def wrong_type(part: Scalar, wanted: str) -> UnsupportedSQL:
-    """The error for an argument of another type."""
+    """The error for an argument of the wrong type."""
     enum = wanted == "text" and part.type is not None and part.type.family is Family.ENUM
     return UnsupportedSQL(
         f"{part.kind} stands where {wanted} is needed",
@@ -219,7 +217,7 @@ def wrong_type(part: Scalar, wanted: str) -> UnsupportedSQL:
 
 
 def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scalar]:
-    """Type what has no type by the first part that has one, and check that every pair compares without failing.
+    """Give untyped parts the type of the first typed part, and check that every pair can be compared.
 
     Raises: UndefinedOperator.
     """
@@ -243,9 +241,9 @@ def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scala
 
 
 def in_one_zone(node: exp.Expr, parts: Sequence[Scalar], zone: str) -> list[Scalar]:
-    """Datetimes that meet where the session's zone is not UTC: constants become moments, as the others are.
+    """For sessions outside of UTC: convert constants to timestamptz where they meet one.
 
-    Raises: UnsupportedSQL for a column without time zone beside one with it, which the zone would have to convert.
+    Raises: UnsupportedSQL for a column without time zone beside one with it; only the zone's rules could convert it.
     """
     if not any(part.has_zone for part in parts):
         return list(parts)
@@ -254,7 +252,7 @@ def in_one_zone(node: exp.Expr, parts: Sequence[Scalar], zone: str) -> list[Scal
 
 
 def _as_moment(node: exp.Expr, part: Scalar, zone: str) -> Scalar:
-    """A constant date or timestamp as the moment that it is in the session's zone."""
+    """A constant date or timestamp as a timestamptz in the session's zone."""
     place = position_of(node)
     written = part.plain
     if not (isinstance(written, exp.Cast) and isinstance(written.this, exp.Literal)):
@@ -281,21 +279,21 @@ def _comparable(left: SqlType, right: SqlType) -> bool:
 
 
 def check_ordered(node: exp.Expr, parts: Sequence[Scalar]) -> None:
-    """Refuse to ask which is less, of values without an order here. Raises: UnsupportedSQL."""
+    """Refuse LEAST and GREATEST of enum labels. Raises: UnsupportedSQL."""
     if any(part.type is not None and part.type.family is Family.ENUM for part in parts):
         hint = "write CASE WHEN status < 'done' THEN ...; as text it has another order: status::text"
         raise UnsupportedSQL("the greatest of labels is not supported", hint=hint, at=node)
 
 
 def fits_float(kind: SqlType) -> bool:
-    """Converting to double precision raises for numerics of too many digits, before or after the point."""
+    """Can every value become a double? The conversion fails for numerics with too many digits."""
     if kind.family is not Family.NUMERIC:
         return True
     return kind.precision is not None and kind.precision <= _FLOAT_DIGITS and 0 <= (kind.scale or 0) <= _FLOAT_DIGITS
 
 
 def whole_literal(node: exp.Expr, lowest: int, highest: int) -> int:
-    """A whole number written out. Raises UnsupportedSQL for anything else, or one that is out of bounds."""
+    """The value of a whole literal. Raises: UnsupportedSQL for anything else, or outside of these bounds."""
     sign, inner = 1, constant(node)
     while isinstance(inner, exp.Neg):
         sign, inner = -sign, constant(inner.this)
@@ -310,9 +308,10 @@ def whole_literal(node: exp.Expr, lowest: int, highest: int) -> int:
 
 
 def text_literal(node: exp.Expr, what: str, example: str = "a") -> str:
-    """A constant text, `what` in refusals. Raises UnsupportedSQL for anything else.
+    """The value of a text literal; `what` names it in the refusal. Raises: UnsupportedSQL for anything else.
 
-    `example`: some text that may stand here, for a placeholder whose value is not known yet.
+    Args:
+      example: a text that is valid here, for a placeholder without a value.
     """
     node = constant(node)
     if isinstance(node, exp.Parameter):
@@ -339,16 +338,16 @@ _SAMPLES = {
 }
 
 SLOT = "slot"
-"""The key of a node's meta that holds its slot."""
+"""Metadata key of a node: its slot."""
 
 
 class Slot:
-    """What the places of one placeholder ask for; copies of a tree share it.
+    """The types that a placeholder's places require; copies of a tree share it.
 
     Attributes:
       types: of the value, or of an array's elements.
-      arrays: of each place, is it an array's?
-      stated: the types of the casts right around it, as PostgreSQL calls them; first the client's own, if `given`.
+      arrays: whether each place takes an array.
+      stated: the types of casts around the places, in PostgreSQL's words; the client's own first, if `given`.
     """
 
     def __init__(self) -> None:
@@ -362,9 +361,9 @@ class Slot:
 
 
 def sample(node: exp.Parameter, kind: SqlType) -> exp.Expr:
-    """Some literal of the type that a placeholder's place asks for, which is noted.
+    """A literal of the type that a placeholder's place requires; the slot records the type.
 
-    Raises: UnsupportedSQL when the statement is to be answered: its values should have been bound before.
+    Raises: UnsupportedSQL if the statement is to be answered, since its values should be bound by then.
     """
     slot = node.meta.get(SLOT)
     if not isinstance(slot, Slot):

@@ -1,8 +1,8 @@
-"""The range of a column: declared, narrowed by what conditions prove, and clamped to, as a double that is never NaN.
+"""The range of a column, as declared and as conditions narrow it; values are clamped to it and never NaN.
 
-Where `x > 3` holds, x is clamped to (3, hi] instead of its whole range. The clamp itself is narrower, so the SQL
-stays total and within its bounds wherever an engine evaluates it; and clamping is monotone, so where the condition
-does hold the narrower clamp gives the same value. NULL stays NULL.
+Where `x > 3` holds, x is clamped to (3, hi] instead of its whole range. So the SQL stays within its bounds wherever
+an engine evaluates it. Clamping is monotone, so the narrower clamp gives the same value where the condition holds.
+NULL stays NULL.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import MIRRORED, ColumnRef, cast_sql, copied
 
 STEPS = "steps"
-"""Key of the meta of a clamped column that has whole steps: those of 1, of the lower and of the upper bound."""
+"""Metadata key of a clamped column with whole steps: the steps in 1, in the lower and in the upper bound."""
 
 _SCALE = 60
 _STEP_DIGITS, _EXACT_STEPS = 18, 1 << 53
@@ -30,10 +30,10 @@ _FLUSH = 1e-60
 
 
 def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tuple[exp.Expr, Bounds]:
-    """Bound a column by what the policy declares, in its own unit, ends included, whatever the table holds.
+    """Clamp a column to its declared range, ends included.
 
-    The bounds are compared in the column's own type, before the conversion that could raise. NaN is greater
-    than every number, so it would pass for the highest value: it becomes NULL, which weighs nothing.
+    Bounds are compared in the column's own type, before a conversion that could fail. NaN is greater than every
+    number and would become the highest value, so it becomes NULL, which weighs nothing.
 
     >>> sql, bounds = clamp_column(exp.column("x"), SqlType(Family.NUMERIC, 15, 2), 0.0, 50.0)
     >>> print(sql.sql("postgres"))
@@ -70,9 +70,9 @@ def clamp_column(column: exp.Expr, kind: SqlType, low: float, high: float) -> tu
 
 
 def _steps(column: exp.Expr, kind: SqlType, low: float, high: float) -> tuple[int, int, int] | None:
-    """How many of its last digits make 1 and the bounds of a numeric(p, s), where a bigint holds all its values.
+    """The number of last digits in 1 and in the bounds of a numeric(p, s) that fits a bigint; None for other types.
 
-    A double is then the quotient of two whole numbers that doubles hold, which is the one nearest to the numeric.
+    A double is then the quotient of two whole numbers, which is the double nearest to the numeric.
     """
     if not isinstance(column, exp.Column) or kind.family is not Family.NUMERIC:
         return None
@@ -85,9 +85,9 @@ def _steps(column: exp.Expr, kind: SqlType, low: float, high: float) -> tuple[in
 
 
 def _without_underflow(column: exp.Expr, kind: SqlType, low: float, high: float) -> tuple[exp.Expr, float]:
-    """The column without values so close to zero that a double cannot hold their product; and the smallest size.
+    """The column with tiny values set to 0, so that products do not underflow; and the smallest nonzero size.
 
-    Only where zero is within the bounds: elsewhere the nearest end is the smallest, and zero would lie outside.
+    Only where 0 is within the bounds; elsewhere the nearer bound is the smallest value.
     """
     if kind.family is Family.INTEGER:
         return copied(column), 1.0
@@ -112,7 +112,7 @@ _FAR = 1e15
 
 @dataclass(frozen=True)
 class Interval:
-    """Numbers from lo to hi; a strict end is one that is left out."""
+    """Numbers from lo to hi; `above` and `below` exclude the ends."""
 
     lo: Decimal | None = None
     hi: Decimal | None = None
@@ -120,7 +120,7 @@ class Interval:
     below: bool = False
 
     def within(self, low: float, high: float, kind: SqlType) -> tuple[float, float]:
-        """The part of [low, high] that is left; its nearest end where nothing is."""
+        """The part of [low, high] within the interval; the nearest end if there is none."""
         lo = low if self.lo is None else _next(self.lo, kind, up=True) if self.above else float(self.lo)
         hi = high if self.hi is None else _next(self.hi, kind, up=False) if self.below else float(self.hi)
         lo, hi = min(max(lo, low), high), max(min(hi, high), low)
@@ -128,7 +128,7 @@ class Interval:
 
 
 def _next(end: Decimal, kind: SqlType, *, up: bool) -> float:
-    """The next number of an exact type beyond an end that is left out; the end itself of others."""
+    """The next number of an exact type after an excluded end; the end itself for other types."""
     scale = 0 if kind.family is Family.INTEGER else kind.scale if kind.family is Family.NUMERIC else None
     if scale is None or not 0 <= scale <= 12 or abs(end) > 10**15:
         return float(end)
@@ -138,9 +138,9 @@ def _next(end: Decimal, kind: SqlType, *, up: bool) -> float:
 
 
 def span(intervals: Collection[Interval]) -> tuple[float, float] | None:
-    """The ends of what all intervals leave, where both are known: `WHERE x BETWEEN 0 AND 100` says a range, too.
+    """The range that all intervals share, if both ends are known: `WHERE x BETWEEN 0 AND 100` declares a range, too.
 
-    None for what is too far to compute with.
+    None if the ends are too large to compute with.
 
     >>> above = Interval(Decimal(0))
     >>> span([above, Interval(hi=Decimal(100)), Interval(hi=Decimal(90))]), span([above])
@@ -159,12 +159,12 @@ Known = Mapping[ColumnRef, tuple[Interval, ...]]
 def known_where(
     condition: exp.Expr, resolve: Callable[[exp.Column], exp.Expr], known: Known, *, holds: bool = True
 ) -> Known:
-    """What is known of columns where a condition is true; with `holds` false, where it is not (or NULL).
+    """The intervals of columns where a condition is true, or with `holds` false, where it is false or NULL.
 
     Args:
       condition: as written or bound.
-      resolve: what its names mean.
-      known: what was known before.
+      resolve: the meaning of its names.
+      known: the intervals known before.
     """
     found = dict(known)
     for column, interval in _intervals(condition.unnest(), resolve, holds):
@@ -209,7 +209,7 @@ def _compared(
 
 
 def literal_number(node: exp.Expr) -> Decimal | None:
-    """The value of a numeric literal, with a sign or without."""
+    """The value of a numeric literal, with or without a sign; None for anything else."""
     if isinstance(node, exp.Neg):
         inner = literal_number(node.this.unnest())
         return None if inner is None else -inner

@@ -1,4 +1,4 @@
-"""CASE, COALESCE, NULLIF, LEAST and GREATEST: one of several values."""
+"""Choices between values: CASE, COALESCE, NULLIF, LEAST and GREATEST."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from planner.sql.sql_types import REAL, Family, SqlType
 from planner.sql.trees import cast_sql, copied
 
 _LARGEST = 10**290
-"""What a double holds with room for sums, as intervals have it."""
+"""The largest double with room for sums, as in intervals."""
 
 _Build = Callable[[Sequence[exp.Expr]], exp.Expr]
 
 
 def case(node: exp.Expr, binder: Binder) -> Scalar:
-    """CASE WHEN condition THEN value ... ELSE value END, and CASE x WHEN value THEN ..."""
+    """`CASE WHEN condition THEN value ... ELSE value END`, and `CASE x WHEN value THEN ...`."""
     subject = node.args.get("this")
     conditions, values, otherwise = [], [], binder
     for branch in node.args["ifs"]:
@@ -59,15 +59,15 @@ def _condition(subject: exp.Expr | None, written: exp.Expr) -> exp.Expr:
 
 
 def coalesced(node: exp.Expr, binder: Binder) -> Scalar:
-    """`COALESCE(x, ...)`: the first value that is not NULL, all brought to one type."""
+    """`COALESCE(x, ...)`: the first value that is not NULL, in a common type."""
     values = [binder.scalar(part) for part in (node.this, *node.expressions)]
     return _choice(node, values, lambda parts: exp.Coalesce(this=parts[0], expressions=list(parts[1:])), binder)
 
 
 def extreme(node: exp.Expr, binder: Binder) -> Scalar:
-    """LEAST and GREATEST, which skip NULLs: only a literal bounds the result whatever the others are.
+    """LEAST and GREATEST, which skip NULL. So only literals bound the result.
 
-    One within the other, with literals, `LEAST(GREATEST(x, 0), 100)`, is a range of its own for a column without one.
+    `LEAST(GREATEST(x, 0), 100)`, with literals, gives a column without a declared range a range of its own.
     """
     values = [binder.scalar(part) for part in _operands(node)]
     opposite = exp.Greatest if isinstance(node, exp.Least) else exp.Least
@@ -84,12 +84,11 @@ def _operands(node: exp.Expr) -> tuple[exp.Expr, ...]:
 
 
 def _clamped_within(inner: exp.Expr, outer: Sequence[Scalar], binder: Binder) -> Scalar | None:
-    """The inner of two extremes whose literals bound one column; None where they do not.
+    """Clamp a column to the literals of two nested extremes; None for other forms.
 
-    The column is clamped to the literals as it would be to a declared range, so that the bound holds whatever the
-    table holds and whoever is in it; the two extremes around it change no value that is clamped to that. NULL stays
-    for them to skip, as it is for every column; NaN becomes NULL. The range is rounded outward to whole numbers: a
-    whole column's would be rounded inward.
+    The clamp is as for a declared range, so the bound holds for all data. The two extremes around it change no
+    clamped value. NULL stays for them to skip, and NaN becomes NULL. The range is rounded outward to whole numbers,
+    because a whole column's range is rounded inward.
     """
     if any(part.find(exp.Least, exp.Greatest) for part in _operands(inner)):
         return None  # no column: and bound twice at each level of a nest, that would take a time exponential in it
@@ -130,7 +129,7 @@ def _extreme_of(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> Sca
 
 
 def nullified(node: exp.Expr, binder: Binder) -> Scalar:
-    """NULLIF(x, y): NULLIF(x, 0) is never zero."""
+    """`NULLIF(x, y)`. NULLIF(x, 0) is never zero."""
     left, right = align(node, [binder.scalar(node.this), binder.scalar(node.args["expression"])], binder)
     if left.is_null or right.is_null:
         return left
@@ -160,7 +159,7 @@ def nullified(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def _promoted(left: Scalar, right: Scalar) -> Digits | None:
-    """The digits of NULLIF(x, y), which has the type that x takes in `x = y`: a numeric beside a numeric."""
+    """The digits of NULLIF(x, y), which has the type of x in `x = y`: numeric beside a numeric."""
     if left.digits is None or right.digits is None:
         return left.digits and replace(left.digits, integral=False)
     return replace(left.digits, integral=left.digits.integral and right.digits.integral)
@@ -191,7 +190,7 @@ def _choice(
 
 
 def _plain_number(values: Sequence[Scalar], build: _Build) -> tuple[exp.Expr | None, Digits | None, SqlType]:
-    """The plain form of a choice of numbers, and what is known of it."""
+    """The plain form, digits and type of a choice between numbers."""
     known = [part for part in values if not part.is_null]
     digits = [part.digits for part in known]
     families = {part.type.family for part in known if part.type is not None}
@@ -211,7 +210,7 @@ def _plain_number(values: Sequence[Scalar], build: _Build) -> tuple[exp.Expr | N
 
 
 def _as_double(part: Scalar) -> exp.Expr:
-    """Beside the column of a real itself a database would round doubles to reals."""
+    """A real as a double; beside a real column, a database would round doubles to reals."""
     real = part.type is not None and part.type.family is Family.FLOAT
     return cast_sql(part.sql, "DOUBLE PRECISION") if real else part.sql
 
@@ -231,7 +230,7 @@ def _plain_choice(node: exp.Expr, values: Sequence[Scalar], build: _Build) -> Sc
 
 
 def _of_one_type(node: exp.Expr, values: Sequence[Scalar], binder: Binder) -> list[Scalar]:
-    """Literals typed by the others; a char(n) and a text are text, a date and a timestamp are timestamps."""
+    """Give values one type: text for char(n) and text, timestamp for date and timestamp."""
     aligned = align(node, values, binder)
     families = {part.type.family for part in aligned if part.type is not None}
     if families & {Family.CHAR}:

@@ -1,8 +1,8 @@
-"""Dates and timestamps, and what lies between them: computed only within a span of days that no operation can leave.
+"""Dates and timestamps, computed only within a span of days that no operation can leave.
 
-PostgreSQL raises beyond its calendar, and for `infinity` where a number is asked for. So a column is moored
-before it is computed with: NULL outside its declared range, and in conditions, which see what is there, outside the
-years 1 to 9999.
+PostgreSQL fails beyond its calendar, and where `infinity` should be a number. So a value outside of its column's
+declared range becomes NULL before it is computed with. In conditions, which read the table's own values, the range is
+the years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from planner.sql.trees import Age, around, cast_sql, copied, instant_sql, local_
 from planner.sql.zones import UTC, days_shown, instant, is_utc, local_time, zone_named
 
 ALWAYS: Span = (date(1, 1, 1), date(9999, 12, 31))
-"""The years that every engine and every driver agrees on."""
+"""The years that every engine and driver supports."""
 
 _DATE, _TIMESTAMP = SqlType(Family.DATE), SqlType(Family.TIMESTAMP)
 _MOST_DAYS = 1_000_000
@@ -43,7 +43,7 @@ _YEARS: dict[str, Callable[[date], int]] = {
     "CENTURY": lambda day: (day.year + 99) // 100,
     "MILLENNIUM": lambda day: (day.year + 999) // 1000,
 }
-"""Fields that only grow from day to day, by the number that a day has."""
+"""Fields that never decrease from day to day."""
 
 _TIMES = frozenset({"HOUR", "MINUTE", "SECOND"})
 _UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
@@ -52,7 +52,7 @@ _SPELLINGS = {"DAYOFWEEK": "DOW", "DAYOFWEEKISO": "ISODOW", "DAYOFYEAR": "DOY", 
 
 
 def literal(node: exp.Expr, binder: Binder) -> Scalar | None:
-    """`DATE '...'`, `TIMESTAMP '...'`, each plus or minus INTERVALs; None for anything else."""
+    """`DATE '...'` or `TIMESTAMP '...'`, plus or minus INTERVALs; None for anything else."""
     if binder.zone == UTC:
         value = literals.moment(node)
         return None if value is None else _known(node, value)
@@ -67,15 +67,12 @@ def _known(node: exp.Expr, value: date | datetime) -> Scalar:
 
 
 def unknown_now(node: exp.Expr, binder: Binder) -> Scalar:
-    """now(), which `planner.binding.placeholders` replaces: none may be left. Raises: UnsupportedSQL."""
+    """A clock that `planner.binding.placeholders` did not replace. Raises: UnsupportedSQL."""
     raise UnsupportedSQL("there is no clock here", hint="write the date", at=node)
 
 
 def extracted(node: exp.Expr, binder: Binder) -> Scalar:
-    """EXTRACT(field FROM datetime): a numeric without a fraction, of which division keeps the fraction.
-
-    Raises: UnsupportedSQL.
-    """
+    """EXTRACT(field FROM datetime), a numeric, so that division keeps its fraction. Raises: UnsupportedSQL."""
     field = field_name(node.this)
     part = moment_argument(node.expression, binder)
     if part.is_null:
@@ -100,7 +97,7 @@ def extracted(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def _epoch(node: exp.Expr, sql: exp.Expr, span: Span) -> Scalar:
-    """The seconds since 1970, without a fraction where only whole ones count: `floor(extract(epoch FROM x) / 60)`."""
+    """The seconds since 1970; whole ones in `floor(extract(epoch FROM x) / 60)`, where fractions have no effect."""
     low, high = ((day - date(1970, 1, 1)).days * 86_400 for day in span)
     if not _is_bucket(node):
         moment = exp.Extract(this=exp.var("EPOCH"), expression=cast_sql(sql, "TIMESTAMP"))
@@ -110,7 +107,7 @@ def _epoch(node: exp.Expr, sql: exp.Expr, span: Span) -> Scalar:
 
 
 def _is_bucket(node: exp.Expr) -> bool:
-    """Is it divided by a whole literal right away, and rounded down?"""
+    """Is it divided by a whole literal and rounded down?"""
     division = around(node, exp.Paren)
     if not isinstance(division, exp.Div) or not isinstance(around(division, exp.Paren), exp.Floor):
         return False
@@ -119,7 +116,7 @@ def _is_bucket(node: exp.Expr) -> bool:
 
 
 def truncated(node: exp.Expr, binder: Binder) -> Scalar:
-    """date_trunc('unit', datetime): a timestamp. Raises: UnsupportedSQL."""
+    """`date_trunc('unit', datetime)`, a timestamp. Raises: UnsupportedSQL."""
     unit = field_name(node.args["unit"])
     written = node.args.get("zone")
     zone = binder.zone if written is None else read_zone(written)
@@ -149,7 +146,7 @@ def truncated(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def read_zone(node: exp.Expr) -> str:
-    """The name of a time zone that is written out; `zones.UTC` for all of that one's. Raises: InvalidSetting."""
+    """The name of a constant time zone; `zones.UTC` for all names of UTC. Raises: InvalidSetting."""
     written = text_literal(node, "a time zone", UTC)
     zone = zone_named(written)
     if zone is None:
@@ -159,9 +156,9 @@ def read_zone(node: exp.Expr) -> str:
 
 
 def at_zone(node: exp.Expr, binder: Binder) -> Scalar:
-    """`x AT TIME ZONE 'UTC'`: of a timestamp with time zone the one without, and the other way round.
+    """`x AT TIME ZONE zone`, which converts between timestamps with and without time zone.
 
-    Raises: InvalidSetting for a time zone that is not known; UnsupportedSQL for a date in another one than UTC.
+    Raises: InvalidSetting for an unknown zone; UnsupportedSQL for a date with a zone other than UTC.
     """
     zone = read_zone(node.args["zone"])
     part = moment_argument(node.this, binder)
@@ -178,7 +175,7 @@ def at_zone(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def local(part: Scalar, zone: str) -> tuple[exp.Expr, Span]:
-    """As `moored`, but of a timestamp with time zone what clocks of the zone show."""
+    """As `moored`, with a timestamptz in the zone's local time."""
     sql, span = moored(part)
     if zone == UTC or not part.has_zone:
         return sql, span
@@ -193,7 +190,7 @@ def local(part: Scalar, zone: str) -> tuple[exp.Expr, Span]:
 
 
 def shown_in(part: Scalar, kind: SqlType, zone: str) -> Scalar:
-    """A timestamp with time zone as the date or the time that clocks of another zone than UTC show."""
+    """A timestamptz as the local date or time of a zone other than UTC."""
     known = _literal_value(part)
     if known is not None:
         there = literals.in_calendar(local_time, literals.midnight(known), zone, position_of(part.node))
@@ -206,7 +203,7 @@ def shown_in(part: Scalar, kind: SqlType, zone: str) -> Scalar:
 
 
 def meant_in(part: Scalar, zone: str) -> Scalar:
-    """A date or a time that clocks of another zone than UTC show as the timestamp with time zone."""
+    """The local date or time of a zone other than UTC as a timestamptz."""
     known = _literal_value(part)
     if known is not None:
         moment = literals.in_calendar(instant, literals.midnight(known), zone, position_of(part.node))
@@ -223,7 +220,7 @@ def _literal_value(part: Scalar) -> date | datetime | None:
 
 
 def shifted(node: exp.Expr, binder: Binder) -> Scalar:
-    """A datetime plus or minus an INTERVAL: a timestamp, as in PostgreSQL. Raises: UnsupportedSQL."""
+    """A datetime plus or minus an INTERVAL, a timestamp as in PostgreSQL. Raises: UnsupportedSQL."""
     known = literal(node, binder)
     if known is not None:
         return known
@@ -254,15 +251,12 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def _reach(amount: int, unit: str) -> int:
-    """No more days than this."""
+    """The most days in so many units."""
     return {"MONTH": 31, "YEAR": 366}.get(unit, 1) * amount if unit != "SECOND" else amount // 86_400 + 1
 
 
 def of_days(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scalar:
-    """`date - date`: days; `date + 3`, `date - 3`: a date. `binder` refuses an operand of another type.
-
-    Raises: UnsupportedSQL.
-    """
+    """`date - date` (days) and `date + 3` or `date - 3` (a date). Raises: UnsupportedSQL for other operands."""
     days = right
     if isinstance(node, exp.Add) and right.type == _DATE:
         left, days = right, left
@@ -287,12 +281,12 @@ def of_days(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scal
 
 
 def _is_computed(days: Scalar) -> bool:
-    """Is it a whole number that no literal or placeholder says?"""
+    """Is it a whole number, but neither a literal nor a placeholder?"""
     return days.value is None and days.plain is not None and days.digits is not None and days.digits.integral
 
 
 def _by_days(node: exp.Expr, start: Scalar, days: Scalar) -> Scalar:
-    """A date moved by a whole number of days; NULL for more of them than lead from year to year."""
+    """A date moved by a whole number of days; NULL for more days than the supported years have."""
     count = repeated(days.sql, node)
     few = exp.Between(this=wrap(count), low=_whole(-_MOST_DAYS), high=_whole(_MOST_DAYS))
     known = exp.Case().when(few, cast_sql(copied(count), "INT"), copy=False)
@@ -303,13 +297,13 @@ def _by_days(node: exp.Expr, start: Scalar, days: Scalar) -> Scalar:
 
 
 def _whole(value: int) -> exp.Expr:
-    """A whole number, its sign within parentheses: after another operator it would be one of both."""
+    """A whole literal, with parentheses around a negative one."""
     number = exp.Literal.number(abs(value))
     return number if value >= 0 else exp.Paren(this=exp.Neg(this=number))
 
 
 def converted(part: Scalar, kind: SqlType) -> Scalar:
-    """A date as a timestamp, or a timestamp's day."""
+    """A date as a timestamp, or a timestamp as a date."""
     if part.type == kind:
         return replace(part, zoned=False)
     if isinstance(part.plain, exp.Cast) and isinstance(part.plain.this, exp.Literal):
@@ -322,7 +316,7 @@ def converted(part: Scalar, kind: SqlType) -> Scalar:
 
 
 def moored(part: Scalar) -> tuple[exp.Expr, Span]:
-    """SQL of a date, or of a timestamp at UTC, that is NULL or within the span that comes with it."""
+    """SQL of a date or of a timestamp at UTC, NULL outside of a span of days; and the span."""
     assert part.type is not None and part.type.is_moment, "a moment"
     sql = part.sql
     if part.type.family is Family.TIMESTAMPTZ:
@@ -350,7 +344,7 @@ def _widened(span: Span, days: int) -> Span | None:
 
 
 def _moved(span: Span, days: int) -> Span | None:
-    """The days on which what lies within a span falls so many days later."""
+    """The span moved by so many days; None beyond the calendar."""
     try:
         return span[0] + timedelta(days=days), span[1] + timedelta(days=days)
     except OverflowError:
@@ -358,7 +352,7 @@ def _moved(span: Span, days: int) -> Span | None:
 
 
 def moment_argument(node: exp.Expr, binder: Binder) -> Scalar:
-    """A date or timestamp, or the literal NULL. Raises UnsupportedSQL for anything else."""
+    """A date, a timestamp, or the literal NULL. Raises: UnsupportedSQL for anything else."""
     part = settle(binder.scalar(node), SqlType(Family.TIMESTAMPTZ), binder)
     if not part.is_null and (part.type is None or not part.type.is_moment):
         raise UnsupportedSQL(f"{part.kind} stands where a date is needed", at=part.node)
@@ -366,7 +360,7 @@ def moment_argument(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def field_name(node: exp.Expr) -> str:
-    """The name of a field or unit, which sqlglot may carry as a word. Raises: UnsupportedSQL for no constant."""
+    """The name of a constant field or unit. Raises: UnsupportedSQL."""
     name = (node.name if isinstance(node, exp.Var) else text_literal(node, "a field or unit", "DAY")).upper()
     return _SPELLINGS.get(name, name)
 
@@ -387,7 +381,7 @@ _DAY = 86_400
 
 
 def extracted_of_difference(node: exp.Expr, binder: Binder) -> Scalar:
-    """EXTRACT(field FROM x) of a moment, of a difference of moments, or of an age. Raises: UnsupportedSQL."""
+    """EXTRACT of a datetime, of a difference of datetimes, or of an age. Raises: UnsupportedSQL."""
     operand = node.args["expression"].unnest()
     if isinstance(operand, Age):
         return _of_age(node, operand, binder)
@@ -401,15 +395,15 @@ def extracted_of_difference(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def age(node: exp.Expr, binder: Binder) -> Scalar:
-    """age(a, b) itself: an interval, of which months have no length. Raises: UnsupportedSQL."""
+    """Refuse age(a, b) outside of EXTRACT: its months have no fixed length. Raises: UnsupportedSQL."""
     hint = "write extract(year FROM age(a, b)), or CAST(a AS DATE) - CAST(b AS DATE), a number of days"
     raise UnsupportedSQL("an interval of age() stands here", hint=hint, at=node)
 
 
 def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
-    """Of `a - b`, timestamps: its seconds, with a fraction, or its whole days.
+    """EXTRACT of a difference of timestamps: its seconds, or its whole days.
 
-    PostgreSQL's interval between timestamps has days of 24 hours and no months, so both follow from the seconds.
+    PostgreSQL's difference has days of 24 hours and no months, so both follow from the seconds.
     """
     parts = [moment_argument(side, binder) for side in (operand.left, operand.right)]
     if any(part.is_null for part in parts):
@@ -431,7 +425,7 @@ def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
 
 
 def _of_age(node: exp.Expr, operand: Age, binder: Binder) -> Scalar:
-    """Of age(a, b): its whole years, the months beyond them, the days beyond those."""
+    """EXTRACT of age(a, b): whole years, the remaining months, or the remaining days."""
     parts = [moment_argument(side, binder) for side in (operand.this, operand.args["expression"])]
     if any(part.is_null for part in parts):
         return arithmetic.null(node)
@@ -453,7 +447,7 @@ def _of_age(node: exp.Expr, operand: Age, binder: Binder) -> Scalar:
 
 
 def _stamp(part: Scalar, zone: str) -> tuple[exp.Expr, Span]:
-    """SQL of a timestamp, of one with time zone as clocks of the zone show it, and its span."""
+    """SQL of a timestamp in the zone's local time, and its span."""
     sql, span = local(part, zone)
     assert part.type is not None, "typed"
     return (sql if part.type.family is not Family.DATE else cast_sql(sql, "TIMESTAMP")), span

@@ -1,11 +1,11 @@
-"""Every scalar function and operator that an analyst may use: one table, and nothing that is not in it.
+"""The table of all scalar functions and operators that an analyst may use.
 
-Each row says what it takes and gives, and why its rewriting can fail for no row: it is total as it stands,
-total by its rewriting, or refused unless the declared ranges prove its argument. The tests run examples of each
-(`tests/support/function_examples.py`) over hostile values in a real PostgreSQL.
+Each row says what the function takes and returns, and why it fails for no row: it cannot fail, its rewriting cannot
+fail, or the declared ranges prove its argument valid. The tests run examples (`tests/support/function_examples.py`)
+on PostgreSQL with hostile values.
 
-Decided here: a denominator must be proved not to be zero, and NULLIF(y, 0) is such a proof; `x / y` is never
-rewritten silently. Dates outside the years 1 to 9999, `infinity` too, give NULL in functions and arithmetic.
+A denominator must be proved not to be zero; NULLIF(y, 0) is such a proof. `x / y` is never rewritten silently. Dates
+outside the years 1 to 9999, and `infinity`, give NULL in functions and arithmetic.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _NEGATED = _BOTH | {"negate"}
 
 @dataclass(frozen=True)
 class Function:
-    """One row.
+    """One row of the table.
 
     Attributes:
-      takes: what it is applied to, and what it gives.
-      total: why it can fail for no row.
+      takes: the types of arguments and result.
+      total: why it fails for no row.
       bind: checks the arguments and writes the SQL.
-      parts: what of sqlglot's node may be present.
+      parts: the parts of sqlglot's node that may be present.
     """
 
     takes: str
@@ -64,7 +64,7 @@ _A_DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY"))
 
 
 def _added_or_multiplied(node: exp.Expr, binder: Binder) -> Scalar:
-    """`+`, `-`, `*` of numbers; `+` and `-` of datetimes, too."""
+    """`+`, `-` and `*` of numbers; `+` and `-` of datetimes."""
     assert isinstance(node, exp.Binary), "an operator"
     if any(isinstance(part.unnest(), exp.Interval) for part in (node.left, node.right)):
         return datetimes.shifted(node, binder)
@@ -78,7 +78,7 @@ def _added_or_multiplied(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def _day(node: exp.Expr, binder: Binder) -> Scalar:
-    """`date(x)`, PostgreSQL's other spelling of CAST(x AS DATE)."""
+    """`date(x)`, which means CAST(x AS DATE)."""
     written = cast_sql(copied(node.this), "DATE")
     written.meta.update(node.meta)
     return casts.cast(written, binder)
@@ -202,4 +202,4 @@ PARTS: dict[type[exp.Expr], frozenset[str]] = {
     exp.Literal: frozenset({"this", "is_string"}),
     exp.Null: frozenset(),
 }
-"""What the grammar lets through of scalar expressions."""
+"""The parts of scalar expressions that the grammar allows."""

@@ -1,8 +1,8 @@
-"""Interval arithmetic: what is known of a number before any row is read.
+"""Interval arithmetic: the bounds of a number, before any row is read.
 
-Bounds are computed in double precision, like the SQL that they bound: rounding to nearest is monotone, so
-the rounded end points bound every rounded result. Functions of the mathematical library, which may be off by
-a few units in the last place, get that much slack.
+Bounds are computed in double precision, like the SQL. Rounding to nearest is monotone, so rounded end points bound
+every rounded result. Functions of the mathematical library may be off by a few units in the last place, and get that
+much slack.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ _LARGEST = 1e290
 _ULP = 2.0**-53
 _NEAR = 2.0**-50
 _HALVES = 2.0**50
-"""Smaller doubles have quarters."""
+"""Smaller doubles can represent quarters."""
 
 _SLACK = 2.0**-40
-"""Relative error allowed to a database's POWER, LN and EXP."""
+"""The relative error allowed to a database's POWER, LN and EXP."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """A double in [lo, hi] that is 0 or at least `least` in size; PostgreSQL raises on underflow, too.
+    """The bounds of a double in [lo, hi] that is 0 or at least `least` in size.
 
     Attributes:
-      integral: of a type of whole numbers, of which division drops the fraction.
-      nonzero: never 0, whatever the interval says.
-      digits: how many digits it has behind the point, whatever its type: a double next to such a number is taken
-        for it. None where that is not proved; what is integral has none.
+      least: PostgreSQL also fails on underflow.
+      integral: does its type drop fractions in a division?
+      nonzero: is it never 0, whatever the interval contains?
+      digits: its proved decimal digits, whatever its type; a double next to such a number is read as that number.
     """
 
     lo: float
@@ -57,7 +57,7 @@ class Bounds:
 
     @property
     def weighable(self) -> bool:
-        """Can it also be divided by its own bound, as a weight is?"""
+        """Can it also be divided by its own bound, as for a weight?"""
         return self.safe and (self.size <= 1 or self.least / self.size >= _TINIEST)
 
     @property
@@ -67,40 +67,40 @@ class Bounds:
 
     @property
     def divides(self) -> bool:
-        """Is it proved to be no zero?"""
+        """Is it proved not to be zero?"""
         return self.nonzero or self.lo > 0 or self.hi < 0
 
     @property
     def smallest(self) -> float:
-        """The smallest absolute value that it can have, 0 left out."""
+        """The smallest nonzero absolute value."""
         gap = self.lo if self.lo > 0 else -self.hi if self.hi < 0 else 0.0
         return max(gap, self.least)
 
 
 def constant(value: float, integral: bool) -> Bounds:
-    """The interval of one known number; `integral`: is its type a whole-number type?"""
+    """The bounds of a known number; `integral`: does its type drop fractions?"""
     digits = max(0, -int(Decimal(repr(value)).normalize().as_tuple().exponent)) if math.isfinite(value) else None
     return Bounds(value, value, abs(value) or 1.0, integral, digits=digits)
 
 
 def whole(low: int, high: int) -> Bounds:
-    """The interval of a whole number from `low` to `high`, both included."""
+    """The bounds of a whole number from `low` to `high`."""
     return Bounds(float(low), float(high), 1.0, True)
 
 
 def negative(inner: Bounds) -> Bounds:
-    """The interval of -x."""
+    """-x."""
     return replace(inner, lo=-inner.hi, hi=-inner.lo)
 
 
 def absolute(inner: Bounds) -> Bounds:
-    """The interval of |x|: from 0 where x may be 0."""
+    """|x|."""
     low = 0.0 if inner.lo <= 0 <= inner.hi else min(abs(inner.lo), abs(inner.hi))
     return replace(inner, lo=low, hi=inner.size)
 
 
 def total(left: Bounds, right: Bounds) -> Bounds:
-    """x + y. Both are multiples of the last place of the smaller `least`, so a sum that is not 0 is at least that."""
+    """x + y. Both are multiples of the last place of the smaller `least`, so a nonzero sum is at least that."""
     integral = left.integral and right.integral
     digits = _more_digits(left, right)
     least = 1.0 if digits == 0 else min(left.least, right.least) * _ULP
@@ -112,7 +112,7 @@ def _more_digits(left: Bounds, right: Bounds) -> int | None:
 
 
 def product(left: Bounds, right: Bounds) -> Bounds:
-    """The interval of x * y, whose ends lie at the corners."""
+    """x * y, whose extremes are at the corners."""
     corners = [a * b for a in (left.lo, left.hi) for b in (right.lo, right.hi)]
     integral = left.integral and right.integral
     digits = None if left.digits is None or right.digits is None else left.digits + right.digits
@@ -121,7 +121,7 @@ def product(left: Bounds, right: Bounds) -> Bounds:
 
 
 def square(inner: Bounds) -> Bounds:
-    """x * x, which is never negative."""
+    """x * x, never negative."""
     size = absolute(inner)
     return product(size, size)
 
@@ -148,13 +148,13 @@ def square_root(inner: Bounds) -> Bounds:
 
 
 def logarithm(inner: Bounds, base: float) -> Bounds:
-    """The logarithm of x > 0. Near 1 it is about x - 1, and a double next to 1 is 2^-53 away."""
+    """The logarithm of x > 0. Near 1 it is about x - 1, and the next double is 2^-53 away."""
     ends = [math.log(value) / math.log(base) for value in (inner.smallest, max(inner.hi, inner.smallest))]
     return _slack(Bounds(ends[0], ends[1], 1e-18, False))
 
 
 def exponential(inner: Bounds) -> Bounds:
-    """The interval of e ^ x, with slack for how it is rounded; unbounded above where x may pass 700."""
+    """e ^ x with slack for rounding; unbounded if x may exceed 700."""
     low, high = (math.exp(min(max(value, -740.0), 700.0)) for value in (inner.lo, inner.hi))
     return _slack(Bounds(low, math.inf if inner.hi > 700 else high, max(low / 2, 5e-324), False, True))
 
@@ -169,7 +169,7 @@ def _slack(inner: Bounds) -> Bounds:
 
 
 def quotient(left: Bounds, divisor: Bounds) -> Bounds:
-    """x / y, y proved not to be 0."""
+    """x / y, with y proved not to be 0."""
     assert divisor.divides, "the denominator is proved not to be zero"
     ends = [divisor.lo, divisor.hi]
     if divisor.lo <= 0 <= divisor.hi:
@@ -181,19 +181,19 @@ def quotient(left: Bounds, divisor: Bounds) -> Bounds:
 
 
 def truncated(inner: Bounds) -> Bounds:
-    """The whole part of x: between 0 and x."""
+    """The whole part of x, between 0 and x."""
     if not inner.safe:
         return inner
     return Bounds(float(math.trunc(inner.lo)), float(math.trunc(inner.hi)), 1.0, True)
 
 
 def remainder(inner: Bounds, most: float) -> Bounds:
-    """The remainder of x, at most `most` in size: between 0 and x, and 0 whatever is proved of x."""
+    """The remainder of x, at most `most` in size; it may be 0 whatever is proved of x."""
     return Bounds(max(min(inner.lo, 0.0), -most), min(max(inner.hi, 0.0), most), inner.least, False)
 
 
 def rounded(inner: Bounds, digits: int = 0) -> Bounds:
-    """x, an exact number, rounded up or down to a multiple of 10^-digits, in whichever direction."""
+    """An exact x, rounded up or down to a multiple of 10^-digits."""
     if not inner.safe:
         return inner
     lo, hi = (Fraction(repr(end)) * Fraction(10) ** digits for end in (inner.lo, inner.hi))
@@ -202,7 +202,7 @@ def rounded(inner: Bounds, digits: int = 0) -> Bounds:
 
 
 def rounded_double(inner: Bounds, digits: int = 0) -> Bounds:
-    """As `rounded`, of a double that is multiplied by 10^digits, made whole, and divided again; or the other way.
+    """As `rounded`, for a double that is scaled by 10^digits, made whole, and scaled back.
 
     A double next to a multiple of 10^-digits may fall on either side of it: 0.00000000001 * 10^11 is less than 1.
     Adding a half to a large whole number may give the next even one.
@@ -227,7 +227,7 @@ def sign(inner: Bounds) -> Bounds:
 
 
 def either(left: Bounds, right: Bounds) -> Bounds:
-    """The interval of one value or the other: the hull of both."""
+    """One value or the other: the hull of both."""
     return Bounds(
         min(left.lo, right.lo),
         max(left.hi, right.hi),
@@ -239,17 +239,17 @@ def either(left: Bounds, right: Bounds) -> Bounds:
 
 
 def within(inner: Bounds, low: float | None, high: float | None) -> Bounds:
-    """The same x, known to be at least `low` and at most `high` as well; all else that is proved of x still holds."""
+    """The same x, known to be at least `low` and at most `high` as well."""
     lo = inner.lo if low is None else max(inner.lo, low)
     hi = inner.hi if high is None else min(inner.hi, high)
     return replace(inner, lo=min(lo, hi), hi=max(lo, hi))
 
 
 def raised(inner: Bounds, low: float) -> Bounds:
-    """x, or `low` (not 0) where x is below."""
+    """x, or `low` (not 0) if x is below it."""
     return either(within(inner, low, None), constant(low, inner.integral))
 
 
 def fractional(inner: Bounds) -> Bounds:
-    """x as a double: division keeps its fraction."""
+    """x in a type whose division keeps the fraction."""
     return replace(inner, integral=False)

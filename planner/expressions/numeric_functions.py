@@ -1,7 +1,4 @@
-"""Division, functions of one number, and width_bucket: each total on what is proved of its arguments.
-
-A divisor is proved not to be zero; a function is total on every number, or on the interval proved of its argument.
-"""
+"""Division, functions of one number, and width_bucket. None can fail for the proved bounds of its arguments."""
 
 from __future__ import annotations
 
@@ -21,14 +18,13 @@ from planner.sql.sql_types import Family, SqlType
 from planner.sql.trees import cast_sql, copied
 
 _MAX_SCALE = 1000
-"""Digits after the point of a quotient, at most."""
+"""The most decimal digits of a quotient."""
 
 
 def quotient(node: exp.Expr, binder: Binder) -> Scalar:
-    """`x / y`, y proved not to be zero: a literal, NULLIF(y, 0), or an interval that leaves zero out.
+    """`x / y`, with y proved not to be zero: a literal, NULLIF(y, 0), or bounds without zero.
 
-    Between whole numbers the fraction is dropped, as PostgreSQL does.
-    Raises: UnsupportedSQL for a divisor that could be zero.
+    As in PostgreSQL, a quotient of whole numbers drops its fraction. Raises: UnsupportedSQL if y could be zero.
     """
     assert isinstance(node, exp.Binary)
     left, right = number(binder.scalar(node.left), binder), number(binder.scalar(node.right), binder)
@@ -77,16 +73,16 @@ def _exact_quotient(left: arithmetic.Exact, value: Decimal, divisor: Digits) -> 
 
 
 def _quotient_scale(left: Digits, value: Decimal, divisor: Digits) -> int:
-    """The most digits after the point that PostgreSQL gives `x / value`: at least 16 significant ones.
+    """The most decimal digits that PostgreSQL gives `x / value`: at least 16 significant ones.
 
-    Source: select_div_scale in numeric.c, for the smallest x other than 0; its digits come in fours.
+    Source: select_div_scale in numeric.c, for the smallest nonzero x; digits come in groups of four.
     """
     first = value.adjusted() // 4 - -left.scale // 4 + 1
     return min(max(16 + 4 * first, left.scale, divisor.scale, 0), _MAX_SCALE)
 
 
 def remainder(node: exp.Expr, binder: Binder) -> Scalar:
-    """`mod(x, m)` and `x % m`, m a literal other than zero; it has the sign of x. Raises: UnsupportedSQL."""
+    """`mod(x, m)` and `x % m`, m a nonzero literal; the result has the sign of x. Raises: UnsupportedSQL."""
     assert isinstance(node, exp.Binary)
     left, right = number(binder.scalar(node.left), binder), number(binder.scalar(node.right), binder)
     exact = arithmetic.exact_form(left)
@@ -110,7 +106,7 @@ _LEAST_EXPONENT = -600.0
 
 
 def absolute(node: exp.Expr, binder: Binder) -> Scalar:
-    """`abs(x)`: as many digits as x, and never negative."""
+    """`abs(x)`."""
     inner = number(binder.scalar(node.this), binder)
     return arithmetic.monotone(
         node, inner, lambda sql: exp.Abs(this=sql), inner.digits, intervals.absolute, total=True
@@ -125,16 +121,16 @@ def sign(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def ceiling(node: exp.Expr, binder: Binder) -> Scalar:
-    """`floor(x)` and `ceil(x)`: one digit more than x before the point, none behind it."""
+    """`floor(x)` and `ceil(x)`, with one more digit before the point."""
     inner = number(binder.scalar(node.this), binder)
     digits = inner.digits and Digits(inner.digits.whole + 1, 0, False)
     return arithmetic.monotone(node, inner, lambda sql: type(node)(this=sql), digits, intervals.rounded)
 
 
 def rounded(node: exp.Expr, binder: Binder) -> Scalar:
-    """round(x), round(x, n), trunc(x), trunc(x, n), n a literal.
+    """`round(x)`, `round(x, n)`, `trunc(x)` and `trunc(x, n)`, n a literal.
 
-    As in PostgreSQL halves are rounded away from zero, but for round(double), which rounds them to even.
+    As in PostgreSQL, halves are rounded away from zero, except by round(double), which rounds them to even.
     """
     inner = number(binder.scalar(node.this), binder)
     places = node.args.get("decimals")
@@ -163,7 +159,7 @@ def _half_even(node: exp.Expr, argument: exp.Expr) -> exp.Expr:
 
 
 def _scaled(node: exp.Expr, argument: exp.Expr, count: int) -> exp.Expr:
-    """By whole numbers of 10^-n: engines differ on a double's halves, and have no ROUND of a double to n digits."""
+    """Round by multiples of 10^-n. Engines differ on halves of a double, and lack ROUND of a double to n digits."""
     scale = number_sql(Decimal(10) ** abs(count))
     scaled: exp.Expr = wrap(argument)
     if count > 0:
@@ -182,7 +178,7 @@ def _scaled(node: exp.Expr, argument: exp.Expr, count: int) -> exp.Expr:
 
 
 def power(node: exp.Expr, binder: Binder) -> Scalar:
-    """power(x, n), x ^ n: n a literal from 0 to 16."""
+    """`power(x, n)` and `x ^ n`, n a literal from 0 to 16."""
     inner = number(binder.scalar(node.this), binder)
     count = whole_literal(node.args["expression"], 0, _MOST_POWER)
     two = cast_sql(exp.Literal.number(count), "DOUBLE PRECISION")
@@ -194,7 +190,7 @@ def power(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def square_root(node: exp.Expr, binder: Binder) -> Scalar:
-    """sqrt(x), x proved not to be negative."""
+    """`sqrt(x)`, with x proved not to be negative."""
     inner = number(binder.scalar(node.this), binder)
 
     def bounds(known: Bounds) -> Bounds:
@@ -207,7 +203,7 @@ def square_root(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
-    """ln(x), and log(x), log10(x) of base 10; x proved to be positive."""
+    """`ln(x)`, and `log(x)` and `log10(x)` to base 10, with x proved to be positive."""
     argument = node.this if node.args.get("expression") is None else node.args["expression"]
     inner = number(binder.scalar(argument), binder)
     natural = isinstance(node, exp.Ln)
@@ -230,7 +226,7 @@ def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def exponential(node: exp.Expr, binder: Binder) -> Scalar:
-    """exp(x), x proved to be small enough; below -600 it is e^-600, since PostgreSQL raises on underflow."""
+    """`exp(x)`, with x proved small enough. Below -600 it is e^-600, since PostgreSQL fails on underflow."""
     inner = number(binder.scalar(node.this), binder)
     if inner.is_null:
         return arithmetic.null(node)
@@ -254,10 +250,10 @@ _MOST = 90_000
 
 
 def width_bucket(node: exp.Expr, binder: Binder) -> Scalar:
-    """width_bucket(x, low, high, n): literals, low < high; 0 below low, n + 1 from high on.
+    """`width_bucket(x, low, high, n)` with literals low < high: 0 below low, n + 1 from high on.
 
-    Exact where x has counted digits: `1 + div((x - low) * n, high - low)`, of whole numbers. Elsewhere from the
-    clamped double, in the order in which PostgreSQL computes with doubles.
+    With counted digits it is exact, `1 + div((x - low) * n, high - low)` of whole numbers. Otherwise it is computed
+    from the clamped double, in PostgreSQL's order of operations.
     Raises: UnsupportedSQL; SensitivityUnbounded for a double without a declared range.
     """
     ends = [node.args.get(name) for name in ("min_value", "max_value", "num_buckets")]
@@ -288,9 +284,9 @@ def width_bucket(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def _bound(node: exp.Expr, binder: Binder, example: Decimal) -> Decimal:
-    """The number, also as the database's own text of a view has it: `('-0.3'::numeric)::double precision`.
+    """The value of a bound, or the example for a placeholder without a value.
 
-    Of a placeholder without a value it is the example.
+    Views write bounds as `('-0.3'::numeric)::double precision`.
     """
     inner = constant(node)
     if isinstance(inner, exp.Parameter):
@@ -304,7 +300,7 @@ def _bound(node: exp.Expr, binder: Binder, example: Decimal) -> Decimal:
 
 
 def _exactly(value: exp.Expr, low: Decimal, high: Decimal, count: int, scale: int) -> exp.Expr:
-    """1 + div((x - low) * n, high - low), both made whole by a power of ten."""
+    """1 + div((x - low) * n, high - low), scaled to whole numbers."""
     places = max(scale, *(max(0, -int(end.normalize().as_tuple().exponent)) for end in (low, high)))
     ten = Decimal(10) ** places
     from_low = exp.Paren(this=exp.Sub(this=value, expression=wrap(canonical_sql(low))))

@@ -1,4 +1,4 @@
-"""Conditions over one join tuple, which can fail for no row."""
+"""Conditions over one join tuple that cannot fail for any row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    """The conditions that AND joins at the top, through parentheses."""
+    """The conditions of a top-level AND, also within parentheses."""
     found, stack = [], [node]
     while stack:
         current = stack.pop()
@@ -38,10 +38,9 @@ def conjuncts(node: exp.Expr) -> list[exp.Expr]:
 
 
 def entailed(condition: exp.Expr) -> list[exp.Expr]:
-    """Copies of the conditions that every side of an OR has: where it is true, so are they.
+    """Copies of the conditions that every side of an OR contains, and that are true where the OR is.
 
-    Tables that are joined inside of it, `(a.k = b.k AND a.x) OR (a.k = b.k AND b.y)`, are joined by that.
-    Cost: linear.
+    They join tables: `(a.k = b.k AND a.x) OR (a.k = b.k AND b.y)`. Cost: linear.
 
     >>> from sqlglot import parse_one
     >>> [part.sql() for part in entailed(parse_one("(a.k = 1 AND x) OR (y AND (a.k = 1 AND x)) OR a.k = 1"))]
@@ -54,13 +53,13 @@ def entailed(condition: exp.Expr) -> list[exp.Expr]:
 
 
 def connected(node: exp.Expr, binder: Binder) -> Scalar:
-    """`AND`, `OR` of conditions, each bound on its own."""
+    """`AND` and `OR`; each condition is bound on its own."""
     assert isinstance(node, exp.Connector), "AND or OR"
     return truth(node, joined([binder.predicate(part) for part in node.flatten()], both=isinstance(node, exp.And)))
 
 
 def joined(parts: list[exp.Expr], *, both: bool) -> exp.Expr:
-    """AND of bound conditions, else OR, in three values: constants that decide nothing are left out.
+    """AND or OR of bound conditions, in three-valued logic, without constants that decide nothing.
 
     >>> from sqlglot import parse_one
     >>> [joined([parse_one("a = 1"), one], both=False).sql() for one in (exp.true(), exp.false(), unknown())]
@@ -87,7 +86,7 @@ def denied(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def unknown() -> exp.Expr:
-    """The condition that is NULL for every row, as comparisons with NULL are."""
+    """The condition that is NULL for every row, such as a comparison with NULL."""
     return cast_sql(exp.Null(), "BOOLEAN")
 
 
@@ -103,7 +102,7 @@ def _is_constant(condition: exp.Expr, value: bool) -> bool:
 
 
 def compared(node: exp.Expr, binder: Binder) -> Scalar:
-    """`=`, `<>`, `<`, `<=`, `>`, `>=` of two values of types that compare exactly."""
+    """`=`, `<>`, `<`, `<=`, `>` or `>=` of values that compare exactly."""
     parts = [binder.scalar(part) for part in (node.this, node.args["expression"])]
     if isinstance(node, _ORDERED) and any(_is_enum(part) for part in parts):
         return truth(node, _of_labels(node, parts, binder))
@@ -120,7 +119,7 @@ def _is_enum(part: Scalar) -> bool:
 
 
 def _of_labels(node: exp.Expr, parts: list[Scalar], binder: Binder) -> exp.Expr:
-    """`<` and the like of labels, in the order of their declaration."""
+    """Order comparison of enum labels, in the order of their declaration."""
     if any(part.is_null for part in parts):
         return unknown()
     left, right = align(node, parts, binder)
@@ -134,7 +133,7 @@ def _of_labels(node: exp.Expr, parts: list[Scalar], binder: Binder) -> exp.Expr:
 
 
 def _decided(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> bool | None:
-    """Whether two literals are equal, of an equality or its contrary; None for anything else."""
+    """The result of an equality of two literals, or of its negation; None for anything else."""
     literal = isinstance(left, exp.Literal) and isinstance(right, exp.Literal) and left.is_string == right.is_string
     if not literal or not isinstance(node, (exp.EQ, exp.NEQ)):
         return None
@@ -143,10 +142,10 @@ def _decided(node: exp.Expr, left: exp.Expr, right: exp.Expr) -> bool | None:
 
 
 def between(node: exp.Expr, binder: Binder) -> Scalar:
-    """x BETWEEN low AND high; SYMMETRIC takes the ends in either order.
+    """`x BETWEEN low AND high`; SYMMETRIC takes the ends in either order.
 
-    Two comparisons, as in PostgreSQL: what type one end has says nothing of the other. Only of a literal between them
-    do both say what it is.
+    As in PostgreSQL these are two comparisons, so each end has its own type beside x. If x is a literal, both ends
+    determine its type.
     """
     middle, start, end = (node.args[part] for part in ("this", "low", "high"))
     x, a, b = (binder.scalar(part) for part in (middle, start, end))
@@ -182,7 +181,7 @@ def _between_labels(node: exp.Expr, middle: exp.Expr, start: exp.Expr, end: exp.
 
 
 def _half_known(node: exp.Expr, below: list[exp.Expr] | None, above: list[exp.Expr] | None) -> Scalar:
-    """x BETWEEN low AND high, where an end is NULL: false beyond the other end, else NULL."""
+    """`x BETWEEN low AND high` with a NULL end: false beyond the other end, else NULL."""
     if node.args.get("symmetric"):
         return truth(node, unknown())
     sides: list[exp.Expr] = [] if below is None else [exp.LTE(this=below[0], expression=below[1])]
@@ -191,7 +190,7 @@ def _half_known(node: exp.Expr, below: list[exp.Expr] | None, above: list[exp.Ex
 
 
 def listed(node: exp.Expr, binder: Binder) -> Scalar:
-    """x IN (literal, ...), each literal once and in one order, so that lists of the same values are one question.
+    """`x IN (literal, ...)`, with distinct literals in a fixed order, so that equal lists are one question.
 
     Raises: UnsupportedSQL.
     """
@@ -213,7 +212,7 @@ def listed(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def tested(node: exp.Expr, binder: Binder) -> Scalar:
-    """IS [NOT] NULL, TRUE, FALSE and UNKNOWN. Raises: UnsupportedSQL."""
+    """`IS [NOT] NULL`, `TRUE`, `FALSE` and `UNKNOWN`. Raises: UnsupportedSQL."""
     test, inner = node.args["expression"], None
     negated = bool(node.args.get("negate"))
     if isinstance(test, exp.Null):
@@ -232,7 +231,7 @@ def tested(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def distinguished(node: exp.Expr, binder: Binder) -> Scalar:
-    """IS [NOT] DISTINCT FROM, where NULL equals NULL."""
+    """`IS [NOT] DISTINCT FROM`, where NULL equals NULL."""
     sides = [node.this, node.args["expression"]]
     for side, other in (sides, sides[::-1]):
         if isinstance(side.unnest(), exp.Null):
@@ -252,8 +251,8 @@ def distinguished(node: exp.Expr, binder: Binder) -> Scalar:
 def like(node: exp.Expr, binder: Binder) -> Scalar:
     """LIKE and ILIKE with a literal pattern, whose escape character becomes a backslash.
 
-    ILIKE, which copies the text in lower case, sees its first MAX_TEXT characters.
-    Raises: InvalidSyntax, UnsupportedSQL.
+    ILIKE copies the text in lower case, so it reads the first MAX_TEXT characters. Raises: InvalidSyntax,
+    UnsupportedSQL.
     """
     escape = "\\"
     if isinstance(node, exp.Escape):
@@ -294,7 +293,7 @@ def constant(node: exp.Expr, binder: Binder) -> Scalar:
 def _aligned(
     node: exp.Expr, scalars: Sequence[Scalar], binder: Binder, *, of_one_type: bool = False
 ) -> list[exp.Expr] | None:
-    """Operands that compare exactly; None where one is NULL, so that what is compared is NULL too."""
+    """Operands in types that compare exactly; None if one is NULL, since the comparison is NULL then."""
     if any(part.is_null for part in scalars):
         return None
     aligned = align(node, scalars, binder)
@@ -304,9 +303,9 @@ def _aligned(
 
 
 def _canonical(part: Scalar, beside: list[Scalar]) -> exp.Expr:
-    """SQL of a value that is compared, where only its size matters: a literal is written in one way.
+    """SQL of a compared value; a literal is written in one way, since only its value matters.
 
-    A literal datetime has the type of what it is compared with where that is the same instant.
+    A literal datetime takes the type of the other side if it is the same instant.
     """
     if part.value is not None and part.type != REAL:
         return literals.canonical_sql(part.value)
@@ -326,5 +325,5 @@ def _canonical(part: Scalar, beside: list[Scalar]) -> exp.Expr:
 
 
 def truth(node: exp.Expr, sql: exp.Expr) -> Scalar:
-    """A condition as a value: true, false or NULL."""
+    """A condition as a value."""
     return Scalar(node, _BOOL, sql)

@@ -1,4 +1,4 @@
-"""A bound expression over one join tuple: total SQL, its type, and where it is a number what is proved of it."""
+"""A bound expression over one join tuple: SQL that cannot fail, its type, and for numbers their proved bounds."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from planner.sql.trees import copied, fold, nodes, position_of
 from planner.sql.zones import UTC
 
 Measured = tuple[exp.Expr, Bounds | None]
-"""SQL of a double (NULL allowed, never NaN) and its bounds; None where it is always NULL."""
+"""SQL of a double (NULL allowed, never NaN) and its bounds; None if it is always NULL."""
 
 Span = tuple[date, date]
-"""The first and the last day that a date or timestamp can fall on."""
+"""The first and last day of a date or timestamp."""
 
 _MAX_REPEATED = 400
 
 
 @dataclass(frozen=True)
 class Calendar:
-    """The first moments of days, weeks, months, ..., moved by whole days: `date_trunc('week', x) - INTERVAL '1 day'`.
+    """First moments of days, weeks, months, and so on, possibly moved: `date_trunc('week', x) - INTERVAL '1 day'`.
 
     Attributes:
-      unit: as `planner.sql.datetimes` names it.
-      days: by how many days each step is moved.
-      zone: whose clocks show midnight then; the steps are moments at UTC.
-      within: the days of that zone that they are in; None: those of the value's span.
+      unit: as in `planner.sql.datetimes`.
+      days: the days by which each step is moved.
+      zone: the zone whose midnights these are; the steps are timestamps at UTC.
+      within: their days in that zone; None: those of the value's span.
     """
 
     unit: str
@@ -47,7 +47,7 @@ class Calendar:
 class Digits:
     """A decimal number with at most `whole` digits before the point and `scale` after it.
 
-    `integral` is a whole number of the database's own types, of which division drops the fraction.
+    `integral`: does its type drop fractions in a division, as the database's whole types do?
     """
 
     whole: int
@@ -56,7 +56,7 @@ class Digits:
 
     @classmethod
     def of(cls, kind: SqlType) -> Digits | None:
-        """Those of a type that counts its digits; None of any other."""
+        """The digits of a type; None if the type does not limit them."""
         if kind.family is Family.INTEGER:
             return cls(kind.precision or 19, 0, True)
         if kind.family is Family.NUMERIC and kind.precision is not None and kind.scale is not None:
@@ -65,7 +65,7 @@ class Digits:
 
     @property
     def type(self) -> SqlType:
-        """Whole numbers that a bigint holds are of family INTEGER, others numerics of their digits."""
+        """Family INTEGER for whole numbers that fit a bigint, else a numeric with these digits."""
         if self.integral and self.whole <= 18:
             return SqlType(Family.INTEGER, self.whole)
         return SqlType(Family.NUMERIC, self.whole + self.scale, self.scale)
@@ -73,21 +73,20 @@ class Digits:
 
 @dataclass(frozen=True)
 class Scalar:
-    """What an expression is; a number has two forms.
+    """A bound expression. A number has two forms, plain and clamped.
 
     Attributes:
-      node: as written, for its position.
-      type: its type; None for a quoted literal, a placeholder and NULL, which take the type of what they meet.
-      plain: SQL as conditions and keys use it, exact and not clamped; None where only the clamped form is total.
-      clamped: the double that sums use, computed from clamped columns; it may raise PlannerError. None of what is no
-        number.
-      digits: what is proved of the plain form of an exact number; None for doubles and for what is no number.
+      node: the expression as written, for its position.
+      type: its type; None for a quoted literal, a placeholder and NULL, which take the type of the other side.
+      plain: SQL for conditions and keys, exact and not clamped; None if only the clamped form cannot fail.
+      clamped: the double for sums, from clamped columns; may raise PlannerError. None if it is no number.
+      digits: of the plain form of an exact number; None for doubles and other types.
       value: of a numeric literal.
-      span: of a datetime that is proved to lie within it, or is NULL.
-      declared: of a date column: its range.
-      zoned: of a timestamp: it is one with time zone, as PostgreSQL has it; its SQL is the timestamp at UTC.
-      calendar: of a datetime: on which steps of the calendar each value lies.
-      unranged: the columns whose missing range keeps the clamped form from being.
+      span: the days that a datetime is within, unless it is NULL.
+      declared: the declared range of a date column.
+      zoned: is it a timestamptz in PostgreSQL? Its SQL is the timestamp at UTC.
+      calendar: the steps of the calendar that a datetime is on.
+      unranged: columns without a declared range, which the clamped form needs.
     """
 
     node: exp.Expr
@@ -104,12 +103,12 @@ class Scalar:
 
     @property
     def sql(self) -> exp.Expr:
-        """SQL that raises for no row, of type `type`. Raises SensitivityUnbounded where that needs ranges."""
+        """SQL of type `type` that fails for no row. Raises: SensitivityUnbounded where that needs ranges."""
         return self.measured()[0] if self.plain is None else copied(self.plain)
 
     @property
     def bounds(self) -> Bounds | None:
-        """The public interval of the clamped form. Raises SensitivityUnbounded where there is none."""
+        """The bounds of the clamped form. Raises: SensitivityUnbounded if there are none."""
         return self.measured()[1]
 
     @property
@@ -119,31 +118,31 @@ class Scalar:
 
     @property
     def is_number(self) -> bool:
-        """May it stand in arithmetic?"""
+        """Does arithmetic accept it?"""
         return self.is_null or (self.type is not None and self.type.is_number)
 
     @property
     def drops_fractions(self) -> bool:
-        """Is it of a whole type, of which PostgreSQL's division drops the fraction? Raises: as `bounds`."""
+        """Does its type drop fractions in a division? Raises: as `bounds`."""
         if self.digits is not None:
             return self.digits.integral
         return self.bounds is not None and self.bounds.integral
 
     @property
     def has_zone(self) -> bool:
-        """Is it a timestamp with time zone in PostgreSQL?"""
+        """Is it a timestamptz in PostgreSQL?"""
         return self.zoned or (self.type is not None and self.type.family is Family.TIMESTAMPTZ)
 
     @property
     def kind(self) -> str:
-        """Its type's name, for messages."""
+        """The name of its type, for messages."""
         return "text" if self.type is None else self.type.shown
 
     def measured(self) -> Measured:
         """The clamped form: SQL of a double and its bounds.
 
-        Raises: SensitivityUnbounded naming every column whose range is missing, or where bounds fit no double;
-          UnsupportedSQL for what is no number.
+        Raises: SensitivityUnbounded that names all columns without a range, or if bounds fit no double;
+          UnsupportedSQL if it is no number.
         """
         if self.unranged:
             names = ", ".join(sorted({name for name, _ in self.unranged}))
@@ -171,7 +170,7 @@ class Scalar:
     def through(
         self, sql: Callable[[exp.Expr], exp.Expr], bounds: Callable[[Bounds], Bounds]
     ) -> Callable[[], Measured]:
-        """The clamped form of a function of this one, by how the function is written and what it makes of bounds."""
+        """The clamped form of a function of this number, from the function's SQL and bounds."""
 
         def clamped() -> Measured:
             argument, known = self.measured()
@@ -181,7 +180,7 @@ class Scalar:
 
 
 class Binder(Protocol):
-    """Binds the parts of an expression; what the handlers of `planner.expressions.functions` need."""
+    """Binds the parts of an expression for the handlers of `planner.expressions.functions`."""
 
     @property
     def zone(self) -> str:
@@ -191,34 +190,31 @@ class Binder(Protocol):
         """Bind an expression of any type."""
 
     def predicate(self, node: exp.Expr) -> exp.Expr:
-        """Bind a condition: its total SQL, of type boolean. Raises: UnsupportedSQL and whatever its parts raise."""
+        """Bind a condition to a boolean that cannot fail. Raises: UnsupportedSQL, and errors of its parts."""
 
     def where(self, condition: exp.Expr, *, holds: bool = True) -> Binder:
-        """A binder for where a condition is true, or where it is not; as written or bound."""
+        """A binder for where a condition is true, or with `holds` false, where it is not."""
 
 
 def unfit(node: exp.Expr) -> SensitivityUnbounded:
-    """The error for bounds that a double cannot hold."""
+    """The error for bounds that no double can hold."""
     hint = "declare narrower ranges, or ask for a simpler expression"
     return SensitivityUnbounded("the sum's bounds do not fit a double", hint=hint, at=node)
 
 
 def unranged(parts: Sequence[Scalar]) -> tuple[tuple[str, exp.Expr], ...]:
-    """The columns without a range of several parts."""
+    """All columns without a range in several parts."""
     return tuple(entry for part in parts for entry in part.unranged)
 
 
 def repeated(sql: exp.Expr, node: exp.Expr) -> exp.Expr:
-    """SQL that a rewriting writes more than once: it must be small, or nesting would double it every time.
-
-    Raises: StatementTooComplex.
-    """
+    """Check that SQL to be written more than once is small, as nesting doubles it. Raises: StatementTooComplex."""
     if len(nodes(sql)) > _MAX_REPEATED:
         raise StatementTooComplex("an expression grows too large", hint="nest fewer functions", at=node)
     return sql
 
 
 def wrap(sql: exp.Expr) -> exp.Expr:
-    """Parentheses where an operator could tear the expression apart."""
+    """Add parentheses, unless the expression is atomic."""
     atomic = (exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Cast, exp.Case, exp.Func)
     return sql if isinstance(sql, atomic) and not isinstance(sql, (exp.And, exp.Or)) else exp.Paren(this=sql)

@@ -1,6 +1,6 @@
-"""Functions of text, and to_char: total, and with a public bound on the length of what they return.
+"""Functions of text, and to_char: they cannot fail, and their results have a public bound on the length.
 
-to_char takes formats whose every pattern is known, so that both databases write the same text.
+to_char takes only known patterns, so that all databases write the same text.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from planner.sql.trees import cast_sql, copied, joined_texts
 from planner.sql.zones import UTC
 
 MAX_TEXT = 1 << 20
-"""Characters of a text that a function which could outgrow memory sees; the rest of a longer one is cut."""
+"""The most characters that a function reads if its result could outgrow memory."""
 
 _LONGEST = 1 << 30
 MAX_JOINED = 16 * MAX_TEXT
-"""Characters of a text that is put together, at most."""
+"""The most characters of a joined text."""
 
 _MAX_WORD = 40
-"""No number, uuid, date or time is written with more characters."""
+"""The most characters of a number, uuid, date or time."""
 
 _GROWTH = 3
-"""Upper, lower and title case of one character have at most this many characters."""
+"""The most characters of one character in upper, lower or title case."""
 
 
 def length(node: exp.Expr, binder: Binder) -> Scalar:
-    """length(text), in characters; trailing blanks of a char(n) do not count."""
+    """`length(text)` in characters, without trailing blanks of a char(n)."""
     part = text(binder.scalar(node.this), binder)
     if part.is_null:
         return arithmetic.null(node)
@@ -40,7 +40,7 @@ def length(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def position(node: exp.Expr, binder: Binder) -> Scalar:
-    """position('literal' IN text) and strpos(text, 'literal'): 1-based, 0 when it is not there."""
+    """`position('literal' IN text)` and `strpos(text, 'literal')`: 1-based, 0 if it is not found."""
     part = text(binder.scalar(node.this), binder)
     needle = text_literal(node.args["substr"], "position() of something")
     if part.is_null:
@@ -50,13 +50,13 @@ def position(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def cased(node: exp.Expr, binder: Binder) -> Scalar:
-    """`lower(text)`, `upper(text)` and `initcap(text)`, of a text cut so that the result is bounded in length."""
+    """`lower(text)`, `upper(text)` and `initcap(text)`, of the first MAX_TEXT characters."""
     part = text(binder.scalar(node.this), binder)
     return part if part.is_null else text_of(node, type(node)(this=shortened(part)), _GROWTH * short_length(part))
 
 
 def trimmed(node: exp.Expr, binder: Binder) -> Scalar:
-    """trim, btrim, ltrim and rtrim, of blanks or of the characters of a literal."""
+    """`trim`, `btrim`, `ltrim` and `rtrim`, of blanks or of literal characters."""
     part = text(binder.scalar(node.this), binder)
     if part.is_null:
         return part
@@ -67,7 +67,7 @@ def trimmed(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def substring(node: exp.Expr, binder: Binder) -> Scalar:
-    """substring(text FROM n FOR m), n and m literals, n > 0, m >= 0. Raises: UnsupportedSQL."""
+    """`substring(text FROM n FOR m)`, n and m literals, n > 0, m >= 0. Raises: UnsupportedSQL."""
     part = text(binder.scalar(node.this), binder)
     start, count = node.args.get("start"), node.args.get("length")
     if start is not None and isinstance(start.unnest(), exp.Literal) and start.unnest().is_string:
@@ -83,7 +83,7 @@ def substring(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def side(node: exp.Expr, binder: Binder) -> Scalar:
-    """left(text, n), right(text, n), n >= 0 a literal."""
+    """`left(text, n)` and `right(text, n)`, n >= 0 a literal."""
     part = text(binder.scalar(node.this), binder)
     taken = whole_literal(node.args["expression"], 0, _LONGEST)
     if part.is_null:
@@ -93,7 +93,7 @@ def side(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def joined(node: exp.Expr, binder: Binder) -> Scalar:
-    """`text || text`: NULL when one is. Raises: UnsupportedSQL."""
+    """`text || text`, NULL if one is. Raises: UnsupportedSQL."""
     parts = [text(binder.scalar(side), binder) for side in (node.this, node.args["expression"])]
     if any(part.is_null for part in parts):
         return Scalar(node, None, exp.Null())
@@ -101,7 +101,7 @@ def joined(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def starts_with(node: exp.Expr, binder: Binder) -> Scalar:
-    """starts_with(text, 'literal'), as a comparison of the first characters."""
+    """`starts_with(text, 'literal')`, as a comparison of the first characters."""
     part = text(binder.scalar(node.this), binder)
     prefix = text_literal(node.args["expression"], "starts_with() of something")
     sql = _as_text(part)
@@ -112,10 +112,9 @@ def starts_with(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def to_text(node: exp.Expr, part: Scalar, zone: str) -> Scalar | None:
-    """A value as text, as PostgreSQL's cast writes it; None where the same value may be written in two ways.
+    """A value as text, as PostgreSQL's cast writes it; None if equal values may have several texts.
 
-    Dates and times outside the years 1 to 9999 are NULL, as in other functions.
-    Raises: UnsupportedSQL for a moment with time zone in another zone than UTC.
+    Dates and times outside the years 1 to 9999 become NULL. Raises: UnsupportedSQL for a timestamptz outside of UTC.
     """
     assert part.type is not None, "typed"
     family = part.type.family
@@ -140,7 +139,7 @@ def to_text(node: exp.Expr, part: Scalar, zone: str) -> Scalar | None:
 
 
 def as_text(part: Scalar) -> Scalar:
-    """A char(n) as text, without its padding; an enum's label as text."""
+    """A char(n) without its padding, or an enum's label, as text."""
     assert part.type is not None, "typed"
     if part.type.family is Family.ENUM:
         return text_of(part.node, part.sql, None)
@@ -157,13 +156,13 @@ def _length(part: Scalar) -> int | None:
 
 
 def short_length(part: Scalar) -> int:
-    """The most characters of what `shortened` leaves."""
+    """The most characters of `shortened`."""
     known = _length(part)
     return MAX_TEXT if known is None else min(known, MAX_TEXT)
 
 
 def shortened(part: Scalar) -> exp.Expr:
-    """The text, cut to MAX_TEXT characters where it may have more."""
+    """The text's first MAX_TEXT characters."""
     sql = _as_text(part)
     return exp.Left(this=sql, expression=exp.Literal.number(MAX_TEXT)) if is_long(part) else sql
 
@@ -180,20 +179,20 @@ def _least(left: int | None, right: int | None) -> int | None:
 
 
 def text_of(node: exp.Expr, sql: exp.Expr, size: int | None) -> Scalar:
-    """A text of at most so many characters; None: as many as the database can hold."""
+    """A text with at most `size` characters; None: no limit but the database's."""
     return Scalar(node, SqlType(Family.TEXT, size), sql)
 
 
 def concatenated(node: exp.Expr, binder: Binder) -> Scalar:
-    """concat(x, ...): the texts of all values, of which NULL has none. Raises: UnsupportedSQL."""
+    """`concat(x, ...)`: the texts of all values, without NULL. Raises: UnsupportedSQL."""
     parts = [piece for part in node.expressions if (piece := _piece(part, binder)) is not None]
     return _joined(node, [_or_nothing(sql) for sql, _ in parts], sum(size for _, size in parts))
 
 
 def joined_by(node: exp.Expr, binder: Binder) -> Scalar:
-    """concat_ws('separator', x, ...): the texts of the values that are not NULL, with the separator between them.
+    """`concat_ws('separator', x, ...)`: the texts of all values, without NULL, joined by the separator.
 
-    Before each there is a separator, which is NULL with it; the first one is cut. Raises: UnsupportedSQL.
+    Each value follows a separator, or is left out with it; the first separator is cut off. Raises: UnsupportedSQL.
     """
     separator, *written = node.expressions
     sign = text_literal(separator, "concat_ws() by a separator")
@@ -206,7 +205,7 @@ def joined_by(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def _piece(node: exp.Expr, binder: Binder) -> tuple[exp.Expr, int] | None:
-    """SQL of a value's text as PostgreSQL's output has it, and its longest length; None for the literal NULL."""
+    """SQL of a value's text as PostgreSQL outputs it, and its longest length; None for the literal NULL."""
     part = settle(binder.scalar(node), SqlType(Family.TEXT), binder)
     if part.is_null:
         return None
@@ -236,7 +235,7 @@ def _joined(node: exp.Expr, pieces: list[exp.Expr], size: int) -> Scalar:
 
 
 def replaced(node: exp.Expr, binder: Binder) -> Scalar:
-    """replace(text, 'literal', 'literal'), of a text cut so that the result is bounded. Raises: UnsupportedSQL."""
+    """`replace(text, 'literal', 'literal')`, of the first MAX_TEXT characters. Raises: UnsupportedSQL."""
     part = text(binder.scalar(node.this), binder)
     sought = text_literal(node.args["expression"], "replace() of something")
     instead = text_literal(node.args.get("replacement") or exp.Null(), "replace() by something")
@@ -251,7 +250,7 @@ def replaced(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def split(node: exp.Expr, binder: Binder) -> Scalar:
-    """split_part(text, 'literal', n), n > 0 a literal: its n-th part, or an empty text. Raises: UnsupportedSQL."""
+    """`split_part(text, 'literal', n)`, n > 0 a literal. Raises: UnsupportedSQL."""
     part = text(binder.scalar(node.this), binder)
     separator = text_literal(node.args["delimiter"], "split_part() by a separator")
     count = whole_literal(node.args["part_index"], 1, 1 << 20)
@@ -265,7 +264,7 @@ def split(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def padded(node: exp.Expr, binder: Binder) -> Scalar:
-    """lpad(text, n, 'literal') and rpad, n >= 0 a literal. Raises: UnsupportedSQL."""
+    """`lpad(text, n, 'literal')` and `rpad`, n >= 0 a literal. Raises: UnsupportedSQL."""
     part = text(binder.scalar(node.this), binder)
     count = whole_literal(node.args["expression"], 0, MAX_TEXT)
     filling = node.args.get("fill_pattern")
@@ -280,9 +279,9 @@ def padded(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def to_char(node: exp.Expr, binder: Binder) -> Scalar:
-    """to_char(datetime, 'YYYY-MM'); NULL outside the years 1 to 9999.
+    """`to_char(datetime, 'YYYY-MM')`; NULL outside the years 1 to 9999.
 
-    Raises: UnsupportedSQL for a number, and for a pattern that `planner.sql.datetimes` does not know.
+    Raises: UnsupportedSQL for a number, and for an unknown pattern (`planner.sql.datetimes`).
     """
     written = text_literal(node.args["format"], "to_char() by a format", "YYYY")
     argument = binder.scalar(node.this)

@@ -1,5 +1,5 @@
-"""Which groups an answer has, from public facts only: an empty group is a row like any other.
+"""Determine the groups of an answer from public facts only, so that an empty group is a row like any other.
 
-In: the group keys and conditions of a `BoundQuery`, and the policy.
-Out: `GroupDomain`s: the values themselves, or a statement over public tables that names them.
+It takes the group keys and conditions of a `BoundQuery` and the policy. It returns `GroupDomain`s: values, or a
+statement over public tables that lists them. It reads no private row.
 """

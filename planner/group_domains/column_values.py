@@ -1,6 +1,6 @@
-"""Every value that a private column can have in a row that counts, as finely as the group keys tell them apart.
+"""The values that a private column can have in the rows that count, as finely as group keys distinguish them.
 
-They are what the policy declares or a condition leaves; times go by days, hours or minutes, in a series.
+The policy declares them, or a condition limits them. Times form a series of days, hours or minutes.
 """
 
 from __future__ import annotations
@@ -40,11 +40,10 @@ _TELLS: dict[str, TimeResolution] = {
 def finest_step(
     trees: Iterable[exp.Expr], column: ColumnRef, kind: SqlType, declared: Span | None
 ) -> TimeResolution | None:
-    """The step of a series of times, from midnight on, over which expressions of a timestamp have all their values.
+    """The coarsest step, from midnight on, whose times give these expressions of a timestamp all their values.
 
-    Each must read the column only by date_trunc, EXTRACT, to_char or a cast to DATE of the column itself, moored as
-    `planner.expressions.datetimes` writes it: those are the same for all times of one step. None where one reads it
-    otherwise.
+    Each expression must read the column only by date_trunc, EXTRACT, to_char or a cast to DATE, in the form of
+    `planner.expressions.datetimes`; these are constant within one step. None for any other expression.
     """
     name = exp.Column(this=exp.to_identifier(column[1], quoted=True), table=exp.to_identifier(column[0], quoted=True))
     itself = Scalar(name, kind, name)
@@ -70,7 +69,7 @@ def finest_step(
 
 
 def _read(node: exp.Expr) -> tuple[str, exp.Expr] | None:
-    """What an expression tells of its operand, and the operand."""
+    """The finest field that an expression reads, and its operand; None for other expressions."""
     if isinstance(node, exp.Extract):
         return node.this.name.upper(), _inner(node.expression)
     if isinstance(node, exp.TimestampTrunc):
@@ -83,7 +82,7 @@ def _read(node: exp.Expr) -> tuple[str, exp.Expr] | None:
 
 
 def _inner(node: exp.Expr) -> exp.Expr:
-    """Without what keeps every time of the day: parentheses, conversions to timestamp, whole days more or less."""
+    """The operand without what keeps the time of day: parentheses, casts to timestamp, and moves by whole days."""
     inner: exp.Expr = node.unnest()
     while True:
         stamp = isinstance(inner, exp.Cast) and inner.to.this is exp.DataType.Type.TIMESTAMP
@@ -95,7 +94,7 @@ def _inner(node: exp.Expr) -> exp.Expr:
 
 
 def _bucket(node: exp.Expr) -> tuple[TimeResolution, exp.Expr] | None:
-    """The step of `floor(extract(epoch FROM x) / width)`, and what it reads; None for anything else."""
+    """The step and the operand of `floor(extract(epoch FROM x) / width)`; None for anything else."""
     division = node.this.unnest() if isinstance(node, exp.Floor) else None
     width = division.right.unnest() if isinstance(division, exp.Div) else None
     fields = [] if division is None else list(division.find_all(exp.Extract))
@@ -112,13 +111,14 @@ def _bucket(node: exp.Expr) -> tuple[TimeResolution, exp.Expr] | None:
 
 @dataclass(frozen=True)
 class BaseValues:
-    """The values of a column, NULL aside.
+    """The values of a column, without NULL: a list, or a series.
 
     Attributes:
-      listed: one by one; None for a series.
-      first: of a series, which goes on in steps of `step`: whole numbers, or `unit`s of time.
-      count: how many values.
-      scale: of a series of decimals, which is one of whole numbers of 10^-scale.
+      listed: the values; None for a series.
+      first: the first value of a series.
+      count: the number of values in a series.
+      step: the distance of two values, in whole numbers or in `unit`s of time.
+      scale: for a series of decimals, it counts units of 10^-scale.
     """
 
     listed: tuple[DomainValue, ...] | None
@@ -130,11 +130,11 @@ class BaseValues:
 
     @property
     def size(self) -> int:
-        """How many values, listed or in the series: more than a `len` can say, at times."""
+        """The number of values, which may exceed what `len` can return."""
         return self.count if self.listed is None else len(self.listed)
 
     def values(self) -> tuple[DomainValue, ...]:
-        """Listed values, or the numbers of a series."""
+        """The listed values, or the numbers of a series."""
         if self.listed is not None:
             return self.listed
         assert isinstance(self.first, int), "only a series of numbers is listed here"
@@ -149,13 +149,13 @@ def base_values(
     uses: Sequence[exp.Expr],
     predicates: Sequence[exp.Expr],
 ) -> BaseValues | None:
-    """The values of a private column that group keys are computed from; None where nothing public bounds them.
+    """The values of a private column that group keys are computed from; None if nothing public bounds them.
 
     Args:
-      declared: what the policy says of it.
-      uses: the group keys over it. A key that is the column itself takes the declared domain with its steps;
-        an expression takes every whole number, and every day, hour or minute, of the declared range.
-      predicates: bound conditions that every join tuple passes; they may narrow a series, or list the values.
+      declared: the column's policy.
+      uses: the group keys over it. The column itself takes the declared domain with its steps; an expression takes
+        every whole number, day, hour or minute of the declared range.
+      predicates: bound conditions that every join tuple meets; they may narrow a series, or list the values.
     """
     itself = any(isinstance(use, exp.Column) for use in uses)
     if itself and declared.domain is None and kind.family is Family.INTEGER and declared.range is not None:
@@ -178,7 +178,7 @@ def base_values(
 
 
 def listed_literals(column: ColumnRef, kind: SqlType, predicates: Iterable[exp.Expr]) -> tuple[str | int, ...] | None:
-    """The literals that some condition compares the column with, `x = 'a'` or `x IN ('a', 'b')`; None for no such."""
+    """The literals of a condition `x = 'a'` or `x IN ('a', 'b')` on the column; None if there is none."""
     for condition in predicates:
         if not _is(condition.this, column):
             continue
@@ -196,7 +196,7 @@ def listed_literals(column: ColumnRef, kind: SqlType, predicates: Iterable[exp.E
 
 
 def never_null(column: ColumnRef, predicates: Iterable[exp.Expr]) -> bool:
-    """Is there a condition of the column that no NULL passes?"""
+    """Does a condition on the column exclude NULL?"""
     return any(_refuses_null(condition, column) for condition in predicates)
 
 
@@ -245,7 +245,7 @@ def _literal(node: exp.Expr, kind: SqlType) -> str | int | None:
 def _ends(
     column: ColumnRef, declared: ColumnPolicy, predicates: Sequence[exp.Expr], scale: int = 0
 ) -> tuple[float, float]:
-    """The declared range, as far as the conditions leave it, in units of 10^-scale."""
+    """The declared range as narrowed by conditions, in units of 10^-scale."""
     known = declared.range or (-math.inf, math.inf)
     low, high = (end if math.isinf(end) else float(Decimal(repr(end)).scaleb(scale)) for end in known)
     for condition in predicates:
@@ -260,10 +260,7 @@ def _ends(
 def _numbers(
     column: ColumnRef, kind: SqlType, declared: ColumnPolicy, predicates: Sequence[exp.Expr], *, stepped: bool
 ) -> BaseValues | None:
-    """The numbers of the column's own digits in its declared range, as far as the conditions leave them.
-
-    `stepped`: only those on the declared steps.
-    """
+    """The numbers in the declared range, as narrowed by conditions; `stepped`: only those on the declared steps."""
     scale, digits = kind.scale or 0, kind.precision
     if digits is None or not 0 <= scale <= digits or (kind.family is Family.NUMERIC and digits > _DOUBLE_DIGITS):
         return None
@@ -280,7 +277,7 @@ def _numbers(
 
 
 _DOUBLE_DIGITS = 15
-"""Decimals of as many digits are told apart as doubles."""
+"""Doubles distinguish decimals with at most these digits."""
 
 
 def _ceil(value: Decimal, *, strict: bool) -> int:
@@ -294,7 +291,7 @@ def _moments(
     uses: Sequence[exp.Expr],
     predicates: Sequence[exp.Expr],
 ) -> BaseValues | None:
-    """The days of the declared range that the conditions leave; hours or minutes where an expression tells them."""
+    """The days of the declared range, as narrowed by conditions; hours or minutes if an expression needs them."""
     unit: TimeResolution | None = "day"
     if kind.family is not Family.DATE:
         unit = finest_step(uses, column, kind, declared.dates)
@@ -306,7 +303,7 @@ def _moments(
 
 
 def _can_be(value: DomainValue, kind: SqlType) -> bool:
-    """Can the database convert it, so that no statement fails?"""
+    """Can every database convert the value to this type?"""
     if kind.is_moment:
         try:
             datetime.fromisoformat(str(value))

@@ -1,9 +1,8 @@
-"""Which days a question's conditions leave to a column, and which they say exactly of an append-only table.
+"""The days that conditions leave to a column, and exact day ranges of append-only tables.
 
-`at >= '2024-10-01' AND at < '2025-01-01'` leaves three months. Two questions whose conditions differ by days alone,
-`at < '2024-05-20'` today and `at < '2024-05-21'` tomorrow, count the same rows on the days that both have. So the
-days are taken out of the conditions, where a condition is nothing but days: then what is left can be compared to the
-letter.
+`at >= '2024-10-01' AND at < '2025-01-01'` leaves three months. If two questions differ only by days, `at <
+'2024-05-20'` today and `at < '2024-05-21'` tomorrow, they count the same rows on their common days. So conditions on
+days alone are split off, and the other conditions are compared word for word.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from planner.sql.trees import ColumnRef, bound_column
 
 
 def days_left(conditions: Iterable[exp.Expr], column: ColumnRef, span: Span) -> Span:
-    """The part of a span on which a date, or a timestamp at UTC, can lie that passes every condition.
+    """The part of a span on which a date, or a timestamp at UTC, can meet all conditions.
 
-    Those that compare the column with a literal count. Its last day comes before its first where nothing is left.
+    Only comparisons of the column with a literal count. If nothing is left, the last day is before the first.
 
     >>> from sqlglot import parse_one
     >>> until = parse_one("a.at < CAST('2025-01-01' AS DATE)")
@@ -44,7 +43,7 @@ def days_left(conditions: Iterable[exp.Expr], column: ColumnRef, span: Span) -> 
 
 
 def _ends(condition: exp.Expr, column: ColumnRef) -> tuple[int | None, int | None]:
-    """The first and the last day that a condition leaves; None where it leaves them open."""
+    """The first and last day that a condition leaves; None where it is open."""
     name = condition.this
     if not isinstance(name, exp.Column) or (name.table, name.name) != column:
         return None, None
@@ -63,7 +62,7 @@ def _ends(condition: exp.Expr, column: ColumnRef) -> tuple[int | None, int | Non
 
 
 def _day(node: exp.Expr, *, before: bool = False) -> int | None:
-    """The day of a literal datetime; with `before` the last day on which one before it can lie."""
+    """The day of a literal datetime; with `before`, the last day with a time before it."""
     value = _moment(node)
     if value is None:
         return None
@@ -79,7 +78,7 @@ def _moment(node: exp.Expr) -> date | datetime | None:
 
 
 Run = tuple[date | None, date | None]
-"""First and last day of a stretch; None: without an end."""
+"""The first and last day of a range; None: no end."""
 
 ALL_DAYS: tuple[Run, ...] = ((None, None),)
 _LAST_MOMENT = time.max
@@ -87,9 +86,11 @@ _LAST_MOMENT = time.max
 
 @dataclass(frozen=True)
 class DayColumn:
-    """The column of an append-only table that says on which day a row came, as (alias, name).
+    """The column of an append-only table that states the day of each row, as (alias, name).
 
-    `whole_days`: it is a date, and no moment; `nullable`: it may be NULL, so that a row is of no day.
+    Attributes:
+      whole_days: is it a date?
+      nullable: may it be NULL?
     """
 
     alias: str
@@ -99,12 +100,12 @@ class DayColumn:
 
     @property
     def written(self) -> exp.Column:
-        """As plans write it."""
+        """The column's tree in plans."""
         return bound_column(self.alias, self.name)
 
 
 def day_columns(bound: BoundQuery, policy: Policy) -> tuple[DayColumn, ...]:
-    """The day columns of the append-only tables that a question joins, in order; none of outer joins."""
+    """The day columns of a question's append-only tables, in order, without outer joins."""
     found = []
     for entry in bound.tables:
         declared = policy.tables.get(entry.table.name)
@@ -120,10 +121,10 @@ def day_columns(bound: BoundQuery, policy: Policy) -> tuple[DayColumn, ...]:
 def split_days(
     conditions: Iterable[exp.Expr], column: DayColumn
 ) -> tuple[tuple[Run, ...], tuple[exp.Expr, ...]] | None:
-    """The days that a conjunction leaves, and its other conditions; both together say what the conjunction does.
+    """Split a conjunction into day ranges and its other conditions.
 
-    Returns: stretches of days in order, ALL_DAYS where no condition is of days alone; None where the column may be
-      NULL and nothing says that it is not, so that rows of no day count, and where no day is left.
+    Returns: the ranges in order, ALL_DAYS without a condition on days alone. None if no day is left, or if rows whose
+      day is NULL count.
     """
     days, others, told = ALL_DAYS, [], not column.nullable
     for condition in conditions:
@@ -136,7 +137,7 @@ def split_days(
 
 
 def _runs(condition: exp.Expr, column: DayColumn) -> tuple[Run, ...] | None:
-    """The days of a condition that is nothing but days; None for any other."""
+    """The day ranges of a condition on days alone; None for any other."""
     inner = condition.unnest()
     if isinstance(inner, exp.Or):
         parts = [_runs(one, column) for one in inner.flatten()]
@@ -177,7 +178,7 @@ def _run(inner: exp.Expr, whole_days: bool) -> Run | None:
 
 
 def _begins(node: exp.Expr) -> date | None:
-    """The day whose first moment a literal is."""
+    """The day that starts at a literal; None if no day does."""
     value = _moment(node)
     if isinstance(value, datetime):
         return value.date() if value.time() == time() else None
@@ -185,7 +186,7 @@ def _begins(node: exp.Expr) -> date | None:
 
 
 def _exact_ends(node: exp.Expr, whole_days: bool) -> date | None:
-    """The day whose last moment a literal is: of a date its only one."""
+    """The day that ends at a literal; None if no day does."""
     value = _moment(node)
     if isinstance(value, datetime):
         last = value.time() == _LAST_MOMENT or (whole_days and value.time() == time())
@@ -205,7 +206,7 @@ def _is_stretch(run: Run) -> bool:
 
 
 def joined_runs(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """Stretches of days in order, those that touch made one.
+    """Merge day ranges that touch, in order.
 
     >>> march, until = (date(2024, 3, 1), date(2024, 3, 31)), (None, date(2024, 1, 31))
     >>> days = [march, until, (date(2024, 2, 1), date(2024, 2, 9))]
@@ -223,7 +224,7 @@ def joined_runs(runs: Sequence[Run]) -> tuple[Run, ...]:
 
 
 def common_runs(left: Sequence[Run], right: Sequence[Run]) -> tuple[Run, ...]:
-    """The days that are in both, as stretches in order.
+    """The day ranges in both, in order.
 
     >>> spring, until = (date(2024, 3, 1), date(2024, 5, 31)), (None, date(2024, 4, 2))
     >>> [tuple(map(str, run)) for run in common_runs([spring], [until])]
@@ -234,7 +235,7 @@ def common_runs(left: Sequence[Run], right: Sequence[Run]) -> tuple[Run, ...]:
 
 
 def without_runs(days: Sequence[Run], taken: Sequence[Run]) -> tuple[Run, ...]:
-    """The days that are not taken, as stretches in order.
+    """The days without those taken, as ranges in order.
 
     >>> march, until = (date(2024, 3, 1), date(2024, 3, 31)), (None, date(2024, 3, 9))
     >>> [tuple(map(str, run)) for run in without_runs([march], [until])]

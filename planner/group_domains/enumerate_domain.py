@@ -1,6 +1,6 @@
-"""Rule: enumerate the groups that there can be, so that an empty group is a row like any other.
+"""Rule: enumerate the possible groups, so that an empty group is a row like any other.
 
-The values that a private column may have are written where the column's table would stand.
+The statement lists a private column's possible values in place of its table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from planner.sql.trees import (
 )
 
 MATCHED = "there"
-"""A derived table with a column of the same name: 0 where a LEFT JOIN finds nothing, 1 where it may find a row."""
+"""A derived table and its column: 0 if a LEFT JOIN finds no row, 1 if it may find one."""
 
 _TYPES = {
     Family.INTEGER: "BIGINT",
@@ -44,9 +44,9 @@ _TYPES = {
 
 
 def list_values(alias: str, table: Table, columns: Sequence[tuple[str, BaseValues, bool]]) -> exp.Subquery:
-    """Every combination of values of a private table's columns, under the table's alias; no row of it is read.
+    """Every combination of values of a private table's columns, under the table's alias, without reading its rows.
 
-    The columns are name, values, and whether NULL is one more.
+    `columns` are name, values, and whether NULL is one more value.
 
     >>> table = Table("visit", "s", (Column("status", "text", False),), (), ())
     >>> print(list_values("o", table, [("status", BaseValues(("F", "O")), False)]).sql("postgres"))
@@ -65,21 +65,21 @@ def list_values(alias: str, table: Table, columns: Sequence[tuple[str, BaseValue
 
 
 def list_matched(values: tuple[int, ...]) -> exp.Subquery:
-    """The column `there` with these values: did a LEFT JOIN find a row?"""
+    """The values of the column `there`: does a LEFT JOIN find a row?"""
     select = exp.Select(expressions=[bound_column("v0", "v").as_(MATCHED, quoted=True)])
     select.set("from_", exp.From(this=_values(BaseValues(values), False, "v0")))
     return _derived(select, MATCHED, Table(MATCHED, "", (Column(MATCHED, "integer", False),), (), ()))
 
 
 def _derived(select: exp.Select, alias: str, table: Table) -> exp.Subquery:
-    """A derived table that notes whose columns it has: a dialect needs their types."""
+    """A derived table that notes its table, as dialects need the columns' types."""
     derived = exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
     derived.meta[DECLARED] = table
     return derived
 
 
 def _values(base: BaseValues, null: bool, alias: str) -> exp.Expr:
-    """One column `v`: the values, or for a series the number of steps."""
+    """One column `v` with the values, or with the numbers of a series' steps."""
     if base.listed is not None and (base.listed or null):
         listed = [*map(value_sql, base.listed), *([exp.Null()] if null else [])]
         rows = [exp.Tuple(expressions=[value]) for value in listed]
@@ -99,7 +99,7 @@ def _named(alias: str) -> exp.TableAlias:
 
 
 def _value(step: exp.Expr, base: BaseValues, kind: SqlType) -> exp.Expr:
-    """The column's value, of its type, from a listed value or from a number of steps."""
+    """The column's value, from a listed value or from the number of a step."""
     if base.unit == "number" and base.listed is None:
         assert isinstance(base.first, int), "a series of numbers starts with one"
         scaled = exp.Mul(this=cast_sql(step, "BIGINT"), expression=number_sql(Decimal(base.step)))
@@ -135,10 +135,11 @@ def _at_utc(moment: exp.Expr) -> exp.Expr:
 
 @dataclass(frozen=True)
 class PublicRows:
-    """The rows of a public table: an entry of FROM, or a table that a foreign key names, under an alias of its own.
+    """The rows of a public table in FROM, or of one that a foreign key references, under an alias of its own.
 
-    `may_miss`: are there tuples without the row, whatever conditions say: is the foreign key NULL? `on`: in a
-    statement, the conditions of a LEFT JOIN; None for rows that must be there.
+    Attributes:
+      may_miss: may a tuple lack the row whatever the conditions say, because the foreign key is NULL?
+      on: in a statement, the conditions of a LEFT JOIN; None if the row must exist.
     """
 
     entry: BoundTable
@@ -147,7 +148,7 @@ class PublicRows:
 
     @property
     def alias(self) -> str:
-        """The name of the rows in a domain's statement."""
+        """The alias in a domain's statement."""
         return self.entry.alias
 
 
@@ -157,13 +158,13 @@ def enumerate_domain(
     rows: Sequence[PublicRows],
     conditions: Sequence[exp.Expr],
 ) -> exp.Select:
-    """The distinct groups over public rows and declared values, in order; nothing private is read.
+    """The distinct groups over public rows and declared values, in order, without reading anything private.
 
     Args:
-      values: from `list_values`, each crossed with the others.
-      rows: of public tables, those that must be there first.
+      values: from `list_values`; all are cross joined.
+      rows: public tables, those that must have a row first.
       conditions: over both.
-    Returns: columns k0, k1, ...; one row more than an answer may have groups, if there are so many.
+    Returns: columns k0, k1, ...; at most one row more than an answer may have groups.
 
     >>> from sqlglot import parse_one
     >>> rows = [PublicRows(BoundTable("n", "n", Table("nation", "s", (), (), ())))]

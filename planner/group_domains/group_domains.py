@@ -1,6 +1,6 @@
-"""The public domain of the group keys: which groups the answer has, whatever the private rows hold.
+"""The public domain of the group keys: the groups of an answer, whatever the private rows contain.
 
-Sources of keys that a key or a condition of the query reads jointly are one block, and one statement.
+Sources that one key or condition reads together form a block, and each block is one statement.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _OF_THE_TYPE = {Family.BOOL: "boolean has {n} values", Family.ENUM: "the column'
 def group_domains(
     query: BoundQuery, schema: Schema, policy: Policy, equalities: Equalities
 ) -> tuple[tuple[GroupKey, ...], tuple[GroupDomain, ...]]:
-    """The keys of a query, and their domains: several keys share one where the public knows them together.
+    """The keys of a query and their domains. Keys that are known only together share a domain.
 
-    The groups are those of `SELECT DISTINCT keys` over the public tables of the query and the values that private
-    columns may have, under every condition that reads nothing else: no others can appear. No private row counts.
-    Raises: SensitivityUnbounded naming what to declare; UnsupportedSQL for a type that cannot be a key;
-      StatementTooComplex for more groups than MAX_GROUPS, or than can be computed.
+    The groups are those of `SELECT DISTINCT keys` over the query's public tables and the possible values of private
+    columns, under all conditions that read nothing else. No other group can appear.
+    Raises: SensitivityUnbounded that names what to declare; UnsupportedSQL for a type that cannot be a key;
+      StatementTooComplex for too many groups.
     """
     sources = KeySources(query, schema, policy, equalities)
     read = [_sources_of(key, sources) for key in query.keys]
@@ -74,7 +74,7 @@ def group_domains(
 
 
 def _group_key(key: BoundKey, found: ColumnSources, sources: KeySources) -> GroupKey:
-    """The key's own SQL; where the policy has a group for all other values, they become it."""
+    """The key's SQL, with the policy's group for all other values, if it has one."""
     shown = key.result
     assert shown is not None, "checked where its sources were sought"
     sql = canonical_value(key.value, key.type)
@@ -87,14 +87,14 @@ def _group_key(key: BoundKey, found: ColumnSources, sources: KeySources) -> Grou
 
 
 def _other(key: BoundKey, sources: KeySources) -> DomainValue | None:
-    """The declared group of all other values, of a key that is a private column."""
+    """The declared group of all other values, if the key is a private column."""
     if not isinstance(key.value, exp.Column) or sources.rows(key.value.table) is not None:
         return None
     return sources.declared(key.columns[0]).other
 
 
 def _sources_of(key: BoundKey, sources: KeySources) -> ColumnSources:
-    """What a key's columns are read from in a domain's statement; nothing where the values must be known here."""
+    """The sources of a key's columns in a domain's statement; empty if no statement can give the values."""
     if key.result is None:
         hint = "group by a whole number, text, a date, an enum or a boolean"
         raise UnsupportedSQL(f"GROUP BY a key of type {key.type.shown}", hint=hint, position=key.position)
@@ -118,7 +118,7 @@ def _sources_of(key: BoundKey, sources: KeySources) -> ColumnSources:
 
 
 def _known(place: int, key: BoundKey, sources: KeySources) -> GroupDomain:
-    """Values that follow from the policy or from the expression alone."""
+    """The domain of a key whose values the policy or the expression determines."""
     other = _other(key, sources)
     if other is not None:
         column = key.columns[0]
@@ -171,13 +171,13 @@ def _computed(block: _Block, keys: Sequence[tuple[int, BoundKey, ColumnSources]]
 
 
 def _written(key: BoundKey, meant: ColumnSources) -> exp.Expr:
-    """The key's canonical value over the sources."""
+    """The key's canonical value over its sources."""
     columns = {column: other for column, (_, other) in meant.items()}
     return canonical_value(substituted(key.value, columns), key.type)
 
 
 def _without_null(sql: exp.Expr, meant: ColumnSources, sources: KeySources) -> list[exp.Expr]:
-    """A key is not NULL because a private column is, unless the policy grants that column its group."""
+    """Exclude NULL keys that come from NULL in a private column, unless the policy has a group for NULL."""
     columns = [
         bound_column(*column)
         for column, (source, _) in meant.items()
@@ -191,9 +191,9 @@ def _without_null(sql: exp.Expr, meant: ColumnSources, sources: KeySources) -> l
 
 
 def check_size(domains: Sequence[GroupDomain], columns: int = 1) -> None:
-    """Raise StatementTooComplex where the groups that are known by now are too many for an answer of these columns.
+    """Raise StatementTooComplex if the known groups are too many for an answer with these columns.
 
-    A domain that a statement enumerates is counted where it is read.
+    Groups that a statement enumerates are counted when they are read.
     """
     groups = math.prod(len(domain.values) for domain in domains if domain.values is not None)
     if groups > MAX_GROUPS:
@@ -226,17 +226,16 @@ def _no_domain(key: BoundKey, sources: KeySources) -> SensitivityUnbounded:
 
 
 _SourceId = tuple[str, str]
-"""(alias, column) of a private column's values, (alias, "") of a public table's rows."""
+"""(alias, column) for a private column, (alias, "") for a public table."""
 
 
 def _source_id(source: Source) -> _SourceId:
-    """What tells one source from another."""
     return (source.alias, source.name) if isinstance(source, ColumnValues) else (source.alias, "")
 
 
 @dataclass
 class _Block:
-    """Sources that one statement reads, and the conditions that it may ask of them."""
+    """Sources of one statement, and its conditions."""
 
     sources: dict[_SourceId, Source]
     conditions: list[exp.Expr] = field(default_factory=list)
@@ -244,16 +243,16 @@ class _Block:
 
     @property
     def size(self) -> int:
-        """The combinations of values of private columns."""
+        """The number of combinations of private columns' values."""
         return math.prod(s.base.size + s.null for s in self.sources.values() if isinstance(s, ColumnValues))
 
     @property
     def columns(self) -> list[ColumnValues]:
-        """The private columns of the block, whose values follow from the policy or from conditions."""
+        """The block's private columns."""
         return [source for source in self.sources.values() if isinstance(source, ColumnValues)]
 
     def rows(self, order: Mapping[str, int]) -> list[PublicRows]:
-        """The public tables, in the order of FROM; those of a LEFT JOIN with what is known of its conditions."""
+        """The block's public tables in the order of FROM, with the known conditions of LEFT JOINs."""
         found = [source for source in self.sources.values() if isinstance(source, PublicRows)]
         found.sort(key=lambda source: order.get(source.alias, len(order)))
         rows = []
@@ -266,20 +265,20 @@ class _Block:
 
 
 class _Blocks:
-    """The blocks of a query's group keys; whatever is left out of a statement only leaves groups in."""
+    """The blocks of a query's group keys. A statement that omits a condition only lists more groups."""
 
     def __init__(self, keys: KeySources) -> None:
         self._keys = keys
         self._blocks: dict[_SourceId, _Block] = {}
 
     def add(self, sources: Sequence[Source]) -> None:
-        """Enter what a key reads; it becomes one block."""
+        """Add the sources of a key, as one block."""
         for source in sources:
             self._blocks.setdefault(_source_id(source), _Block({_source_id(source): source}))
         self._join([_source_id(source) for source in sources])
 
     def close(self) -> None:
-        """Enter public tables that are joined with the sources, and every condition over sources alone."""
+        """Add public tables that are joined with the sources, and all conditions over sources alone."""
         self._reach()
         self._equal_columns()
         for condition in self._keys.query.predicates:
@@ -291,11 +290,11 @@ class _Blocks:
                     self._outer(source)
 
     def of(self, sources: Iterable[Source]) -> _Block:
-        """The block of sources that were entered together."""
+        """The block of sources that were added together."""
         return self._blocks[_source_id(next(iter(sources)))]
 
     def _reach(self) -> None:
-        """Public rows whose columns equal, in every tuple, a column of a source."""
+        """Add public rows whose columns always equal a source's column."""
         waiting = list(self._blocks.values())
         while waiting:
             block = waiting.pop()
@@ -318,7 +317,7 @@ class _Blocks:
         return [(source.alias, column.name) for column in source.entry.table.columns]
 
     def _equal_columns(self) -> None:
-        """Each class of equal columns as a chain of equalities between sources, through private columns too."""
+        """Add equalities between the sources of each class of equal columns, also through private columns."""
         equalities = self._keys.equalities
         classes: dict[ColumnRef, list[ColumnRef]] = {}
         for (alias, name), block in self._blocks.items():
@@ -335,7 +334,7 @@ class _Blocks:
                 self._ask(exp.EQ(this=bound_column(*first), expression=bound_column(*other)))
 
     def _ask(self, condition: exp.Expr) -> None:
-        """Enter a condition that reads sources alone."""
+        """Add a condition, if it reads sources alone."""
         found = self._read(condition)
         if not found:
             return
@@ -346,7 +345,7 @@ class _Blocks:
             self._blocks[ids[0]].conditions.append(substituted(condition, meant))
 
     def _outer(self, rows: PublicRows) -> None:
-        """The conditions of a LEFT JOIN that sources alone decide."""
+        """Add the conditions of a LEFT JOIN that read sources alone."""
         known = []
         for condition in rows.entry.outer or ():
             found = self._read(condition)
@@ -357,7 +356,7 @@ class _Blocks:
         self._blocks[rows.alias, ""].on[rows.alias] = tuple(known)
 
     def _read(self, condition: exp.Expr) -> tuple[dict[ColumnRef, ColumnRef], list[_SourceId]] | None:
-        """The sources of a condition's columns; None where some column has none here, or one that is too coarse."""
+        """The sources of a condition's columns; None if a column has no source, or too coarse a one."""
         meant: dict[ColumnRef, ColumnRef] = {}
         ids: dict[_SourceId, None] = {}
         for column in columns_of(condition):
@@ -374,7 +373,7 @@ class _Blocks:
         return (meant, list(ids)) if ids else None
 
     def _place(self, column: ColumnRef) -> tuple[ColumnRef, _SourceId] | None:
-        """The column of a source that has the column's value in every tuple."""
+        """The column of a source that always has the column's value."""
         for identity in ((column[0], ""), column):
             if identity in self._blocks:
                 return column, identity
@@ -393,7 +392,7 @@ class _Blocks:
         return kinds[0] is kinds[1]
 
     def _join(self, ids: Sequence[_SourceId]) -> None:
-        """Make one block of several."""
+        """Merge blocks."""
         first = self._blocks[ids[0]]
         for other in ids[1:]:
             block = self._blocks[other]
@@ -406,7 +405,7 @@ class _Blocks:
 
 
 def _equates_one_class(condition: exp.Expr, keys: KeySources) -> bool:
-    """Is it an equality of columns that `_equal_columns` writes anyway?"""
+    """Is it an equality that `_equal_columns` writes anyway?"""
     if not isinstance(condition, exp.EQ):
         return False
     left, right = condition.this, condition.expression
@@ -416,7 +415,7 @@ def _equates_one_class(condition: exp.Expr, keys: KeySources) -> bool:
 
 
 def _tells(source: ColumnValues, condition: exp.Expr) -> bool:
-    """Is the condition the same for all times that one value of a series stands for?"""
+    """Is the condition constant over the times of one step of the series?"""
     unit = source.base.unit
     kind = column_type(source.table, source.name)
     if unit == "number" or kind.family is Family.DATE:

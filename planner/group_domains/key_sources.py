@@ -1,7 +1,7 @@
-"""Where the public learns what a group key can be: public rows, declared values, discovery, or nowhere.
+"""Find where a group key's values are public: in public rows, in declared values, or by partition selection.
 
-Keys of which every value is one person's own are refused: a group for each could show nothing. Keys whose values only
-the private rows know are found there, where the custodian has opened their columns to discovery.
+Keys with one privacy unit per value are refused, as no such group could be shown. If only private rows know the
+values, partition selection finds them, where the administrator allows it for the columns.
 """
 
 from __future__ import annotations
@@ -29,9 +29,12 @@ from planner.sql.trees import ColumnRef, bound_column, column_ref, copied, nodes
 
 @dataclass(frozen=True)
 class ColumnValues:
-    """The values of one private column, whose alias they keep in a domain's statement.
+    """The possible values of one private column, under its own alias in a domain's statement.
 
-    `base` is what it can be, `declared` of a datetime its declared range; `null`: may NULL be one of them?
+    Attributes:
+      base: the values without NULL.
+      declared: the declared range of a datetime.
+      null: may NULL be a value, too?
     """
 
     alias: str
@@ -45,11 +48,11 @@ class ColumnValues:
 Source = PublicRows | ColumnValues
 
 ColumnSources = Mapping[ColumnRef, tuple[Source, ColumnRef]]
-"""What the columns of a key are read from in a domain's statement."""
+"""The source of each column of a key in a domain's statement."""
 
 
 class KeySources:
-    """Finds the sources of the columns that the group keys of one query read."""
+    """Finds the sources of all columns in one query's group keys."""
 
     def __init__(self, query: BoundQuery, schema: Schema, policy: Policy, equalities: Equalities) -> None:
         self.query = query
@@ -63,10 +66,10 @@ class KeySources:
         self._found: dict[ColumnRef, tuple[Source, ColumnRef] | None] = {}
 
     def find(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
-        """Where a column's values come from and by which column there; None where nothing public bounds it.
+        """The source of a column's values, and its column there; None if nothing public bounds them.
 
-        A public table's column speaks for itself; of a private one the policy, a condition, an equal public column,
-        or a foreign key to a public table, in this order.
+        For a private column the policy comes first, then conditions, an equal public column, and a foreign key to a
+        public table.
         """
         if column not in self._found:
             self._found[column] = self._find(column)
@@ -77,11 +80,11 @@ class KeySources:
         return self._public.get(alias)
 
     def declared(self, column: ColumnRef) -> ColumnPolicy:
-        """What the policy says of a column."""
+        """A column's policy."""
         return self._policy.column(self._entries[column[0]].table.name, column[1])
 
     def is_nullable(self, column: ColumnRef) -> bool:
-        """Does the catalog let a column be NULL?"""
+        """Does the catalog allow NULL in a column?"""
         found = self._entries[column[0]].table.column(column[1])
         assert found is not None, "bound columns exist"
         return found.nullable
@@ -93,14 +96,14 @@ class KeySources:
         return not known and not never_null(column, self.query.predicates)
 
     def known_source(self, column: ColumnRef) -> tuple[Source, ColumnRef] | None:
-        """As `find`, for a column that some key reads."""
+        """The source that `find` returned for a column; None if it was not asked."""
         return self._found.get(column)
 
     def person_of(self, column: ColumnRef) -> str | None:
-        """The private table of whose rows each has a value of its own; None where rows may share it.
+        """The private table with a value of its own in each row; None if rows may share values.
 
-        A privacy unit's key, the key of a row that is owned, and a foreign key along which a row is owned: whoever is
-        in a group by it, one unit owns all of the group.
+        This holds for a privacy unit's key, for the key of an owned row, and for a foreign key that determines the
+        owner: one unit owns all rows of such a group.
         """
         owned, table = ownership(self._schema, self._policy), self._entries[column[0]].table
         if not owned.is_owned(table.name):
@@ -111,7 +114,7 @@ class KeySources:
         return next((key.references for key in keys if key.columns == (column[1],)), None)
 
     def name(self, column: ColumnRef) -> str:
-        """Table and column as people know them."""
+        """The table and column in the analyst's words."""
         entry = self._entries[column[0]]
         if entry.person is not None:
             label = next((one.label for one in entry.person.columns if one.column.name == column[1]), column[1])
@@ -119,7 +122,7 @@ class KeySources:
         return f"{entry.table.name}.{column[1]}"
 
     def is_per_person(self, column: ColumnRef) -> bool:
-        """Is it a column of a subquery that groups by persons, of which no policy speaks?"""
+        """Is it a column of a per-person subquery, for which no policy declares values?"""
         return self._entries[column[0]].rows is not None
 
     def type_of(self, column: ColumnRef) -> SqlType:
@@ -128,11 +131,11 @@ class KeySources:
 
     @cached_property
     def order(self) -> Mapping[str, int]:
-        """The place of each alias in FROM."""
+        """The position of each alias in FROM."""
         return {alias: place for place, alias in enumerate(self._entries)}
 
     def is_public_name(self, node: exp.Table) -> bool:
-        """Is it a public table, or a function that reads none?"""
+        """Is it a public table, or a function without a table?"""
         if isinstance(node.this, exp.Anonymous):
             return True
         table = self._schema.at(node.db, node.name)
@@ -140,7 +143,7 @@ class KeySources:
 
     @cached_property
     def joined(self) -> Mapping[ColumnRef, Sequence[ColumnRef]]:
-        """Per class of columns that are equal and never NULL, the columns of public rows that must be there."""
+        """By class of columns that are equal and never NULL: the columns of public rows that must exist."""
         classes: dict[ColumnRef, list[ColumnRef]] = {}
         for alias, rows in self._public.items():
             if rows.entry.outer is None:
@@ -171,7 +174,7 @@ class KeySources:
         return self._referenced(column, table)
 
     def _referenced(self, column: ColumnRef, table: Table) -> tuple[Source, ColumnRef] | None:
-        """The key of the public table that a foreign key of this one column names."""
+        """The key of the public table that a foreign key on this column references."""
         graph = ownership(self._schema, self._policy)
         for key in graph.foreign_keys(table.name):
             public = self._policy.is_public(key.references) and not graph.may_show_owned(key.references)
@@ -186,7 +189,7 @@ class KeySources:
 
 
 def substituted(tree: exp.Expr, meant: Mapping[ColumnRef, ColumnRef]) -> exp.Expr:
-    """A copy whose columns are those that stand for them."""
+    """A copy with each column replaced by the one that stands for it."""
     if isinstance(tree, exp.Column):
         column = column_ref(tree)
         return tree if meant[column] == column else bound_column(*meant[column])
@@ -204,17 +207,17 @@ _EACH = "a group for each row of "
 
 
 def personal_table(error: PlannerError) -> str | None:
-    """The table of whose rows each would be a group, where `check_shared` says so; None for another error."""
+    """The table of a `check_shared` refusal; None for another error."""
     if not isinstance(error, SensitivityUnbounded) or not error.message.startswith(_EACH):
         return None
     return error.message.removeprefix(_EACH).partition(" can show nothing")[0]
 
 
 def check_shared(key: BoundKey, sources: KeySources) -> None:
-    """Refuse a key that is a privacy unit's own, or that of a row of private data, whose values nothing public says.
+    """Refuse a key with one privacy unit per value, or the key of a private row, if no public values are known.
 
-    Keys found among private rows are shown where enough privacy units share them, which none of these does, so the
-    answer would be charged and empty; and values that a policy lists of them would be a list of people.
+    Partition selection shows groups that enough units share, and these have one unit each, so the answer would be
+    charged and empty. A list of such values in the policy would be a list of people.
     Raises: SensitivityUnbounded.
     """
     if not isinstance(key.value, exp.Column):
@@ -232,9 +235,9 @@ _WHY = "found among the private rows: shown where enough privacy units share it,
 
 
 def selected_domain(place: int, key: BoundKey, sources: KeySources) -> GroupDomain | None:
-    """The domain of a key that the policy lets be found; None where it does not.
+    """The domain of a key that partition selection may find; None if the policy does not allow it.
 
-    Every private column that the key is computed from must be open to discovery. What a public row holds is known.
+    Every private column of the key must be open to partition selection. Columns of public rows are known.
     """
     private = [column for column in key.columns if sources.rows(column[0]) is None]
     opened = bool(private) and all(sources.declared(column).discover for column in private)
@@ -242,7 +245,7 @@ def selected_domain(place: int, key: BoundKey, sources: KeySources) -> GroupDoma
 
 
 def keys_found(query: BoundQuery, domains: Sequence[GroupDomain], policy: Policy) -> Iterator[exp.Expr]:
-    """The condition of each discovered key: it is not NULL, unless the policy makes NULL a group of its columns."""
+    """The condition of each selected key: it is not NULL, unless the policy has a group for NULL."""
     for place in (place for domain in domains if domain.selects_partitions for place in domain.keys):
         key = query.keys[place]
         tables = [query.table_of(bound_column(*column)).table.name for column in key.columns]

@@ -1,6 +1,6 @@
-"""Which rows fall into no group: those beyond a declared range, whatever a key computes from their value.
+"""Rows that belong to no group, because a key's column is outside of its declared range.
 
-It is said of the policy and the catalog, not of the rows.
+The policy and the catalog decide it, not the rows.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from planner.sql.trees import (
 
 
 def rows_in_groups(key: BoundKey, sources: KeySources) -> tuple[exp.Expr, ...]:
-    """The conditions, each total, of the rows that have a group: what the key is computed from is in its range.
+    """The conditions for a row to have a group: the columns that its key is computed from are in range.
 
-    A key is computed from clamped numbers, and from moments that are NULL beyond their range. So a row beyond it
-    would be in the first or the last group, in that of NULL, or in whichever `x % 5` leads to. A key that is a column
-    needs no condition: its values are looked for among those that are declared.
+    Keys are computed from clamped numbers, and from datetimes that are NULL beyond their range. Without a condition,
+    a row beyond it would be in the first, last or NULL group, or in any group of `x % 5`. A key that is a column
+    needs no condition, since its values are compared with the declared ones.
     """
     if isinstance(key.value, exp.Column):
         return ()
@@ -54,9 +54,9 @@ def rows_in_groups(key: BoundKey, sources: KeySources) -> tuple[exp.Expr, ...]:
 
 
 def tells_apart_beyond(key: BoundKey, sources: KeySources) -> bool:
-    """May a row beyond a range have a group that no row within it has? A condition sees both: `d > '2030-01-01'`.
+    """May a row beyond a range have a group of its own, as with the condition `d > '2030-01-01'`?
 
-    Not where values are compared with what lies inside of the range: then its ends are as all that is beyond them.
+    Not if values are compared with literals within the range: then its ends represent all values beyond.
     """
     computed = set(map(column_ref, computed_from(key.written)))
     for column in columns_of(key.value):
@@ -68,7 +68,7 @@ def tells_apart_beyond(key: BoundKey, sources: KeySources) -> bool:
 
 
 def _compared_with(column: exp.Column) -> list[exp.Expr]:
-    """The other sides of the condition that a column is one side of, but NULL; itself where it is no side of any."""
+    """The other sides of a column's condition, without NULL; the column itself if it is in no condition."""
     above = around(column, exp.Paren)
     if not isinstance(above, exp.Predicate):
         return [column]
@@ -77,7 +77,7 @@ def _compared_with(column: exp.Column) -> list[exp.Expr]:
 
 
 def _is_inside(column: ColumnRef, value: exp.Expr, sources: KeySources) -> bool:
-    """Is it a literal between the ends of the column's range, if the column may be beyond it?"""
+    """Is it a literal within the column's range, or can the column not be beyond it?"""
     numbers, days = numbers_beyond(column, sources), days_beyond(column, sources)
     if numbers is not None:
         number = literal_number(value)
@@ -89,7 +89,7 @@ def _is_inside(column: ColumnRef, value: exp.Expr, sources: KeySources) -> bool:
 
 
 def numbers_beyond(column: ColumnRef, sources: KeySources) -> tuple[float, float] | None:
-    """The declared range of a number, where conditions leave values outside of it."""
+    """The declared range of a number, if conditions allow values outside of it."""
     declared = sources.declared(column).range
     if declared is None or not sources.type_of(column).is_number:
         return None
@@ -102,7 +102,7 @@ def numbers_beyond(column: ColumnRef, sources: KeySources) -> tuple[float, float
 
 
 def days_beyond(column: ColumnRef, sources: KeySources) -> Span | None:
-    """The declared range of a moment, where conditions leave values outside of it."""
+    """The declared range of a datetime, if conditions allow values outside of it."""
     declared = sources.declared(column)
     if not sources.type_of(column).is_moment or declared.dates is None or declared.domain is not None:
         return None
@@ -113,7 +113,7 @@ def days_beyond(column: ColumnRef, sources: KeySources) -> Span | None:
 def _within(
     column: exp.Column, kind: SqlType, numbers: tuple[float, float] | None, days: Span | None
 ) -> exp.Expr | None:
-    """Is the column in its range, or NULL, or NaN, which is read as NULL? None where all values are.
+    """The condition that the column is in its range, NULL or NaN, which is read as NULL; None if it always is.
 
     >>> price = SqlType(Family.NUMERIC, 15, 2)
     >>> _within(exp.column("price", "t"), price, (0.0, 10.5), None).sql("postgres")
@@ -138,9 +138,10 @@ def _within(
 
 
 def omitted_rows(key: BoundKey, meant: ColumnSources, sources: KeySources) -> str | None:
-    """One sentence about the rows that a key's domain leaves out; None where every row has a group.
+    """The sentence about rows that a key's domain leaves out; None if every row has a group.
 
-    `meant`: the sources of its columns; empty where its values follow from the expression or the policy.
+    Args:
+      meant: the sources of its columns; empty if the expression or the policy determines its values.
     """
     itself = isinstance(key.value, exp.Column)
     if itself and sources.rows(key.columns[0][0]) is None and sources.declared(key.columns[0]).other is not None:
@@ -173,7 +174,7 @@ def _drops_null(column: ColumnRef, key: BoundKey, sources: KeySources) -> bool:
 def _drops_values(
     column: ColumnRef, key: BoundKey, meant: ColumnSources, computed: Set[ColumnRef], sources: KeySources
 ) -> bool:
-    """Can the column hold a value that no group stands for? Of moments that are computed with, `days_beyond` tells.
+    """Can the column have a value without a group? For datetimes in expressions, `days_beyond` decides.
 
     `computed`: the columns that the key is computed from, which must be in their range.
     """
