@@ -56,7 +56,7 @@ def bind_scalar(node: exp.Expr, scope: Names, given: Sequence[exp.Expr] = ()) ->
     """
     scalar = _given(scope, given).scalar(node)
     if scalar.type is None and scalar.plain is not None:
-        check_type(scalar.plain, SqlType(Family.TEXT))  # alone it is beside no value of the type that it says
+        check_type(scalar.plain, SqlType(Family.TEXT))  # no value beside it can have the type that it states
     return scalar
 
 
@@ -131,7 +131,7 @@ class _Binder:
             return bind(node, self)
         try:
             return bind(node, replace(self, _tests=True))
-        except PlannerError:  # what is computed needs the declared ranges: it is a root, a quotient, or too large
+        except PlannerError:  # a root, a quotient or a large value needs the declared ranges
             return bind(node, replace(self, _tests=True, _bounded=True))
 
     def _test(self, node: exp.Expr) -> exp.Expr:
@@ -141,7 +141,7 @@ class _Binder:
         scalar = settle(scalar, _BOOL, self)
         if scalar.type != _BOOL:
             raise UnsupportedSQL("this is not a condition", hint="write a comparison", at=node)
-        return scalar.sql if scalar.plain is None else scalar.plain  # nobody else has it
+        return scalar.sql if scalar.plain is None else scalar.plain  # no other tree shares it
 
     def _column(self, node: exp.Column) -> Scalar:
         found = self._scope.resolve(node)

@@ -22,7 +22,7 @@ _CASTS = {
     Family.TIMESTAMP: "TEXT",
     Family.TIME: "TEXT",
     Family.INET: "TEXT",
-    Family.TIMESTAMPTZ: "TEXT",  # with its offset, so that two instants of a repeated hour stay two
+    Family.TIMESTAMPTZ: "TEXT",  # with its offset, so that a repeated hour has two texts
 }
 
 ROUNDING = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc)

@@ -86,7 +86,7 @@ def _of_enum(node: exp.Expr, written: exp.Expr, name: str, binder: Binder) -> Sc
         return part
     if part.type is not None or not isinstance(written, (exp.Literal, exp.Parameter)):
         raise _refused(node, f"a cast to {name}", "compare the label with its text: status::text")
-    literal = written.copy()  # with notes of its own
+    literal = written.copy()  # with its own notes
     literal.meta[OF_TYPE] = name
     return replace(part, plain=literal)
 
@@ -104,7 +104,7 @@ def _target(node: exp.Expr) -> SqlType:
         if name == "TIMETZ":
             hint = "compare the parts of a time, extract(hour FROM x), or all of it with a TIMESTAMP '...'"
         raise UnsupportedSQL(f"the type {shown} is not supported here", hint=hint, at=node)
-    if name == "FLOAT":  # the parser's name of PostgreSQL's real
+    if name == "FLOAT":  # the parser's name for PostgreSQL's real
         return REAL
     if not written.expressions:
         return SqlType(family, 1 if family is Family.CHAR else None)
@@ -137,7 +137,7 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
     fractional = part.through(lambda sql: sql, intervals.fractional)
     exact = arithmetic.exact_form(part)
     if exact is None and target.family is Family.NUMERIC and places is None:
-        return part  # a double as numeric: the same number, and infinity has no place there
+        return part  # a double as numeric is the same number; infinity is excluded
     if places is None:
         assert exact is not None and part.digits is not None, "exact"
         digits, sql = Digits(part.digits.whole, part.digits.scale, False), cast_sql(exact[0], "DECIMAL")
@@ -154,7 +154,7 @@ def _number(node: exp.Expr, part: Scalar, target: SqlType) -> Scalar:
         return Scalar(node, digits.type, exact[0], fractional, digits, part.value, unranged=part.unranged)
 
     def rounding(sql: exp.Expr) -> exp.Expr:
-        if integral:  # no whole number is NaN: it is unknown
+        if integral:  # no whole number is NaN, so it becomes NULL
             sql = exp.Nullif(this=sql, expression=exp.Literal.string("NaN"))
         return exp.Round(this=sql, decimals=exp.Literal.number(places))
 

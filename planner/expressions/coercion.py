@@ -45,7 +45,7 @@ def nearest_real(value: Decimal) -> float | None:
         return None
     if not near:
         return None if value else 0.0
-    (bits,) = struct.unpack("!i", struct.pack("!f", near))  # the double may have been rounded onto the middle
+    (bits,) = struct.unpack("!i", struct.pack("!f", near))  # the double may be rounded onto a midpoint
     around = [struct.unpack("!f", struct.pack("!i", bits + step))[0] for step in (-1, 0, 1)]
     exact = Fraction(value)
     ranked = [(abs(Fraction(one) - exact), place) for place, one in enumerate(around) if abs(one) <= _LARGEST]
@@ -183,7 +183,7 @@ def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
         read = binder.scalar(sql)
         return as_real(part.node, read) if kind == REAL else read
     zoned = kind.family is Family.TIMESTAMPTZ and binder.zone != UTC
-    if kind.family is Family.TIMESTAMPTZ:  # its value at UTC
+    if kind.family is Family.TIMESTAMPTZ:  # the value at UTC
         kind = SqlType(Family.TIMESTAMP)
     length = len(written.name) if kind.is_string else None
     settled = SqlType(kind.family, length) if length is not None else kind

@@ -91,7 +91,7 @@ def _clamped_within(inner: exp.Expr, outer: Sequence[Scalar], binder: Binder) ->
     because a whole column's range is rounded inward.
     """
     if any(part.find(exp.Least, exp.Greatest) for part in _operands(inner)):
-        return None  # no column: and bound twice at each level of a nest, that would take a time exponential in it
+        return None  # no column; binding it twice per level would take exponential time
     parts = [binder.scalar(part) for part in _operands(inner)]
     columns = [place for place, part in enumerate(parts) if part.value is None]
     within, around = ([part.value for part in side if part.value is not None] for side in (parts, outer))

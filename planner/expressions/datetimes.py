@@ -179,7 +179,7 @@ def local(part: Scalar, zone: str) -> tuple[exp.Expr, Span]:
     sql, span = moored(part)
     if zone == UTC or not part.has_zone:
         return sql, span
-    if span[0] <= ALWAYS[0] or span[1] >= ALWAYS[1]:  # a zone must not lead beyond the years
+    if span[0] <= ALWAYS[0] or span[1] >= ALWAYS[1]:  # the conversion must stay within the years
         span = ALWAYS[0] + timedelta(days=1), ALWAYS[1] - timedelta(days=1)
         ends = (
             cast_sql(exp.Literal.string(text), "TIMESTAMP") for text in (f"{span[0]}", f"{span[1]} 23:59:59.999999")
@@ -197,7 +197,7 @@ def shown_in(part: Scalar, kind: SqlType, zone: str) -> Scalar:
         return _known(part.node, there.date() if kind == _DATE else there)
     sql, span = local(part, zone)
     step = Calendar("day") if kind == _DATE else None
-    if part.calendar is not None and part.calendar.zone == zone:  # midnights there
+    if part.calendar is not None and part.calendar.zone == zone:  # already midnights of this zone
         step = Calendar(part.calendar.unit, within=part.calendar.within)
     return _moment(part.node, kind, cast_sql(sql, "DATE") if kind == _DATE else sql, span, calendar=step)
 
@@ -435,7 +435,7 @@ def _of_age(node: exp.Expr, operand: Age, binder: Binder) -> Scalar:
         raise UnsupportedSQL(f"the field {field.lower()!r} of an age is not supported", hint=hint, at=node)
     parts = parts if binder.zone == UTC else in_one_zone(node, parts, binder.zone)
     (a, x), (b, y) = (_stamp(part, binder.zone) for part in parts)
-    # Whole years may be one nearer to zero than the difference of the calendar's: December to June has none.
+    # Whole years may be one less than the difference of calendar years: from December to June there is none.
     least, most = x[0].year - y[1].year, x[1].year - y[0].year
     low, high = {
         "YEAR": (least - (least > 0), most + (most < 0)),

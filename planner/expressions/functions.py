@@ -70,7 +70,7 @@ def _added_or_multiplied(node: exp.Expr, binder: Binder) -> Scalar:
         return datetimes.shifted(node, binder)
     left, right = binder.scalar(node.left), binder.scalar(node.right)
     if isinstance(right.plain, exp.Parameter) and left.type is not None and left.type.family in _TIMES:
-        sample(right.plain, SqlType(Family.OTHER))  # of what is subtracted from a time nothing else has an answer
+        sample(right.plain, SqlType(Family.OTHER))  # nothing else subtracted from a time has an answer
         return datetimes.shifted(type(node)(this=node.left, expression=_A_DAY), binder)
     if any(part.type is not None and part.type.is_moment for part in (left, right)):
         return datetimes.of_days(node, left, right, binder)

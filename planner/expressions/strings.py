@@ -122,7 +122,9 @@ def to_text(node: exp.Expr, part: Scalar, zone: str) -> Scalar | None:
         return as_text(part)
     if family in (Family.INTEGER, Family.BOOL, Family.UUID, Family.ENUM):
         return text_of(node, cast_sql(part.sql, "TEXT"), None if family is Family.ENUM else _MAX_WORD)
-    if family is Family.NUMERIC and part.type.scale is not None and isinstance(part.plain, exp.Column):  # all digits
+    if (
+        family is Family.NUMERIC and part.type.scale is not None and isinstance(part.plain, exp.Column)
+    ):  # shows all digits
         precision, scale = part.type.precision or 0, part.type.scale or 0
         digits = max(precision, scale, precision - scale)  # numeric(2, 5) is 0.00012, numeric(2, -3) is 99000
         return text_of(node, cast_sql(part.sql, "TEXT"), digits + 3)
@@ -213,7 +215,7 @@ def _piece(node: exp.Expr, binder: Binder) -> tuple[exp.Expr, int] | None:
     if part.type.family is Family.BOOL:
         truth = exp.Case().when(part.sql, exp.Literal.string("t"), copy=False)
         return truth.when(exp.Not(this=wrap(part.sql)), exp.Literal.string("f"), copy=False), 1
-    if part.type.family is Family.CHAR and part.type.precision is not None:  # with the blanks at its end
+    if part.type.family is Family.CHAR and part.type.precision is not None:  # with trailing blanks
         padding = {"expression": exp.Literal.number(part.type.precision), "fill_pattern": exp.Literal.string(" ")}
         return exp.Pad(this=cast_sql(part.sql, "TEXT"), **padding, is_left=False), part.type.precision
     written = to_text(part.node, part, binder.zone)

@@ -231,7 +231,7 @@ def _literal(node: exp.Expr, kind: SqlType) -> str | int | None:
     node = node.unnest()
     if isinstance(node, exp.Cast):
         if kind.family is Family.INTEGER and node.to.this is exp.DataType.Type.DOUBLE:
-            return None  # other whole numbers may be the same double
+            return None  # several whole numbers may be one double
         node = node.this
     if kind.is_string:
         return node.name if isinstance(node, exp.Literal) and node.is_string else None

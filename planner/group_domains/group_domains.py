@@ -57,7 +57,7 @@ def group_domains(
         if found:
             blocks.add([source for source, _ in found.values()])
     blocks.close()
-    members: dict[int, list[int]] = {}  # per block, or key without one: the places of its keys
+    members: dict[int, list[int]] = {}  # by block, or by key without a block: places of keys
     for place, found in enumerate(read):
         block = blocks.of(source for source, _ in found.values()) if found else None
         members.setdefault(-place - 1 if block is None else id(block), []).append(place)

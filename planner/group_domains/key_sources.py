@@ -162,7 +162,9 @@ class KeySources:
         uses = [key.value for key in keys]
         declared = self.declared(column)
         decimals = kind.family is Family.NUMERIC and declared.domain is None
-        listed = decimals and all(key.values is not None for key in keys)  # by bounds alone: fewer than the decimals
+        listed = decimals and all(
+            key.values is not None for key in keys
+        )  # the bounds list fewer values than the decimals
         base = None if listed else base_values(column, kind, declared, uses, self.query.predicates)
         if base is not None:
             null = declared.null_group or not all(isinstance(use, exp.Column) for use in uses)
@@ -182,7 +184,7 @@ class KeySources:
                 parent = self._schema.tables[key.references]
                 if column_type(parent, key.key[0]).family is column_type(table, column[1]).family:
                     null = self.declared(column).null_group and self.may_be_null(column)
-                    alias = f"d{len(self._found)}"  # no generated alias looks like this
+                    alias = f"d{len(self._found)}"  # generated aliases look different
                     rows = PublicRows(BoundTable(alias, alias, parent), null)
                     return rows, (alias, key.key[0])
         return None

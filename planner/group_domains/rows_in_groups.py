@@ -122,7 +122,7 @@ def _within(
     value: exp.Expr = copied(column)
     if numbers is not None:
         low, high = (number_sql(Decimal(repr(end)).normalize()) for end in numbers)
-        if kind.family is Family.FLOAT:  # a real is compared as what it is
+        if kind.family is Family.FLOAT:  # a real compares as its exact value
             value = cast_sql(value, "DOUBLE PRECISION")
     elif days is not None:
         low, high = map(moment_sql, days)
@@ -152,7 +152,7 @@ def omitted_rows(key: BoundKey, meant: ColumnSources, sources: KeySources) -> st
         if sources.rows(column[0]) is not None:
             continue
         ways = [*(["NULL"] if _drops_null(column, key, sources) else [])]
-        if not itself and sources.is_per_person(column):  # whose values no policy declares: all that there are count
+        if not itself and sources.is_per_person(column):  # no policy declares its values, so all count
             ways = [] if holds(key.written, exp.Coalesce, exp.Case) else ways
         elif _drops_values(column, key, meant, computed, sources):
             ways.append("not among its declared values")

@@ -18,7 +18,7 @@ _OFF = frozenset({"OFF", "FALSE", "0"})
 _ON = frozenset({"", "ON", "TRUE", "1"})
 _BEGINS_A_QUERY = frozenset({"SELECT", "WITH", "TABLE", "VALUES", "("})
 _WORDS = frozenset({Kind.WORD, Kind.NAME, Kind.STRING, Kind.NUMBER})
-_LONGEST = 80  # pieces of the options
+_LONGEST = 80  # pieces of EXPLAIN's options
 
 
 @dataclass(frozen=True)

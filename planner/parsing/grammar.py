@@ -258,7 +258,7 @@ def check_grammar(
     Raises: UnsupportedSQL.
     """
     find = refused or _refusal
-    if not any(find(node, select) for node in nodes(select)):  # the quicker walk
+    if not any(find(node, select) for node in nodes(select)):  # the faster walk
         return
     node, refusal = next((node, found) for node in select.dfs() if (found := find(node, select)))
     name, hint, near = refusal
@@ -323,7 +323,7 @@ def unknown_construct(node: exp.Expr) -> Refusal:
 
 def unknown_part(node: exp.Expr, table: Mapping[type[exp.Expr], frozenset[str]]) -> Refusal | None:
     """Refuse a part of a construct that its row of the table does not list; None if all parts are allowed."""
-    if isinstance(node, exp.Dot) and not isinstance(node.parent, exp.DataType):  # it names a type's schema, too
+    if isinstance(node, exp.Dot) and not isinstance(node.parent, exp.DataType):  # there it names a type's schema
         return unknown_construct(node)
     if isinstance(node, exp.Identifier) and _is_keyword(node):
         return f"the keyword {node.name.upper()}", f'a column or table of that name is written "{node.name}"', node

@@ -234,7 +234,7 @@ def lex(sql: str) -> list[Lexeme]:
     found: list[Lexeme] = []
     for kind, start, stop in scan(sql):
         text = sql[start:stop]
-        if kind is Kind.WORD and text.isascii():  # most are
+        if kind is Kind.WORD and text.isascii():  # the usual case
             found.append(Lexeme(text.upper(), text, start))
             continue
         if kind is Kind.SIGN and text != ":":
@@ -280,7 +280,7 @@ def _operator(text: str, start: int) -> Lexeme:
     if text not in _WRITTEN and text not in _NAMED_LATER:
         if text in DOCUMENT_OPERATORS:
             raise UnsupportedSQL(f"the operator {text} is not supported", hint=DOCUMENT_HINT, position=start + 1)
-        if text == "@":  # which the parser library takes for the sign of a placeholder
+        if text == "@":  # the parser library reads it as a placeholder
             raise UnsupportedSQL("the operator @ is not supported", hint="write abs(x)", position=start + 1)
         hint = _INSTEAD.get(text) or _INSTEAD.get(text[0])
         raise InvalidSyntax(f"there is no operator {text}", hint=hint, position=start + 1)

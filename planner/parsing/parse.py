@@ -212,8 +212,8 @@ def _query(sql: str, tokens: list[Token]) -> exp.Query:
     try:
         trees = postgres_parser().parse(tokens, sql)
     except ParseError as error:
-        check_syntax(sql)  # knows the place better
-        position = error.errors[0].get("col") if error.errors else None  # of the token that stopped the parser
+        check_syntax(sql)  # has a better position
+        position = error.errors[0].get("col") if error.errors else None  # the token at which the parser stopped
         raise InvalidSyntax("the statement is not SQL that can be read", position=position) from None
     except SqlglotError:
         raise InvalidSyntax("the statement is not SQL that can be read", position=tokens[0].start + 1) from None

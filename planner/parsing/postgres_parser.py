@@ -43,7 +43,7 @@ def tokens_of(lexemes: Iterable[Lexeme]) -> list[Token]:
     TPC-H Q5.
     """
     tokens: list[Token] = []
-    first = ""  # of two words
+    first = ""  # the first of two words
     for symbol, text, start in lexemes:
         if symbol in _SECOND_WORDS and f"{first} {symbol}" in _PAIRS:
             begun = tokens.pop()
@@ -132,7 +132,9 @@ def mark_keywords(select: exp.Query, tokens: Sequence[Token], sql: str) -> None:
         if isinstance(node, exp.AggFunc):
             _mark_label(node, tokens, sql)
     clauses = [node for node in found if not isinstance(node, exp.AggFunc)]
-    for node in sorted(clauses, key=lambda node: isinstance(node, exp.Select)):  # a SELECT's own place hides others
+    for node in sorted(
+        clauses, key=lambda node: isinstance(node, exp.Select)
+    ):  # last, as a SELECT's position hides others
         word = (node.side or node.method) if isinstance(node, exp.Join) else _CLAUSES[type(node)]
         if word not in starts:
             continue
@@ -279,7 +281,7 @@ def _made_interval(args: list[exp.Expr]) -> exp.Expr:
     names = [name for name, _ in found]
     known = len(found) == len(args) == len(set(names)) and set(names) <= set(_MADE_OF)
     by_name = [isinstance(argument, exp.Kwarg) for argument in args]
-    if not known or len(counted) != 1 or by_name != sorted(by_name):  # by place never stands behind by name
+    if not known or len(counted) != 1 or by_name != sorted(by_name):  # no argument by position follows one by name
         return exp.Anonymous(this="make_interval", expressions=args)
     name, count = counted[0]
     unit = exp.Interval(this=exp.Literal.string("1"), unit=exp.var(_MADE_OF[name]))

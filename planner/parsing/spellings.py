@@ -71,7 +71,7 @@ def _elements(array: exp.Expr, kind: exp.DataType | None) -> list[exp.Expr] | No
     if isinstance(array, exp.Array):
         return [_typed(element, kind) for element in array.expressions]
     if isinstance(array, exp.Literal) and array.is_string:
-        texts = array_elements(array.name, most=len(array.name))  # a statement is no longer than the proxy reads
+        texts = array_elements(array.name, most=len(array.name))  # the statement's length is limited
         return None if texts is None else [_typed(_element(text, array), kind) for text in texts]
     if isinstance(array, exp.Parameter):
         array.meta[BOUND_ARRAY] = True
@@ -96,7 +96,7 @@ def _typed(element: exp.Expr, kind: exp.DataType | None) -> exp.Expr:
         text.meta.update(element.meta)
         return text
     if literal and meant.is_number:
-        return element  # a quoted one is read as the number that it is compared with
+        return element  # a quoted one is read as a number later
     cast = exp.Cast(this=element, to=copied(kind))
     cast.meta.update(element.meta)
     return cast
@@ -163,7 +163,7 @@ def written_intervals(tree: exp.Query) -> None:
     >>> tree.sql("postgres")
     "SELECT 1 WHERE CURRENT_TIMESTAMP - INTERVAL '7200 SECOND' < x + INTERVAL '3 DAY'"
     """
-    for node in reversed(nodes(tree)):  # what is inside first: a value may be an interval before it is cast to one
+    for node in reversed(nodes(tree)):  # inner nodes first: an interval may be cast to interval
         written = written_interval(node)
         if written is not None:
             written.meta.update(node.meta)

@@ -68,7 +68,7 @@ INNER JOIN s.patient AS "p" ON "p"."id" = "v"."of"
     late = _attached_late(join, set(owned), read_before, schema)
     of_owner = all(ref[0] in late or ref in owned for key in keys for ref in _refs(key))
     table = join.table(alias, schema)
-    named = any(_TOTAL.fullmatch(name) for _, name in owned)  # as a total is
+    named = any(_TOTAL.fullmatch(name) for _, name in owned)  # named like a total
     if not late or not of_owner or table is None or named:
         return None
     asked = [condition for condition in join.conditions if not _aliases(condition).isdisjoint(late)]

@@ -43,7 +43,7 @@ WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
     if n_weights == 1:
         which, contribution = named_sql(_number(0), "i"), _column("w0")
         source: exp.Expr = _table(LOADS)
-    else:  # every unit's row once for each of its weights
+    else:  # each unit's row once per weight
         one_of = named_sql(_which([f"w{place}" for place in range(n_weights)]), LOAD)
         each = _select([*keys, "i", one_of], LOADS, owned, joined=_by_sum(n_weights))
         contribution, source = (

@@ -46,7 +46,7 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
     seen, waiting = {first.alias}, [pair for pair in used if len(pair[0]) > 1]
     for entry in others:
         seen.add(entry.alias)
-        if entry.outer is not None:  # its rows pass or are NULL; what WHERE asks of them is asked after the joins
+        if entry.outer is not None:  # WHERE tests its columns after all joins
             matches = conjunction(entry.outer) or exp.true()
             select.append("joins", exp.Join(this=_entry_sql(entry), side="LEFT", on=matches))
             continue

@@ -105,10 +105,8 @@ def _thresholds(plan: Plan) -> tuple[int, ...]:
         for release in plan.releases
         if release.ranked is None and (plan.adds_up(release) or not release.determined)
     ]
-    threshold_sets = [
-        Thresholds(0, 0),
-        *map(plan.thresholds, chosen),
-    ]  # one: groups are shown, and people counted, at it
+    # Threshold one serves partition selection and counts of people.
+    threshold_sets = [Thresholds(0, 0), *map(plan.thresholds, chosen)]
     return histogram_thresholds(threshold_sets, plan.bounds.tuples)
 
 
@@ -133,7 +131,7 @@ def _contributions(
     """Count or scale the contributions of each unit."""
     if plan.counts_norms:
         euclidean = plan.mechanism == "l2_clip"
-        again = () if euclidean else (LOADS, EACH)  # tuples as they are, which a database reads sooner than it keeps
+        again = () if euclidean else (LOADS, EACH)  # rereading unmerged tuples is faster than storing them
         return _scaled(plan, n_weights, {**known, LOADS: of_owners}, thresholds, dialect, euclidean, again)
     counted = DIALECTS[dialect].contributions(count_contributions(len(plan.group_keys), n_weights, thresholds))
     return _with({LOADS: of_owners}, counted, dialect)

@@ -175,7 +175,7 @@ def ordered_labels(operator: type[exp.Expr], label: exp.Expr, literal: str, kind
     end = place + (operator in (exp.LTE, exp.GT))
     meant = kind.labels[:end] if operator in (exp.LT, exp.LTE) else kind.labels[end:]
     listed = [exp.Literal.string(one) for one in sorted(meant)]
-    if not listed:  # false, but NULL for NULL
+    if not listed:  # false, or NULL for NULL
         return exp.NEQ(this=label, expression=label.copy())
     return exp.In(this=label, expressions=listed)
 

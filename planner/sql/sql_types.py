@@ -30,7 +30,7 @@ class Family(Enum):
     NUMERIC = "numeric"
     FLOAT = "float"
     TEXT = "text"
-    CHAR = "char"  # blank-padded: its equality ignores trailing blanks, so it is not text's
+    CHAR = "char"  # blank-padded: equality ignores trailing blanks, unlike text
     BOOL = "boolean"
     DATE = "date"
     TIMESTAMP = "timestamp"
@@ -39,7 +39,7 @@ class Family(Enum):
     TIME = "time"
     INET = "inet"
     ENUM = "enum"  # its labels are structure; in SQL a value is its label's text, ordered by `planner.sql.literals`
-    OTHER = "other"  # counted, and never compared
+    OTHER = "other"  # can be counted, but not compared
 
 
 @dataclass(frozen=True)

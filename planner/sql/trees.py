@@ -29,8 +29,8 @@ def nodes(tree: exp.Expr) -> list[exp.Expr]:
     ['Add', 'Column', 'Anonymous', 'Identifier', 'Literal']
     """
     found = [tree]
-    for node in found:  # it grows while it is read
-        if node.is_primitive:  # names and literals, which hold no tree
+    for node in found:  # the list grows while it is read
+        if node.is_primitive:  # names and literals have no children
             continue
         for value in node.args.values():
             if isinstance(value, exp.Expr):

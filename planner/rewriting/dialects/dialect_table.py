@@ -113,6 +113,6 @@ DIALECTS: Mapping[Dialect, DialectSql] = {
         contributions=spark_contributions_sql,
         around=False,
     ),
-    "mirror": replace(_DUCKDB, question=mirror_sql),  # of private tables alone
+    "mirror": replace(_DUCKDB, question=mirror_sql),  # for private tables only
 }
 """By name. A new database needs a row here, a writer in this folder, and a backend in the server."""

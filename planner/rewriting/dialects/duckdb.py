@@ -89,11 +89,11 @@ def _extract(node: exp.Expr, write: Write) -> Typed:
     if has_fraction(node):
         return _seconds(node, write)
     between = _micros_between(node.args["expression"], write)
-    if between is not None:  # of 24 hours, without a fraction: as in PostgreSQL's difference
+    if between is not None:  # whole days of 24 hours, as in PostgreSQL's difference
         days = exp.IntDiv(this=exp.Paren(this=between), expression=exp.Literal.number(86_400_000_000))
         return Typed(exp.Paren(this=days), SqlType(Family.INTEGER, 8))
     sql = exp.Extract(this=node.this.copy(), expression=write(node.args["expression"]).sql)
-    if node.this.name.upper() == "EPOCH":  # a double there, of a whole second here
+    if node.this.name.upper() == "EPOCH":  # DuckDB returns a double, here of whole seconds
         return Typed(cast_sql(sql, "BIGINT"), SqlType(Family.INTEGER, 12))
     return Typed(sql, SqlType(Family.INTEGER, 4))
 
@@ -192,7 +192,7 @@ _LITERALS = {
 
 
 def _cast(value: Typed, target: exp.DataType) -> Typed | None:
-    if isinstance(value.sql, exp.Null) and is_type(target, "boolean"):  # the condition that is unknown
+    if isinstance(value.sql, exp.Null) and is_type(target, "boolean"):  # the unknown condition
         return truth(cast_sql(value.sql, "BOOLEAN"))
     if is_type(target, "double") and not value.type.is_number:  # NULL, or a choice between NULLs
         return floating(cast_sql(value.sql, "DOUBLE"))

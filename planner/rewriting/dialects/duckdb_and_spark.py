@@ -21,7 +21,7 @@ MOST_DIGITS = 38
 _FAST_DIGITS = 18
 _INTEGER_DIGITS = 19
 EXACT = frozenset({Family.INTEGER, Family.NUMERIC})
-_EXACT_DIGITS = 15  # a decimal of as many digits becomes the nearest double in one division; longer ones round twice
+_EXACT_DIGITS = 15  # up to here, the division that makes a double of a decimal rounds once
 _HINT = "narrow the column's type, or compare it without arithmetic"
 
 
@@ -281,7 +281,7 @@ class Differences:
         if isinstance(second, exp.Literal) and second.is_string and first.type.is_number:
             assert second.name == "NaN", "the only quoted number that rules write"
             if first.type.family is not Family.FLOAT:
-                return first  # no decimal is NaN
+                return first  # decimals are never NaN
             return Typed(exp.Nullif(this=first.sql, expression=cast_sql(second.copy(), "DOUBLE")), first.type)
         values = [first, write(second)]
         value, other = self.chosen(values)
@@ -321,16 +321,16 @@ class Differences:
         family = value.type.family
         if is_type(target, "double") and value.type.is_number:
             return floating(as_double(value))
-        if is_type(target, "float") and value.type.is_number:  # a real: from then on a double of the same value
+        if is_type(target, "float") and value.type.is_number:  # a real, as a double of the same value
             number = value.sql if family is Family.INTEGER else as_double(value)
             return Typed(cast_sql(exp.Cast(this=number, to=target.copy()), "DOUBLE"), REAL)
         if is_type(target, "decimal") and family in EXACT and not target.expressions:
-            kind = exact_type(value.whole, value.scale)  # a choice between integers and numerics may be an integer
+            kind = exact_type(value.whole, value.scale)  # a choice between integer and numeric may be an integer
             return Typed(as_decimal(value.sql, kind), kind)
         column = (
             value.sql.this if isinstance(value.sql, exp.TryCast) else value.sql
-        )  # of a type of the database's own
-        fixed = family is Family.NUMERIC and isinstance(column, exp.Column)  # all its digits, as in PostgreSQL
+        )  # the cast of a type of the database's own
+        fixed = family is Family.NUMERIC and isinstance(column, exp.Column)  # shows all digits, as in PostgreSQL
         if is_type(target, "text", "varchar") and not target.expressions and (fixed or self.has_one_text(value.type)):
             return Typed(cast_sql(value.sql, "TEXT"), SqlType(Family.TEXT))
         for name, literal_family in self.literals.items():

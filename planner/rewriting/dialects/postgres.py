@@ -15,7 +15,7 @@ _DIALECT = Postgres()
 
 
 def _rounded(writer: PostgresGenerator, expression: exp.Round) -> str:
-    return _ROUND(writer, expression.copy())  # it notes types in the tree
+    return _ROUND(writer, expression.copy())  # it writes types into the tree
 
 
 _ROUND = PostgresGenerator.TRANSFORMS[exp.Round]

@@ -58,7 +58,7 @@ def try_cast(sql: exp.Expr, kind: str) -> exp.TryCast:
     >>> try_cast(exp.column("x"), "BIGINT").sql("spark")
     'TRY_CAST(x AS BIGINT)'
     """
-    return exp.TryCast(this=sql, to=exp.DataType.build(kind), safe=True)  # else the library writes CAST
+    return exp.TryCast(this=sql, to=exp.DataType.build(kind), safe=True)  # without it the library writes CAST
 
 
 def where_known(condition: exp.Expr, value: exp.Expr) -> exp.Case:
@@ -121,7 +121,7 @@ def _extract(node: exp.Expr, write: Write) -> Typed:
     if field == "DOW":
         sunday_is_1 = call("DAYOFWEEK", value.sql)
         return Typed(exp.Paren(this=exp.Sub(this=sunday_is_1, expression=number(1))), SqlType(Family.INTEGER, 4))
-    if field == "SECOND":  # of a moment that is cut to whole ones
+    if field == "SECOND":  # of a moment truncated to whole seconds
         return Typed(call("SECOND", value.sql), SqlType(Family.INTEGER, 4))
     known = _FIELDS if value.type.family is Family.DATE else {**_FIELDS, **_TIMES}
     if field not in known:
