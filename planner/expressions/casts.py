@@ -91,7 +91,7 @@ def _of_enum(node: exp.Expr, written: exp.Expr, name: str, binder: Binder) -> Sc
     return replace(part, plain=literal)
 
 
-_OTHER_TYPES = "cast to numeric, double precision, integer, text, date or timestamp; or compare the value as it is"
+_OTHER_TYPES = "cast to numeric, double precision, integer, text, date or timestamp; or compare without a cast"
 
 
 def _target(node: exp.Expr) -> SqlType:
@@ -111,7 +111,9 @@ def _target(node: exp.Expr) -> SqlType:
     kind = sql_type(written.sql("postgres").lower())
     if kind.family is Family.NUMERIC or (kind.is_string and 0 < (kind.precision or 0) <= MAX_TEXT):
         return kind
-    raise UnsupportedSQL("a cast to a type with this length", hint="cut text by left(x, n)", at=node)
+    raise UnsupportedSQL(
+        "a cast to a type of this length is not supported", hint="shorten the text: left(x, n)", at=node
+    )
 
 
 def _cut(node: exp.Expr, text: Scalar, target: SqlType) -> Scalar:
@@ -177,5 +179,5 @@ def _null(node: exp.Expr, target: SqlType) -> Scalar:
 
 
 def _refused(node: exp.Expr, what: str, hint: str | None = None) -> UnsupportedSQL:
-    advice = hint or "compare the value as it is; a cast can fail for some row"
+    advice = hint or "compare without a cast, which could fail for some row"
     return UnsupportedSQL(f"{what} is not supported", hint=advice, at=node)

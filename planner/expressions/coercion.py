@@ -135,7 +135,9 @@ def _double(value: float) -> exp.Expr:
 def _constant(node: exp.Expr, value: Decimal) -> Scalar:
     near = nearest_real(value)
     if near is None:
-        raise UnsupportedSQL("a number that is no real", hint="write a number between 1e-45 and 3.4e38", at=node)
+        raise UnsupportedSQL(
+            "the number is outside the range of real", hint="write a number between 1e-45 and 3.4e38", at=node
+        )
     exact = Decimal(repr(near))
     sql = cast_sql(number_sql(exact), "DOUBLE PRECISION")
     return Scalar(node, REAL, sql, lambda: (copied(sql), intervals.constant(near, False)), value=exact)
@@ -165,7 +167,7 @@ _NUMBER = SqlType(Family.NUMERIC)
 
 _FLOAT_DIGITS = 300
 
-_ONLY_COUNTED = "count them, or ask whether they are NULL; for more ask the custodian for a column of another type"
+_ONLY_COUNTED = "count them or test IS NULL; for more, ask the administrator for a column of another type"
 
 
 def settle(part: Scalar, kind: SqlType, binder: Binder) -> Scalar:
@@ -210,8 +212,8 @@ def wrong_type(part: Scalar, wanted: str) -> UnsupportedSQL:
     """The error for an argument of the wrong type."""
     enum = wanted == "text" and part.type is not None and part.type.family is Family.ENUM
     return UnsupportedSQL(
-        f"{part.kind} stands where {wanted} is needed",
-        hint="take its label: status::text" if enum else None,
+        f"{wanted} is needed here, not {part.kind}",
+        hint="cast the label: status::text" if enum else None,
         at=part.node,
     )
 
@@ -235,7 +237,7 @@ def align(node: exp.Expr, parts: Sequence[Scalar], binder: Binder) -> list[Scala
                 names, hint = f"values of type {uncompared.shown}", _ONLY_COUNTED
             if Family.ENUM in (known.family, part.type.family):
                 hint = "compare an enum with its labels, or as text: status::text"
-            raise UndefinedOperator(f"{names} are not compared here", hint=hint, at=node)
+            raise UndefinedOperator(f"{names} cannot be compared", hint=hint, at=node)
         aligned.append(settle(part, read_as, binder))
     return aligned if binder.zone == UTC else in_one_zone(node, aligned, binder.zone)
 
@@ -281,8 +283,8 @@ def _comparable(left: SqlType, right: SqlType) -> bool:
 def check_ordered(node: exp.Expr, parts: Sequence[Scalar]) -> None:
     """Refuse LEAST and GREATEST of enum labels. Raises: UnsupportedSQL."""
     if any(part.type is not None and part.type.family is Family.ENUM for part in parts):
-        hint = "write CASE WHEN status < 'done' THEN ...; as text it has another order: status::text"
-        raise UnsupportedSQL("the greatest of labels is not supported", hint=hint, at=node)
+        hint = "write CASE WHEN status < 'done' THEN ...; or cast it, with the order of texts: status::text"
+        raise UnsupportedSQL("LEAST and GREATEST of enum labels are not supported", hint=hint, at=node)
 
 
 def fits_float(kind: SqlType) -> bool:
@@ -304,7 +306,7 @@ def whole_literal(node: exp.Expr, lowest: int, highest: int) -> int:
         if lowest <= value <= highest:
             return value
     hint = f"write a whole number from {lowest} to {highest}"
-    raise UnsupportedSQL("this must be a whole number, written out", hint=hint, at=node)
+    raise UnsupportedSQL("a whole number literal is needed here", hint=hint, at=node)
 
 
 def text_literal(node: exp.Expr, what: str, example: str = "a") -> str:
@@ -320,9 +322,9 @@ def text_literal(node: exp.Expr, what: str, example: str = "a") -> str:
     if isinstance(node, exp.DPipe):  # '%' || $1 || '%', before its value is known
         return text_literal(node.left, what) + text_literal(node.right, what)
     if not (isinstance(node, exp.Literal) and node.is_string):
-        raise UnsupportedSQL(f"{what} that is not a literal", at=node)
+        raise UnsupportedSQL(f"{what} that is not a literal is not supported", at=node)
     if "\0" in node.name:
-        raise InvalidSyntax("a character that no database text can hold", at=node)
+        raise InvalidSyntax("this character cannot be part of a text", at=node)
     return node.name
 
 

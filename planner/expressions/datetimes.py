@@ -68,7 +68,7 @@ def _known(node: exp.Expr, value: date | datetime) -> Scalar:
 
 def unknown_now(node: exp.Expr, binder: Binder) -> Scalar:
     """A clock that `planner.binding.placeholders` did not replace. Raises: UnsupportedSQL."""
-    raise UnsupportedSQL("there is no clock here", hint="write the date", at=node)
+    raise UnsupportedSQL("the current time is not available here", hint="write the date", at=node)
 
 
 def extracted(node: exp.Expr, binder: Binder) -> Scalar:
@@ -79,7 +79,7 @@ def extracted(node: exp.Expr, binder: Binder) -> Scalar:
         return arithmetic.null(node)
     assert part.type is not None, "typed"
     if field in _TIMES and part.type.family is Family.DATE:
-        raise UnsupportedSQL(f"{field} of a date, which has none", at=node)
+        raise UnsupportedSQL(f"a date has no {field.lower()}", at=node)
     sql, span = moored(part) if field == "EPOCH" else local(part, binder.zone)
     if field == "EPOCH":
         return _epoch(node, sql, span)
@@ -127,8 +127,8 @@ def truncated(node: exp.Expr, binder: Binder) -> Scalar:
     if part.is_null:
         return part
     if written is not None and UTC not in (zone, binder.zone) and not part.has_zone:
-        hint = "leave the zone out: the time has none"
-        raise UnsupportedSQL("date_trunc() of a time without time zone in a zone", hint=hint, at=node)
+        hint = "leave the zone out"
+        raise UnsupportedSQL("date_trunc() with a zone needs a time with time zone", hint=hint, at=node)
     sql, span = local(part, zone)
     stamp = sql if part.type == _TIMESTAMP else cast_sql(sql, "TIMESTAMP")
     sql = exp.TimestampTrunc(this=stamp, unit=exp.var(unit))
@@ -166,7 +166,9 @@ def at_zone(node: exp.Expr, binder: Binder) -> Scalar:
         return part
     is_text = isinstance(node.this.unnest(), exp.Literal)
     if part.type == _DATE and (zone, binder.zone) != (UTC, UTC):
-        raise UnsupportedSQL("AT TIME ZONE of a date", hint=f"write x::timestamp AT TIME ZONE '{zone}'", at=node)
+        raise UnsupportedSQL(
+            "AT TIME ZONE of a date is not supported", hint=f"write x::timestamp AT TIME ZONE '{zone}'", at=node
+        )
     if zone == UTC:
         there = converted(part, _TIMESTAMP)
         return replace(there, node=node, zoned=not part.has_zone and part.type == _TIMESTAMP and not is_text)
@@ -355,7 +357,7 @@ def moment_argument(node: exp.Expr, binder: Binder) -> Scalar:
     """A date, a timestamp, or the literal NULL. Raises: UnsupportedSQL for anything else."""
     part = settle(binder.scalar(node), SqlType(Family.TIMESTAMPTZ), binder)
     if not part.is_null and (part.type is None or not part.type.is_moment):
-        raise UnsupportedSQL(f"{part.kind} stands where a date is needed", at=part.node)
+        raise UnsupportedSQL(f"a date is needed here, not {part.kind}", at=part.node)
     return part
 
 
@@ -397,7 +399,7 @@ def extracted_of_difference(node: exp.Expr, binder: Binder) -> Scalar:
 def age(node: exp.Expr, binder: Binder) -> Scalar:
     """Refuse age(a, b) outside of EXTRACT: its months have no fixed length. Raises: UnsupportedSQL."""
     hint = "write extract(year FROM age(a, b)), or CAST(a AS DATE) - CAST(b AS DATE), a number of days"
-    raise UnsupportedSQL("an interval of age() stands here", hint=hint, at=node)
+    raise UnsupportedSQL("age() is only supported within extract()", hint=hint, at=node)
 
 
 def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
@@ -411,7 +413,7 @@ def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
     parts = parts if binder.zone == UTC else in_one_zone(node, parts, binder.zone)
     if all(part.type is not None and part.type.family is Family.DATE for part in parts):
         hint = "a difference of dates is a number of days; write (a - b) * 86400 for its seconds"
-        raise UnsupportedSQL("extract() of a number of days", hint=hint, at=node)
+        raise UnsupportedSQL("extract() of a number of days is not supported", hint=hint, at=node)
     field = field_name(node.this)
     if field not in ("EPOCH", "DAY"):
         hint = "write extract(epoch FROM a - b) / 3600 for its hours, / 60 for its minutes"

@@ -59,7 +59,7 @@ def quotient(node: exp.Expr, binder: Binder) -> Scalar:
 
 def _could_be_zero(node: exp.Expr) -> UnsupportedSQL:
     hint = "write x / NULLIF(y, 0), or ask for both sums and divide them"
-    return UnsupportedSQL("division by something that could be zero", hint=hint, at=node)
+    return UnsupportedSQL("the divisor could be zero", hint=hint, at=node)
 
 
 def _exact_quotient(left: arithmetic.Exact, value: Decimal, divisor: Digits) -> arithmetic.Exact:
@@ -87,11 +87,11 @@ def remainder(node: exp.Expr, binder: Binder) -> Scalar:
     left, right = number(binder.scalar(node.left), binder), number(binder.scalar(node.right), binder)
     exact = arithmetic.exact_form(left)
     if not right.value or right.digits is None:
-        hint = "write a number other than 0 after it"
-        raise UnsupportedSQL("a remainder by something that is not a literal", hint=hint, at=node)
+        hint = "write a number other than 0"
+        raise UnsupportedSQL("the divisor of a remainder must be a literal other than 0", hint=hint, at=node)
     if exact is None:
         hint = "use a column of a whole or numeric type"
-        raise UnsupportedSQL("a remainder of a floating point number", hint=hint, at=node)
+        raise UnsupportedSQL("a remainder of a floating point number is not supported", hint=hint, at=node)
     sql, digits = arithmetic.as_numeric(exact[0]), exact[1]
     scale = max(digits.scale, right.digits.scale)
     integral = digits.integral and right.digits.integral
@@ -195,8 +195,10 @@ def square_root(node: exp.Expr, binder: Binder) -> Scalar:
 
     def bounds(known: Bounds) -> Bounds:
         if known.lo < 0:
-            hint = "write sqrt(abs(x)) or sqrt(greatest(x, 0)), or ask the custodian for a range above zero"
-            raise SensitivityUnbounded("the root of what could be negative", hint=hint, at=node)
+            hint = "write sqrt(abs(x)) or sqrt(greatest(x, 0)), or ask the administrator for a range above zero"
+            raise SensitivityUnbounded(
+                "sqrt() of a value that could be negative is not supported", hint=hint, at=node
+            )
         return intervals.square_root(known)
 
     return arithmetic.on_double(node, inner, lambda sql: exp.Sqrt(this=sql), bounds)
@@ -212,8 +214,10 @@ def logarithm(node: exp.Expr, binder: Binder) -> Scalar:
 
     def bounds(known: Bounds) -> Bounds:
         if known.lo < 0 or not known.divides:
-            hint = "write ln(greatest(x, 1)), or ask the custodian for a range above zero"
-            raise SensitivityUnbounded("a logarithm of what could be zero", hint=hint, at=node)
+            hint = "write ln(greatest(x, 1)), or ask the administrator for a range above zero"
+            raise SensitivityUnbounded(
+                "a logarithm of a value that could be 0 or negative is not supported", hint=hint, at=node
+            )
         return intervals.logarithm(known, math.e if natural else 10.0)
 
     def sql(double: exp.Expr) -> exp.Expr:
@@ -259,12 +263,16 @@ def width_bucket(node: exp.Expr, binder: Binder) -> Scalar:
     ends = [node.args.get(name) for name in ("min_value", "max_value", "num_buckets")]
     if any(end is None for end in ends):
         hint = "write width_bucket(x, lowest, highest, how many)"
-        raise UnsupportedSQL("width_bucket() of a list", hint=hint, at=node)
+        raise UnsupportedSQL("width_bucket() of a list is not supported", hint=hint, at=node)
     low = _bound(node.args["min_value"], binder, Decimal(0))
     high = _bound(node.args["max_value"], binder, low + 1)
     count = whole_literal(node.args["num_buckets"], 1, _MOST)
     if low >= high:
-        raise UnsupportedSQL("width_bucket() without a width", hint="write the lower bound first", at=node)
+        raise UnsupportedSQL(
+            "the lower bound of width_bucket() is not below the upper one",
+            hint="write the lower bound first",
+            at=node,
+        )
     part = number(binder.scalar(node.this), binder)
     if part.is_null:
         return arithmetic.null(node)
@@ -295,7 +303,7 @@ def _bound(node: exp.Expr, binder: Binder, example: Decimal) -> Decimal:
     value = number(binder.scalar(inner), binder).value
     if value is None:
         hint = "write both bounds as numbers"
-        raise UnsupportedSQL("a bound of width_bucket() that is no literal", hint=hint, at=node)
+        raise UnsupportedSQL("the bounds of width_bucket() must be literals", hint=hint, at=node)
     return value
 
 

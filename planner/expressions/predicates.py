@@ -197,7 +197,7 @@ def listed(node: exp.Expr, binder: Binder) -> Scalar:
     for part in node.expressions:
         if part.find(exp.Column) is not None:
             hint = "write one comparison per column, joined by OR"
-            raise UnsupportedSQL("a column in an IN list", hint=hint, at=part)
+            raise UnsupportedSQL("a column in an IN list is not supported", hint=hint, at=part)
     value = binder.scalar(node.this)
     written = [part for part in map(binder.scalar, node.expressions) if not part.is_null]
     together = len(node.expressions) > 1  # PostgreSQL finds one type for a list, and compares one value as by =
@@ -226,7 +226,9 @@ def tested(node: exp.Expr, binder: Binder) -> Scalar:
             same = not is_unknown(inner) and _is_constant(inner, bool(test.this))
             return truth(node, exp.Boolean(this=same is not negated))
     if inner is None:
-        raise UnsupportedSQL("this form of IS is not supported", hint="use IS NULL", at=node)
+        raise UnsupportedSQL(
+            "this form of IS is not supported", hint="write IS NULL, IS TRUE, IS FALSE or IS UNKNOWN", at=node
+        )
     return truth(node, exp.Is(this=wrap(inner), expression=copied(test), negate=node.args.get("negate")))
 
 
@@ -279,9 +281,9 @@ def _pattern(written: str, escape: str, node: exp.Expr) -> str:
             escaped = True
     if escaped:
         what = "a backslash" if escape == "\\" else "its escape character"
-        raise InvalidSyntax(f"a pattern that ends in {what}", at=node)
+        raise InvalidSyntax(f"the pattern ends in {what}", at=node)
     if len(re.findall("%+", written)) > _MAX_PERCENTS:
-        raise UnsupportedSQL("a pattern with so many %", hint=f"use at most {_MAX_PERCENTS} of them", at=node)
+        raise UnsupportedSQL("the pattern has too many %", hint=f"use at most {_MAX_PERCENTS} of them", at=node)
     return "".join(pattern)
 
 

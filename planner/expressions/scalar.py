@@ -148,9 +148,9 @@ class Scalar:
             names = ", ".join(sorted({name for name, _ in self.unranged}))
             first = self.unranged[0][1]
             hint = (
-                "say which values count, with numbers of your own: "
-                f"LEAST(GREATEST({sql_identifier(first.name)}, 0), 100) takes what lies beyond for 0 or 100; or ask"
-                " the custodian to declare `range = [lowest, highest]` for it in the policy"
+                "clip the values with numbers of your own: "
+                f"LEAST(GREATEST({sql_identifier(first.name)}, 0), 100); or ask the administrator to declare "
+                "`range = [lowest, highest]` for it in the policy"
             )
             position = position_of(first)
             raise SensitivityUnbounded(f"no range is declared for {names}", hint=hint, position=position)
@@ -165,7 +165,7 @@ class Scalar:
         name = repr(fold(self.node.this)) if isinstance(self.node, exp.Column) else self.kind
         truth = self.type is not None and self.type.family is Family.BOOL
         hint = "write (x)::int, which is 1 where it is true and 0 where it is false" if truth else None
-        return UnsupportedSQL(f"{name} is no number", hint=hint or "sum numbers, or count rows", at=self.node)
+        return UnsupportedSQL(f"{name} is not a number", hint=hint or "sum numbers, or count rows", at=self.node)
 
     def through(
         self, sql: Callable[[exp.Expr], exp.Expr], bounds: Callable[[Bounds], Bounds]
@@ -199,7 +199,7 @@ class Binder(Protocol):
 def unfit(node: exp.Expr) -> SensitivityUnbounded:
     """The error for bounds that no double can hold."""
     hint = "declare narrower ranges, or ask for a simpler expression"
-    return SensitivityUnbounded("the sum's bounds do not fit a double", hint=hint, at=node)
+    return SensitivityUnbounded("the bounds of the sum are too large", hint=hint, at=node)
 
 
 def unranged(parts: Sequence[Scalar]) -> tuple[tuple[str, exp.Expr], ...]:
@@ -210,7 +210,7 @@ def unranged(parts: Sequence[Scalar]) -> tuple[tuple[str, exp.Expr], ...]:
 def repeated(sql: exp.Expr, node: exp.Expr) -> exp.Expr:
     """Check that SQL to be written more than once is small, as nesting doubles it. Raises: StatementTooComplex."""
     if len(nodes(sql)) > _MAX_REPEATED:
-        raise StatementTooComplex("an expression grows too large", hint="nest fewer functions", at=node)
+        raise StatementTooComplex("the expression is too large", hint="nest fewer functions", at=node)
     return sql
 
 

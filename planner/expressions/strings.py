@@ -71,7 +71,9 @@ def substring(node: exp.Expr, binder: Binder) -> Scalar:
     part = text(binder.scalar(node.this), binder)
     start, count = node.args.get("start"), node.args.get("length")
     if start is not None and isinstance(start.unnest(), exp.Literal) and start.unnest().is_string:
-        raise UnsupportedSQL("substring by a regular expression", hint="write substring(x FROM 1 FOR 3)", at=node)
+        raise UnsupportedSQL(
+            "substring by a regular expression is not supported", hint="write substring(x FROM 1 FOR 3)", at=node
+        )
     first = 1 if start is None else whole_literal(start, 1, _LONGEST)
     taken = None if count is None else whole_literal(count, 0, _LONGEST)
     if part.is_null:
@@ -230,7 +232,7 @@ def _or_nothing(sql: exp.Expr) -> exp.Expr:
 
 def _joined(node: exp.Expr, pieces: list[exp.Expr], size: int) -> Scalar:
     if size > MAX_JOINED:
-        raise UnsupportedSQL("too much text put together", hint="cut it by left(x, n)", at=node)
+        raise UnsupportedSQL("the joined text could be too long", hint="shorten it: left(x, n)", at=node)
     if not pieces:
         return text_of(node, exp.Literal.string(""), 0)
     return text_of(node, joined_texts(pieces), size)
@@ -246,7 +248,9 @@ def replaced(node: exp.Expr, binder: Binder) -> Scalar:
     longest = short_length(part)
     size = max(longest, longest // len(sought) * len(instead) + longest % len(sought))
     if size > MAX_JOINED:
-        raise UnsupportedSQL("replace() that could make too much text", hint="cut the text by left(x, n)", at=node)
+        raise UnsupportedSQL(
+            "the result of replace() could be too long", hint="shorten the text: left(x, n)", at=node
+        )
     literals = {"expression": exp.Literal.string(sought), "replacement": exp.Literal.string(instead)}
     return text_of(node, exp.Replace(this=shortened(part), **literals), size)
 
@@ -258,7 +262,7 @@ def split(node: exp.Expr, binder: Binder) -> Scalar:
     count = whole_literal(node.args["part_index"], 1, 1 << 20)
     if not separator:
         hint = "write the sign between the parts: split_part(x, '-', 1)"
-        raise UnsupportedSQL("split_part() by an empty separator", hint=hint, at=node)
+        raise UnsupportedSQL("split_part() by an empty separator is not supported", hint=hint, at=node)
     if part.is_null:
         return part
     arguments = {"delimiter": exp.Literal.string(separator), "part_index": exp.Literal.number(count)}
@@ -272,7 +276,7 @@ def padded(node: exp.Expr, binder: Binder) -> Scalar:
     filling = node.args.get("fill_pattern")
     sign = " " if filling is None else text_literal(filling, "lpad() by something")
     if not sign:
-        raise UnsupportedSQL("lpad() by an empty text", hint="write left(x, n)", at=node)
+        raise UnsupportedSQL("lpad() by an empty text is not supported", hint="write left(x, n)", at=node)
     if part.is_null:
         return part
     arguments = {"expression": exp.Literal.number(count), "fill_pattern": exp.Literal.string(sign)}

@@ -97,7 +97,9 @@ def _sources_of(key: BoundKey, sources: KeySources) -> ColumnSources:
     """The sources of a key's columns in a domain's statement; empty if no statement can give the values."""
     if key.result is None:
         hint = "group by a whole number, text, a date, an enum or a boolean"
-        raise UnsupportedSQL(f"GROUP BY a key of type {key.type.shown}", hint=hint, position=key.position)
+        raise UnsupportedSQL(
+            f"GROUP BY a key of type {key.type.shown} is not supported", hint=hint, position=key.position
+        )
     if _other(key, sources) is not None or (key.values is not None and tells_apart_beyond(key, sources)):
         return {}
     meant = {}
@@ -111,8 +113,8 @@ def _sources_of(key: BoundKey, sources: KeySources) -> ColumnSources:
     if size <= MAX_BASE:
         return meant
     if key.values is None:
-        hint = "narrow the columns by WHERE, or ask the custodian for narrower ranges"
-        message = f"a group key over {size:,} values of its columns; {MAX_BASE:,} are the most"
+        hint = "narrow the columns by WHERE, or ask the administrator for narrower ranges"
+        message = f"the columns of the group key can have {size:,} values; at most {MAX_BASE:,} are supported"
         raise StatementTooComplex(message, hint=hint, position=key.position)
     return {}
 
@@ -204,19 +206,19 @@ def check_size(domains: Sequence[GroupDomain], columns: int = 1) -> None:
 def _no_domain(key: BoundKey, sources: KeySources) -> SensitivityUnbounded:
     names = " and ".join(map(sources.name, key.columns)) or "this expression"
     if any(map(sources.is_per_person, key.columns)):
-        message = f"nothing public says which values the group key {names} has, or they are too many"
-        hint = "narrow it in WHERE, as in n <= 20, or GROUP BY LEAST(n, 20) or CASE WHEN ... THEN 'label' END"
+        message = f"the possible values of the group key {names} are not public, or too many"
+        hint = "write n <= 20 in WHERE, or GROUP BY LEAST(n, 20) or CASE WHEN ... THEN 'label' END"
         if any(sources.type_of(column).is_moment for column in key.columns):
-            hint = "narrow its days by WHERE or HAVING; or ask the custodian for the range of the column behind it"
+            hint = "narrow its days by WHERE or HAVING; or ask the administrator for a range of the column behind it"
         return SensitivityUnbounded(message, hint=hint, position=key.position)
     if isinstance(key.value, exp.Column):
-        message = f"nothing public says which values the group key {names} has"
-        hint = f"ask the custodian to declare `domain = [...]`, or a range with a step, for {names}; "
-        hint += "or `discover = true`, which takes a delta; or list its values in WHERE, or join a public table"
+        message = f"the possible values of the group key {names} are not public"
+        hint = f"ask the administrator to declare `domain = [...]`, or a range with a step, for {names}; "
+        hint += "or `discover = true`, which needs a delta; or list its values in WHERE, or join a public table"
     else:
-        message = f"nothing public says which values a group key computed from {names} has"
+        message = f"the possible values of a group key computed from {names} are not public"
         hint = (
-            f"ask the custodian to declare a `domain` or a narrow `range` for {names}, narrow it by WHERE, "
+            f"ask the administrator to declare a `domain` or a narrow `range` for {names}, narrow it by WHERE, "
             "or group by CASE WHEN ... THEN 'label' END"
         )
         dated = any(sources.type_of(column).is_moment for column in key.columns)

@@ -205,14 +205,14 @@ def substituted(tree: exp.Expr, meant: Mapping[ColumnRef, ColumnRef]) -> exp.Exp
     return copy
 
 
-_EACH = "a group for each row of "
+_NO_GROUP, _SHOWN = "no group of ", " can be shown: "
 
 
 def personal_table(error: PlannerError) -> str | None:
     """The table of a `check_shared` refusal; None for another error."""
-    if not isinstance(error, SensitivityUnbounded) or not error.message.startswith(_EACH):
+    if not isinstance(error, SensitivityUnbounded) or not error.message.startswith(_NO_GROUP):
         return None
-    return error.message.removeprefix(_EACH).partition(" can show nothing")[0]
+    return error.message.removeprefix(_NO_GROUP).partition(_SHOWN)[0]
 
 
 def check_shared(key: BoundKey, sources: KeySources) -> None:
@@ -228,12 +228,12 @@ def check_shared(key: BoundKey, sources: KeySources) -> None:
     whose = sources.person_of(column)
     if whose is not None:
         name = sources.name(column)
-        message = f"{_EACH}{whose} can show nothing: {name} is one privacy unit's alone"
-        hint = f"count them, count(DISTINCT {column[1]}), or group by what many of them share"
+        message = f"{_NO_GROUP}{whose}{_SHOWN}each value of {name} belongs to one privacy unit"
+        hint = f"count them, count(DISTINCT {column[1]}), or group by a column that many of them share"
         raise SensitivityUnbounded(message, hint=hint, position=key.position)
 
 
-_WHY = "found among the private rows: shown where enough privacy units share it, at the price of a delta"
+_WHY = "found by partition selection: shown if enough privacy units share it, which needs a delta"
 
 
 def selected_domain(place: int, key: BoundKey, sources: KeySources) -> GroupDomain | None:

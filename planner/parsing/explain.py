@@ -87,14 +87,14 @@ def _format(options: list[tuple[str, str, int]]) -> Literal["text", "json"]:
                 f"EXPLAIN in the format {value} is not supported", hint="write FORMAT JSON", position=start + 1
             )
         elif name in _ANALYZE and value in _ON:
-            hint = "write EXPLAIN SELECT ...; it is free and runs nothing"
+            hint = "write EXPLAIN SELECT ..., which is free"
             raise UnsupportedSQL(
-                "EXPLAIN ANALYZE would ask the question, and charge for it", hint=hint, position=start + 1
+                "EXPLAIN ANALYZE would run the question and charge for it", hint=hint, position=start + 1
             )
         elif not (name in _FLAGS and value in _ON | _OFF) and name != "SERIALIZE":
             raise InvalidSyntax(
                 f"EXPLAIN has no option {name} {value}".rstrip(),
-                hint="there are FORMAT, VERBOSE, COSTS",
+                hint="use FORMAT, VERBOSE or COSTS",
                 position=start + 1,
             )
     return chosen

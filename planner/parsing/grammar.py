@@ -18,13 +18,13 @@ from planner.parsing.lexer import DOCUMENT_HINT, DOCUMENT_OPERATORS, FUNCTIONS_O
 from planner.parsing.postgres_parser import function_name, operator_token
 from planner.sql.trees import around, holds, nodes, position_of
 
-_MOMENTS = "no sum of powers above the second is released; quantiles show a distribution's shape: percentile_cont"
+_MOMENTS = "use quantiles for the shape of a distribution: percentile_cont"
 
-_ORDER = "a row's rank has no private answer; count the rows beyond a value: count(*) FILTER (WHERE x > 10)"
+_ORDER = "ranks of rows are private; count the rows beyond a value: count(*) FILTER (WHERE x > 10)"
 
-_GROUPS = "group by the values instead, and aggregate each group"
+_GROUPS = "group by the values, and aggregate each group"
 
-_DAYS = "subtract dates: a::date - b::date is a number of days"
+_DAYS = "write a::date - b::date, a number of days"
 
 _FIELD = "write extract({} FROM x)"
 
@@ -46,7 +46,7 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("write to_char(x, 'YYYY-MM'), or group by date_trunc('month', x)",
      ("to_char", "date_format", "strftime", "format_date*")),
     ("cut its parts by position and substring, or split_part(x, '-', 1)", ("substring_index",)),
-    ("write date_trunc('month', x)::date, or x + 30, or a date that is written out", ("make_date", "datefromparts")),
+    ("write date_trunc('month', x)::date, x + 30, or a literal date", ("make_date", "datefromparts")),
     ("write date_trunc('hour', x), or floor(extract(epoch FROM x) / 900) for quarters of an hour",
      ("date_bin", "time_bucket*")),
     (_GROUPS, ("string_agg", "array_agg", "group_concat", "listagg", "json*_agg", "any_value", "arg_m*", "m??_by")),
@@ -64,7 +64,7 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("leave the word out: (a, b) = (1, 2)", ("row",)),
     ("write LIMIT 5 at the end, below ORDER BY", ("top",)),
     ("write CASE WHEN condition THEN a ELSE b END", ("iif", "if", "decode", "choose")),
-    ("write now(), snapped to the policy's grain",
+    ("write now(), which the policy rounds",
      ("getdate", "sysdate*", "curdate", "today")),
     ("write position('a' IN x)", ("instr", "charindex", "locate")),
     *((_FIELD.format(field), (field, f"to_{field}")) for field in ("year", "quarter", "month", "week", "day")),
@@ -74,30 +74,30 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 # What is refused is refused because it is not above; these say why, and what to write instead.
 _REFUSED: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
-    ("it gives another value each time", None,
+    ("it returns another value each time", None,
      ("random*", "rand", "uuid*", "gen_random*", "setseed", "clock_timestamp", "timeofday")),
-    ("it depends on more than the snapped clock", "use now() or current_date",
+    ("it reads a clock that the policy does not round", "use now() or current_date",
      ("statement_timestamp", "transaction_timestamp", "current_time", "localtime")),
     ("it depends on the session", None,
      ("current_user", "session_user", "current_role", "current_schema*", "current_catalog", "current_database",
       "current_setting", "set_config", "version", "inet_*", "pg_backend_pid", "user")),
-    ("it changes something", None, ("nextval", "setval", "lo_*", "pg_notify", "pg_*lock*", "txid_*")),
-    ("it speaks of physical rows", None, ("currval", "lastval", "pg_column_*", "pg_relation_*", "pg_total_*")),
+    ("it changes data", None, ("nextval", "setval", "lo_*", "pg_notify", "pg_*lock*", "txid_*")),
+    ("it reads the storage of rows", None, ("currval", "lastval", "pg_column_*", "pg_relation_*", "pg_total_*")),
     ("it reads the server's files, catalog or state", None,
      ("pg_*", "has_*", "to_reg*", "col_description", "obj_description", "format_type", "binary_upgrade_*")),
     ("it reaches other servers", None, ("dblink*", "postgres_fdw*")),
-    ("it runs SQL or walks documents", None,
+    ("it runs SQL or reads documents", None,
      ("query_to_*", "table_to_*", "cursor_to_*", "schema_to_*", "database_to_*", "xml*", "xpath*", "json*",
       "to_json*")),
     ("it returns several rows", "join a table instead",
      ("generate_*", "unnest", "explode*", "regexp_split_to_table", "string_to_table", "series", "posexplode*")),
-    ("a regular expression can take for ever", "use LIKE, replace(x, 'a', 'b') or split_part(x, '-', 1)",
+    ("a regular expression can run for very long", "use LIKE, replace(x, 'a', 'b') or split_part(x, '-', 1)",
      ("regexp_*", "similar_*")),
-    ("it gives an interval, of which months have no length",
+    ("its interval has months, which have no fixed length",
      "write extract(year FROM age(a, b)), or CAST(a AS DATE) - CAST(b AS DATE)", ("age",)),
-    ("it fails for numbers that make no such date",
-     "write date_trunc('month', x)::date, or a date that is written out", ("make_*",)),
-    ("it fails for text that is no such value", "compare the text itself",
+    ("it fails for numbers that are no date",
+     "write date_trunc('month', x)::date, or a literal date", ("make_*",)),
+    ("it fails for texts of another form", "compare the text itself",
      ("to_date", "to_timestamp", "to_number")),
     ("its value depends on the order of rows", None,
      ("lag", "lead", "row_number", "rank", "first*", "last*", "nth*")),
@@ -108,7 +108,7 @@ def why_refused(name: str) -> tuple[str, str | None]:
     """The reason for refusing a function, and what to write instead; empty if unknown.
 
     >>> why_refused("random"), why_refused("age")[0], why_refused("my_function")
-    (('it gives another value each time', None), 'it gives an interval, of which months have no length', ('', None))
+    (('it returns another value each time', None), 'its interval has months, which have no fixed length', ('', None))
     >>> why_refused("QUANTILE") == why_refused("approx_percentile"), why_refused("year")
     (True, ('', 'write extract(year FROM x)'))
     """
@@ -154,9 +154,9 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Count: frozenset({"this", "big_int"}),
 }  # fmt: skip
 
-_LEVELS = "levels are added up from counts, sums and averages; ask for anything else level by level, by plain columns"
+_LEVELS = "they support counts, sums and averages by plain columns; ask for other aggregates level by level"
 
-_BITS = "ask the custodian for the bits as columns of their own"
+_BITS = "ask the administrator for the bits as columns of their own"
 
 _PARTS = {
     "recursive": ("RECURSIVE", "write WITH alone, and join the table to itself as many times as the path is long"),
@@ -167,10 +167,10 @@ _PARTS = {
     "locks": ("FOR UPDATE", None),
     "into": ("INTO", None),
     "sample": ("TABLESAMPLE", "sample a table itself"),
-    "seed": ("REPEATABLE", "leave it out: a sample that can be drawn again protects nobody"),
+    "seed": ("REPEATABLE", "leave it out: a repeatable sample protects no one"),
     "totals": ("WITH TOTALS", _LEVELS),
     "only": ("ONLY", None),
-    "on": ("DISTINCT ON", "which row is the first is one person's: group by the key, and aggregate each group"),
+    "on": ("DISTINCT ON", "the first row belongs to one person; group by the key, and aggregate each group"),
     "query": ("a subquery in IN", "join the table instead, or write it as a condition of WHERE, joined by AND"),
     "with_ties": ("WITH TIES", "write FETCH FIRST 10 ROWS ONLY"),
     "percent": ("FETCH ... PERCENT", "write the number of rows"),
@@ -180,7 +180,7 @@ _PARTS = {
 _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Select: (
         "a subquery outside FROM",
-        "join its tables instead, or write its value as a literal: over public tables alone it is free to ask for",
+        "join its tables, or write its value as a literal; over public tables alone it is free to ask for",
     ),
     exp.Exists: (
         "EXISTS",
@@ -193,13 +193,13 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
     ),
     exp.Array: ("an array", "write IN (value, ...)"),
     exp.All: ("ALL", "write NOT EXISTS (SELECT 1 FROM t WHERE (x > y) IS NOT TRUE) for x > ALL (SELECT y FROM t)"),
-    exp.Window: ("a window function", "group by a key: groups are ranked and numbered, private rows are not"),
+    exp.Window: ("a window function", "group by a key: window functions rank groups, not private rows"),
     exp.Tuple: ("a row of several values", "join them to one text: a::text || '/' || b::text"),
     exp.BitString: ("a bit string", "write a plain number"),
     exp.HexString: ("a hexadecimal string", "write a plain number"),
     exp.Union: ("UNION", "let each side count or add up its rows"),
     exp.Intersect: ("INTERSECT", "join the tables instead"),
-    exp.Except: ("EXCEPT", "it takes away what another person's rows add, so it has no sound answer"),
+    exp.Except: ("EXCEPT", "one person's rows could remove rows of another, which noise cannot hide"),
     exp.Lateral: ("LATERAL", "join the tables themselves"),
     exp.Values: ("VALUES", None),
     exp.ByteString: ("an escape string E'...'", "write a plain string '...'"),
@@ -225,17 +225,17 @@ _NAMES: dict[type[exp.Expr], tuple[str, str | None]] = {
 
 
 _FUNCTION = "the function"
-_UNNAMED = ("what stands here", None)
+_UNNAMED = ("this part of the statement", None)
 _OF_DOCUMENTS = (exp.JSONExtract, exp.JSONExtractScalar, exp.ArrayContainsAll, exp.ArrayContainedBy)
 _SPREADS = (exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 _SPREAD = "ask for SUM(x), SUM(x * x) and COUNT(x), and compute it from them"
-_SORTED = ("ORDER BY inside a call", "leave it out: the order of rows changes no count, sum or average")
+_SORTED = ("ORDER BY inside a call", "leave it out: the order of rows has no effect")
 _JOINS_INSTEAD = {
-    "FULL": "LEFT JOIN both tables to that of their owners; rows that are nobody's are in no answer",
+    "FULL": "LEFT JOIN both tables to the table of their owners; rows without an owner are never counted",
     "SEMI": "write WHERE EXISTS (SELECT 1 FROM ...)",
     "ANTI": "write WHERE NOT EXISTS (SELECT 1 FROM ...)",
 }
-_INNER = "use an inner JOIN; rows without a partner have no sound answer here"
+_INNER = "use an inner JOIN; rows without a match cannot be counted here"
 _JOIN_KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
 _IN_FROM = (exp.From, exp.Join, exp.CTE)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -372,7 +372,7 @@ def _construct(node: exp.Expr) -> tuple[str, str | None]:
     name, hint = _NAMES.get(type(node), (None, None))
     if name is None and isinstance(node, exp.Func):
         return _FUNCTION, _SPREAD if isinstance(node, _SPREADS) else None
-    return name or "what stands here", hint
+    return name or "this part of the statement", hint
 
 
 def _row(node: exp.Tuple) -> tuple[str, str | None]:

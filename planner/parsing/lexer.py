@@ -202,7 +202,7 @@ DOCUMENT_OPERATORS = frozenset({"->", "->>", "#>", "#>>", "#-", "@>", "<@", "@?"
 """Operators that read or search a document or an array."""
 
 DOCUMENT_HINT = (
-    "ask the custodian for the value as a column of its own, which the database computes: "
+    "ask the administrator for a computed column with the value: "
     "ALTER TABLE ... ADD ... GENERATED ALWAYS AS (...) STORED"
 )
 
@@ -217,7 +217,7 @@ _INSTEAD = {
     "<=>": "write IS NOT DISTINCT FROM",
     "`": 'quote names with "..."',
     "#": "a comment starts with --",
-    "?": "a placeholder is written $1, its value sent in parameters",
+    "?": "write a placeholder as $1, and send its value in parameters",
     "=<": "write <=",
     "!<": "write >=",
     "!>": "write <=",
@@ -242,8 +242,8 @@ def lex(sql: str) -> list[Lexeme]:
             continue
         lexeme = _lexeme(kind, text, start, sql)
         if lexeme.symbol == STRING and found and found[-1].symbol == STRING:
-            hint = "write '' for a quote inside a string, || between two"
-            raise InvalidSyntax("a string right after a string", hint=hint, position=start + 1)
+            hint = "write '' for a quote within a string, or || between two strings"
+            raise InvalidSyntax("a string follows another string", hint=hint, position=start + 1)
         found.append(lexeme)
     found.append(Lexeme(END, "", len(sql)))
     return found
@@ -256,7 +256,9 @@ def check_blanks(text: str, start: int) -> None:
     """
     for offset, character in enumerate(text):
         if character.isspace():
-            raise InvalidSyntax("a blank beyond ASCII", hint="write an ordinary blank", position=start + offset + 1)
+            raise InvalidSyntax(
+                "a blank beyond ASCII is not supported", hint="write an ordinary blank", position=start + offset + 1
+            )
 
 
 def _lexeme(kind: Kind, text: str, start: int, sql: str) -> Lexeme:
@@ -264,7 +266,7 @@ def _lexeme(kind: Kind, text: str, start: int, sql: str) -> Lexeme:
         check_blanks(text, start)
         return Lexeme(NAME, text, start)
     if kind is Kind.SIGN:
-        raise InvalidSyntax("a colon stands alone", hint=_INSTEAD["?"], position=start + 1)
+        raise InvalidSyntax("a single colon is not supported", hint=_INSTEAD["?"], position=start + 1)
     if kind is Kind.OPERATOR:
         return _operator(text, start)
     if kind in (Kind.NUMBER, Kind.PARAMETER):
@@ -290,7 +292,7 @@ def _operator(text: str, start: int) -> Lexeme:
 def _check_end(kind: Kind, following: str, start: int) -> None:
     if following.isalnum() or following in ("_", "$"):
         what, hint = ("a number", "write plain digits") if kind is Kind.NUMBER else ("a placeholder", "write $1")
-        raise InvalidSyntax(f"{what} runs into a word", hint=hint, position=start + 1)
+        raise InvalidSyntax(f"{what} is followed directly by a word", hint=hint, position=start + 1)
 
 
 def _check_name(text: str, start: int) -> None:
@@ -298,7 +300,7 @@ def _check_name(text: str, start: int) -> None:
         hint = 'write the characters themselves: "..."'
         raise UnsupportedSQL("a name with Unicode escapes is not supported", hint=hint, position=start + 1)
     if text == '""':
-        raise InvalidSyntax("a quoted name is empty", position=start + 1)
+        raise InvalidSyntax("the quoted name is empty", position=start + 1)
 
 
 def _unreadable(kind: Kind, text: str, start: int) -> InvalidSyntax | UnsupportedSQL:
@@ -306,11 +308,13 @@ def _unreadable(kind: Kind, text: str, start: int) -> InvalidSyntax | Unsupporte
         hint = "write '...', and '' for a quote inside it"
         return UnsupportedSQL("a dollar-quoted string is not supported", hint=hint, position=start + 1)
     if kind is Kind.OPEN_COMMENT:
-        return InvalidSyntax("a comment does not end", hint="write */ at its end", position=start + 1)
+        return InvalidSyntax("the comment does not end", hint="write */ at its end", position=start + 1)
     if kind is Kind.OPEN_NAME:
-        return InvalidSyntax('a quoted name does not end: its " is missing', position=start + 1)
+        return InvalidSyntax('the quoted name does not end: its " is missing', position=start + 1)
     if kind is Kind.OPEN_STRING:
-        return InvalidSyntax("a quoted string does not end: its ' is missing", position=start + 1)
+        return InvalidSyntax("the quoted string does not end: its ' is missing", position=start + 1)
     if text == "$":
-        return InvalidSyntax("a $ without a number", hint="placeholders are $1, $2, ...", position=start + 1)
-    return InvalidSyntax("a character that no statement has outside of quotes", position=start + 1)
+        return InvalidSyntax(
+            "a placeholder needs a number after its $", hint="placeholders are $1, $2, ...", position=start + 1
+        )
+    return InvalidSyntax("this character is only allowed within quotes", position=start + 1)

@@ -65,7 +65,7 @@ def check_reads(word: str, statement: str, position: int) -> None:
     """
     if word in WRITES:
         hint = _NAMED if word == "CREATE" and _VIEW.match(statement) else None
-        raise ReadOnly(f"{word} would change something; only SELECT is answered", hint=hint, position=position)
+        raise ReadOnly(f"{word} would change data; only SELECT is answered", hint=hint, position=position)
     if word == "COPY":
         hint = "write one SELECT, or COPY (SELECT ...) TO STDOUT over PostgreSQL's protocol"
         if _TO_CLIENT.search(statement) is None:
@@ -155,7 +155,7 @@ def _write_out(tree: exp.Query, tokens: Sequence[Token], upper: str) -> None:
 def _check_characters(sql: str) -> None:
     found = _IMPOSSIBLE.search(sql)
     if found is not None:
-        raise InvalidSyntax("a character that no database text can hold", position=found.start() + 1)
+        raise InvalidSyntax("this character cannot be part of a text", position=found.start() + 1)
 
 
 def _lexemes(sql: str) -> list[Lexeme]:
@@ -205,7 +205,7 @@ def _is_array(before: Token, sql: str) -> bool:
 def _check_with(tokens: list[Token]) -> None:
     for token in tokens:
         if token.token_type.name in WRITES_IN_WITH:
-            raise ReadOnly(f"{token.text.upper()} would change something", position=token.start + 1)
+            raise ReadOnly(f"{token.text.upper()} would change data", position=token.start + 1)
 
 
 def _query(sql: str, tokens: list[Token]) -> exp.Query:
@@ -214,11 +214,11 @@ def _query(sql: str, tokens: list[Token]) -> exp.Query:
     except ParseError as error:
         check_syntax(sql)  # has a better position
         position = error.errors[0].get("col") if error.errors else None  # the token at which the parser stopped
-        raise InvalidSyntax("the statement is not SQL that can be read", position=position) from None
+        raise InvalidSyntax("the statement cannot be parsed", position=position) from None
     except SqlglotError:
-        raise InvalidSyntax("the statement is not SQL that can be read", position=tokens[0].start + 1) from None
+        raise InvalidSyntax("the statement cannot be parsed", position=tokens[0].start + 1) from None
     except RecursionError:
-        raise StatementTooComplex("the statement nests too deep", position=tokens[0].start + 1) from None
+        raise StatementTooComplex("the statement is nested too deeply", position=tokens[0].start + 1) from None
     tree = trees[0] if len(trees) == 1 else None
     while isinstance(tree, exp.Subquery) and tree.is_wrapper:
         tree = tree.this

@@ -123,16 +123,16 @@ def _refuse(lexemes: list[Lexeme], place: int) -> NoReturn:
         raise InvalidSyntax("JOIN lacks its ON or USING", hint=hint, position=position)
     if lexeme.symbol == END:
         advice = "remove the comma at its end" if previous == "," else None
-        raise InvalidSyntax("a syntax error: the statement ends too early", hint=advice, position=position)
+        raise InvalidSyntax("syntax error: the statement ends too early", hint=advice, position=position)
     shown = lexeme.text if len(lexeme.text) <= _LONGEST else lexeme.text[: _LONGEST - 3] + "..."
-    raise InvalidSyntax(f"a syntax error at {shown}", hint=_hint(lexeme, previous), position=position)
+    raise InvalidSyntax(f"syntax error at {shown}", hint=_hint(lexeme, previous), position=position)
 
 
 def _hint(lexeme: Lexeme, previous: str) -> str | None:
     if lexeme.symbol == PARAMETER and is_word(previous) and previous not in _BEFORE_A_VALUE:
         return "write a cast: $1::date"
     if lexeme.symbol in ("%", PARAMETER):
-        return "a placeholder is written $1, its value sent in parameters"
+        return "write a placeholder as $1, and send its value in parameters"
     if lexeme.symbol == "=>":
         return "write >="
     if previous == "," and (lexeme.symbol in RESERVED or lexeme.symbol in (")", ",")):

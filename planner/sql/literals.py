@@ -154,7 +154,7 @@ def label_place(label: exp.Expr, kind: SqlType, node: exp.Expr) -> exp.Expr:
     """
     if len(kind.labels) > _MOST:
         hint = "sort or compare its labels as text: status::text"
-        raise UnsupportedSQL(f"the order of more than {_MOST} labels", hint=hint, at=node)
+        raise UnsupportedSQL(f"ordering an enum of more than {_MOST} labels is not supported", hint=hint, at=node)
     case = exp.Case()
     for place, known in enumerate(kind.labels):
         same = exp.EQ(this=label.copy(), expression=exp.Literal.string(known))
@@ -205,7 +205,7 @@ def check_type(written: exp.Expr, kind: SqlType) -> None:
         raise UnsupportedSQL(f"the type {name} is not supported here", hint=hint, at=written)
     if not is_named(kind, name):
         hint = "compare an enum with labels of its own type"
-        raise UndefinedOperator(f"{kind.enum} and {name} are not compared here", hint=hint, at=written)
+        raise UndefinedOperator(f"{kind.enum} and {name} cannot be compared", hint=hint, at=written)
 
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
@@ -236,10 +236,10 @@ def number(node: exp.Expr) -> Decimal:
     """
     text = node.name
     if len(text) > _MAX_DIGITS or not _NUMBER.fullmatch(text):
-        raise InvalidSyntax("a number that cannot be read", at=node)
+        raise InvalidSyntax("the number cannot be read", at=node)
     value = Decimal(text)
     if value and not _SMALLEST <= value <= _LARGEST:
-        raise UnsupportedSQL("a number beyond 1e100 or below 1e-100", at=node)
+        raise UnsupportedSQL("a number above 1e100 or below 1e-100 is not supported", at=node)
     return value
 
 
@@ -290,7 +290,7 @@ def typed(node: exp.Literal, kind: SqlType, zone: str = zones.UTC) -> exp.Expr:
         value = number(exp.Literal(this=digits, is_string=False))
         return number_sql(value.copy_negate() if value and text.startswith("-") else value)
     wanted = "write a number" if kind.is_number else "write a value of its type"
-    raise UnreadableValue(f"{kind.shown} is not compared with text", hint=wanted, at=node)
+    raise UnreadableValue(f"the text is not a value of type {kind.shown}", hint=wanted, at=node)
 
 
 def moment(node: exp.Expr) -> date | datetime | None:
@@ -319,7 +319,7 @@ def written_moment(text: str, family: Family, position: int | None = None, zone:
             value = in_calendar(zones.instant, value, zone, position)
     if value is None:
         hint = "write '1994-01-31' or '1994-01-31 12:00:00'"
-        raise UnreadableMoment("a date that cannot be read", hint=hint, position=position)
+        raise UnreadableMoment("the date cannot be read", hint=hint, position=position)
     return value
 
 
@@ -349,7 +349,7 @@ def _cast_in(node: exp.Cast, zone: str) -> tuple[date | datetime, bool]:
     inner, family, place = node.this.unnest(), _MOMENTS.get(node.to.this), position_of(node)
     if not isinstance(inner, exp.Cast) or family is None:
         if not (isinstance(inner, exp.Literal) and inner.is_string):
-            raise UnsupportedSQL("a cast is not supported", hint="a cast can fail", position=place)
+            raise UnsupportedSQL("this cast is not supported", hint="a cast can fail for some row", position=place)
         if family is None:
             message = f"a literal of type {node.to.sql('postgres')} is not supported"
             raise UnsupportedSQL(message, hint="write DATE '...' or TIMESTAMP '...'", position=place)
@@ -374,7 +374,7 @@ def in_calendar(
     try:
         return convert(value, zone)
     except (OverflowError, ValueError):
-        raise InvalidSyntax("a date beyond the years 1 to 9999", position=position) from None
+        raise InvalidSyntax("the date is outside the years 1 to 9999", position=position) from None
 
 
 def _converted(value: date | datetime, family: Family) -> date | datetime:
@@ -389,7 +389,7 @@ def _truth(node: exp.Expr) -> exp.Expr:
     text = node.name.strip(_BLANKS).lower()
     meant = {truth for word, truth in _TRUTHS if text and word.startswith(text)}
     if len(meant) != 1:
-        raise UnreadableValue("boolean is not compared with text", hint="write TRUE", at=node)
+        raise UnreadableValue("the text is not a value of type boolean", hint="write TRUE", at=node)
     return exp.Boolean(this=meant.pop())
 
 
@@ -397,7 +397,7 @@ def _uuid(node: exp.Expr) -> exp.Expr:
     try:
         return cast_sql(exp.Literal.string(str(uuid.UUID(node.name))), "UUID")
     except ValueError:
-        raise UnreadableValue("a UUID that cannot be read", at=node) from None
+        raise UnreadableValue("the UUID cannot be read", at=node) from None
 
 
 def _time(node: exp.Expr) -> exp.Expr:
@@ -405,7 +405,7 @@ def _time(node: exp.Expr) -> exp.Expr:
     found = _TIME.fullmatch(node.name)
     hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second")) if found else (24, 0, 0)
     if hour > 23 or minute > 59 or second > 59:
-        raise UnreadableValue("a time that cannot be read", hint="write '12:30' or '12:30:00.5'", at=node)
+        raise UnreadableValue("the time cannot be read", hint="write '12:30' or '12:30:00.5'", at=node)
     fraction = ((found and found["fraction"]) or "").rstrip("0")
     text = f"{hour:02}:{minute:02}:{second:02}{'.' if fraction else ''}{fraction}"
     return cast_sql(exp.Literal.string(text), "TIME")
@@ -420,7 +420,7 @@ def _network(node: exp.Expr) -> exp.Expr:
         found = ipaddress.ip_interface(f"{written}{slash}{bits}")
     except ValueError:
         hint = "write '10.0.0.1' or '10.0.0.0/8'"
-        raise UnreadableValue("an address that cannot be read", hint=hint, at=node) from None
+        raise UnreadableValue("the address cannot be read", hint=hint, at=node) from None
     return cast_sql(exp.Literal.string(found.with_prefixlen), "INET")
 
 
@@ -460,4 +460,4 @@ def _shift(start: date | datetime, interval: exp.Interval, sign: int) -> datetim
             year=year, month=month + 1, day=min(instant.day, calendar.monthrange(year, month + 1)[1])
         )
     except (ValueError, OverflowError):
-        raise InvalidSyntax("a date beyond the years 1 to 9999", at=interval) from None
+        raise InvalidSyntax("the date is outside the years 1 to 9999", at=interval) from None

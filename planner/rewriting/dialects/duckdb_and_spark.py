@@ -443,9 +443,9 @@ def _paren(node: exp.Expr, write: Write) -> Typed:
 
 def _in_zone(node: exp.Expr, write: Write) -> Typed:
     """Refuse a column's time zone: each database has its own rules, and only PostgreSQL's are meant."""
-    hint = "SET TimeZone = 'UTC', or write AT TIME ZONE 'UTC'; compare with constants, which may be of any zone"
+    hint = "SET TimeZone = 'UTC', or write AT TIME ZONE 'UTC'; constants may be in any zone"
     zone = node.args["zone"].name
-    raise UnsupportedSQL(f"the time zone {zone} of a column is not supported on this database", hint=hint)
+    raise UnsupportedSQL(f"a column in the time zone {zone} is not supported on this database", hint=hint)
 
 
 def exact_sum(left: Typed, right: Typed, operator: exp.Expr) -> SqlType:
@@ -550,7 +550,9 @@ class Writer:
             return handler(node, self.write)
         if isinstance(node, self.clauses):
             return Typed(rebuilt(node, lambda part: self.write(part).sql), SqlType(Family.OTHER))
-        name = f"the function {node.sql_name().lower()}" if isinstance(node, exp.Func) else "what stands here"
+        name = (
+            f"the function {node.sql_name().lower()}" if isinstance(node, exp.Func) else "this part of the statement"
+        )
         raise UnsupportedSQL(f"{name} is not supported on {self.name}")
 
     def _column(self, node: exp.Column) -> Typed:

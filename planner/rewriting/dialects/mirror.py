@@ -105,12 +105,12 @@ def mirror_sql(tree: exp.Expr, schema: Schema | None) -> str:
 
 
 def _refused(node: exp.Expr, write: Write) -> Typed:
-    raise UnsupportedSQL("the case of letters is PostgreSQL's to say")
+    raise UnsupportedSQL("the case of letters depends on PostgreSQL's collation")
 
 
 def _ordered(node: exp.Expr, write: Write) -> Typed:
     if any(part.type.is_string for part in _operands(node, write)):
-        raise UnsupportedSQL("the order of texts is PostgreSQL's to say")
+        raise UnsupportedSQL("the order of texts depends on PostgreSQL's collation")
     return HANDLERS[type(node)](node, write)
 
 
@@ -122,7 +122,7 @@ def _equal(node: exp.Expr, write: Write) -> Typed:
 
 def _like(node: exp.Expr, write: Write) -> Typed:
     if write(node.this).type.family is Family.CHAR:
-        raise UnsupportedSQL("LIKE sees the blanks of a char(n), which the mirror lacks")
+        raise UnsupportedSQL("LIKE reads the blanks of a char(n), which the mirror lacks")
     return HANDLERS[type(node)](node, write)
 
 

@@ -170,7 +170,7 @@ def spark_pattern(pattern: str) -> str:
         if letter == "\\":
             escaped = next(letters, None)
             if escaped is None:
-                raise UnsupportedSQL("a pattern of LIKE that ends in its escape character")
+                raise UnsupportedSQL("the LIKE pattern ends in its escape character")
             written += f"\\{escaped}" if escaped in _SPECIAL else escaped
         else:
             written += letter

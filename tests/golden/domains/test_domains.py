@@ -136,5 +136,5 @@ def test_too_many_values_are_refused_before_anything_runs(schema: Schema) -> Non
     plan = planned(f"SELECT {key}, count(*) FROM visit v GROUP BY 1", schema, POLICY)
     assert plan.domains[0].values == tuple(range(74)), "bounds alone, where values are too many"
     key = "CASE WHEN extract(minute FROM v.came) > 5 THEN p.birth ELSE v.came::date END"
-    with pytest.raises(StatementTooComplex, match="a group key over"):
+    with pytest.raises(StatementTooComplex, match="the columns of the group key can have"):
         planned(f"SELECT {key}, count(*) FROM visit v JOIN patient p ON v.patient = p.id GROUP BY 1", schema, POLICY)

@@ -37,13 +37,13 @@ AGGREGATES = (
 
 POLICY = (
     Refusal("SELECT c_custkey, count(*) FROM customer JOIN orders ON o_custkey = c_custkey GROUP BY ^c_custkey",
-     SensitivityUnbounded, "a group for each row of customer can show nothing", "count(DISTINCT c_custkey)",
+     SensitivityUnbounded, "no group of customer can be shown", "count(DISTINCT c_custkey)",
      "SELECT count(DISTINCT c_custkey) FROM customer JOIN orders ON o_custkey = c_custkey"),
     Refusal("SELECT count(*) FROM orders GROUP BY ^o_custkey", SensitivityUnbounded,
-     "a group for each row of customer can show nothing", "count(DISTINCT o_custkey)",
+     "no group of customer can be shown", "count(DISTINCT o_custkey)",
      "SELECT count(DISTINCT o_custkey) FROM orders"),
     Refusal("SELECT o_orderstatus, count(*) FROM orders GROUP BY o_orderstatus, ^o_orderkey", SensitivityUnbounded,
-     "a group for each row of orders can show nothing", "count(DISTINCT o_orderkey)",
+     "no group of orders can be shown", "count(DISTINCT o_orderkey)",
      "SELECT o_orderstatus, count(DISTINCT o_orderkey) FROM orders GROUP BY o_orderstatus"),
     Refusal("SELECT o_clerk, count(*) FROM orders GROUP BY ^o_clerk", SensitivityUnbounded, "orders.o_clerk",
      "domain", "SELECT o_orderpriority, count(*) FROM orders GROUP BY o_orderpriority"),

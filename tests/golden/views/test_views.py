@@ -179,7 +179,7 @@ def test_an_answer_without_a_plan_is_refused_for_its_own_reason(schema: Schema) 
     found = {view.name: view for view in examined_views(schema, undeclared)}
     for name in ("towns", "town_ranks"):
         view = found[name]
-        assert isinstance(view, RefusedView) and "nothing public says" in view.reason
+        assert isinstance(view, RefusedView) and "are not public" in view.reason
 
 
 def test_a_view_over_an_answer_may_be_declared_public(schema: Schema) -> None:

@@ -105,8 +105,8 @@ def test_what_the_policy_lacks_is_named() -> None:
 
 def test_what_has_no_plan_is_refused() -> None:
     for sql, word in [
-        ("SELECT count(*) FROM nation", "public"), ("SELECT sum(o_orderdate) FROM orders", "no number"),
-        ("SELECT sum(l_tax > 1) FROM lineitem", "no number"),
+        ("SELECT count(*) FROM nation", "public"), ("SELECT sum(o_orderdate) FROM orders", "not a number"),
+        ("SELECT sum(l_tax > 1) FROM lineitem", "not a number"),
         ("SELECT sum(sum(l_tax)) FROM lineitem", "aggregate inside"),
     ]:  # fmt: skip
         with pytest.raises(UnsupportedSQL, match=word):
@@ -116,10 +116,10 @@ def test_what_has_no_plan_is_refused() -> None:
 def test_products_that_could_underflow_or_overflow_are_refused() -> None:
     huge = parse_policy(DEMO_POLICY.read_text().replace("[0, 50]", "[0, 1e90]"))
     assert planned("SELECT sum(l_quantity * l_quantity * l_quantity) FROM lineitem", policy=huge)
-    with pytest.raises(SensitivityUnbounded, match="do not fit"):
+    with pytest.raises(SensitivityUnbounded, match="bounds of the sum"):
         planned("SELECT sum(l_quantity * l_quantity * l_quantity * l_quantity) FROM lineitem", policy=huge)
     tiny = parse_policy(DEMO_POLICY.read_text().replace("[0, 50]", "[0, 1e-90]"))
-    with pytest.raises(SensitivityUnbounded, match="do not fit"):
+    with pytest.raises(SensitivityUnbounded, match="bounds of the sum"):
         planned("SELECT sum(l_quantity * l_quantity * l_quantity * l_quantity) FROM lineitem", policy=tiny)
 
 
