@@ -92,7 +92,7 @@ def extracted(node: exp.Expr, binder: Binder) -> Scalar:
     else:
         known = (*_YEARS, *_SMALL_FIELDS, "SECOND", "EPOCH")
         hint = f"use {', '.join(name.lower() for name in known)}"
-        raise UnsupportedSQL(f"the field {field.lower()!r} is not supported", hint=hint, at=node)
+        raise UnsupportedSQL(f"extract() does not support the field {field.lower()!r}", hint=hint, at=node)
     return arithmetic.whole_numeric(node, exp.Extract(this=exp.var(field), expression=sql), low, high)
 
 
@@ -121,8 +121,8 @@ def truncated(node: exp.Expr, binder: Binder) -> Scalar:
     written = node.args.get("zone")
     zone = binder.zone if written is None else read_zone(written)
     if unit not in _UNITS:
-        hint = f"use {', '.join(sorted(name.lower() for name in _UNITS))}"
-        raise UnsupportedSQL(f"the unit {unit.lower()!r} is not supported", hint=hint, at=node)
+        hint = f"write one of {', '.join(sorted(repr(name.lower()) for name in _UNITS))}"
+        raise UnsupportedSQL(f"date_trunc() needs one of its units, not {unit.lower()!r}", hint=hint, at=node)
     part = moment_argument(node.this, binder)
     if part.is_null:
         return part
@@ -417,7 +417,9 @@ def _of_difference(node: exp.Expr, operand: exp.Sub, binder: Binder) -> Scalar:
     field = field_name(node.this)
     if field not in ("EPOCH", "DAY"):
         hint = "write extract(epoch FROM a - b) / 3600 for its hours, / 60 for its minutes"
-        raise UnsupportedSQL(f"the field {field.lower()!r} of a difference is not supported", hint=hint, at=node)
+        raise UnsupportedSQL(
+            f"extract() does not support the field {field.lower()!r} of a difference", hint=hint, at=node
+        )
     (a, x), (b, y) = (_stamp(part, UTC) for part in parts)
     between = exp.Extract(this=exp.var(field), expression=exp.Paren(this=exp.Sub(this=wrap(a), expression=wrap(b))))
     least, most = (x[0] - y[1]).days - 1, (x[1] - y[0]).days + 1
@@ -434,7 +436,7 @@ def _of_age(node: exp.Expr, operand: Age, binder: Binder) -> Scalar:
     field = field_name(node.this)
     if field not in ("YEAR", "MONTH", "DAY"):
         hint = "use year, month or day; for all of its days write CAST(a AS DATE) - CAST(b AS DATE)"
-        raise UnsupportedSQL(f"the field {field.lower()!r} of an age is not supported", hint=hint, at=node)
+        raise UnsupportedSQL(f"extract() does not support the field {field.lower()!r} of age()", hint=hint, at=node)
     parts = parts if binder.zone == UTC else in_one_zone(node, parts, binder.zone)
     (a, x), (b, y) = (_stamp(part, binder.zone) for part in parts)
     # Whole years may be one less than the difference of calendar years: from December to June there is none.

@@ -114,7 +114,7 @@ def test_what_could_fail_is_refused() -> None:
         ("to_char(d, 'DDth')", UnsupportedSQL, "'DDth'"), ("to_char(d, 'am')", UnsupportedSQL, "'am'"),
         ("to_char(d, t)", UnsupportedSQL, "literal"), ("to_char(i, '999')", UnsupportedSQL, "number"),
         ("age(d, d)", UnsupportedSQL, "within extract()"),
-        ("extract(hour FROM age(d, d))", UnsupportedSQL, "'hour' of an age"),
+        ("extract(hour FROM age(d, d))", UnsupportedSQL, "'hour' of age()"),
         ("extract(hour FROM s - s)", UnsupportedSQL, "'hour' of a difference"),
         ("extract(epoch FROM d - d)", UnsupportedSQL, "number of days"),
         ("width_bucket(n, 1, 1, 5)", UnsupportedSQL, "width"),
