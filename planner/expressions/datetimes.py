@@ -80,7 +80,7 @@ def extracted(node: exp.Expr, binder: Binder) -> Scalar:
     assert part.type is not None, "typed"
     if field in _TIMES and part.type.family is Family.DATE:
         raise UnsupportedSQL(f"a date has no {field.lower()}", at=node)
-    sql, span = moored(part) if field == "EPOCH" else local(part, binder.zone)
+    sql, span = bounded_moment(part) if field == "EPOCH" else local(part, binder.zone)
     if field == "EPOCH":
         return _epoch(node, sql, span)
     if field == "SECOND":
@@ -177,8 +177,8 @@ def at_zone(node: exp.Expr, binder: Binder) -> Scalar:
 
 
 def local(part: Scalar, zone: str) -> tuple[exp.Expr, Span]:
-    """As `moored`, with a timestamptz in the zone's local time."""
-    sql, span = moored(part)
+    """As `bounded_moment`, with a timestamptz in the zone's local time."""
+    sql, span = bounded_moment(part)
     if zone == UTC or not part.has_zone:
         return sql, span
     if span[0] <= ALWAYS[0] or span[1] >= ALWAYS[1]:  # the conversion must stay within the years
@@ -210,7 +210,7 @@ def meant_in(part: Scalar, zone: str) -> Scalar:
     if known is not None:
         moment = literals.in_calendar(instant, literals.midnight(known), zone, position_of(part.node))
         return replace(_known(part.node, moment), zoned=True)
-    sql, span = moored(converted(part, _TIMESTAMP))
+    sql, span = bounded_moment(converted(part, _TIMESTAMP))
     return _moment(part.node, _TIMESTAMP, instant_sql(sql, zone), _widened(span, 0), zoned=True)
 
 
@@ -237,7 +237,7 @@ def shifted(node: exp.Expr, binder: Binder) -> Scalar:
     if part.is_null:
         return part
     by_calendar = unit not in _TIMES and part.has_zone and binder.zone != UTC
-    sql, span = local(part, binder.zone) if by_calendar else moored(part)
+    sql, span = local(part, binder.zone) if by_calendar else bounded_moment(part)
     assert part.type is not None, "typed"
     stamp = sql if part.type != _DATE else cast_sql(sql, "TIMESTAMP")
     step = exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.var(unit))
@@ -265,14 +265,14 @@ def of_days(node: exp.Expr, left: Scalar, right: Scalar, binder: Binder) -> Scal
     if isinstance(node, exp.Sub) and (left.type == _DATE or right.type == _DATE) and not days.is_number:
         left, right = settle(left, _DATE, binder), settle(right, _DATE, binder)
         if left.type == _DATE and right.type == _DATE:
-            (a, x), (b, y) = moored(left), moored(right)
+            (a, x), (b, y) = bounded_moment(left), bounded_moment(right)
             days_between = exp.Sub(this=wrap(a), expression=wrap(b))
             return arithmetic.whole_number(node, days_between, (x[0] - y[1]).days, (x[1] - y[0]).days)
     if left.type == _DATE and isinstance(node, (exp.Add, exp.Sub)) and days.is_number and not days.is_null:
         if _is_computed(days):
             return _by_days(node, left, days)
         count = whole_literal(days.node, -_MOST_DAYS, _MOST_DAYS)
-        sql, span = moored(left)
+        sql, span = bounded_moment(left)
         step = _whole(count)
         step_days = -count if isinstance(node, exp.Sub) else count
         calendar = None if left.calendar is None else Calendar(left.calendar.unit, left.calendar.days + step_days)
@@ -292,7 +292,7 @@ def _by_days(node: exp.Expr, start: Scalar, days: Scalar) -> Scalar:
     count = repeated(days.sql, node)
     few = exp.Between(this=wrap(count), low=_whole(-_MOST_DAYS), high=_whole(_MOST_DAYS))
     known = exp.Case().when(few, cast_sql(copied(count), "INT"), copy=False)
-    sql, span = moored(start)
+    sql, span = bounded_moment(start)
     ends = _moved(span, -_MOST_DAYS), _moved(span, _MOST_DAYS)
     moved = type(node)(this=wrap(sql), expression=known)
     return _moment(node, _DATE, moved, (ends[0][0], ends[1][1]) if ends[0] and ends[1] else None)
@@ -312,12 +312,12 @@ def converted(part: Scalar, kind: SqlType) -> Scalar:
         value = literals.moment(cast_sql(part.plain, "DATE" if kind.family is Family.DATE else "TIMESTAMP"))
         assert value is not None, "a literal is one"
         return _known(part.node, value)
-    sql, span = moored(part)
+    sql, span = bounded_moment(part)
     target = "DATE" if kind.family is Family.DATE else "TIMESTAMP"
     return _moment(part.node, kind, cast_sql(sql, target), span, calendar=part.calendar)
 
 
-def moored(part: Scalar) -> tuple[exp.Expr, Span]:
+def bounded_moment(part: Scalar) -> tuple[exp.Expr, Span]:
     """SQL of a date or of a timestamp at UTC, NULL outside of a span of days; and the span."""
     assert part.type is not None and part.type.is_moment, "a moment"
     sql = part.sql

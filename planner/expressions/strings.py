@@ -10,7 +10,7 @@ from sqlglot import exp
 from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic
 from planner.expressions.coercion import settle, text, text_literal, whole_literal, wrong_type
-from planner.expressions.datetimes import local, moment_argument, moored
+from planner.expressions.datetimes import bounded_moment, local, moment_argument
 from planner.expressions.scalar import Binder, Scalar, wrap
 from planner.sql.datetimes import patterns
 from planner.sql.sql_types import Family, SqlType
@@ -134,7 +134,7 @@ def to_text(node: exp.Expr, part: Scalar, zone: str) -> Scalar | None:
         if part.has_zone and zone != UTC:
             message = f"the text of a timestamp with time zone is not supported in the time zone {zone}"
             raise UnsupportedSQL(message, hint="write to_char(x, 'YYYY-MM-DD HH24:MI:SS')", at=node)
-        sql, _ = moored(part)
+        sql, _ = bounded_moment(part)
         written = cast_sql(sql, "TEXT")
         if part.has_zone:
             return text_of(node, exp.DPipe(this=written, expression=exp.Literal.string("+00"), safe=True), _MAX_WORD)

@@ -15,7 +15,7 @@ from typing import Literal
 from sqlglot import exp
 
 from planner.expressions.column_ranges import known_where
-from planner.expressions.datetimes import ALWAYS, moored
+from planner.expressions.datetimes import ALWAYS, bounded_moment
 from planner.expressions.scalar import Scalar, Span
 from planner.group_domains.day_conditions import days_left
 from planner.limits import MAX_BASE, MAX_GROUPS
@@ -47,7 +47,9 @@ def finest_step(
     """
     name = exp.Column(this=exp.to_identifier(column[1], quoted=True), table=exp.to_identifier(column[0], quoted=True))
     itself = Scalar(name, kind, name)
-    forms = [moored(replace(itself, declared=within))[0] for within in (declared, None)]  # in keys and in conditions
+    forms = [
+        bounded_moment(replace(itself, declared=within))[0] for within in (declared, None)
+    ]  # in keys and in conditions
     steps: list[TimeResolution] = ["day"]
     stack = list(trees)
     while stack:

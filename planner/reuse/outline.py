@@ -322,10 +322,10 @@ def _of_moment(unit: TimeUnit, inner: exp.Expr) -> Period:
         of.append(tree_hash(inner))
     if not isinstance(inner, exp.Case):
         return Period(unit, tuple(of), whole_days=whole_days and isinstance(inner, exp.Column))
-    moored = _moored(inner)
-    if moored is None:
+    bounded_moment = _moored(inner)
+    if bounded_moment is None:
         return Period(unit, tuple(of))
-    column, first, last = moored
+    column, first, last = bounded_moment
     named = [column]
     while isinstance(column, (exp.Paren, exp.AtTimeZone)):
         column = column.this

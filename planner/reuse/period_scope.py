@@ -25,7 +25,7 @@ from datetime import date, timedelta
 from sqlglot import exp
 
 from planner.binding.bound_query import BoundKey, BoundQuery, BoundTable, column_type
-from planner.expressions.datetimes import ALWAYS, moored
+from planner.expressions.datetimes import ALWAYS, bounded_moment
 from planner.expressions.scalar import Scalar, Span
 from planner.group_domains.day_conditions import Run, days_left
 from planner.policy.ownership import ownership
@@ -66,7 +66,7 @@ def time_key(place: int, key: BoundKey, column: ColumnRef, kind: SqlType, declar
       kind, declared: its type and its declared range. Dates outside of it are in no group.
     """
     name = bound_column(*column)
-    moment, _ = moored(Scalar(name, kind, name, declared=declared))
+    moment, _ = bounded_moment(Scalar(name, kind, name, declared=declared))
     node, family, told = _plain(key.value), key.type.family, field_of(key.value)
     if told is not None:
         known, read = FIELDS.get(told.this.name.upper()), _day_of(told.expression, (name, moment))

@@ -15,7 +15,7 @@ from planner.rewriting.guard_weight import UNITS, whole_weight
 from planner.sql.result_types import KeyCell
 from planner.sql.trees import cast_sql, named_sql, over_leaves, quoted
 
-LOADS, SUMS, LOAD, VALUES = "loads", "sums", "load", "values"
+CONTRIBUTIONS, SUMS, CONTRIBUTION, VALUES = "contributions", "sums", "contribution", "values"
 """Names in the statement: all units' contributions, the numbers of the sums, one contribution, and all units' values.
 """
 
@@ -27,14 +27,14 @@ def count_contributions(n_keys: int, n_weights: int, thresholds: Sequence[int]) 
     good as the units' (docs/mathematics.md, section 3.7). Contributions of 0 and tuples without an owner are left
     out.
 
-    It reads the relation LOADS: tuples with one owner from `compact`, with columns o0, k0.., w0... All its columns
-    are whole numbers, which mean the same in every dialect. Thresholds rise, are above 0, and in units.
+    It reads the relation CONTRIBUTIONS: tuples with one owner from `compact`, with columns o0, k0.., w0... Its own
+    columns are whole numbers, which mean the same in every dialect. Thresholds rise, are above 0, and in units.
     Returns: columns k0.., i (which weight), b (index of the least threshold that is not below the contribution, or
       the number of thresholds), n (number of units) and s (their total, in units, saturating).
 
     >>> print(count_contributions(1, 1, [2, 4]).sql("postgres"))
     SELECT "k0", 0 AS "i", CASE WHEN "w0" <= 2 THEN 0 ELSE CASE WHEN "w0" <= 4 THEN 1 ELSE 2 END END AS "b", \
-COUNT(*) AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s" FROM "loads" \
+COUNT(*) AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s" FROM "contributions" \
 WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
     """
     keys = [f"k{place}" for place in range(n_keys)]
@@ -42,13 +42,13 @@ WHERE NOT "o0" IS NULL AND "w0" > 0 GROUP BY 1, 3
     which: str | exp.Expr = "i"
     if n_weights == 1:
         which, contribution = named_sql(_number(0), "i"), _column("w0")
-        source: exp.Expr = _table(LOADS)
+        source: exp.Expr = _table(CONTRIBUTIONS)
     else:  # each unit's row once per weight
-        one_of = named_sql(_which([f"w{place}" for place in range(n_weights)]), LOAD)
-        each = _select([*keys, "i", one_of], LOADS, owned, joined=_by_sum(n_weights))
+        one_of = named_sql(_which([f"w{place}" for place in range(n_weights)]), CONTRIBUTION)
+        each = _select([*keys, "i", one_of], CONTRIBUTIONS, owned, joined=_by_sum(n_weights))
         contribution, source = (
-            _column(LOAD),
-            exp.Subquery(this=each, alias=exp.TableAlias(this=quoted(f"{LOADS}_each"))),
+            _column(CONTRIBUTION),
+            exp.Subquery(this=each, alias=exp.TableAlias(this=quoted(f"{CONTRIBUTIONS}_each"))),
         )
     there: exp.Expr = exp.GT(this=contribution, expression=_number(0))
     place, total = named_sql(_place(contribution, thresholds), "b"), named_sql(_total(contribution.copy()), "s")
@@ -106,7 +106,7 @@ def _place(contribution: exp.Column, thresholds: Sequence[int], first: int = 0) 
     return exp.Case(ifs=[exp.If(this=below, true=lower)], default=upper)  # `when` and `else_` copy all that is below
 
 
-EACH, TOTALS, LENGTHS = "each", "totals", "lengths"
+EACH, TOTALS, NORMS = "each", "totals", "norms"
 """Names in the statement: rows of groups, norms of units, and their intervals between thresholds."""
 
 KNOWN, VALUE = "known", "k0"
@@ -150,26 +150,26 @@ def scale_contributions(
 
     >>> for name, tree in scale_contributions(1, 1, [2, 4], euclidean=False, known={}).items():
     ...     print(name, tree.sql("postgres"))
-    each SELECT "o0", "k0", "w0" FROM "loads" WHERE NOT "o0" IS NULL
+    each SELECT "o0", "k0", "w0" FROM "contributions" WHERE NOT "o0" IS NULL
     totals SELECT "o0", 0 AS "i", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "l" FROM "each" GROUP BY 1
-    lengths SELECT "o0", "i", "l", CASE WHEN "l" <= 2 THEN 0 ELSE CASE WHEN "l" <= 4 THEN 1 ELSE 2 END END AS "b" \
+    norms SELECT "o0", "i", "l", CASE WHEN "l" <= 2 THEN 0 ELSE CASE WHEN "l" <= 4 THEN 1 ELSE 2 END END AS "b" \
 FROM "totals" WHERE "l" > 0 AND "l" < 4611686018427387904
      SELECT "k0", "i", "b", 0 AS "n", CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s", \
 CAST(LEAST(SUM(CAST(FLOOR(CAST("w0" AS DOUBLE PRECISION) / CAST("l" AS DOUBLE PRECISION) * 1073741824) AS BIGINT)), \
-4611686018427387904) AS BIGINT) AS "r" FROM "each" JOIN "lengths" USING ("o0") GROUP BY 1, 2, 3 UNION ALL \
+4611686018427387904) AS BIGINT) AS "r" FROM "each" JOIN "norms" USING ("o0") GROUP BY 1, 2, 3 UNION ALL \
 SELECT NULL AS "k0", "i" + 1 AS "i", "b", COUNT(*) AS "n", CAST(LEAST(SUM("l"), 4611686018427387904) AS BIGINT) AS \
-"s", 0 AS "r" FROM "lengths" GROUP BY 2, 3
+"s", 0 AS "r" FROM "norms" GROUP BY 2, 3
     """
     keys, weights = [f"k{place}" for place in range(n_keys)], [f"w{place}" for place in range(n_weights)]
     owned: exp.Expr = exp.Not(this=exp.Is(this=_column("o0"), expression=exp.Null()))
     for place, values in known.items():
         owned = exp.And(this=owned, expression=_is_known(place, values))
-    relations: dict[str, exp.Expr] = {EACH: _select(["o0", *keys, *weights], LOADS, owned)}
+    relations: dict[str, exp.Expr] = {EACH: _select(["o0", *keys, *weights], CONTRIBUTIONS, owned)}
     relations[TOTALS] = _totals(weights, euclidean)
     some = exp.GT(this=_column("l"), expression=_number(0))
     within = exp.And(this=some, expression=exp.LT(this=_column("l"), expression=_number(SATURATION)))
     placed = named_sql(_place(_column("l"), thresholds), "b")
-    relations[LENGTHS] = _select(["o0", "i", "l", placed], TOTALS, within)
+    relations[NORMS] = _select(["o0", "i", "l", placed], TOTALS, within)
     relations[""] = exp.Union(this=_shares(keys, weights), expression=_units(keys, n_weights), distinct=False)
     return relations
 
@@ -245,7 +245,7 @@ def _shares(keys: Sequence[str], weights: Sequence[str]) -> exp.Select:
     share = cast_sql(exp.Floor(this=exp.Mul(this=quotient, expression=_number(UNITS))), "BIGINT")
     totals = [named_sql(_total(_which(weights)), "s"), named_sql(_total(share), "r")]
     columns: list[str | exp.Expr] = [*keys, "i", "b", named_sql(_number(0), "n"), *totals]
-    joined = exp.Join(this=_table(LENGTHS))
+    joined = exp.Join(this=_table(NORMS))
     joined.args["using"] = [quoted("o0")]
     return _select(columns, EACH, group=range(len(keys) + 2), joined=joined)
 
@@ -257,7 +257,7 @@ def _units(keys: Sequence[str], n_weights: int) -> exp.Select:
     counted = named_sql(exp.Count(this=exp.Star(), big_int=True), "n")
     total = named_sql(_total(_column("l")), "s")
     columns = [*no_group, which, "b", counted, total, named_sql(_number(0), "r")]
-    return _select(columns, LENGTHS, group=(len(keys), len(keys) + 1))
+    return _select(columns, NORMS, group=(len(keys), len(keys) + 1))
 
 
 def _total(value: exp.Expr) -> exp.Expr:

@@ -13,9 +13,9 @@ from planner.public.relation import PublicQuery, PublicStatement
 from planner.rewriting.attach_late import attach_late
 from planner.rewriting.compact_tuples import compact, count_tuples, total_sql
 from planner.rewriting.contributions import (
+    CONTRIBUTIONS,
     EACH,
     KNOWN,
-    LOADS,
     VALUES,
     count_contributions,
     count_values,
@@ -46,7 +46,7 @@ def rewrite(
     0.5 ms for TPC-H Q5.
     Args:
       schema: the plan's catalog, which says where NaN is read as NULL; None: for people, without NaN.
-      loads: may the database count or scale contributions, where the plan allows it? Otherwise units are read.
+      contributions: may the database count or scale contributions where the plan allows it? Else units are read.
       thresholds: at which it counts, rising, in units; None: the plan's candidate thresholds.
     Raises: UnsupportedSQL for what the dialect cannot express with the same meaning.
     """
@@ -131,10 +131,10 @@ def _contributions(
     """Count or scale the contributions of each unit."""
     if plan.counts_norms:
         euclidean = plan.mechanism == "l2_clip"
-        again = () if euclidean else (LOADS, EACH)  # rereading unmerged tuples is faster than storing them
-        return _scaled(plan, n_weights, {**known, LOADS: of_owners}, thresholds, dialect, euclidean, again)
+        again = () if euclidean else (CONTRIBUTIONS, EACH)  # rereading unmerged tuples is faster than storing them
+        return _scaled(plan, n_weights, {**known, CONTRIBUTIONS: of_owners}, thresholds, dialect, euclidean, again)
     counted = DIALECTS[dialect].contributions(count_contributions(len(plan.group_keys), n_weights, thresholds))
-    return _with({LOADS: of_owners}, counted, dialect)
+    return _with({CONTRIBUTIONS: of_owners}, counted, dialect)
 
 
 def _values(
@@ -142,9 +142,9 @@ def _values(
 ) -> str:
     """Count or scale the number of values of each unit."""
     if plan.adds_up(release):
-        return _scaled(plan, 1, {**known, LOADS: distinct}, thresholds, dialect)
+        return _scaled(plan, 1, {**known, CONTRIBUTIONS: distinct}, thresholds, dialect)
     write = DIALECTS[dialect].contributions
-    before = {VALUES: distinct, LOADS: write(count_values(len(plan.group_keys)))}
+    before = {VALUES: distinct, CONTRIBUTIONS: write(count_values(len(plan.group_keys)))}
     return _with(before, write(count_contributions(len(plan.group_keys), 1, thresholds)), dialect)
 
 

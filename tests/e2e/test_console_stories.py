@@ -213,7 +213,7 @@ def test_first_sign_in_to_a_first_answer_above_the_fold(visit: Visit, office: Of
 
     page.get_by_role("button", name="customer: by c_mktsegment").click()
     expect(explained(page)).to_contain_text("everybody in customer")
-    expect(page.locator("#explanation summary").first).to_contain_text("%")
+    expect(page.locator("#explanation summary").first).to_contain_text("±")
     expect(page.locator("#explanation summary").first).to_contain_text("costs epsilon 1")
     picture(page, "story-before")
     page.locator("#run").click()
@@ -289,11 +289,10 @@ def test_rows_are_refused_and_counted_at_a_click(visit: Visit, office: Office) -
     expect(page.locator("#problem-box")).to_be_hidden()
 
 
-def test_shares_have_nothing_to_draw_and_are_shown_as_a_table(visit: Visit, office: Office) -> None:
+def test_shares_are_drawn_with_their_intervals(visit: Visit, office: Office) -> None:
     page = visit(office.key(2.0))
     ask(page, "SELECT c_mktsegment, count(*) / sum(count(*)) OVER () AS share FROM customer GROUP BY c_mktsegment")
-    expect(page.locator("#answers table")).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.locator("#answers th").last).to_have_text("share")
+    expect(page.locator(".panel-chart svg[role=img]")).to_be_visible(timeout=PATIENCE_MS)
 
 
 def test_an_order_that_is_cut_says_which_neighbours_are_not_told_apart(visit: Visit, office: Office) -> None:
@@ -341,6 +340,7 @@ def test_a_refused_question_and_its_mended_form(visit: Visit, office: Office) ->
 
 def test_a_question_that_could_say_nothing_says_so_before_it_is_charged(visit: Visit, office: Office) -> None:
     page = visit(office.key(3.0))
+    page.get_by_role("spinbutton", name="Epsilon").fill("0.0005")
     write(page, BY_DAY)
     expect(page.locator("#useless")).to_contain_text("The noise would hide the answer", timeout=PATIENCE_MS)
     expect(page.locator("#run")).to_have_text("Run all the same")

@@ -44,7 +44,7 @@ class DialectSql:
       types: the types of columns in a relation of released answers.
       by_name: does it have the functions that only PostgreSQL's name identifies?
       refused: constructs around answers that this database lacks.
-      loads: writes the statement around each unit's contributions.
+      contributions: writes the statement around each unit's contributions.
       again: the mark of a relation that is computed wherever it is read; empty: the database decides.
       around: can the database evaluate SQL around answers?
       enum: the type of an enum in a relation of released answers; None if the database has no enums.

@@ -60,7 +60,7 @@ WITH "values" AS (
     1,
     2,
     3
-), "loads" AS (
+), "contributions" AS (
   SELECT
     "o0",
     "k0",
@@ -394,7 +394,7 @@ SELECT
   END AS "b",
   COUNT(*) AS "n",
   CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s"
-FROM "loads"
+FROM "contributions"
 WHERE
   NOT "o0" IS NULL AND "w0" > 0
 GROUP BY

@@ -30,7 +30,7 @@ GROUP BY
   2,
   3;
 
-WITH "loads" AS (
+WITH "contributions" AS (
   SELECT
     CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
     CAST("orders_1"."o_orderpriority" AS TEXT) AS "k0",
@@ -50,7 +50,7 @@ WITH "loads" AS (
     "o0",
     "k0",
     "w0"
-  FROM "loads"
+  FROM "contributions"
   WHERE
     NOT "o0" IS NULL
 ), "totals" AS (
@@ -61,7 +61,7 @@ WITH "loads" AS (
   FROM "each"
   GROUP BY
     1
-), "lengths" AS (
+), "norms" AS (
   SELECT
     "o0",
     "i",
@@ -336,7 +336,7 @@ SELECT
     4611686018427387904
   ) AS BIGINT) AS "r"
 FROM "each"
-JOIN "lengths"
+JOIN "norms"
   USING ("o0")
 GROUP BY
   1,
@@ -350,12 +350,12 @@ SELECT
   COUNT(*) AS "n",
   CAST(LEAST(SUM("l"), 4611686018427387904) AS BIGINT) AS "s",
   0 AS "r"
-FROM "lengths"
+FROM "norms"
 GROUP BY
   2,
   3;
 
-WITH "loads" AS (
+WITH "contributions" AS (
   SELECT
     CAST("orders_1"."o_custkey" AS BIGINT) AS "o0",
     CAST("orders_1"."o_orderpriority" AS TEXT) AS "k0",
@@ -377,7 +377,7 @@ WITH "loads" AS (
     "o0",
     "k0",
     "w0"
-  FROM "loads"
+  FROM "contributions"
   WHERE
     NOT "o0" IS NULL
 ), "totals" AS (
@@ -388,7 +388,7 @@ WITH "loads" AS (
   FROM "each"
   GROUP BY
     1
-), "lengths" AS (
+), "norms" AS (
   SELECT
     "o0",
     "i",
@@ -663,7 +663,7 @@ SELECT
     4611686018427387904
   ) AS BIGINT) AS "r"
 FROM "each"
-JOIN "lengths"
+JOIN "norms"
   USING ("o0")
 GROUP BY
   1,
@@ -677,7 +677,7 @@ SELECT
   COUNT(*) AS "n",
   CAST(LEAST(SUM("l"), 4611686018427387904) AS BIGINT) AS "s",
   0 AS "r"
-FROM "lengths"
+FROM "norms"
 GROUP BY
   2,
   3;

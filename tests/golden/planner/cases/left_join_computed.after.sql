@@ -87,7 +87,7 @@ WITH "values" AS (
   GROUP BY
     1,
     2
-), "loads" AS (
+), "contributions" AS (
   SELECT
     "o0",
     CAST(LEAST(COUNT(*), 4294967296) * 1073741824 AS BIGINT) AS "w0"
@@ -354,7 +354,7 @@ SELECT
   END AS "b",
   COUNT(*) AS "n",
   CAST(LEAST(SUM("w0"), 4611686018427387904) AS BIGINT) AS "s"
-FROM "loads"
+FROM "contributions"
 WHERE
   NOT "o0" IS NULL AND "w0" > 0
 GROUP BY
