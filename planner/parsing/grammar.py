@@ -45,7 +45,7 @@ _INSTEAD: tuple[tuple[str, tuple[str, ...]], ...] = (
      ("histogram*",)),
     ("write to_char(x, 'YYYY-MM'), or group by date_trunc('month', x)",
      ("to_char", "date_format", "strftime", "format_date*")),
-    ("cut its parts by position and substring, or split_part(x, '-', 1)", ("substring_index",)),
+    ("take its parts by position and substring, or split_part(x, '-', 1)", ("substring_index",)),
     ("write date_trunc('month', x)::date, x + 30, or a literal date", ("make_date", "datefromparts")),
     ("write date_trunc('hour', x), or floor(extract(epoch FROM x) / 900) for quarters of an hour",
      ("date_bin", "time_bucket*")),

@@ -55,7 +55,7 @@ _VIEW = re.compile(
     re.IGNORECASE,
 )
 
-_NAMED = "name the query in the statement that reads it: WITH name AS (SELECT ...) SELECT ... FROM name"
+_NAMED = "name the query in the statement itself: WITH name AS (SELECT ...) SELECT ... FROM name"
 
 
 def check_reads(word: str, statement: str, position: int) -> None:

@@ -201,8 +201,7 @@ def _text(node: exp.Expr, write: Write) -> exp.Expr:
 def _place(node: exp.Expr | None, least: int) -> exp.Expr:
     """A whole literal of at least `least`."""
     if not (isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() and int(node.name) >= least):
-        raise UnsupportedSQL(f"this function of texts with a number that is not written, or below {least}, "
-                             "is not supported on Spark")  # fmt: skip
+        raise UnsupportedSQL(f"this function of texts on Spark needs a whole literal of at least {least}")
     return node.copy()
 
 
@@ -255,7 +254,7 @@ def _joined(node: exp.Expr, write: Write) -> Typed:
 def _split(node: exp.Expr, write: Write) -> Typed:
     delimiter = node.args["delimiter"]
     if not (isinstance(delimiter, exp.Literal) and delimiter.name):
-        raise UnsupportedSQL("split_part by a text that is empty or not written is not supported on Spark")
+        raise UnsupportedSQL("split_part on Spark needs a literal separator that is not empty")
     return _of_texts("SPLIT_PART", "this", "delimiter", "part_index", least={"part_index": 1})(node, write)
 
 

@@ -145,10 +145,10 @@ def test_a_weight_is_floor_of_what_is_clamped_already() -> None:
     )
 
 
-def test_loads_are_counted_with_totals_that_saturate() -> None:
+def test_contributions_are_counted_with_totals_that_saturate() -> None:
     written = spark_contributions_sql(count_contributions(2, 2, [2, MOST_BOUND]))
-    assert "SUM(`load`)" in written.replace("TRY_SUM", "SUM") and " SUM(" not in written
-    assert "LEAST(COALESCE(TRY_SUM(`load`), 4611686018427387904), 4611686018427387904)" in written
+    assert "SUM(`contribution`)" in written.replace("TRY_SUM", "SUM") and " SUM(" not in written
+    assert "LEAST(COALESCE(TRY_SUM(`contribution`), 4611686018427387904), 4611686018427387904)" in written
 
 
 def test_lengths_are_added_up_with_totals_that_saturate() -> None:
