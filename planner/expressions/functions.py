@@ -1,8 +1,8 @@
 """The table of all scalar functions and operators that an analyst may use.
 
-Each row says what the function takes and returns, and why it fails for no row: it cannot fail, its rewriting cannot
-fail, or the declared ranges prove its argument valid. The tests run examples (`tests/support/function_examples.py`)
-on PostgreSQL with hostile values.
+Each row says what the function takes and returns, and why it fails for no row. Either it cannot fail, or its
+rewriting cannot, or the declared ranges prove its argument valid. The tests run examples
+(`tests/support/function_examples.py`) on PostgreSQL with hostile values.
 
 A denominator must be proved not to be zero; NULLIF(y, 0) is such a proof. `x / y` is never rewritten silently. Dates
 outside the years 1 to 9999, and `infinity`, give NULL in functions and arithmetic.

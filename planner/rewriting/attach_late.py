@@ -32,13 +32,13 @@ def attach_late(
 ) -> exp.Select | None:
     """As `compact` for tuples with one owner, but with tables joined after the rows are grouped by owner.
 
-    A table can be joined late if conditions use only its unique key, and compare it with the owner's columns or with
-    tables joined late before it. Then each owner finds at most one row of the table. So all rows of an owner pass the
-    join or none does, and they share the group keys from such tables. The result is the same, and the database groups
-    by one key instead of by texts.
+    A table can be joined late if conditions use only its unique key. They must compare the key with the owner's
+    columns, or with tables joined late before it. Then each owner finds at most one row of the table. So all rows of
+    an owner pass the join or none does, and they share the group keys from such tables. The result is the same, and
+    the database groups by one key instead of by texts.
 
     Two things are not relied on: declared keys without a constraint, and equations of columns of two types. Several
-    values of a key may equal one value of another type: a thousand bigints near 2^62 are one double, and char 'a'
+    values of a key may equal one value of another type. A thousand bigints near 2^62 are one double, and char 'a'
     equals varchar 'a' and 'a '. An owner would then have several rows, each up to the threshold.
     Args:
       source: the join, FROM and WHERE without a select list.

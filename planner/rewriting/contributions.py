@@ -29,8 +29,8 @@ def count_contributions(n_keys: int, n_weights: int, thresholds: Sequence[int]) 
 
     It reads the relation CONTRIBUTIONS: tuples with one owner from `compact`, with columns o0, k0.., w0... Its own
     columns are whole numbers, which mean the same in every dialect. Thresholds rise, are above 0, and in units.
-    Returns: columns k0.., i (which weight), b (index of the least threshold that is not below the contribution, or
-      the number of thresholds), n (number of units) and s (their total, in units, saturating).
+    Returns: columns k0.., i (which weight), b, n (number of units) and s (their total, in units, saturating). b is
+      the index of the least threshold that is not below the contribution, or the number of thresholds.
 
     >>> print(count_contributions(1, 1, [2, 4]).sql("postgres"))
     SELECT "k0", 0 AS "i", CASE WHEN "w0" <= 2 THEN 0 ELSE CASE WHEN "w0" <= 4 THEN 1 ELSE 2 END END AS "b", \
@@ -132,10 +132,10 @@ def scale_contributions(
     full weights is left out, based on its own rows alone.
 
     All sums are of whole numbers, so the order of rows does not matter. A share is a quotient of two doubles with a
-    relative error of at most 2^-50, so the shares of a unit add up to less than 2^30 + 1/2, and thus to at most 2^30.
+    relative error of at most 2^-50. So the shares of a unit add up to less than 2^30 + 1/2, and thus to at most 2^30.
     Squares are added exactly, in limbs of 20 bits, for 2^17 groups and more. Their root is raised by 2^-40 of itself,
     which exceeds the rounding of doubles, so it is not below the L2 norm. Where the L1 norm is smaller, it replaces
-    the root, so that a contribution to one group that equals tau is within tau.
+    the root. So a contribution to one group that equals tau is within tau.
 
     It reads what `count_contributions` reads; for L1 norms, a unit's rows of one group need not be merged.
     Args:
@@ -143,10 +143,10 @@ def scale_contributions(
       euclidean: L2 norm rather than L1?
       known: for each key with rows outside of all groups, the values that have a group; None: those of relation
         `known0`, `known1`, ... by key. Only rows with such keys count in a norm.
-    Returns: the statement's relations by name, and the statement under the empty name. Its columns are k0.., i (which
-      weight), b (as `count_contributions`, by norm), n (0), s (the units' total in the group, in units, saturating)
-      and r (the sum of their shares). Rows without a group have i + n_weights as i, the number of units as n, the
-      total of their norms as s, and 0 as r.
+    Returns: the statement's relations by name, and the statement under the empty name. In rows with a group, i is the
+      weight, b as in `count_contributions` but by norm, n 0, s the units' total (saturating), r the sum of their
+      shares. In rows without a group, i is raised by n_weights, n counts the units, s is the total of their norms, r
+      0.
 
     >>> for name, tree in scale_contributions(1, 1, [2, 4], euclidean=False, known={}).items():
     ...     print(name, tree.sql("postgres"))

@@ -1,8 +1,8 @@
-"""Write a question for a mirror: a DuckDB file with the rows of a PostgreSQL database.
+"""A question for a mirror: a DuckDB file with the rows of a PostgreSQL database.
 
 The plan was made for PostgreSQL's catalog. Where DuckDB may differ, the question is refused here and goes to
-PostgreSQL: the order and the case of texts, which depend on the collation, and columns of types that DuckDB cannot
-hold exactly. A char(n) is copied and compared without trailing blanks.
+PostgreSQL. This concerns the order and the case of texts, which depend on the collation. It also concerns columns of
+types that DuckDB cannot hold exactly. A char(n) is copied and compared without trailing blanks.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 The session's `TIMESTAMP` has no time zone, while Spark's functions of timestamps take one with a time zone, which is
 UTC; the conversion loses nothing. A timestamp has 64 bits of microseconds, and becomes NULL beyond them.
 
-These are refused: fields and steps that are not listed, other time zones, and LOWER, UPPER, INITCAP and to_char,
-since Java's letters and names differ from the C library's. So are places before the first character and negative
-lengths, which the two read differently.
+Fields and steps that are not listed are refused, and so are other time zones. LOWER, UPPER, INITCAP and to_char are
+refused, since Java's letters and names differ from the C library's. So are places before the first character and
+negative lengths, which the two read differently.
 """
 
 from __future__ import annotations
