@@ -66,7 +66,7 @@ def _known(node: exp.Expr, value: date | datetime) -> Scalar:
     return _moment(node, kind, literals.moment_sql(value), (day, day))
 
 
-def unknown_now(node: exp.Expr, binder: Binder) -> Scalar:
+def refused_clock(node: exp.Expr, binder: Binder) -> Scalar:
     """A clock that `planner.binding.placeholders` did not replace. Raises: UnsupportedSQL."""
     raise UnsupportedSQL("the current time is not available here", hint="write the date", at=node)
 

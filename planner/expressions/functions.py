@@ -54,7 +54,7 @@ _EXACT = "types that compare exactly; literals are read by the planner"
 
 _CASTS = "whole number -> numeric, double; boolean -> whole number; date <-> timestamp; most -> text; literals"
 
-_CLOCK = Function("-> timestamp or date", "replaced by a literal before anything else", datetimes.unknown_now,
+_CLOCK = Function("-> timestamp or date", "replaced by a literal before anything else", datetimes.refused_clock,
     frozenset())  # fmt: skip
 
 

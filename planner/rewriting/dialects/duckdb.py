@@ -34,12 +34,12 @@ from planner.rewriting.dialects.duckdb_and_spark import (
     divided,
     exact_sum,
     exact_type,
+    far_literals_as_doubles,
     floating,
     is_moment,
     moments_of_difference,
     numeric,
     truth,
-    without_reach,
 )
 from planner.schema import Schema, Table
 from planner.sql.datetimes import Pattern, patterns
@@ -219,7 +219,7 @@ def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
     >>> [side.sql("duckdb")[:16] for side in compared([Typed(exp.column("n"), SqlType(Family.INTEGER)), huge])]
     ['n', "CAST('1000000000"]
     """
-    operands = without_reach(operands)
+    operands = far_literals_as_doubles(operands)
     if not any(is_moment(operand) for operand in operands):
         return aligned(operands)
     stamp = exp.DataType.build("TIMESTAMP")

@@ -145,7 +145,7 @@ def is_moment(operand: Typed) -> bool:
     return operand.type.family in (Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
 
-def without_reach(operands: Sequence[Typed]) -> list[Typed]:
+def far_literals_as_doubles(operands: Sequence[Typed]) -> list[Typed]:
     """Replace literals beyond every decimal by doubles, which compare the same."""
     if any(operand.type.family is Family.FLOAT for operand in operands):
         return list(operands)

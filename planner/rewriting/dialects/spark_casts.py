@@ -23,9 +23,9 @@ from planner.rewriting.dialects.duckdb_and_spark import (
     Write,
     aligned,
     as_exact,
+    far_literals_as_doubles,
     is_moment,
     moments_of_difference,
-    without_reach,
 )
 from planner.rewriting.guard_weight import UNITS, WEIGHT
 from planner.sql.literals import interval_of
@@ -381,7 +381,7 @@ def compared(operands: Sequence[Typed]) -> list[exp.Expr]:
         raise UnsupportedSQL("a timestamp with time zone beside another type is not supported on Spark")
     if families & {Family.TEXT} and families - {Family.TEXT}:
         raise UnsupportedSQL("a text beside another type is not supported on Spark", hint="write a cast")
-    operands = without_reach(operands)
+    operands = far_literals_as_doubles(operands)
     if any(is_moment(operand) for operand in operands):
         return [as_moment(operand) for operand in operands]
     return aligned(operands)
