@@ -229,7 +229,7 @@ def check_shared(key: BoundKey, sources: KeySources) -> None:
     if whose is not None:
         name = sources.name(column)
         message = f"{_NO_GROUP}{whose}{_SHOWN}each value of {name} belongs to one privacy unit"
-        hint = f"count them, count(DISTINCT {column[1]}), or group by a column that many of them share"
+        hint = f"write count(DISTINCT {column[1]}), or group by a column that many privacy units share"
         raise SensitivityUnbounded(message, hint=hint, position=key.position)
 
 

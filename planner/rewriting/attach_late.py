@@ -10,17 +10,17 @@ from sqlglot import exp
 
 from planner.expressions.predicates import conjuncts
 from planner.rewriting.compact_tuples import total_sql
+from planner.rewriting.join_tables import joined
 from planner.schema import Column, Schema, Table
 from planner.sensitivity.column_equalities import compare_exactly
 from planner.sql.sql_types import sql_type
 from planner.sql.trees import (
     ROWS,
     ColumnRef,
-    add_conditions,
+    aliases_of,
     bound_column,
     column_ref,
     columns_of,
-    conjunction,
     copied,
     named_sql,
     quoted,
@@ -64,14 +64,14 @@ INNER JOIN s.patient AS "p" ON "p"."id" = "v"."of"
     if join is None or len({alias for alias, _ in owned}) != 1:
         return None
     (alias, _), *_ = owned
-    read_before = {alias}.union(*map(_aliases, weights))
+    read_before = {alias}.union(*map(aliases_of, weights))
     late = _attached_late(join, set(owned), read_before, schema)
     of_owner = all(ref[0] in late or ref in owned for key in keys for ref in _refs(key))
     table = join.table(alias, schema)
     named = any(_TOTAL.fullmatch(name) for _, name in owned)  # named like a total
     if not late or not of_owner or table is None or named:
         return None
-    asked = [condition for condition in join.conditions if not _aliases(condition).isdisjoint(late)]
+    asked = [condition for condition in join.conditions if not aliases_of(condition).isdisjoint(late)]
     own = [column for column in table.columns if (alias, column.name) in owned]
     totals = [Column(f"w{place}", "bigint", nullable=True) for place in range(len(weights))]
     added_up = exp.Subquery(
@@ -79,7 +79,9 @@ INNER JOIN s.patient AS "p" ON "p"."id" = "v"."of"
         alias=exp.TableAlias(this=quoted(alias)),
     )
     added_up.meta[ROWS] = Table(table.name, table.namespace, (*own, *totals), (), ())
-    select = _inner_joins([added_up, *(join.tables[other] for other in late)], asked)
+    select = joined(
+        [(added_up, None), *((copied(join.tables[other]), None) for other in late)], list(map(copied, asked))
+    )
     columns = [named_sql(copied(owner), "o0")]
     columns += [named_sql(copied(key), f"k{place}") for place, key in enumerate(keys)]
     columns += [named_sql(bound_column(alias, total.name), total.name) for total in totals]
@@ -130,7 +132,7 @@ _TOTAL = re.compile(r"w\d+")
 
 def _attached_late(join: _Join, owned: set[ColumnRef], read_before: set[str], schema: Schema) -> list[str]:
     """The tables to join late, each after those whose columns find it."""
-    read_before = read_before | set().union(*map(_aliases, join.outer))
+    read_before = read_before | set().union(*map(aliases_of, join.outer))
     left = {alias for alias in join.tables if alias not in read_before and join.table(alias, schema) is not None}
     while True:
         left = {alias for alias in left if all(_finds(one, left, owned) for one in _touching(join, {alias}))}
@@ -141,7 +143,7 @@ def _attached_late(join: _Join, owned: set[ColumnRef], read_before: set[str], sc
 
 
 def _touching(join: _Join, aliases: set[str]) -> list[exp.Expr]:
-    return [condition for condition in join.conditions if _aliases(condition) & aliases]
+    return [condition for condition in join.conditions if aliases_of(condition) & aliases]
 
 
 def _finds(condition: exp.Expr, late: set[str], owned: set[ColumnRef]) -> bool:
@@ -190,37 +192,15 @@ def _added_up(
     join: _Join, late: list[str], asked: list[exp.Expr], owned: list[ColumnRef], weights: Sequence[exp.Expr]
 ) -> exp.Select:
     """The sums of each owner, before other tables are joined."""
-    before = [entry for alias, entry in join.tables.items() if alias not in late]
-    select = _inner_joins(before, [condition for condition in join.conditions if condition not in asked], join.outer)
+    before = [(copied(entry), None) for alias, entry in join.tables.items() if alias not in late]
+    outer = [(copied(one.this), [copied(one.args["on"])]) for one in join.outer]
+    conditions = [copied(condition) for condition in join.conditions if condition not in asked]
+    select = joined([*before, *outer], conditions)
     columns = [named_sql(bound_column(*ref), ref[1]) for ref in owned]
     columns += [named_sql(total_sql(copied(weight)), f"w{place}") for place, weight in enumerate(weights)]
     select.set("expressions", columns)
     select.set("group", exp.Group(expressions=[exp.Literal.number(place + 1) for place in range(len(owned))]))
     return select
-
-
-def _inner_joins(
-    entries: Sequence[exp.Expr], conditions: Sequence[exp.Expr], outer: Sequence[exp.Join] = ()
-) -> exp.Select:
-    """Join as `join_tables`: each condition as early as possible, those of one table at the end."""
-    first, *others = entries
-    select = exp.Select(from_=exp.From(this=copied(first)))
-    waiting = [copied(condition) for condition in conditions]
-    seen = {first.alias}
-    for entry in others:
-        seen.add(entry.alias)
-        ready = [one for one in waiting if len(_aliases(one)) > 1 and _aliases(one) <= seen]
-        waiting = [one for one in waiting if not any(one is other for other in ready)]
-        kind = "INNER" if ready else "CROSS"
-        select.append("joins", exp.Join(this=copied(entry), kind=kind, on=conjunction(ready)))
-    for join in outer:
-        select.append("joins", copied(join))
-    add_conditions(select, waiting)
-    return select
-
-
-def _aliases(tree: exp.Expr) -> set[str]:
-    return {alias for alias, _ in _refs(tree)}
 
 
 def _refs(tree: exp.Expr) -> list[ColumnRef]:

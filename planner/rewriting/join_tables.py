@@ -15,10 +15,9 @@ from planner.sensitivity.provenance import Completion
 from planner.sql.trees import (
     ROWS,
     add_conditions,
+    aliases_of,
     bound_column,
     cast_sql,
-    column_ref,
-    columns_of,
     conjunction,
     copied,
     named_sql,
@@ -40,23 +39,29 @@ def join_tables(tables: Sequence[BoundTable], predicates: Sequence[exp.Expr]) ->
     >>> join_tables([a, b], [on, where]).sql("postgres")
     'SELECT FROM "public"."a" AS "a" INNER JOIN "public"."b" AS "b" ON a.x = b.y WHERE a.z = 1'
     """
-    first, *others = tables
-    select = exp.Select(from_=exp.From(this=_entry_sql(first)))
-    used = [({column_ref(column)[0] for column in columns_of(predicate)}, predicate) for predicate in predicates]
+    return joined([(_entry_sql(entry), entry.outer) for entry in tables], predicates)
+
+
+def joined(
+    entries: Sequence[tuple[exp.Expr, Sequence[exp.Expr] | None]], conditions: Sequence[exp.Expr]
+) -> exp.Select:
+    """As `join_tables`, of entries of FROM; one with conditions of its own is a LEFT JOIN."""
+    (first, _), *others = entries
+    select = exp.Select(from_=exp.From(this=first))
+    used = [(aliases_of(condition), condition) for condition in conditions]
     seen, waiting = {first.alias}, [pair for pair in used if len(pair[0]) > 1]
-    for entry in others:
+    for entry, outer in others:
         seen.add(entry.alias)
-        if entry.outer is not None:  # WHERE tests its columns after all joins
-            matches = conjunction(entry.outer) or exp.true()
-            select.append("joins", exp.Join(this=_entry_sql(entry), side="LEFT", on=matches))
+        if outer is not None:  # WHERE tests its columns after all joins
+            matches = conjunction(outer) or exp.true()
+            select.append("joins", exp.Join(this=entry, side="LEFT", on=matches))
             continue
-        ready = [predicate for aliases, predicate in waiting if aliases <= seen]
-        waiting = [(aliases, predicate) for aliases, predicate in waiting if not aliases <= seen]
-        condition = conjunction(ready)
+        ready = [condition for aliases, condition in waiting if aliases <= seen]
+        waiting = [(aliases, condition) for aliases, condition in waiting if not aliases <= seen]
         kind = "INNER" if ready else "CROSS"
-        select.append("joins", exp.Join(this=_entry_sql(entry), kind=kind, on=condition))
-    late = [predicate for _, predicate in waiting]
-    add_conditions(select, late + [predicate for aliases, predicate in used if len(aliases) < 2])
+        select.append("joins", exp.Join(this=entry, kind=kind, on=conjunction(ready)))
+    late = [condition for _, condition in waiting]
+    add_conditions(select, late + [condition for aliases, condition in used if len(aliases) < 2])
     return select
 
 

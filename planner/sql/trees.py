@@ -281,6 +281,11 @@ ColumnRef = tuple[str, str]
 """(alias, column)"""
 
 
+def aliases_of(tree: exp.Expr) -> set[str]:
+    """The aliases of the bound columns in a tree."""
+    return {column_ref(column)[0] for column in columns_of(tree)}
+
+
 def summed_column(value: exp.Expr) -> ColumnRef | None:
     """The one column that a value equals, up to its sign, wherever it is not 0 or NULL; None if there is none.
 
