@@ -267,7 +267,7 @@ def check_grammar(
         message = f"the operator {operator.text} is not supported"
         raise UnsupportedSQL(message, hint=DOCUMENT_HINT, position=operator.start + 1)
     if isinstance(near, exp.Func) and name == _FUNCTION:
-        called, position = function_name(position, near, tokens)
+        called, position = function_name(near, tokens)
         reason, way = why_refused(called)
         message = f"{name} {called} is not supported{': ' if reason else ''}{reason}"
         raise UnsupportedSQL(message, hint=hint or way, position=position)

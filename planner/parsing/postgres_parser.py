@@ -6,9 +6,9 @@ keywords, whose positions the library's tree drops.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlglot import ErrorLevel, exp
 from sqlglot.dialects.postgres import Postgres
@@ -148,30 +148,25 @@ def mark_keywords(select: exp.Query, tokens: Sequence[Token], sql: str) -> None:
 
 def _mark_label(node: exp.AggFunc, tokens: Sequence[Token], sql: str) -> None:
     """Add the text of the call with its FILTER, in lower case and with single blanks."""
-    index = _name_index(position_of(node), tokens)
     filtered = isinstance(node.parent, exp.Filter)
-    end, groups = index + 1, 2 if filtered else 1
-    depth = 0
-    while end < len(tokens) and groups:
+    named = (place for place, token in enumerate(tokens) if token.start == node.meta.get("start"))
+    end = start = next(named, 0)
+    depth, groups = 0, 2 if filtered else 1
+    while end + 1 < len(tokens) and groups:
+        end += 1
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(tokens[end].token_type, 0)
         groups -= depth == 0 and tokens[end].token_type is TokenType.R_PAREN
-        end += 1
-    text = " ".join(sql[tokens[index].start : tokens[end - 1].end + 1].lower().split())
+    text = " ".join(sql[tokens[start].start : tokens[end].end + 1].lower().split())
     (node.parent if filtered and node.parent is not None else node).meta[LABEL] = text[:_MAX_LABEL]
 
 
-def function_name(position: int | None, node: exp.Func, tokens: Sequence[Token]) -> tuple[str, int | None]:
-    """The function's name as the analyst wrote it, and its position.
-
-    Args:
-      position: the first known position within the call: the name's, or an argument's.
-    """
+def function_name(node: exp.Func, tokens: Sequence[Token]) -> tuple[str, int | None]:
+    """The function's name as the analyst wrote it, and its position."""
     names = {name.lower() for name in node.sql_names()} | {node.key}
-    if position is None:
-        found = next((token for token in tokens if token.text.lower() in names), None)
-        return (found.text.lower(), found.start + 1) if found is not None else (node.key, None)
-    index = _name_index(position, tokens)
-    return tokens[index].text.lower(), tokens[index].start + 1
+    start = node.meta.get("start")
+    named = (token for token in tokens if token.start == start or (start is None and token.text.lower() in names))
+    found = next(named, None)
+    return (found.text.lower(), found.start + 1) if found is not None else (node.key, position_of(node))
 
 
 def operator_token(position: int | None, tokens: Sequence[Token], signs: Container[str]) -> Token | None:
@@ -180,20 +175,17 @@ def operator_token(position: int | None, tokens: Sequence[Token], signs: Contain
     return next((token for token in found if token.start + 1 >= (position or 1)), next(iter(found), None))
 
 
-def _name_index(position: int | None, tokens: Sequence[Token]) -> int:
-    """The index of the token that names the innermost call around a position."""
-    position = position or 1
-    index = next((i for i, token in enumerate(tokens) if token.start + 1 >= position), len(tokens) - 1)
-    depth = 0
-    while index > 0 and not (depth == 0 and _opens(tokens, index + 1)):
-        index -= 1
-        depth += {TokenType.R_PAREN: 1, TokenType.L_PAREN: -1}.get(tokens[index].token_type, 0)
-        depth = max(depth, 0)
-    return index
+def _placed(parse: Callable[[Any], exp.Expr | None]) -> Callable[[Any], exp.Expr | None]:
+    """A parser of a call's arguments, whose result gets the position of the function's name."""
 
+    def placed(parser: Any) -> exp.Expr | None:
+        name = parser._tokens[parser._index - 2]
+        call = parse(parser)
+        if call is not None:
+            call.meta["start"] = name.start
+        return call
 
-def _opens(tokens: Sequence[Token], index: int) -> bool:
-    return index < len(tokens) and tokens[index].token_type is TokenType.L_PAREN
+    return placed
 
 
 _DIALECT = Postgres()
@@ -201,10 +193,10 @@ _DIALECT = Postgres()
 
 class _Parser(PostgresParser):
     FUNCTION_PARSERS: ClassVar = {
-        **PostgresParser.FUNCTION_PARSERS,
-        "DATE_PART": lambda self: _date_part(PostgresParser.FUNCTION_PARSERS["DATE_PART"](self)),
-        "INITCAP": lambda self: _initcap(PostgresParser.FUNCTION_PARSERS["INITCAP"](self)),
-        "POSITION": lambda self: self._parse_position(haystack_first=True),
+        **{name: _placed(parse) for name, parse in PostgresParser.FUNCTION_PARSERS.items()},
+        "DATE_PART": _placed(lambda self: _date_part(PostgresParser.FUNCTION_PARSERS["DATE_PART"](self))),
+        "INITCAP": _placed(lambda self: _initcap(PostgresParser.FUNCTION_PARSERS["INITCAP"](self))),
+        "POSITION": _placed(lambda self: self._parse_position(haystack_first=True)),
     }
     FUNCTIONS: ClassVar = {
         **PostgresParser.FUNCTIONS,

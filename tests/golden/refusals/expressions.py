@@ -36,7 +36,7 @@ NOT_TOTAL = (
     Refusal(f"{_ORDERS} WHERE o_comment ^SIMILAR TO 'a%'", UnsupportedSQL, "SIMILAR TO", "LIKE",
      f"{_ORDERS} WHERE o_comment LIKE 'a%'"),
     Refusal(f"{_ORDERS} WHERE o_comment LIKE ^o_clerk", UnsupportedSQL, "LIKE"),
-    Refusal(f"{_ORDERS} WHERE CAST(^o_comment AS integer) = 1", UnsupportedSQL, "CAST"),
+    Refusal(f"{_ORDERS} WHERE ^CAST(o_comment AS integer) = 1", UnsupportedSQL, "CAST"),
     Refusal("SELECT sum(l_extendedprice / ^l_quantity) FROM lineitem", UnsupportedSQL, "zero", "NULLIF",
      "SELECT sum(l_extendedprice / NULLIF(l_quantity, 0)) FROM lineitem"),
     Refusal("SELECT sum(^sqrt(l_quantity - 10)) FROM lineitem", SensitivityUnbounded, "sqrt()", "sqrt(abs(x))",
