@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from planner.errors import UnsupportedSQL
 from planner.expressions import arithmetic, casts, conditionals, datetimes, predicates, strings
 from planner.expressions import numeric_functions as of_number
 from planner.expressions.coercion import sample
@@ -79,6 +80,8 @@ def _added_or_multiplied(node: exp.Expr, binder: Binder) -> Scalar:
 
 def _day(node: exp.Expr, binder: Binder) -> Scalar:
     """`date(x)`, which means CAST(x AS DATE)."""
+    if node.this is None:
+        raise UnsupportedSQL("date() needs an argument", hint="write date(x), or current_date", at=node)
     written = cast_sql(copied(node.this), "DATE")
     written.meta.update(node.meta)
     return casts.cast(written, binder)

@@ -258,10 +258,13 @@ def replaced(node: exp.Expr, binder: Binder) -> Scalar:
 def split(node: exp.Expr, binder: Binder) -> Scalar:
     """`split_part(text, 'literal', n)`, n > 0 a literal. Raises: UnsupportedSQL."""
     part = text(binder.scalar(node.this), binder)
-    separator = text_literal(node.args["delimiter"], "split_part() by a separator")
-    count = whole_literal(node.args["part_index"], 1, 1 << 20)
+    delimiter, place = node.args.get("delimiter"), node.args.get("part_index")
+    hint = "write the sign between the parts: split_part(x, '-', 1)"
+    if delimiter is None or place is None:
+        raise UnsupportedSQL("split_part() needs three arguments", hint=hint, at=node)
+    separator = text_literal(delimiter, "split_part() by a separator")
+    count = whole_literal(place, 1, 1 << 20)
     if not separator:
-        hint = "write the sign between the parts: split_part(x, '-', 1)"
         raise UnsupportedSQL("split_part() by an empty separator is not supported", hint=hint, at=node)
     if part.is_null:
         return part

@@ -215,7 +215,7 @@ def _query(sql: str, tokens: list[Token]) -> exp.Query:
         check_syntax(sql)  # has a better position
         position = error.errors[0].get("col") if error.errors else None  # the token at which the parser stopped
         raise InvalidSyntax("the statement cannot be parsed", position=position) from None
-    except (SqlglotError, IndexError):  # the library expects some functions to have arguments
+    except (SqlglotError, IndexError, ValueError):  # the library expects other arguments of some functions
         raise InvalidSyntax("the statement cannot be parsed", position=tokens[0].start + 1) from None
     except RecursionError:
         raise StatementTooComplex("the statement is nested too deeply", position=tokens[0].start + 1) from None

@@ -122,6 +122,7 @@ def test_what_could_fail_is_refused() -> None:
         ("width_bucket(n, 0, 1, i)", UnsupportedSQL, "whole number"), ("concat(f, 'a')", UnsupportedSQL, "float"),
         ("replace(t, 'a', v)", UnsupportedSQL, "literal"),
         ("replace(t, 'a', '" + "x" * 17 + "')", UnsupportedSQL, "too long"),
+        ("split_part(t, 'a')", UnsupportedSQL, "three arguments"), ("date()", UnsupportedSQL, "an argument"),
         ("split_part(t, '', 1)", UnsupportedSQL, "empty"), ("split_part(t, '-', 0)", UnsupportedSQL, "whole number"),
         ("lpad(t, 3, '')", UnsupportedSQL, "empty"), ("make_date(2024, 13, 1)", UnsupportedSQL, "ANONYMOUS"),
         ("date(t)", UnsupportedSQL, "cast from text"), ("i::time", UnsupportedSQL, "time"),

@@ -50,6 +50,7 @@ REFUSED = [
     ("SELECT count(*) FROM a WHERE", InvalidSyntax, "ends too early", "E"),
     ("SELECT FROM WHERE", InvalidSyntax, "syntax error at WHERE", "WHERE"),
     ("SELECT sum(var_map(a)) FROM t", InvalidSyntax, "cannot be parsed", "SELECT"),
+    ("SELECT date_part('', a) FROM t", InvalidSyntax, "cannot be parsed", "SELECT"),
     ("SELECT 'abc", InvalidSyntax, "does not end", "'abc"), ("", InvalidSyntax, "empty", None),
     (" ; ", InvalidSyntax, "empty", None), ("SELECT 'a\0b'", InvalidSyntax, "character", "\0"),
     ("SELECT '\ud800'", InvalidSyntax, "character", "\ud800"),
