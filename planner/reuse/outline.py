@@ -356,7 +356,7 @@ def _unit_of(tree: exp.Expr) -> tuple[TimeUnit | None, exp.Expr]:
 
 
 def _moored(case: exp.Case) -> tuple[exp.Expr, datetime, datetime] | None:
-    """Read a CASE that is NULL outside of a range, as `planner.expressions.datetimes.moored` writes it."""
+    """Read a CASE that is NULL outside of a range, as `planner.expressions.datetimes.bounded_moment` writes it."""
     branches = case.args["ifs"]
     between = branches[0].this
     if case.args.get("this") is not None or case.args.get("default") is not None:
