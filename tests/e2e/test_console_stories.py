@@ -340,7 +340,7 @@ def test_a_refused_question_and_its_mended_form(visit: Visit, office: Office) ->
 
 def test_a_question_that_could_say_nothing_says_so_before_it_is_charged(visit: Visit, office: Office) -> None:
     page = visit(office.key(3.0))
-    page.get_by_role("spinbutton", name="Epsilon").fill("0.0005")
+    page.get_by_role("spinbutton", name="Epsilon").fill("0.001")
     write(page, BY_DAY)
     expect(page.locator("#useless")).to_contain_text("The noise would hide the answer", timeout=PATIENCE_MS)
     expect(page.locator("#run")).to_have_text("Run all the same")
