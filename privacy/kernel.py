@@ -139,10 +139,10 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]  # it has no types
         if self._folder is None:
             return None
         target_context.refresh()
-        found = self._contribution(sig, target_context)
+        found = self._load(sig, target_context)
         if found is None:
             self._acquire()
-            found = self._contribution(sig, target_context)
+            found = self._load(sig, target_context)
             if found is not None:
                 self._release()
         return found
@@ -157,7 +157,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]  # it has no types
         finally:
             self._release()
 
-    def _contribution(self, sig: Any, target_context: Any) -> Any:
+    def _load(self, sig: Any, target_context: Any) -> Any:
         try:
             kept = self._cache_file.load(self._index_key(sig, target_context.codegen()))
         except (OSError, EOFError, ValueError):

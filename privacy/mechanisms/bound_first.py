@@ -1,4 +1,4 @@
-"""`bound_first`: the noise of the public bound where it is small beside the sum, else a chosen threshold."""
+"""`bound_first`: release at the public bound if its noise is small beside the sum, else at a chosen threshold."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from privacy.truncation.truncate import TruncatedSum, TuplesOfSum
 from privacy.units import MAX_UNITS, Bools, Ints
 
 TEST_SHARE = 0.1
-"""Of epsilon, for the test."""
+"""The test's share of epsilon."""
 
 ENOUGH = 40.0
-"""How many times the noise of the release at the bound a sum has to be. Its median error is then 1.7% of the sum at
-most, where a chosen threshold may be off by 5 to 30%. A sum of 0 passes in 6 releases of 1,000, and one of half as
-much in 50; its noise is too large then, which its interval says."""
+"""How many times the noise of the release at the bound a sum has to be. The median error is then at most 1.7% of the
+sum; a chosen threshold may be off by 5 to 30%. A sum of 0 passes in 6 of 1,000 releases, and one of half as much in
+50. Its interval then shows the large noise."""
 
 MEAN_OF_BOUND = 150
-"""How many times a unit's mean load the bound may be. Above that nearly every unit is far below the bound, and where
-units are many a chosen threshold errs less than even a small noise at the bound."""
+"""How many times a unit's mean contribution the bound may be. Above that nearly all units are far below the bound. A
+chosen threshold then errs less even than small noise at the bound, if there are many units."""
 
 _MOST_UNITS = 1 << 32
-"""How many units may add to one sum, as everywhere."""
+"""How many units may add to one sum."""
 
 
 def bound_thresholds(bound: int) -> Thresholds:
@@ -49,21 +49,21 @@ def bound_thresholds(bound: int) -> Thresholds:
 
 @dataclass(frozen=True)
 class BoundTest:
-    """Is a sum so large that the noise of its public bound is small beside it? One bit, which is released.
+    """Test whether a sum is large beside the noise of its public bound. It releases one bit.
 
-    The sum truncated at Delta is compared with max(enough Delta / epsilon', n Delta / MEAN_OF_BOUND), epsilon' that
-    of the release, and n the number of units that add to it, of tuples of one owner. One unit that comes adds between
-    0 and Delta to the sum, and between 0 and Delta / MEAN_OF_BOUND to what it is compared with: the difference moves
-    by (1 + gap) Delta at most, either way. Noise of that sensitivity (`ThresholdNoise`) makes it epsilon-DP. In
-    steps: the sum is floored to k steps at most of a difference (see there); what it is compared with is rounded up,
-    and rises by ceil(Delta / (MEAN_OF_BOUND step)) <= k. That no unit has more than Delta is not relied on.
+    The test compares the sum truncated at Delta with max(enough Delta / epsilon', n Delta / MEAN_OF_BOUND). epsilon'
+    is the release's, and n the number of units that add to the sum, for tuples with one owner. An added unit adds
+    between 0 and Delta to the sum, and between 0 and Delta / MEAN_OF_BOUND to the other side. So the difference moves
+    by at most (1 + gap) Delta, and noise of that sensitivity makes it epsilon-DP (`ThresholdNoise`). In steps: the
+    sum is floored to k steps at most of a difference. The other side is rounded up and rises by ceil(Delta /
+    (MEAN_OF_BOUND step)) <= k. The proof does not need the bound to be true.
     Source: docs/mathematics.md, section 3.1 for the sensitivity of the sum.
 
     Attributes:
       epsilon: what the test of one sum spends.
-      releasing: > 0, the epsilon that the release will have, if the sum is large enough.
-      ladder: its one threshold Delta.
-      gap: eta; the solver's constant relative gap.
+      releasing: > 0, the release's epsilon if the sum is large enough.
+      thresholds: its one threshold Delta.
+      gap: eta, the solver's constant relative gap.
       enough: how many times the noise of the release the sum has to be.
     """
 
@@ -86,15 +86,15 @@ class BoundTest:
 
     @cached_property
     def least(self) -> int:
-        """The least noisy sum that passes, in steps; public."""
+        """The least noisy sum that passes, in steps. Public."""
         return math.ceil(Fraction(self.enough) * self.level.tau_units / (self.releasing * self.level.step))
 
     def passes(self, values: Ints, entropy: Entropy, units: Ints | None = None) -> Bools:
-        """Which of the sums are large.
+        """Decide which sums are large.
 
         Args:
           values: (G,) int64 units, truncated at Delta.
-          units: (G,) int64, how many privacy units add to each sum, of tuples of one owner; None compares with the
+          units: (G,) int64 privacy units that add to each sum, for tuples with one owner; None compares with the
             release's noise alone.
         Returns: (G,) bool, which may be published.
         Raises: EntropyFailed.
@@ -110,25 +110,23 @@ class BoundTest:
 
 @dataclass(frozen=True)
 class BoundFirst(Pure):
-    """A test of the sum; then `fixed_threshold` at the public bound Delta, or `Gem`, whose threshold is chosen.
+    """A test of the sum; then a release at the public bound Delta, or `Gem` with a chosen threshold.
 
-    A release at Delta cuts nothing and errs by ln(2) Delta / epsilon at the median. A chosen threshold t errs by 2 to
-    25 times t / epsilon, whatever the data are, since no choice can tell whether a few units have more (`make
-    benchmark NAME=declared_bound`). So the bound is better unless t is far below it, as it is where a condition
-    leaves few rows of a unit. Which of both is the case depends on the data; but where the sum is many times Delta /
-    epsilon, noise of that size does not matter, and to know that costs little.
+    A release at Delta clips nothing and errs by ln(2) Delta / epsilon at the median. A chosen threshold t errs by 2
+    to 25 times t / epsilon on any data, since no choice can tell whether a few units have more (`make benchmark
+    NAME=declared_bound`). So the bound is better unless t is far below it, for instance if a condition leaves few
+    rows of a unit. The data decide which is the case. But a sum of many times Delta / epsilon hides noise of that
+    size, and a cheap test tells.
 
-    epsilon-DP, pointwise in the outcome of the test: in each group the test spends TEST_SHARE of epsilon / L0, and
-    the release what is left, either way. That no unit has more than Delta makes the release unbiased; its privacy
-    does not rest on it.
-    Source: docs/mathematics.md, section 6.7; the test as in propose-test-release (Dwork and Lei, STOC 2009), of the
-    answer instead of the sensitivity.
+    epsilon-DP for either outcome of the test. In each group the test spends TEST_SHARE of epsilon / L0, and the
+    release spends the rest. A true bound makes the release unbiased; privacy does not depend on it.
+    Source: docs/mathematics.md, section 6.7. The test follows propose-test-release (Dwork and Lei, STOC 2009),
+      applied to the answer instead of the sensitivity.
 
     Attributes:
-      epsilon, groups_per_unit, gap: as of `Gem`.
-      bound: Delta, from 1 to 2^32: how many join tuples, of the normalised weight 1 at most, a unit has at most.
-      ladder: the thresholds that are chosen from where the sum is small.
-      monotone, nested: as of `Gem`.
+      epsilon, groups_per_unit, gap, monotone, nested: as of `Gem`.
+      bound: Delta, in [1, 2^32]: the most join tuples of a unit, each of normalised weight 1 at most.
+      thresholds: the candidate thresholds for small sums.
       solver: which truncates.
     """
 
@@ -148,7 +146,7 @@ class BoundFirst(Pure):
 
     @property
     def certain(self) -> bool:
-        """Is there one threshold, and nothing to ask? Its release then has the whole of epsilon."""
+        """Is there one candidate threshold, at the bound or above? The release then has all of epsilon."""
         return len(self.thresholds) == 1 and self.thresholds.units[0] >= bound_thresholds(self.bound).units[0]
 
     @cached_property
@@ -175,15 +173,14 @@ class BoundFirst(Pure):
         return bound_test(self.epsilon, self.bound, self.gap, self.groups_per_unit, n_groups)
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
-        """Test every group, truncate and release it.
+        """Test every group, truncate it and release it; each interval covers the truncated answer at its tau.
 
-        Returns: one noisy value per group; each interval covers the truncated answer at its tau.
-        Cost: linear in m where the bound is good enough; else that of `Gem`.
+        Cost: linear in m if the bound is good enough; else that of `Gem`.
         """
         return self.release_sum(TuplesOfSum(tuples, row, self.gap, self.solver), entropy)
 
     def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
-        """`release`, of a sum that is truncated as it is asked for. Raises: as `release`."""
+        """`release` from a sum that truncates itself on request. Raises: as `release`."""
         bounded = one.at(self.direct.thresholds)
         if self.certain:
             return replace(self.direct.release(bounded, entropy), mechanism=self.name)
@@ -196,8 +193,7 @@ class BoundFirst(Pure):
         return replace(_either(passes, answers), mechanism=self.name, epsilon=self.epsilon)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width of a group's interval) of each threshold that may be chosen, and of the bound: in
-        normalised weight."""
+        """(tau, half-width of a group's interval) of each candidate threshold and of the bound, in normalised weight."""
         chosen = [] if self.certain else self.chosen.expected_noise(n_groups)
         return [*chosen, *self.direct.expected_noise(n_groups)]
 
@@ -217,7 +213,7 @@ def bound_test(
     n_groups: int = 1,
     enough: float = ENOUGH,
 ) -> BoundTest:
-    """The test of one group's sum, for its share of what the test and the release spend together. Public.
+    """The test of one group's sum, with its share of the epsilon of test and release. Public.
 
     Args:
       epsilon: of the test and the release, in all groups together.
@@ -231,12 +227,16 @@ def bound_test(
 
 
 def left_by_test(epsilon: float) -> float:
-    """What of epsilon the release has: with the test's share a little less than epsilon."""
+    """The release's part of epsilon; with the test's share a little less than epsilon."""
     return epsilon * (1 - TEST_SHARE) * DOWN
 
 
 def _either(passes: Bools, answers: list[NoisyAnswer]) -> NoisyAnswer:
-    """Of each group the release that its test asks for; `answers`: that at the bound, then the chosen one."""
+    """Each group's release by its test.
+
+    Args:
+      answers: the release at the bound, then the chosen one.
+    """
     if len(answers) == 1:
         return answers[0]
     direct, chosen = answers

@@ -23,18 +23,17 @@ from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 MEAN_GAUSSIAN = math.sqrt(2 / math.pi)
-"""E|Z| of a standard Gaussian: what noise is charged at in a score."""
+"""E|Z| of a standard Gaussian, which a score charges as noise."""
 
 
 @dataclass(frozen=True)
 class PureBudget:
-    """A release may be epsilon-DP: one-sided noise chooses its threshold, and Laplace noise hides a unit there.
+    """An epsilon-DP budget: one-sided noise chooses the threshold, and Laplace noise hides a unit there.
 
     Attributes:
       epsilon: > 0.
-      noise, mean_noise: what it buys, and E|noise| in multiples of its scale.
-      allocation_power: shares by this power of what noise each release needs give the least squares, as noise is
-        1 / epsilon here and 1 / sqrt(rho) there.
+      noise, mean_noise: the kind of noise, and E|noise| in multiples of its scale.
+      allocation_power: shares proportional to this power of the releases' noise give the least squares.
     """
 
     epsilon: float
@@ -52,15 +51,15 @@ class PureBudget:
         return PureDP(self.epsilon)
 
     def share(self, part: float) -> Self:
-        """A part of epsilon."""
+        """A budget with a part of epsilon."""
         return replace(self, epsilon=self.epsilon * part)
 
     def selecting(self, split: float, groups: int = 1) -> Fraction:
-        """eps_1 in each of so many groups, when the choice of a threshold gets this share. Exact."""
+        """eps_1 in each of so many groups, if the choice of a threshold has this share. Exact."""
         return exact_epsilon(self.epsilon) * exact(split) / groups
 
     def releasing(self, split: float, groups: int = 1) -> Fraction:
-        """The epsilon that is left in each. Exact."""
+        """The epsilon that is left in each group. Exact."""
         return exact_epsilon(self.epsilon) / groups - self.selecting(split, groups)
 
     def scale(self, part: Fraction) -> float:
@@ -74,15 +73,15 @@ class PureBudget:
         part: Fraction | Sequence[Fraction],
         whole_steps: Callable[[int], int | None] = lambda _: None,
     ) -> tuple[ThresholdNoise, ...]:
-        """A release at each threshold that spends a part of epsilon, one for all or one each; as `noise.rungs`."""
+        """A release at each threshold with a part of epsilon, one for all or one each; as `noise.levels`."""
         return levels(thresholds, gap, part, whole_steps)
 
     def level(self, grid: ThresholdNoise, part: Fraction) -> ThresholdNoise:
-        """A release with the steps and the sensitivity of a threshold that spends a part of epsilon."""
+        """The release at a threshold with a part of epsilon."""
         return replace(grid, epsilon=part)
 
     def choice_scale(self, selecting: Fraction, length: int) -> float:
-        """Of the noise of `choose` among so many thresholds, in its own steps. Public."""
+        """The noise scale of `choose` among so many thresholds, in its own steps. Public."""
         del length
         return selection_scale(selecting)
 
@@ -95,16 +94,16 @@ class PureBudget:
 
 @dataclass(frozen=True)
 class ConcentratedBudget:
-    """A release may be rho-zCDP: the exponential mechanism chooses its threshold, and Gaussian noise hides a unit.
+    """A rho-zCDP budget: the exponential mechanism chooses the threshold, and Gaussian noise hides a unit there.
 
-    The shares of several releases add up in rho and are converted to (epsilon, delta) once, for all of them: their
-    epsilons at the delta, one by one, add up to more.
+    The shares of several releases add up in rho and are converted to (epsilon, delta) once. Their own epsilons add up
+    to more.
     Source: Bun and Steinke, TCC 2016; McSherry and Talwar, FOCS 2007, for the choice.
 
     Attributes:
       rho: > 0.
       delta: in (0, 1), at which epsilon is stated.
-      noise, mean_noise, allocation_power: as of a pure budget.
+      noise, mean_noise, allocation_power: as of `PureBudget`.
     """
 
     rho: float
@@ -121,7 +120,7 @@ class ConcentratedBudget:
 
     @classmethod
     def of(cls, epsilon: float, delta: float) -> ConcentratedBudget:
-        """The largest rho that (epsilon, delta) buys. Raises: InvalidParameter when it buys none."""
+        """The largest rho that (epsilon, delta) buys. Raises: InvalidParameter if it buys none."""
         rho = largest_rho(epsilon, delta)
         if not rho:
             raise InvalidParameter("no zero-concentrated release is worth this epsilon and delta")
@@ -134,22 +133,22 @@ class ConcentratedBudget:
 
     @property
     def event(self) -> PrivacyEvent:
-        """The privacy event of the whole share: rho-zCDP, without a delta of its own."""
+        """rho-zCDP, without a delta of its own."""
         return ZCDP(self.rho)
 
     def share(self, part: float) -> Self:
-        """A part of rho."""
+        """A budget with a part of rho."""
         return replace(self, rho=self.rho * part)
 
     def selecting(self, split: float, groups: int = 1) -> Fraction:
-        """eps_s = sqrt(8 rho_s) in each of so many groups, when the choice gets this share of rho. Rounded down.
+        """eps_s = sqrt(8 rho_s) in each of so many groups, if the choice has this share of rho. Rounded down.
 
-        Its log density ratio lies in an interval of length eps_s, which is eps_s^2 / 8 of rho.
+        Its log density ratio lies in an interval of length eps_s, which costs eps_s^2 / 8 of rho.
         """
         return Fraction(math.sqrt(8 * split * (self.rho / groups)) * DOWN)
 
     def releasing(self, split: float, groups: int = 1) -> Fraction:
-        """The rho that is left in each; what divides it rounds down (`rungs`)."""
+        """The rho that is left in each group; `levels` rounds it down."""
         return Fraction((1 - split) * (self.rho / groups))
 
     def scale(self, part: Fraction) -> float:
@@ -163,13 +162,13 @@ class ConcentratedBudget:
         part: Fraction | Sequence[Fraction],
         whole_steps: Callable[[int], int | None] = lambda _: None,
     ) -> tuple[ThresholdNoise, ...]:
-        """A release at each threshold that spends a part of rho, less more than floats can be off."""
+        """A release at each threshold with a part of rho, less what floats may round."""
         grids = levels(thresholds, gap, Fraction(1), whole_steps)  # for their steps alone
         each = [part] * len(grids) if isinstance(part, Fraction) else part
         return tuple(self.level(grid, own) for grid, own in zip(grids, each, strict=True))
 
     def level(self, grid: ThresholdNoise, part: Fraction) -> ThresholdNoise:
-        """A release with the steps and the sensitivity of a threshold that spends a part of rho."""
+        """The release at a threshold with a part of rho."""
         return replace(grid, rho=float(part) * DOWN)
 
     def choice_scale(self, selecting: Fraction, length: int) -> float:

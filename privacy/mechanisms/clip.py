@@ -1,7 +1,8 @@
-"""`l1_clip` and `l2_clip`: what a unit adds to all groups together is scaled to a chosen or declared length.
+"""`l1_clip` and `l2_clip`: a unit's vector over all groups is scaled to a chosen or declared norm, then noise is
+added.
 
-Coded join tuples of one owner enter, or what a database has added up of them; one noisy value per group leaves. At a
-length that somebody names, how many units have more is released beside the sums.
+In: coded join tuples with one owner, or sums that a database made of them. Out: one noisy value per group. At a
+  declared norm the mechanism also releases how many units exceed it.
 """
 
 from __future__ import annotations
@@ -33,24 +34,26 @@ from privacy.units import Floats, Ints
 
 @dataclass(frozen=True)
 class Clip(OneChoice):
-    """One tau for all groups, chosen by how many units are longer; then sum_u x_u min(1, tau / |x_u|) plus noise.
+    """One tau for all groups, chosen by how many units have a larger norm; then sum_u x_u min(1, tau / |x_u|) plus
+    noise.
 
-    Pure budgets take |x| for the sum of a unit's groups, and Laplace noise tau / epsilon in each; concentrated ones
-    the Euclidean length, and Gaussian noise tau / sqrt(2 rho). Both whatever the number of groups, and in how many
-    of them a unit is. epsilon-DP or rho-zCDP: the choice has its share (`ExceedanceScores`), the release what is
-    left, and its sums move by tau in that norm (`UnitVectors`). Pointwise in tau.
+    Pure budgets take the L1 norm and Laplace noise tau / epsilon in each group. Concentrated budgets take the L2 norm
+    and Gaussian noise tau / sqrt(2 rho). The noise does not depend on the number of groups of a unit.
 
-    The tuples must not have gone through `keep_groups`: there is no need for it. A ladder of one threshold leaves
-    nothing to choose: the release then gets everything.
+    Privacy: epsilon-DP or rho-zCDP for every chosen tau. The choice has its share (`ExceedanceScores`). The release
+      has the rest, and its sums move by tau in that norm (`UnitVectors`). With one candidate threshold the release
+      has all.
+
+    The tuples must not have gone through `keep_groups`, which would lose rows for nothing.
     Source: docs/mathematics.md, section 4.1.
 
     Attributes:
-      ladder: the thresholds.
+      thresholds: the candidate thresholds.
       confidence: as of `Gem`.
       budget: for all groups together.
       selection: how tau is chosen; its split is a share of epsilon, or of rho.
       charge: >= 0, how many times a threshold's noise counts in its score.
-      less: the row of the weights that is taken off, where units add with either sign; None where none does.
+      less: the row of the weights to subtract, if units add with either sign.
     """
 
     budget: Budget
@@ -65,20 +68,20 @@ class Clip(OneChoice):
 
     @property
     def euclidean(self) -> bool:
-        """Is a unit's vector measured by its Euclidean length, rather than by its sum?"""
+        """Does the L2 norm measure a unit's vector, rather than the L1 norm?"""
         return isinstance(self.budget, ConcentratedBudget)
 
     @property
     def name(self) -> str:
-        """`l1_clip` or `l2_clip`, by the norm that a unit's vector is bounded in."""
+        """`l1_clip` or `l2_clip`, by the norm."""
         return "l2_clip" if self.euclidean else "l1_clip"
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
-        """Choose tau, scale, release one noisy value per group.
+        """Choose tau, scale the vectors, release one noisy value per group.
 
         Args:
-          tuples: m join tuples of one owner position in G groups.
-        Returns: the noisy values; each interval covers the group's sum of scaled entries.
+          tuples: m join tuples with one owner position, in G groups.
+        Returns: noisy values; each interval covers the group's sum of scaled entries.
         Cost: linear in m, three passes over the units, some hundred draws and one per group.
         """
         vectors = UnitVectors.of_sum(tuples, row, self.less, euclidean=self.euclidean)
@@ -86,20 +89,20 @@ class Clip(OneChoice):
         return self.release_at(index, vectors, entropy)
 
     def choose(self, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> int:
-        """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: EntropyFailed."""
+        """The index of the threshold, for eps_s; free if there is one candidate. Raises: EntropyFailed."""
         alone = len(self.thresholds) == 1
         return 0 if alone else self._chosen(vectors.kept(self.thresholds), vectors.n_groups, entropy)
 
     def release_at(self, index: int, vectors: UnitVectors, entropy: Entropy) -> NoisyAnswer:
-        """Scale to a threshold, and release with what is left of the budget. Raises: EntropyFailed."""
+        """Scale to a threshold and release with what is left of the budget. Raises: EntropyFailed."""
         return self._noised(vectors.sums(int(self.thresholds.units[index])), index, self._levels, entropy)
 
     def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
-        """As `release`, of what a database has added up of the units: noise hides its rounding in every group, too.
+        """`release` from sums that a database made; noise also hides their rounding in every group.
 
         Args:
-          vectors: of one sum, at the thresholds of the ladder; a unit's length is in the norm of the budget.
-        Raises: as `release`; InvalidParameter where units add with either sign, which no histogram says.
+          vectors: of one sum, at the candidate thresholds, in the norm of the budget.
+        Raises: as `release`; InvalidParameter if units add with either sign, which a histogram cannot hold.
         Cost: linear in the rows of the histogram.
         """
         if self.less is not None:
@@ -110,7 +113,7 @@ class Clip(OneChoice):
         )
 
     def _noised(self, sums: Ints, index: int, levels: Sequence[ThresholdNoise], entropy: Entropy) -> NoisyAnswer:
-        """Noise of one rung on (G,) sums in its steps."""
+        """Add one threshold's noise to (G,) sums in its steps."""
         noise, size = levels[index], len(sums)
         values = (sums + noise.draw(size, entropy)).astype(np.float64) * noise.step_weight
         signal = np.full(size, self._signal(values, noise.tau))
@@ -123,11 +126,11 @@ class Clip(OneChoice):
         check_levels(self._rounded(max(1, n_groups)))
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        """(tau, half-width of a group's interval) of each candidate threshold, in normalised weight."""
         return half_widths(self._levels, self.confidence)
 
     def _signal(self, values: Floats, tau: float) -> float:
-        """As in NoisyAnswer, of all groups together: each is taken to lack as large a part of itself as all do."""
+        """`NoisyAnswer.signal` of all groups together: each group is assumed to lack the same part of itself."""
         total = float(values.sum())
         doubt = self.doubt(len(values))
         return max(0.0, total if self.less is None else abs(total)) / (doubt * tau) if doubt else math.inf
@@ -137,18 +140,18 @@ class Clip(OneChoice):
         return self.budget.levels(self.thresholds, 0.0, self.budget.releasing(self._split), step_of)
 
     def _rounded(self, n_groups: int) -> Sequence[ThresholdNoise]:
-        """The rungs of `release_vectors`."""
+        """The noise of `release_vectors` at each threshold."""
         part = self.budget.releasing(self._split)
         grids = (RoundedNoise(tau, 0.0, Fraction(1), groups=n_groups) for tau in self.thresholds.units.tolist())
         return [self.budget.level(grid, part) for grid in grids]
 
     def _noise_price(self, n_groups: int) -> float:
-        """What noise is charged at: the sum of all groups' mean noise in multiples of tau."""
+        """What the score charges for noise: the mean noise of all groups together, in multiples of tau."""
         scale = self.budget.scale(self.budget.releasing(self._split))
         return self.charge * max(1, n_groups) * self.budget.mean_noise * scale
 
     def doubt(self, n_groups: int) -> float:
-        """What a value is measured in for its `signal`, in multiples of tau; 0 where nothing is chosen."""
+        """The unit of `signal`, in multiples of tau; 0 if there is no choice."""
         if len(self.thresholds) == 1:
             return 0.0
         return self.selection.doubt(self._noise_price(n_groups), float(self._selecting))
@@ -158,37 +161,34 @@ class Clip(OneChoice):
 
 
 COUNT_SHARE = Fraction(1, 10)
-"""Of epsilon, what counts the units that have more than the threshold."""
+"""The part of epsilon that counts the units above the threshold."""
 
 _UP = 1 + 2.0**-40
 
 
 @dataclass(frozen=True)
 class CountedClip(Pure):
-    """Sums of vectors that are no longer than tau, for 9/10 of epsilon; for 1/10 how many units are longer.
+    """Clipped sums for 9/10 of epsilon, and the number of units above tau for 1/10.
 
-    epsilon-DP. Let a unit u go, with everything that it owns; when it comes, the same holds the other way round.
-    What is kept of a unit, C(x) (`UnitVectors`), is a function of its own rows and of tau, which is public: no other
-    unit's changes. So the sums over all groups move by C(x_u), of length tau at most. Laplace noise of scale
-    tau / (9/10 epsilon) in each group lets their density change by a factor exp(9/10 epsilon) at most. The number of
-    units that are longer than tau moves by 1 if u is, else by 0. Discrete Laplace noise of scale 10 / epsilon lets
-    its probability change by exp(epsilon / 10) at most. The two noises are independent, so the factors multiply: the
-    pair is epsilon-DP. Intervals, and the upper end of the number, follow from the pair and from public numbers.
+    Privacy: epsilon-DP. Let a unit u come or go with all its rows. What is kept of a unit, C(x) (`UnitVectors`),
+      depends on its own rows and on tau, which is public. So the sums over all groups move by C(x_u), of norm tau at
+      most. Laplace noise of scale tau / (9/10 epsilon) changes their density by a factor exp(9/10 epsilon) at most.
+      The number of units above tau moves by at most 1, and noise of scale 10 / epsilon changes its probability by
+      exp(epsilon / 10) at most. The noises are independent, so the factors multiply. Intervals and the upper end of
+      the number are post-processing.
 
-    The interval, where nobody is longer than A, `at_most`, and beta is 1 - `confidence`. A unit that is longer than
-    tau loses x_uf (1 - tau / |x_u|) in group f, in size |x_u| - tau at most, hence A - tau. So N longer units lose
-    N (A - tau) together in a group at most, upwards where nobody adds a negative number. N lies above its upper end
-    in beta / 2 of all draws, and a group's noise outside of its own interval in beta / 2 of them. So the interval
-    that is raised by that many units' loss holds the true sum with `confidence`. If A is not true the interval may
-    miss it; privacy rests on tau alone.
+    The interval, if no unit exceeds A = `at_most`, with beta = 1 - `confidence`: a unit above tau loses x_uf (1 - tau
+    / |x_u|) in group f, at most |x_u| - tau <= A - tau in size. So N such units lose at most N (A - tau) in a group,
+    upwards only if no unit adds a negative number. N exceeds its upper end with probability beta / 2, and a group's
+    noise leaves its own interval with probability beta / 2. The widened interval therefore holds the true sum with
+    `confidence`. A false A costs accuracy, not privacy.
 
     Attributes:
       epsilon: of both together, for all groups.
-      ladder: its one threshold tau.
-      at_most: A > tau, in normalised weight: what nobody exceeds; None: nothing is promised, and the interval is that
-        of the sum of what is kept.
+      thresholds: its one threshold tau.
+      at_most: A > tau, in normalised weight; None: the interval covers the sum of what is kept.
       less: as of `Clip`.
-      confidence: of each group's interval, and of the number's upper end or more, in (0, 1).
+      confidence: of each group's interval, and at least of the number's upper end, in (0, 1).
     """
 
     epsilon: float
@@ -211,7 +211,7 @@ class CountedClip(Pure):
 
     @property
     def noise(self) -> IntegerNoise:
-        """Of the number of units."""
+        """The noise of the number of units."""
         return IntegerNoise(1, exact_epsilon(self.epsilon) * COUNT_SHARE)
 
     @property
@@ -220,19 +220,18 @@ class CountedClip(Pure):
         return self.clip.name
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
-        """Clip at tau, release one noisy value per group, and how many units have more.
-
-        Args, raises, cost: as of `Clip`.
+        """Clip at tau, release one noisy value per group and how many units exceed tau. Args, raises, cost: as of
+        `Clip`.
         """
         vectors = UnitVectors.of_sum(tuples, row, self.less, euclidean=False)
         return self._beside(self.clip.release_at(0, vectors, entropy), vectors, entropy)
 
     def release_vectors(self, vectors: VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
-        """As `release`, of what a database has added up of the units. Raises: as `release`."""
+        """`release` from sums that a database made. Raises: as `release`."""
         return self._beside(self.clip.release_vectors(vectors, entropy), vectors, entropy)
 
     def _beside(self, noisy: NoisyAnswer, vectors: UnitVectors | VectorsOfSum, entropy: Entropy) -> NoisyAnswer:
-        """The sums, and how many units have more."""
+        """Add the noisy number of units above tau to the released sums."""
         longer = vectors.kept(self.thresholds).exceedances
         assert longer is not None, "tuples of one owner are counted by their loads"
         people = int(self.noise.released(np.asarray(longer[0], np.int64), entropy)[0])
@@ -249,7 +248,7 @@ class CountedClip(Pure):
         )
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width of a group's interval), in normalised weight, where nobody has more than tau."""
+        """(tau, half-width of a group's interval), in normalised weight, if no unit exceeds tau."""
         moved = self._reach * self._loss / (2 if self.less is None else 1)
         return [(tau, half + moved) for tau, half in self.clip.expected_noise(n_groups)]
 
@@ -260,7 +259,7 @@ class CountedClip(Pure):
 
     @property
     def _missing(self) -> float:
-        """In how much of all draws the noise may lie outside of its interval; as often the number above its end."""
+        """The probability that a group's noise leaves its interval; also that the number exceeds its upper end."""
         return (1 - self.confidence) / (1 if self.at_most is None else 2)
 
     @property
@@ -270,7 +269,7 @@ class CountedClip(Pure):
 
     @property
     def _loss(self) -> float:
-        """What a unit that has more than tau loses at most, in normalised weight; 0 where no interval counts it."""
+        """What a unit above tau loses at most, in normalised weight; 0 without a declared `at_most`."""
         if self.at_most is None:
             return 0.0
         return max(0.0, float(self.at_most - Fraction(float(self.thresholds.taus[0])))) * _UP

@@ -1,6 +1,6 @@
-"""`gem`, the default without groups: it selects a threshold, then releases once.
+"""`gem`, the default mechanism without groups: it chooses a clipping threshold, then releases once.
 
-A truncated answer on the mechanism's ladder enters, a noisy value with its interval leaves for every group.
+In: a truncated answer at the mechanism's candidate thresholds. Out: a noisy value with an interval for each group.
 """
 
 from __future__ import annotations
@@ -36,55 +36,51 @@ from privacy.thresholds import Thresholds
 from privacy.truncation.truncated_answer import TruncatedAnswer
 
 SELECTION = SelectionSettings(split=0.5)
-"""The defaults. The share of epsilon was chosen by `make benchmark NAME=tuning` and NAME=scalar.
+"""The default settings. `make benchmark NAME=tuning` and NAME=scalar chose the share of epsilon.
 
-0.4 is as good on average, and worse where selection is hard: for triangles of a graph with hubs at epsilon 0.1 by a
-tenth.
-"""
+0.4 is as good on average. It is worse where the choice is hard: by a tenth for triangles of a graph with hubs at
+epsilon 0.1."""
 
 NESTED_SELECTION = SelectionSettings(split=0.3, beta=3e-3, rarity=8.0, growth=0.2)
-"""The same where tuples have one owner, and thresholds are scored by how many units have more.
+"""The settings for tuples with one owner, whose thresholds are scored by how many units exceed them.
 
-Chosen by expected loss over generated populations (`make benchmark NAME=one_owner`): even, log-normal, Zipf of 1.5 to
-2.5, two classes, one giant. From 0.2 to 0.3 the share makes a difference of 1% on average: even loads want less,
-heavy tails more. A beta of 1e-6 would ask a far threshold for a third more people, and a class of people that is
-smaller than that would be cut away without a sign.
-"""
+They have the least expected loss over generated populations (`make benchmark NAME=one_owner`). Shares from 0.2 to 0.3
+differ by 1% on average. A beta of 1e-6 would ask a far threshold for a third more people, and would silently clip
+classes of people that are smaller than that."""
 
 COST = 0.0
-"""How many scales of its noise a threshold is charged with by default. Rarity is price enough: a threshold twice as
-large is chosen where it adds what selection cannot overlook, and that is several scales of its noise."""
+"""How many noise scales a threshold is charged by default. The margins for rarity are price enough: a threshold twice
+as large is chosen only where it adds several noise scales."""
 
 
 @dataclass(frozen=True)
 class Gem(OfBudget):
-    """Generalised exponential mechanism over thresholds, then one release at the chosen one, in every group.
+    """Generalised exponential mechanism over candidate thresholds, then one release at the chosen one, in every
+    group.
 
-    Under pure privacy epsilon-DP, pointwise in the chosen threshold: selection spends eps_1 and the release eps_2,
-    with eps_1 + eps_2 = epsilon / L0 exactly in each group, and one unit reaches at most L0 groups. From a sample
-    with a public Delta, eps_1 and eps_2(tau) are larger: their joint loss is what is bounded (SampleDesign).
+    Pure privacy: epsilon-DP for every chosen threshold. The choice spends eps_1 and the release eps_2, which add up
+    to epsilon / L0 in each group. One unit reaches at most L0 groups. From a sample with a public Delta, eps_1 and
+    eps_2(tau) are larger: their joint loss is bounded (`SampleDesign`).
 
-    Under zCDP rho-zCDP, pointwise as well. In each group the selection has a log density ratio within an interval of
-    length eps_s, which is eps_s^2 / 8, and the release has (1 + gap)^2 tau^2 / (2 sigma^2); together rho / L0.
-    Where many groups share a budget this is far less noise: it grows with sqrt(L0) and not with L0.
+    zCDP: rho-zCDP in the same way. The choice costs eps_s^2 / 8 and the release (1 + gap)^2 tau^2 / (2 sigma^2),
+    together rho / L0 in each group. Noise then grows with sqrt(L0), not with L0.
 
-    Its scores depart from the published ones in what a threshold too large pays (SelectionSettings).
+    The scores differ from the published ones in what a threshold that is too large pays (`SelectionSettings`).
     Source: docs/mathematics.md, sections 6.5, 5.1 and 7.1.
 
     Attributes:
-      groups_per_unit: L0, or None when only the number of groups bounds it.
-      gap: eta; the solver's constant relative gap.
+      groups_per_unit: L0; None if only the number of groups bounds it.
+      gap: eta, the solver's constant relative gap.
       confidence: of the interval, over the release noise, in (0, 1).
-      ladder: the thresholds.
+      thresholds: the candidate thresholds.
       budget: for all groups together.
       selection: how the threshold is chosen; its split is a share of epsilon, or of rho.
       c: >= 0, how many times the mean noise at a threshold counts in its score; 1 as published.
-      sample: how the tuples were sampled, if amplification of pure privacy is claimed; the budgets are then the
-        largest whose joint loss is the same charge.
-      monotone: a unit that comes adds to the truncated sum at every threshold, or nothing; scores are then less
-        sensitive (Scores).
-      nested: what a unit adds at every threshold is min(tau, load), as where every tuple has one owner: thresholds
-        are then scored by how many units exceed them (`ExceedanceScores`).
+      sample: how the tuples were sampled, if pure privacy claims amplification.
+      monotone: an added unit adds to the truncated sum at every threshold, or nothing. Scores are then less sensitive
+        (`Scores`).
+      nested: a unit adds min(tau, contribution), as with one owner per tuple. Thresholds are then scored by how many
+        units exceed them (`ExceedanceScores`).
     """
 
     budget: Budget
@@ -109,7 +105,7 @@ class Gem(OfBudget):
             raise InvalidParameter("a sample amplifies pure privacy alone")
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-        """Release one noisy value per group, solving only the thresholds that can still be chosen.
+        """Release one noisy value per group. Only thresholds that can still win are solved.
 
         Args, raises: as `Measurement.release`; each interval covers the truncated answer at its tau.
         Cost: G L draws, G L^2 operations, and the solves.
@@ -131,9 +127,9 @@ class Gem(OfBudget):
         check_levels(self._levels(releasing))
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """g(infinity): what a unit with more join tuples than the sample's public bound may lose, in all groups.
+        """g(infinity): the loss of a unit with more join tuples than the sample's public bound, over all groups.
 
-        Without a sample design nothing rests on that bound, and it is `epsilon`.
+        Without a sample design no bound is used, and it is `epsilon`.
         """
         if self.sample is None or self.sample.tuples_per_unit is None:
             return self.epsilon
@@ -142,23 +138,23 @@ class Gem(OfBudget):
         return float(reached * (selecting + max(releasing)))
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, half-width of the interval) for each threshold that may be chosen, in normalised weight."""
+        """(tau, half-width of the interval) of each candidate threshold, in normalised weight."""
         return half_widths(self._levels(self._budgets(n_groups)[1]), self.confidence)
 
     def doubts(self, n_groups: int = 1) -> tuple[float, ...]:
-        """What a value is measured in for its `signal`, in multiples of tau, per threshold."""
+        """The unit in which a value's `signal` is measured, in multiples of tau, per threshold."""
         selecting, releasing = self._budgets(n_groups)
         charged = 1.0 if self.nested else self.c
         return tuple(self.selection.doubt(self._noise_price(part, charged), float(selecting)) for part in releasing)
 
     def _noise_price(self, part: Fraction, charged: float) -> float:
-        """So many times E|noise|, in multiples of (1 + gap) tau, of a release with a part of the budget."""
+        """So many times E|noise| of a release with a part of the budget, in multiples of (1 + gap) tau."""
         return charged * self.budget.mean_noise * self.budget.scale(part)
 
     def _scores(
         self, selecting: Fraction, releasing: tuple[Fraction, ...], n_groups: int
     ) -> Scores | ExceedanceScores:
-        """The scores, with the selection's part of the prices by distance, or as published."""
+        """Scores with margins by distance, or the published ones."""
         if self.nested:
             noise = self._noise_price(min(releasing), 1.0)
             return self.selection.exceedance_scores(self.thresholds, noise, float(selecting))
@@ -167,12 +163,12 @@ class Gem(OfBudget):
         return replace(scores, monotone=self.monotone)
 
     def _levels(self, releasing: tuple[Fraction, ...]) -> Sequence[ThresholdNoise]:
-        """The release at each threshold; counts of one owner's tuples are whole numbers."""
+        """The release at each threshold. Counts with one owner per tuple are whole numbers."""
         counts = self.nested and self.thresholds.whole
         return self.budget.levels(self.thresholds, self.gap, releasing, *([whole_number] if counts else []))
 
     def _budgets(self, n_groups: int) -> tuple[Fraction, tuple[Fraction, ...]]:
-        """Of the budget of one group what the selection has and, per threshold, what the release has."""
+        """Within one group's budget: the part of the choice, and the part of the release at each threshold."""
         if self.sample is None or self.sample.tuples_per_unit is None:
             reached, split = groups_reached(self.groups_per_unit, n_groups), self.selection.split
             return self.budget.selecting(split, reached), (self.budget.releasing(split, reached),) * len(
@@ -186,7 +182,7 @@ class Gem(OfBudget):
 def _sampled_budgets(
     sample: SampleDesign, cell: Fraction, split: float, thresholds: Thresholds, gap: float
 ) -> tuple[Fraction, tuple[Fraction, ...]]:
-    """eps_1 is its share of what a selection alone could spend; eps_2(tau) is all that then still fits at tau."""
+    """eps_1 is a share of what a choice alone could spend; eps_2(tau) is all that still fits beside it at tau."""
     selecting = split * choice_budget(sample, cell)
     releasing = (
         release_budget(sample, cell, selecting, partial(_loss, int(units), gap)) for units in thresholds.units

@@ -1,4 +1,4 @@
-"""`group_lp`: every group is truncated by itself, at a threshold of its own or of all, and released."""
+"""`group_lp`: every group is truncated by itself and released, at a threshold of its own or one for all groups."""
 
 from __future__ import annotations
 
@@ -29,16 +29,14 @@ _Scalar = TypeVar("_Scalar", bound=Gem | SharedThreshold)
 class GroupLp:
     """One scalar truncation per group, and one joint budget over the groups that a unit reaches.
 
-    A neighbour has more or fewer tuples of one unit, so at most L0 of the truncated answers move, each by at most
-    (1 + gap) tau at every threshold. With a threshold of its own each group spends epsilon / L0 or
-    rho / L0 (`Gem`), which adds up over those groups; the other groups' outputs have the same law. One
-    threshold for all is chosen once (`SharedThreshold`, with either budget, or `LaplaceOrGaussian`): it has the
-    least error unless the groups' people differ by orders of magnitude.
+    If a unit comes or goes, at most L0 truncated answers move, each by at most (1 + gap) tau. With a threshold per
+    group (`Gem`), each group spends epsilon / L0 or rho / L0. With one threshold for all (`SharedThreshold`,
+    `LaplaceOrGaussian`) the choice is made once. That has less error, unless the groups' people differ by orders of
+    magnitude.
 
-    Units of different relations may reach different numbers of groups: those that reach fewer may then contribute
-    more to each, at no price (`capacities_of`, with the proof). tau is the least that any unit may contribute.
-
-    Where the tuples went through `keep_groups`, L0 is what was kept.
+    Units of different relations may reach different numbers of groups. Those that reach fewer may contribute more to
+    each at no price (`capacities_of`). tau is then the least capacity. After `keep_groups`, L0 is the number of kept
+    groups.
     Source: docs/mathematics.md, section 5.1.
 
     Attributes:
@@ -73,35 +71,30 @@ class GroupLp:
 
     @property
     def thresholds(self) -> Thresholds:
-        """The thresholds that each group is truncated at, of the mechanism within."""
+        """The candidate thresholds of the scalar mechanism."""
         return self.scalar.thresholds
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
-        """Truncate every group and release it.
+        """Truncate every group and release it; each interval covers the truncated answer at its tau.
 
-        Returns: one noisy value per group; each interval covers the truncated answer at its tau.
         Cost: linear in m and G L^2, and the programs of the thresholds that can still be chosen.
         """
         capacities = self.capacities(tuples.n_groups)
         return self.release_sum(TuplesOfSum(tuples, row, self.scalar.gap, self.solver, capacities), entropy)
 
     def release_sum(self, one: TruncatedSum, entropy: Entropy) -> NoisyAnswer:
-        """`release`, of a sum that is truncated as it is asked for, at the capacities that it brings.
-
-        Raises: as `release`.
-        """
+        """`release` from a sum that truncates itself on request, with its own capacities. Raises: as `release`."""
         return replace(self.scalar.release(one.at(self.scalar.thresholds), entropy), mechanism=self.name)
 
     def of_kinds(self, kinds: GroupsOfKinds) -> GroupLp:
-        """The same, told how many groups the units of every relation reach: noise for the most, capacities for each.
+        """This mechanism with known numbers of groups for each relation: noise for the largest, capacities for each.
 
-        L0 becomes the largest of them where that is less. Of a sample that pays for noise nothing changes, as its
-        losses are accounted for the L0 that it was made with; at a threshold that somebody named all capacities are
-        that one.
+        L0 becomes the largest of them if that is less. A sampled mechanism stays as it is, since its losses are
+        accounted for the L0 it was made with. At a named threshold all capacities are that threshold.
 
         Args:
-          kinds: one for each relation that owns tuples.
-        Raises: InvalidParameter for none, or fewer than one group.
+          kinds: one entry for each relation that owns tuples.
+        Raises: InvalidParameter for no entry, or fewer than one group.
         """
         if self._sampled:
             return self
@@ -129,25 +122,20 @@ class GroupLp:
         return capacities_of(self.kinds, scalar.groups_per_unit, n_groups, gaussian)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        """As the scalar mechanism."""
         return self.scalar.expected_noise(n_groups)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
-
-        As the scalar mechanism.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
-        """
+        """As the scalar mechanism. Raises: InvalidParameter."""
         self.scalar.check_noise(n_groups)
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """As the scalar mechanism's, for all groups."""
+        """As the scalar mechanism, for all groups."""
         return self.scalar.epsilon_if_bound_fails(n_groups)
 
 
 def _for_groups(scalar: _Scalar, most: int) -> _Scalar:
-    """With an L0 of at most so many groups."""
+    """The mechanism with an L0 of at most so many groups."""
     known = scalar.groups_per_unit
     return replace(scalar, groups_per_unit=most if known is None else min(known, most))
 
@@ -167,7 +155,7 @@ def group_lps(
 
 
 def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) -> GroupLp:
-    """One threshold for all groups; of a sample that pays for noise, one for each, which knows how to claim it."""
+    """One threshold for all groups; one for each if a sample amplifies, as `Gem` can claim that."""
     if sample is not None:
         return GroupLp(Gem(PureBudget(one.epsilon), groups_per_unit, one.gap, one.thresholds, sample=sample))
     selection = NESTED_SELECTION if one.nested else SHARED_SELECTION
@@ -176,7 +164,7 @@ def _pure(one: Sum, groups_per_unit: int | None, sample: SampleDesign | None) ->
 
 
 def _typical(sums: Sequence[Sum]) -> PureBudget | None:
-    """What one of the sums has of epsilon on average; None where all have the same."""
+    """The sums' average epsilon; None if all have the same."""
     epsilons = [one.epsilon for one in sums]
     return None if min(epsilons) == max(epsilons) else PureBudget(math.fsum(epsilons) / len(epsilons))
 

@@ -1,4 +1,4 @@
-"""`joint_scale`: averages around a released centre, variances, correlations; one factor scales what a unit adds."""
+"""`joint_scale`: averages around a released centre, variances, correlations. One factor scales all that a unit adds."""
 
 from __future__ import annotations
 
@@ -24,60 +24,53 @@ from privacy.truncation.truncate import positive_in_groups
 from privacy.units import MAX_UNITS, ONE, Floats, Int32s, Ints, saturating_sums
 
 JOINT_CHARGE = 3.0
-"""How many times noise is charged for. What is left of a unit is left in proportion, so that a threshold that is too
-small makes a quotient less wrong than noise does. By hand, of charges of 1, 3 and 8, over averages by ward of a
-skewed hospital; `make benchmark NAME=grouped` measures what was chosen over other populations."""
+"""How many times the score charges for noise. Clipping keeps proportions, so a threshold that is too small harms a
+quotient less than noise does. Chosen by hand from 1, 3 and 8, over averages by ward of a skewed hospital; `make
+benchmark NAME=grouped` measures it on other populations."""
 
 ENOUGH_JOINTLY = 20.0
-"""How many times the noise at its public bound a sum has to be to be released there: less than alone, since a
-threshold of one sum cuts what its units add to all. Chosen by hand, of 15, 20 and 40, over the deviation of generated
-patients' numbers of visits; `make benchmark NAME=statistics` measures it."""
+"""How many times the noise at its public bound a sum has to be to be released there. It is less than for a single
+sum, since one sum's threshold clips what its units add to all. Chosen by hand from 15, 20 and 40, over the deviation
+of generated patients' numbers of visits; `make benchmark NAME=statistics` measures it."""
 
 OPPOSED = 0.25
-"""What of all that overlooked people have around a mean is taken to be missing: what some have above it others have
-below. By `make benchmark NAME=trust`."""
+"""The part assumed missing of what overlooked people have around a mean: what some have above it others have below.
+By `make benchmark NAME=trust`."""
 
 FINER = 16
-"""Sums of products around means count in units 2^-16 of others': their bound is that of the range, far above most
-products, and people far below it would all be rounded to nothing."""
+"""Sums of products around means count in units that are 2^-16 of others'. Their bound is that of the range, far above
+most products, and small contributions would be rounded to nothing."""
 
 
 @dataclass(frozen=True)
 class ScaledSum:
-    """One of the sums that are released at one scale: sum_u s_u x_ui plus Laplace noise, in every group.
+    """One of the sums released at one scale: sum_u s_u x_ui plus Laplace noise, in every group.
 
-    x_ui is what unit u adds to sum i in a group, and s_u = min(1, min_i tau_i / x_ui) the same factor for all sums.
-    An average is a quotient of two sums, a variance of three: where each is truncated by itself, they lose different
-    parts to it, and the quotient is wrong although every part is right. With one factor per unit the quotient is that
-    of weighted rows: a unit counts for less, in all sums alike.
+    x_ui is what unit u adds to sum i, and s_u = min(1, min_i tau_i / sum_f x_uif) is one factor for all sums and
+    groups. An average is a quotient of two sums, a variance of three. Truncated separately they lose different parts,
+    and the quotient is wrong. With one factor the quotient is that of weighted rows.
 
-    Sensitivity: tau_i of each sum by itself, in all groups together: what unit u adds to the sums, scaled, is a
-    function of its own rows and of what is public, and has the length tau_i at most (`UnitVectors`, which cuts what
-    doubles may have rounded above it). When u comes or goes, that comes or goes, and nothing else changes. The
-    factor is one for all groups of a unit: s_u = min(1, min_i tau_i / sum_f x_uif).
+    Sensitivity: tau_i for each sum, in all groups together. What unit u adds, scaled, depends on its own rows and on
+      public numbers, and has norm tau_i at most. `UnitVectors` clips what floats may have rounded above it. Nothing
+      else changes when u comes or goes.
 
-    Sums of products are measured last, around the means that the others are released for: of a variance what is left
-    of the rows around their mean is all there is, where sums around 0 are large numbers that cancel. What a unit
-    adds to S((x - a) (y - b)) follows from what it adds to S(x y), S(x), S(y) and n, and from the public a and b; it
-    is cut at tau as well.
+    Sums of products come last, around the released means. A variance around 0 is a difference of large numbers;
+    around the mean it is what is left. What a unit adds to S((x - a) (y - b)) follows from what it adds to S(x y),
+    S(x), S(y) and n, and from the public a and b. It is clipped at tau as well.
 
-    Averages are measured around a centre a, which is the sum of all groups over their number of rows, released with
-    a small share. What a unit adds to S(x) - a n has either sign, follows from what it adds to S(x) and n, and is
-    mostly small: its clip is that of every signed vector (`UnitVectors`), and a + (S(x) - a n) / n is the average for
-    whatever a. The centre is one number, so that the noise of many groups does not add up in it.
+    Averages are measured around a centre a: the sum of all groups over their number of rows, released with a small
+    share. What a unit adds to S(x) - a n has either sign and is mostly small. a + (S(x) - a n) / n is the average for
+    any a. The centre is one number, so the noise of many groups does not add up in it.
 
-    Where a public bound on what a unit adds is known, there is one group, and the sum is large beside it, that is its
-    threshold (`BoundTest`). Else `Clip` chooses one, on what every unit adds before it is scaled.
+    With one group and a known public bound, a sum that is large beside it is released at the bound (`BoundTest`).
+    Else `Clip` chooses a threshold on what every unit adds before it is scaled.
     Source: docs/mathematics.md, section 4.4.
 
     Attributes:
       chosen: the choice of tau_i and the release, with the sum's share of epsilon.
-      around: of products that are measured around the released means, of a centre and of what it leaves; None of
-        any other sum.
-      direct: where a public bound on what a unit adds is known: the release at that bound, with the same budget as
-        the choice and its release; None elsewhere.
-      test: whether the sum is so large that `direct` releases it (`BoundTest`), of what `chosen` leaves of the sum's
-        share; None without `direct`.
+      around: what the sum is centred on; None: 0.
+      direct: the release at a known public bound, with the same budget as `chosen`; None without one.
+      test: whether the sum is large enough for `direct`; None without it.
       spends: what the test and the release may spend together; None without `direct`.
     """
 
@@ -113,11 +106,11 @@ class ScaledSum:
 
     @property
     def thresholds(self) -> Thresholds:
-        """The thresholds of this sum."""
+        """The candidate thresholds of this sum."""
         return self.chosen.thresholds
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
-        """Release one sum that has no others beside it: its factor is its own. Raises: as `release_at_one_scale`."""
+        """Release one sum by itself, with a factor of its own. Raises: as `release_at_one_scale`."""
         if not 0 <= row < len(tuples.weights):
             raise InvalidParameter("there is no such release")
         less = self.chosen.less
@@ -126,7 +119,7 @@ class ScaledSum:
         return release_at_one_scale([own], replace(tuples, weights=tuples.weights[rows]), entropy)[0]
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        """(tau, half-width of a group's interval) of each candidate threshold, in normalised weight."""
         if isinstance(self.around, Centre):  # whatever it is, it is what it is: what it leaves is measured
             return [(tau, 0.0) for tau, _ in self.chosen.expected_noise(1)]
         once = 2.0**-FINER if isinstance(self.around, Products) else 1.0
@@ -142,7 +135,7 @@ class ScaledSum:
             check_levels((self.test.level,))
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """`epsilon`: no bound on a unit's tuples is relied on."""
+        """`epsilon`, since no bound on a unit's tuples is used."""
         return self.epsilon
 
 
@@ -153,10 +146,10 @@ def release_at_one_scale(
 
     Args:
       sums: k of them; sum i has row i of the weights.
-      tuples: m join tuples of one owner position in G groups.
+      tuples: m join tuples with one owner position, in G groups.
     Returns: one noisy answer per sum; each interval covers the sum of what was scaled.
     Raises: InvalidParameter for several owner positions or too few weights, before noise is drawn; EntropyFailed.
-    Cost: linear in k m; no program is solved, as tuples have one owner.
+    Cost: linear in k m.
     """
     if len(tuples.members) != 1:
         raise InvalidParameter("one scale for all sums of a unit needs one owner per tuple")
@@ -209,21 +202,21 @@ def release_at_one_scale(
 
 
 def _lacking(answer: NoisyAnswer, people: float, total: Floats) -> NoisyAnswer:
-    """The answer with what it lacks where so many people are overlooked: of a group what it has of the total.
+    """The answer with a `signal` for so many overlooked people: a group lacks its part of the total.
 
     Args:
       people: their number over `CUT_SHARE` (`SelectionSettings.doubt`).
-      total: (G,) of all groups together, by what each group has of the rows.
+      total: (G,) of all groups together, by each group's part of the rows.
     """
     signal = np.abs(total) / (people * answer.tau) if people else np.full_like(total, np.inf)
     return replace(answer, signal=signal)
 
 
 def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer) -> NoisyAnswer:
-    """The same of a sum around a mean, which may well be 0: of a group what it has of all rows.
+    """The same for a sum around a mean, which may be 0: a group lacks its part of all rows.
 
-    Where as many may be overlooked as there are people, by what the count tells, each row may be anything: a sum of n
-    rows lacks n times their bound at the most.
+    If as many may be overlooked as there are people by the count, each row may be anything. A sum of n rows then
+    lacks at most n times their bound.
     """
     rows = np.maximum(count.values, 0.0)
     overlooked = CUT_SHARE * people
@@ -236,7 +229,7 @@ def _lacking_around(answer: NoisyAnswer, people: float, count: NoisyAnswer) -> N
 
 @dataclass(frozen=True)
 class _Threshold:
-    """The threshold that a sum is released at, with the budget that it is released with."""
+    """The threshold at which a sum is released, with the budget of that release."""
 
     clip: Clip
     level: int
@@ -249,7 +242,9 @@ class _Threshold:
 def _centre(
     one: ScaledSum, vectors: UnitVectors, answers: Mapping[int, NoisyAnswer], entropy: Entropy
 ) -> NoisyAnswer:
-    """The sum of all groups over the released number of rows, from -1 to 1 in normalised weight; the same in each."""
+    """The sum of all groups over the released number of rows, from -1 to 1 in normalised weight; the same in each
+    group.
+    """
     assert isinstance(one.around, Centre), "a centre"
     noisy = one.chosen.release_at(one.chosen.choose(vectors, entropy), vectors, entropy)
     count = answers[one.around.count].values
@@ -270,7 +265,7 @@ def _centre(
 def _deviations(total: Ints, count: Ints, centre: float) -> Ints:
     """(n,) units: what each member adds to S(x) - a n, of either sign, rounded towards 0.
 
-    A function of the member's own loads and of what is released.
+    It depends on the member's own contributions and on what is released.
     """
     return _units(total / ONE - centre * (count / ONE))
 
@@ -284,8 +279,8 @@ def _products(
 ) -> Ints:
     """(n,) finer units: what each member adds to S((x - a) (y - b)), a and b the means, of either sign.
 
-    S(x y) - a S(y) - b S(x) + a b n, of one unit in one group: a function of its own loads and of what is released.
-    The means are those that are released for the group, no larger than what one row can have.
+    That is S(x y) - a S(y) - b S(x) + a b n of one unit in one group. It depends on its own contributions and on what
+    is released. The means are those released for the group, no larger than one row can have.
     """
 
     def of(one: Row) -> Floats:
@@ -319,7 +314,7 @@ def finer(thresholds: Thresholds) -> Thresholds:
 
 
 def _coarse(answer: NoisyAnswer, of: ScaledSum) -> NoisyAnswer:
-    """An answer in normalised weights again. Powers of 2: no rounding."""
+    """An answer in normalised weights again, exact by powers of 2."""
     if not isinstance(of.around, Products):
         return answer
     once = 2.0**-FINER

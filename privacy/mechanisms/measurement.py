@@ -1,7 +1,7 @@
-"""What mechanisms look like once their parameters are fixed, and what follows from their budgets alone.
+"""Mechanisms with fixed parameters: their Protocols, and what follows from their budgets alone.
 
-Protocols: of truncated answers (`Measurement`), of the tuples of all groups together (`GroupMeasurement`), and of
-what a server can ask of some of them beside. Bases: of pure privacy (`Pure`), and of either budget (`OfBudget`).
+`Measurement` takes truncated answers, `GroupMeasurement` the tuples of all groups. The bases are `Pure` for an
+epsilon and `OfBudget` for either kind of budget.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from privacy.truncation.truncated_answer import TruncatedAnswer
 
 
 class OfBudget:
-    """A mechanism with a `budget` for all groups together, which relies on no public bound on a unit's tuples."""
+    """A mechanism with a `budget` for all groups together, which uses no public bound on a unit's tuples."""
 
     budget: Budget
 
     @property
     def epsilon(self) -> float:
-        """What one release spends, for all groups together; of rho, at `delta`."""
+        """What one release spends, for all groups together; for rho, at `delta`."""
         return self.budget.epsilon
 
     @property
@@ -41,43 +41,43 @@ class OfBudget:
         return self.budget.event
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """`epsilon`: no bound on a unit's tuples is relied on."""
+        """`epsilon`, since no bound on a unit's tuples is used."""
         return self.epsilon
 
 
 class OneChoice(OfBudget):
-    """One that chooses one threshold for all groups, once. Of a ladder of one it chooses nothing, which is free."""
+    """A mechanism that chooses one threshold for all groups; one candidate makes the choice free."""
 
     thresholds: Thresholds
     selection: SelectionSettings
 
     @property
     def _split(self) -> float:
-        """The share of the budget that the choice gets."""
+        """The choice's share of the budget."""
         return 0.0 if len(self.thresholds) == 1 else self.selection.split
 
     @property
     def _selecting(self) -> Fraction:
-        """eps_s of the one selection."""
+        """eps_s of the one choice."""
         return self.budget.selecting(self._split)
 
     def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
-        """Of the thresholds. Raises: InvalidParameter where they are out of range."""
+        """Scores of the candidate thresholds. Raises: InvalidParameter if they are out of range."""
         raise NotImplementedError
 
     def _chosen(self, answer: TruncatedAnswer, n_groups: int, entropy: Entropy) -> int:
-        """The index of the threshold, by the answer of all groups together. Raises: EntropyFailed; SolverFailed."""
+        """The index of the threshold, chosen on all groups together. Raises: EntropyFailed; SolverFailed."""
         return int(self.budget.choose(answer, self._scores(n_groups), self._selecting, entropy).index[0])
 
     def _check_choice(self, n_groups: int) -> None:
-        """Refuse noise or scores of the choice out of range. Raises: InvalidParameter."""
+        """Refuse noise or scores of the choice that are out of range. Raises: InvalidParameter."""
         if len(self.thresholds) > 1:
             self._scores(n_groups)
             check_scale(self.budget.choice_scale(self._selecting, len(self.thresholds)))
 
 
 class Pure:
-    """The same of a mechanism whose budget is an `epsilon`, pure, for all groups together."""
+    """A mechanism with a pure `epsilon` for all groups together, which uses no public bound on a unit's tuples."""
 
     epsilon: float
     delta = 0.0
@@ -93,7 +93,7 @@ class Pure:
         return self.budget.event
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """`epsilon`: no bound on a unit's tuples is relied on."""
+        """`epsilon`, since no bound on a unit's tuples is used."""
         return self.epsilon
 
 
@@ -102,7 +102,7 @@ class Released(Protocol):
 
     @property
     def name(self) -> str:
-        """As `NoisyAnswer.mechanism` carries it."""
+        """The value of `NoisyAnswer.mechanism`."""
 
     @property
     def epsilon(self) -> float:
@@ -110,15 +110,15 @@ class Released(Protocol):
 
     @property
     def event(self) -> PrivacyEvent:
-        """What one release does to privacy, for the accountant."""
+        """What one release costs, for the accountant."""
 
 
 class Measurement(Released, Protocol):
-    """A mechanism with its budget: truncated answer in, noisy answer out. Everything but `release` is public."""
+    """A mechanism with its budget that releases truncated answers. All but `release` is public."""
 
     @property
     def thresholds(self) -> Thresholds:
-        """The thresholds that the truncated answer must be able to answer."""
+        """The thresholds at which the truncated answer must have values."""
 
     @property
     def gap(self) -> float:
@@ -129,62 +129,61 @@ class Measurement(Released, Protocol):
 
         Args:
           answer: values of G groups on `thresholds`, with a gap of at most `gap`.
-          entropy: where the noise comes from.
-        Raises: InvalidParameter for an answer on another ladder or with a larger gap, before noise is drawn;
-          EntropyFailed; SolverFailed from the answer.
+        Raises: InvalidParameter for other thresholds or a larger gap, before noise is drawn; EntropyFailed;
+          SolverFailed.
         """
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """What one release tells about a unit with more join tuples than the public bound, for all groups. Public.
+        """The loss of a unit with more join tuples than the public bound, over all groups. Public.
 
-        `epsilon`, unless amplification by sampling was claimed, which rests on that bound.
+        It is `epsilon`, unless amplification by sampling was claimed, which needs that bound.
         """
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, half-width) per threshold in normalised weight: what the interval would be there. Public."""
+        """(tau, half-width of the interval) per threshold, in normalised weight. Public."""
 
 
 class ServedMeasurement(Measurement, Protocol):
-    """One that a server runs: it can say beforehand whether its noise can be drawn."""
+    """A measurement that a server runs: it can tell beforehand whether its noise can be drawn."""
 
     def check_noise(self, n_groups: int) -> None:
-        """Refuse noise that leaves its range for any number of groups up to this one. Public.
+        """Refuse noise that is out of range for any number of groups up to this one. Public.
 
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
 
 
 class GroupMeasurement(Released, Protocol):
-    """A mechanism with its budget: coded join tuples in, one noisy value per group out. All but `release` is public.
+    """A mechanism with its budget that releases coded join tuples, one noisy value per group. All but `release` is
+    public.
 
-    One unit may be in several groups, so these mechanisms see the tuples, not each group's truncated answer. Sampling
-    has happened before; where it is counted on, the mechanism was told how (a SampleDesign).
+    A unit may be in several groups, so these mechanisms see the tuples. Sampling happened before; a mechanism that
+    claims amplification has a `SampleDesign`.
     """
 
     @property
     def delta(self) -> float:
-        """The delta of one release; 0 for pure differential privacy."""
+        """The delta of one release; 0 for pure privacy."""
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NoisyAnswer:
         """Release one noisy value per group.
 
         Args:
-          tuples: m join tuples in G groups, as `encode` returns them.
-          row: which row of tuples.weights.
-          entropy: where the noise comes from.
-        Raises: InvalidParameter for a row, or owners per tuple, that the mechanism was not made for, before noise is
+          tuples: m join tuples in G groups, from `encode`.
+          row: the row of tuples.weights.
+        Raises: InvalidParameter for a row or owners per tuple that the mechanism was not made for, before noise is
           drawn; EntropyFailed; SolverFailed.
         """
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width) per threshold in normalised weight: what a group's interval would be there. Public."""
+        """(tau, half-width of a group's interval) per threshold, in normalised weight. Public."""
 
     def epsilon_if_bound_fails(self, n_groups: int) -> float:
-        """As `Measurement`'s, at the same delta."""
+        """As `Measurement.epsilon_if_bound_fails`, at the same delta."""
 
 
 class ServedGroupMeasurement(GroupMeasurement, Protocol):
-    """One that a server runs."""
+    """A group measurement that a server runs."""
 
     def check_noise(self, n_groups: int) -> None:
         """Refuse noise out of range for up to so many groups. Public. Raises: InvalidParameter."""

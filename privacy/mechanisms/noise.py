@@ -1,7 +1,6 @@
 """Integer noise on a public grid: Laplace and Gaussian, their scales, quantiles and intervals.
 
-For a value of any sensitivity (`IntegerNoise`), and for one threshold of a ladder, with its step and its sensitivity
-(`ThresholdNoise`). All of it is public: nothing depends on a value.
+`IntegerNoise` is for values of any sensitivity, `ThresholdNoise` for one clipping threshold. All of it is public.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from privacy.thresholds import Thresholds
 from privacy.units import MAX_UNITS, ONE, Ints
 
 STEP_BITS = 20
-"""A step is at most 2^-20 of the sensitivity, or of tau: far below the noise, which then fits an int64."""
+"""A step is at most 2^-20 of the sensitivity or of tau. That is far below the noise, which then fits an int64."""
 
 
 def laplace_quantile(tail: float, scale: float) -> int:
-    """The smallest k >= 0 with P(Z > k) <= tail of discrete Laplace noise Z: P(Z > k) = a^(k + 1) / (1 + a).
+    """The smallest k >= 0 with P(Z > k) <= tail for discrete Laplace noise Z.
 
-    a = exp(-1 / scale).
+    P(Z > k) = a^(k + 1) / (1 + a) with a = exp(-1 / scale).
 
     >>> [laplace_quantile(0.025, scale) for scale in (0.1, 1.0, 10.0)]
     [0, 3, 30]
@@ -40,24 +39,23 @@ def laplace_quantile(tail: float, scale: float) -> int:
 
 @dataclass(frozen=True)
 class ThresholdNoise:
-    """A release of v at threshold tau: step * (v // step + Z), Z discrete noise of scale `scale`.
+    """A release of v at threshold tau: step * (v // step + Z), with discrete noise Z of scale `scale`.
 
-    Sensitivity: v moves by at most (1 + gap) tau <= k * step with k = ceil((1 + gap) tau / step).
-    If v <= v' <= v + k * step then v // step <= v' // step <= v // step + k. So v // step, an integer,
-    moves by at most k, and discrete Laplace noise of scale k / epsilon makes it epsilon-DP exactly:
-    exp(-|z| / scale) changes by at most exp(k / scale) <= exp(epsilon). Multiplying by the step is
-    post-processing. All of this is public: nothing depends on v.
+    Sensitivity: v moves by at most (1 + gap) tau <= k * step with k = ceil((1 + gap) tau / step). If v <= v' <= v + k
+      * step then v // step <= v' // step <= v // step + k. So the integer v // step moves by at most k. Discrete
+      Laplace noise of scale k / epsilon changes exp(-|z| / scale) by a factor of at most exp(k / scale) <=
+      exp(epsilon): epsilon-DP, exactly. Multiplying by the step is post-processing.
 
-    A discrete Gaussian of scale k / sqrt(2 rho) makes it rho-zCDP: its divergence of order alpha is at most
-    alpha k^2 / (2 scale^2), as that of the continuous one (Canonne, Kamath, Steinke 2020, Proposition 5).
+    A discrete Gaussian of scale k / sqrt(2 rho) makes it rho-zCDP: its divergence of order alpha is at most alpha k^2
+    / (2 scale^2), as for the continuous one (Canonne, Kamath, Steinke 2020, Proposition 5).
 
     Attributes:
       tau_units: the threshold in units of 2^-30.
       gap: eta; v is within eta * tau below the truncated answer.
-      epsilon: what this one release may spend, with Laplace noise.
-      whole_steps: units per step, of which v is a whole number of steps itself: nothing is rounded then, and noise
-        for whole numbers is that of whole numbers. None: a step that is small beside tau.
-      rho: what it may spend with Gaussian noise, were all tuples of a unit in the sample; None: noise is Laplace's.
+      epsilon: what this release may spend, with Laplace noise.
+      whole_steps: units per step, if v is a whole number of them; then nothing is rounded. None: a step that is small
+        beside tau.
+      rho: what it may spend with Gaussian noise; None: noise is Laplace's.
     """
 
     tau_units: int
@@ -89,21 +87,21 @@ class ThresholdNoise:
 
     @cached_property
     def sensitivity(self) -> int:
-        """By how many steps v // step can move when one unit comes or goes."""
+        """By how many steps v // step moves at most when one unit comes or goes."""
         # The gap is the float that the solver multiplied with, so its binary value is the exact one here.
         part, whole = float(self.gap).as_integer_ratio()
         return -((-(whole + part) * self.tau_units) // (whole * self.step))
 
     @cached_property
     def scale(self) -> float:
-        """The scale of the noise, or its sigma, in steps, rounded up. Equal scales are one distribution."""
+        """The noise scale, or sigma, in steps, rounded up."""
         if self.rho is not None:
             return self.sensitivity / math.sqrt(2 * self.rho) * (1 + 2.0**-50)
         return quotient_at_least(self.sensitivity * self.epsilon.denominator, self.epsilon.numerator)
 
     @property
     def step_weight(self) -> float:
-        """One step in normalised weight; a power of two, so multiplying by it is exact."""
+        """One step in normalised weight, a power of two."""
         return self.step / ONE
 
     @property
@@ -113,10 +111,10 @@ class ThresholdNoise:
 
     @property
     def loss(self) -> Loss:
-        """What Laplace noise tells when a sample of tuples of weight at most 1 gains k tuples of one unit.
+        """The loss of Laplace noise if a sample of tuples of weight at most 1 gains k tuples of one unit.
 
-        v moves by at most min(tau, k) + gap tau, and v // step by at most that many steps rounded up. The rounding
-        is needed where tau or gap tau is not a whole number of steps, or a step is more than one weight.
+        v moves by at most min(tau, k) + gap tau, and v // step by at most that many steps, rounded up. Rounding
+        counts only if tau or gap tau is not a whole number of steps, or if a step is more than one weight.
         Source: docs/mathematics.md, section 7.1.
         """
         uneven = self.gap or self.tau_units % self.step or self.step > ONE
@@ -124,19 +122,20 @@ class ThresholdNoise:
         return laplace_loss(self.tau, self.noise_scale, beside)
 
     def draw(self, size: int, entropy: Entropy) -> Ints:
-        """(size,) Z, in steps. Raises: EntropyFailed when the source returns something else than was asked for."""
+        """(size,) noise in steps. Raises: EntropyFailed if the source returns something else."""
         source = entropy.laplace if self.rho is None else entropy.gaussian
         return checked(source(self.scale, size), size)
 
     def upper_quantile(self, tail: float) -> int:
-        """The smallest k >= 0 with P(Z > k) <= tail; of Gaussian noise some such k."""
+        """The smallest k >= 0 with P(Z > k) <= tail; for Gaussian noise some such k."""
         return (laplace_quantile if self.rho is None else gaussian_quantile)(tail, self.scale)
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """How far the truncated answer lies below and above the released value, at most.
+        """How far the truncated answer lies below and above the released value, with probability `confidence`.
 
-        With probability `confidence` |Z| <= k, and then v // step is within k steps of the released one.
-        Flooring to a step hides less than one step and the solver at most gap * tau, both upwards.
+        |Z| is then at most k, so v // step is within k steps of the released one. Flooring hides less than one step
+        and the solver at most gap * tau, both upwards.
+
         Returns: (below, above) in normalised weight, each >= 0.
         """
         steps = self.upper_quantile((1 - confidence) / 2)
@@ -145,9 +144,9 @@ class ThresholdNoise:
 
 
 class IntegerNoise(ThresholdNoise):
-    """A release of an integer v that may move by so many units, with Laplace noise.
+    """A release of an integer v that moves by at most so many units, with Laplace noise.
 
-    epsilon-DP by the proof of `ThresholdNoise`: the sensitivity is its threshold, and need be no power of two.
+    epsilon-DP by the proof of `ThresholdNoise`, with the sensitivity as the threshold.
     """
 
     def __init__(self, sensitivity_units: int, epsilon: Fraction) -> None:
@@ -157,18 +156,18 @@ class IntegerNoise(ThresholdNoise):
         super().__init__(sensitivity_units, 0.0, epsilon)
 
     def released(self, values: Ints, entropy: Entropy) -> Ints:
-        """v // step + Z of each value, in steps: private integers no longer.
+        """v // step + Z of each value, in steps. Safe to publish.
 
         Args:
           values: (...) int64 in [0, MAX_UNITS].
-        Raises: EntropyFailed when the source returns something else than was asked for.
+        Raises: EntropyFailed if the source returns something else.
         """
         noisy: Ints = values // self.step + self.draw(values.size, entropy).reshape(values.shape)
         return noisy
 
 
 def whole_number(tau_units: int) -> int | None:
-    """`whole_steps` of a count that is truncated at tau: one weight where tau is a whole number of them."""
+    """`whole_steps` of a count truncated at tau: one weight if tau is a whole number of them."""
     return None if tau_units % ONE else ONE
 
 
@@ -178,7 +177,7 @@ def levels(
     epsilons: Fraction | Sequence[Fraction],
     whole_steps: Callable[[int], int | None] = lambda _: None,
 ) -> tuple[ThresholdNoise, ...]:
-    """One rung per threshold, each allowed to spend `epsilons`: one for all of them, or one each.
+    """The release at each threshold, with one epsilon for all or one each.
 
     Args:
       whole_steps: of each threshold in units, as of ThresholdNoise.

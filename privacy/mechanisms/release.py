@@ -1,7 +1,4 @@
-"""Truncated values checked, noise added, and what is published of them with its intervals.
-
-Integers and integer noise on a public grid are added exactly; floats come only afterwards.
-"""
+"""Steps that mechanisms share: check a truncated answer, add integer noise on a public grid, build the noisy answer."""
 
 from __future__ import annotations
 
@@ -24,8 +21,8 @@ from privacy.units import MAX_UNITS, Floats, Ints
 def check_answer(answer: TruncatedAnswer, thresholds: Thresholds, gap: float) -> None:
     """Refuse an answer that breaks its contract or was made for other parameters.
 
-    A failure here is a bug in the caller, not an outcome: a correct answer never fails, whatever the data.
-    Raises: InvalidParameter; the message holds no value.
+    A correct answer passes on any data, so a failure is a bug in the caller.
+    Raises: InvalidParameter, without a value in its message.
     """
     if answer.thresholds != thresholds:
         raise InvalidParameter("the truncated answer is on another ladder than the mechanism")
@@ -49,13 +46,13 @@ def check_levels(levels: Sequence[ThresholdNoise]) -> None:
 
 
 def release_noise(index: NDArray[np.intp], levels: Sequence[ThresholdNoise], entropy: Entropy) -> Ints:
-    """Draw Z, in steps, for each release.
+    """Draw the noise of each release, in steps.
 
     Args:
-      index: (...) the rung of each release.
-    Returns: (...) int64, each as rungs[index] draws it.
-    Raises: EntropyFailed when the source returns something else than was asked for.
-    Cost: one call per distinct scale; from 2^-10 up all rungs share one, as their steps grow with tau.
+      index: (...) the level of each release.
+    Returns: (...) int64.
+    Raises: EntropyFailed if the source returns something else.
+    Cost: one call per distinct scale. From 2^-10 up all levels share one, as their steps grow with tau.
     """
     scale = np.array([level.scale for level in levels])[index]
     alike = {level.scale: level for level in levels}
@@ -71,11 +68,10 @@ def released(values: Ints, noise: Ints, index: NDArray[np.intp], levels: Sequenc
 
     Args:
       values: (...) int64 units of 2^-30, in [0, 2^62].
-      noise: (...) int64 steps, below 2^61 in magnitude, so that the int64 sum is exact.
-      index: (...) the rung of each release.
-    Returns: (...) float64. The sum of integers is what is private; turning it into a float, which
-      rounds beyond 2^53 steps, is post-processing.
-    Sensitivity: see ThresholdNoise.
+      noise: (...) int64 steps, below 2^61 in size, so that the int64 sum is exact.
+      index: (...) the level of each release.
+    Returns: (...) float64. The integer sum is private; turning it into a float is post-processing.
+    Sensitivity: as of `ThresholdNoise`.
     """
     shift = np.array([level.step.bit_length() - 1 for level in levels], np.int64)
     step_weight = np.array([level.step_weight for level in levels])
@@ -88,7 +84,7 @@ class Releaser(Protocol):
 
     @property
     def name(self) -> str:
-        """The mechanism's name, as `NoisyAnswer.mechanism` carries it."""
+        """The value of `NoisyAnswer.mechanism`."""
 
     @property
     def budget(self) -> Budget:
@@ -96,7 +92,7 @@ class Releaser(Protocol):
 
     @property
     def confidence(self) -> float:
-        """Of the intervals, over the release noise."""
+        """The confidence of the intervals, over the release noise."""
 
 
 def answer_with_interval(
@@ -106,7 +102,7 @@ def answer_with_interval(
 
     Args:
       values: (G,) released, in normalised weight.
-      index: (G,) the rung of each group.
+      index: (G,) the level of each group.
       signal: (G,) as in NoisyAnswer.
     """
     reach = np.array([level.interval(by.confidence) for level in levels])[index]

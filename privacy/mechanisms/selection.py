@@ -1,7 +1,7 @@
-"""The choice of a threshold: its share of a budget, by noisy scores, or by the exponential mechanism.
+"""The choice of a clipping threshold: its share of a budget, and the two ways to draw it.
 
-A truncated answer and its scores enter; a threshold of every group leaves, which may be published, with the value
-there, which may not. Both choices solve as few cells as their noise allows: what is chosen does not depend on it.
+In: a truncated answer and its scores. Out: a threshold of every group, which may be published, and the value there,
+  which may not. Both ways solve as few cells as their noise allows, and the choice does not depend on that.
 """
 
 from __future__ import annotations
@@ -24,51 +24,44 @@ from privacy.truncation.truncated_answer import TruncatedAnswer
 from privacy.units import Ints
 
 RARITY = 3.5
-"""How many times rarer a first doubling too far is by default, while its noise only doubles. Chosen by
-`make benchmark NAME=tuning`, NAME=scalar and NAME=trust, with GROWTH and BETA."""
+"""How many times rarer each doubling too far is by default, while its noise only doubles. `make benchmark
+NAME=tuning`, NAME=scalar and NAME=trust chose it, with GROWTH and BETA."""
 
 GROWTH = 0.5
-"""By how much the logarithm of that rarity grows with each further doubling. The fifth too far, with 32 times the
-noise of the right one, is then 29,000 times rarer than the right one.
+"""By how much the logarithm of the rarity grows with each further doubling. The fifth doubling too far has 32 times
+the noise of the right threshold, and is 29,000 times rarer.
 
-More would keep the far tail nearer still, and take away from loads with heavy tails: a threshold also has to beat
-those far below it by as much. From 0.7 on the usual error of the worst of them is half again as large (`tuning`:
-heavy tails).
-"""
+More would shorten the far tail, and take from heavy-tailed contributions: a threshold also has to beat those far
+below it by as much. From 0.7 on the usual error of the worst of them grows by half (`tuning`: heavy tails)."""
 
 BETA = 1e-6
-"""The default chance that the score analysis leaves for a threshold that is too large.
-
-At 0.001 one release in a thousand had a threshold from anywhere above the right one, with up to millions of times
-its noise.
-"""
+"""The default chance that the score analysis leaves for a threshold that is too large. At 0.001 one release in a
+thousand had up to millions of times the right noise."""
 
 MOST_NOISE = 2.0**30
-"""What noise is charged at at most, in multiples of tau: below `MAX_PRICE` with the largest margins. Where it is more
-no value is worth a doubling, and there is no need to refuse the question for its scores."""
+"""The most that a score charges for noise, in multiples of tau: below `MAX_PRICE` with the largest margins. With more
+noise no value is worth a doubling."""
 
 _OVERLOOKED = 0.05
-"""The chance at which intervals and marks say what a choice may have overlooked."""
+"""The chance at which intervals and marks state what a choice may have overlooked."""
 
 
 @dataclass(frozen=True)
 class SelectionSettings:
-    """What may be decided about the choice of a threshold without looking at data.
+    """Public settings of the choice of a threshold.
 
-    Departure from the published scores: t = 2 ln(L / beta) / eps_1 makes the last of a long ladder's thresholds too
-    rare to matter, and then asks as much of the next one, whose noise is only twice as large. Here a threshold
-    has to beat one that is k doublings smaller by min(k ln(rarity) + growth (k - 1)^2 / 2, ln(L G / beta)) 2 / eps_1
-    in scores: each further doubling too far is rarer by `rarity` and more. Being public handicaps, these change no
-    sensitivity (Scores).
+    The published scores use t = 2 ln(L / beta) / eps_1. That makes the last of many thresholds rare enough, and asks
+    as much of the next one, whose noise only doubles. Here a threshold has to beat one that is k doublings smaller by
+    min(k ln(rarity) + growth (k - 1)^2 / 2, ln(L G / beta)) 2 / eps_1 in scores. These are public handicaps, so they
+    move no sensitivity (`Scores`).
 
     Attributes:
-      split: the share of epsilon, or of rho, that the choice gets and the release does not, in (0, 1).
-      beta: in (0, 1), for all G groups together: smaller makes a threshold with far too much noise rarer and the
-        usual one smaller. One group whose noise exceeds all answers spoils them all.
-      rarity: > 1, how many times rarer a doubling too far is, up to what beta asks for; None for the published
-        scores.
+      split: the choice's share of epsilon, or of rho, in (0, 1).
+      beta: in (0, 1), for all G groups together. A smaller one makes far too much noise rarer, and the usual
+        threshold smaller.
+      rarity: > 1, how many times rarer each doubling too far is, up to what beta asks; None for the published scores.
       growth: >= 0, by how much the logarithm of the rarity grows with each further doubling.
-      first: of `exceedance_scores`: how much of a doubling even the next threshold counts for, however near.
+      first: of `exceedance_scores`: the least part of a doubling that the next threshold counts for.
     """
 
     split: float
@@ -88,33 +81,33 @@ class SelectionSettings:
             raise InvalidParameter("what the next threshold counts for is finite and not negative")
 
     def farthest(self, thresholds: Thresholds, selecting: float, n_groups: int = 1) -> float:
-        """t = 2 ln(L G / beta) / eps_1: the price below which no threshold's noise counts, but with probability beta.
+        """t = 2 ln(L G / beta) / eps_1: the price that no threshold's noise exceeds, but with probability beta.
 
         Args:
-          selecting: eps_1 of the selection in one group.
+          selecting: eps_1 of the choice in one group.
           n_groups: G, in each of which a threshold is chosen.
         """
         return 2 * math.log(len(thresholds) * max(1, n_groups) / self.beta) / selecting
 
     def doubt(self, price: float, selecting: float) -> float:
-        """The people that a choice overlooks at most, over `CUT_SHARE`, but for one choice in twenty.
+        """The most people that a choice overlooks, over `CUT_SHARE`, but for one choice in twenty.
 
-        The noise of the choice lets it overlook 2 ln(20) / eps_1 of them, beside those whom it accepts.
+        The noise of the choice hides 2 ln(20) / eps_1 of them, beside those that it accepts.
 
         Args:
-          price: what the noise of a threshold is charged at, in people: so many may well have more than it.
-          selecting: eps_1 of the selection in one group.
+          price: what the noise of a threshold is charged, in people: so many may exceed it.
+          selecting: eps_1 of the choice in one group.
         """
         return (price + 2 * math.log(1 / _OVERLOOKED) / selecting) / CUT_SHARE
 
     def scores(
         self, thresholds: Thresholds, gap: float, noise: tuple[float, ...], selecting: float, n_groups: int = 1
     ) -> Scores:
-        """Scores that charge a threshold for its noise, and for how far it lies above its rivals.
+        """Scores that charge a threshold for its noise, and for its distance above its rivals.
 
         Args:
-          ladder, selecting, n_groups: as in `farthest`.
-          noise: (L,) what the release noise at each threshold is charged at, in multiples of (1 + gap) tau.
+          thresholds, selecting, n_groups: as in `farthest`.
+          noise: (L,) what the release noise at each threshold is charged, in multiples of (1 + gap) tau.
         """
         far = self.farthest(thresholds, selecting, n_groups)
         if self.rarity is None:
@@ -125,12 +118,12 @@ class SelectionSettings:
     def exceedance_scores(
         self, thresholds: Thresholds, price: float, selecting: float, reached: int = 1
     ) -> ExceedanceScores:
-        """Scores by how many units have more, for tuples of one owner.
+        """Scores by how many units exceed each threshold, for tuples with one owner.
 
         Args:
-          ladder, selecting: as in `scores`; the ladder may be a fine one.
-          price: what noise is charged at, in units: the mean of all groups' together, in multiples of tau.
-          reached: L0, where the counts are those of several groups together.
+          thresholds, selecting: as in `scores`, at any distances.
+          price: what noise is charged, in units: the mean of all groups' together, in multiples of tau.
+          reached: L0, if the counts are of several groups together.
         Raises: InvalidParameter without a rarity, or for an epsilon that is too small.
         """
         if self.rarity is None:
@@ -140,7 +133,7 @@ class SelectionSettings:
         return ExceedanceScores(thresholds, *made)
 
     def _log_rarity(self, rarity: float, doublings: int) -> float:
-        """How rare it is to be so many doublings too far: the logarithm."""
+        """The logarithm of how rare it is to be so many doublings too far."""
         return doublings * math.log(rarity) + self.growth * max(0, doublings - 1) ** 2 / 2
 
 
@@ -149,7 +142,7 @@ class Choice(Private):
     """The threshold of each group and the value there. Private until noise is added to the values.
 
     Attributes:
-      index: (G,) the chosen rung, safe to publish.
+      index: (G,) the chosen level, safe to publish.
       values: (G,) int64 units, private.
     """
 
@@ -158,10 +151,10 @@ class Choice(Private):
 
 
 def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp] | int) -> Ints:
-    """(G,) the value of every group at its threshold, solved where the bounds do not know it.
+    """(G,) every group's value at its threshold, solved where its bounds differ.
 
     Args:
-      index: (G,) a rung per group, or one of all.
+      index: (G,) a level per group, or one for all.
     """
     rows, levels = np.arange(answer.n_groups), np.broadcast_to(index, answer.n_groups)
     lower, upper = answer.bounds()
@@ -172,15 +165,14 @@ def settled_values(answer: TruncatedAnswer, index: NDArray[np.intp] | int) -> In
 
 
 def choose(answer: TruncatedAnswer, scores: Scores | ExceedanceScores, noise: Ints) -> Choice:
-    """The argmin of score - noise in every group, the lowest index among equals.
+    """The argmin of score - noise in every group, the first of equals.
 
-    The noise is drawn before anything is solved, so the outcome is a function of (data, noise) alone:
-    the same as if the whole ladder had been solved (docs/mathematics.md, section 6.6).
+    The noise is drawn before anything is solved. So the outcome is the same as if every threshold had been solved
+    (docs/mathematics.md, section 6.6).
 
     Args:
-      answer: the truncated answer; solved only where its bounds leave the choice open.
       noise: (G, L) int64 grid steps.
-    Cost: G L^2 operations, and at most L solves per group; each solve is followed by L^2 operations.
+    Cost: G L^2 operations, and at most L solves per group, each followed by L^2 operations.
     """
     best, worst = (bound - noise for bound in scores.bounds(answer))
     index = np.argmin(best, axis=1)
@@ -201,9 +193,8 @@ def noisy_choice(
     """`choose` with one-sided geometric noise: epsilon-DP in every group (`selection_noise`).
 
     Args:
-      answer: of G groups on L thresholds.
-      epsilon: of the selection in one group, > 0.
-    Raises: EntropyFailed; SolverFailed from the answer.
+      epsilon: of the choice in one group, > 0.
+    Raises: EntropyFailed; SolverFailed.
     Cost: G L draws, and that of `choose`.
     """
     return choose(answer, scores, selection_noise((answer.n_groups, len(answer.thresholds)), epsilon, entropy))
@@ -212,8 +203,8 @@ def noisy_choice(
 def _choose_one(answer: TruncatedAnswer, scores: Scores, noise: Ints, group: int) -> tuple[int, int]:
     """Solve cells of one group until the front runner cannot be overtaken; at most one solve per cell.
 
-    The front runner has the smallest best case. Once its own score is certain, nobody's best case is below
-    it, and everybody's true score is at least their best case: it has won.
+    The front runner has the smallest best case. Once its own score is certain, it has won: every other true score is
+    at least its best case.
     """
     while True:
         lower, upper = (bound[group] for bound in answer.bounds())
@@ -231,14 +222,14 @@ def _choose_one(answer: TruncatedAnswer, scores: Scores, noise: Ints, group: int
 
 
 _AT_ONCE = 8
-"""Proposals of one group that are drawn in one go; some 10 to 20 are needed."""
+"""Proposals of one group that are drawn at once; some 10 to 20 are needed."""
 
 _PATIENCE = 64
-"""Rounds after which a group's scores are counted from the smallest one; few groups ever come so far."""
+"""Rounds after which a group's scores count from its smallest one; few groups get there."""
 
 _MOST_ROUNDS = 1 << 16
-"""With scores counted from the smallest, one proposal in 53 e at the least is taken, for the longest ladder: the
-chance of so many failures is below exp(-3000), so that is not noise."""
+"""With scores counted from the smallest, at least one proposal in 53 e is accepted, for the most thresholds. So many
+failures have a chance below exp(-3000), so the source is broken."""
 
 
 def proposal_scale(epsilon: Fraction, length: int) -> float:
@@ -251,28 +242,25 @@ def exponential_choice(
 ) -> Choice:
     """Draw a threshold for every group with probability proportional to exp(-epsilon score / (2 D)).
 
-    Scores move by at most D = SENSITIVITY between neighbours, so the log density ratio of what is drawn lies in an
-    interval of length epsilon: it has `BoundedRange(epsilon)`, hence epsilon^2 / 8 of zCDP. The law is that of
-    noisy-max with Gumbel noise, but it is drawn in whole numbers, without that noise: thresholds are proposed one
-    after the other and one of score s is taken with probability a^s, a = exp(-1 / scale), until one is. With
-    X geometric of scale `scale * L`, the threshold X mod L and N = X div L are independent, N is at least s
-    with probability a^s exactly, and the proposal has a law that no data enters (uniform but for a factor
-    a). Such a prior belongs to the mechanism: it cancels in every ratio, so nothing here is approximate.
+    Scores move by at most D = SENSITIVITY between neighbours. So the log density ratio lies in an interval of length
+    epsilon, which is `BoundedRange(epsilon)` and (epsilon^2 / 8)-zCDP. The law is that of noisy-max with Gumbel
+    noise, drawn in whole numbers. Thresholds are proposed one after the other, and one of score s is accepted with
+    probability a^s, a = exp(-1 / scale). With X geometric of scale `scale * L`, the threshold X mod L and N = X div L
+    are independent. N is at least s with probability a^s exactly. The law of the proposal depends on no data, so it
+    cancels in every ratio and nothing is approximate.
 
-    The law does not change when a group's scores all fall by the same amount. So where margins make even the smallest
-    score large, and proposals are rarely taken, they are counted from the smallest one after a while: what is drawn
-    then has the same law as what would have been drawn before.
+    The law does not change if all scores of a group fall by the same amount. So after a while they are counted from
+    the smallest one, in case margins make even that one large.
 
-    A score that its bounds leave open is compared with N alone, so most thresholds are never solved. What is
-    drawn does not depend on it: the outcome is a function of (data, noise).
+    A score that its bounds leave open is compared with N alone, so most thresholds are never solved. The outcome is a
+    function of (data, noise).
 
     Args:
-      answer: the truncated answer; solved only where its bounds leave a comparison open, and where it was chosen.
-      epsilon: of the selection in one group, > 0.
+      epsilon: of the choice in one group, > 0.
     Raises: InvalidParameter for an epsilon too small for the noise source; EntropyFailed; SolverFailed.
     Cost: some twenty draws per group, and G L^2 operations.
-    Source: McSherry and Talwar (FOCS 2007); the race: Dughmi, Hartline, Kleinberg, Niazadeh (STOC 2017); the
-      range: Durfee and Rogers (NeurIPS 2019); zCDP: Cesar and Rogers (ALT 2021); docs/mathematics.md, section 6.4.
+    Source: McSherry and Talwar (FOCS 2007); the race: Dughmi, Hartline, Kleinberg, Niazadeh (STOC 2017); the range:
+      Durfee and Rogers (NeurIPS 2019); zCDP: Cesar and Rogers (ALT 2021); docs/mathematics.md, section 6.4.
     """
     if epsilon <= 0:
         raise InvalidParameter("epsilon must be positive")
@@ -305,7 +293,7 @@ def _from_the_smallest(answer: TruncatedAnswer, scores: Scores | ExceedanceScore
 
 
 def _proposals(entropy: Entropy, scale: float, n_groups: int, length: int) -> tuple[Ints, Ints]:
-    """(n, _AT_ONCE) noise N, and the threshold that it is for."""
+    """(n, _AT_ONCE) noise N, and the threshold that each proposes."""
     size = n_groups * _AT_ONCE
     draws = checked_geometric(entropy.geometric(scale, size), size)
     noise, proposal = np.divmod(draws.reshape(n_groups, _AT_ONCE), length)
@@ -321,7 +309,7 @@ def _first_taken(
     noise: Ints,
     proposal: Ints,
 ) -> NDArray[np.intp]:
-    """(n,) the first proposed threshold of each group whose score is at most its noise, -1 if there is none."""
+    """(n,) the first proposed threshold of each group whose score is at most its noise; -1 without one."""
     surely = np.take_along_axis(worst, proposal, axis=1) <= noise
     perhaps = np.take_along_axis(best, proposal, axis=1) <= noise
     first = np.argmax(perhaps, axis=1)
@@ -339,7 +327,7 @@ def _first_taken(
 
 
 def _is_taken(answer: TruncatedAnswer, scores: Scores, group: int, index: int, noise: int) -> bool:
-    """Whether the score of a threshold is at most the noise: sharpen its value, then its strongest rivals."""
+    """Is the score of a threshold at most the noise? Sharpens its value, then its strongest rivals."""
     while True:
         lower, upper = (bound[group] for bound in answer.bounds())
         if scores(lower[None], upper[None])[0, index] <= noise:

@@ -1,7 +1,7 @@
-"""One threshold for all groups, chosen on their sum, with whichever noise is less.
+"""One clipping threshold for all groups, with Laplace or Gaussian noise, whichever is less.
 
-Every group is released at the threshold that is chosen on the groups' truncated answers, added up. For one (epsilon,
-delta) noise is Laplace's or Gaussian, whichever is less for as many groups as there are.
+The threshold is chosen on the sum of the groups' truncated answers. For one (epsilon, delta) the kind of noise
+follows from the public number of groups.
 """
 
 from __future__ import annotations
@@ -40,33 +40,29 @@ from privacy.units import Floats, Ints, saturating_sums
 class SummedAnswer(Private):
     """floor(sum_f v(f, tau) / L0): a TruncatedAnswer of one group.
 
-    Sensitivity: at most (1 + gap) tau rounded up to a unit, as that of one group: at most L0 groups move by
-    (1 + gap) tau each, saturation at MAX_UNITS is 1-Lipschitz, and a whole number that moves by at most L0 k moves,
-    divided and rounded down, by at most k.
+    Sensitivity: at most (1 + gap) tau, rounded up to a unit. At most L0 groups move by (1 + gap) tau each, and
+      saturation is 1-Lipschitz. A whole number that moves by at most L0 k moves by at most k when it is divided by L0
+      and rounded down.
 
-    Differences: a unit that comes adds to every group's answer at every threshold, or nothing, so the sums at two
-    thresholds do not part by more than the larger one (and the gap of both): `Scores.monotone` asks no more.
-
-    Private: no repr.
+    Monotone: an added unit adds to every group's answer at every threshold, or nothing. So sums at two thresholds
+      move apart by at most the larger threshold and both gaps, as `Scores.monotone` asks.
     """
 
     def __init__(self, answer: TruncatedAnswer, groups_per_unit: int) -> None:
-        """Add up.
-
-        Args:
-          answer: of G groups; sharpened and solved as this one is.
-          groups_per_unit: L0 >= 1, at most G.
+        """Args:
+        answer: of G groups; this one sharpens and solves its cells.
+        groups_per_unit: L0, in [1, G].
         """
         self._answer, self._reached = answer, groups_per_unit
 
     @property
     def n_groups(self) -> int:
-        """The number of groups: 1, the sum of all."""
+        """1: the sum of all groups."""
         return 1
 
     @property
     def thresholds(self) -> Thresholds:
-        """The thresholds of the answer whose groups are summed."""
+        """The candidate thresholds of the summed answer."""
         return self._answer.thresholds
 
     @property
@@ -81,14 +77,14 @@ class SummedAnswer(Private):
 
     @property
     def exceedances(self) -> Ints | None:
-        """(1, L) of all groups together; a unit counts in each of the L0 that it reaches."""
+        """(1, L) units above each threshold, over all groups; a unit counts in each of its L0 groups."""
         counted = self._answer.exceedances if isinstance(self._answer, CountedAnswer) else None
         return None if counted is None else self._added(counted)
 
     def sharpen(self, group: int, index: int) -> None:
         """Sharpen the fewest groups that hold half of what is unknown of the sum at the threshold.
 
-        Most groups know their values nearly, and whoever chooses seldom needs the sum itself.
+        Most groups are nearly known, and a choice seldom needs the exact sum.
         """
         lower, upper = self._answer.bounds()
         unknown = (upper[:, index] - lower[:, index]).astype(np.float64)
@@ -112,37 +108,35 @@ class SummedAnswer(Private):
 
 
 SHARED_SELECTION = SelectionSettings(split=0.2)
-"""The defaults: one choice is made, and every group released."""
+"""The default settings of one choice for all groups."""
 
 _SPREAD, _NESTED_SPREAD = 0.75, 1.0
-"""Noise of G groups is charged as G^0.75 of it. Where all groups lose alike to truncation, their squared errors are
-least with G; where one group has everything, with sqrt(G). Scored by how many units have more with G: nothing else
-asks more of thresholds where there are more groups."""
+"""The score charges noise of G groups as G^0.75 of one group's. If truncation costs all groups alike, G is best; if
+one group holds everything, sqrt(G) is. Scores by exceedance charge G, as nothing else in them depends on the number
+of groups."""
 
 
 @dataclass(frozen=True)
 class SharedThreshold(OneChoice):
-    """gem on sum_f v(f, tau) / L0, whose sensitivity is that of one group; then v(f, tau) plus noise in every group.
+    """`gem` on sum_f v(f, tau) / L0, which has the sensitivity of one group; then v(f, tau) plus noise in every
+    group.
 
-    A threshold for each group has to be chosen with a share of the budget for each group that a unit reaches. One
-    for all is chosen once, on a sum in which the L0 groups of a unit weigh as little as L0 / G. The price is that
-    groups of very different people share it.
+    A threshold per group would need a share of the budget for each of a unit's groups. One threshold is chosen once,
+    but groups of very different people share it. With one candidate threshold there is no choice, and the release has
+    the whole budget.
 
-    A ladder of one threshold leaves nothing to choose: the release then gets everything.
-
-    Under pure privacy the selection spends eps_s and each release eps_f / L0, with eps_s + eps_f = epsilon; under
-    zCDP the selection eps_s^2 / 8 and each release (1 + gap)^2 tau^2 / (2 sigma^2) = rho_f / L0. Pointwise in the
+    Pure privacy: the choice spends eps_s and each release eps_f / L0, with eps_s + eps_f = epsilon. zCDP: the choice
+    spends eps_s^2 / 8 and each release (1 + gap)^2 tau^2 / (2 sigma^2) = rho_f / L0. Both hold for every chosen
     threshold.
     Source: docs/mathematics.md, section 5.2.
 
     Attributes:
-      groups_per_unit, gap, confidence: as of `Gem`.
-      ladder: the thresholds.
+      groups_per_unit, gap, confidence, thresholds: as of `Gem`.
       budget: for all groups together.
       selection: how the threshold is chosen; its split is a share of epsilon, or of rho.
-      nested: does a unit add min(tau, load) to each group, as where every tuple has one owner? Thresholds are then
-        scored by how many units exceed them (`ExceedanceScores`), in all groups together.
-      name: as `NoisyAnswer.mechanism` carries it.
+      nested: a unit adds min(tau, contribution) to each group; scores are then by exceedance, over all groups
+        together.
+      name: the value of `NoisyAnswer.mechanism`.
     """
 
     budget: Budget
@@ -160,25 +154,25 @@ class SharedThreshold(OneChoice):
         check_confidence(self.confidence)
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NoisyAnswer:
-        """Release one noisy value per group.
+        """Release one noisy value per group; each interval covers the truncated answer at the one tau.
 
-        Returns: the noisy values; each interval covers the truncated answer at the one tau.
-        Cost: a few dozen draws and one per group, and every group's value at the thresholds that may be chosen.
+        Cost: some dozens of draws and one per group, and every group's value at the thresholds that may be chosen.
         """
         check_answer(answer, self.thresholds, self.gap)
         level = self.choose(answer, entropy)
         return self.release_at(level, settled_values(answer, level), entropy)
 
     def choose(self, answer: TruncatedAnswer, entropy: Entropy) -> int:
-        """The index of the threshold, for eps_s; nothing is drawn where there is one. Raises: as `release`."""
+        """The index of the threshold, for eps_s; free if there is one candidate. Raises: as `release`."""
         summed = SummedAnswer(answer, self._reached(answer.n_groups))
         return 0 if len(self.thresholds) == 1 else self._chosen(summed, answer.n_groups, entropy)
 
     def release_at(self, level: int, exact: Ints, entropy: Entropy) -> NoisyAnswer:
-        """Noise for what is left of the budget, on values that move by (1 + gap) tau in the L0 groups of a unit.
+        """Add noise to values that move by (1 + gap) tau in each of a unit's L0 groups, with what is left of the
+        budget.
 
         Args:
-          rung: the index of the threshold tau, as `choose` found it.
+          level: the index of the threshold tau, from `choose`.
           exact: (G,) int64 units.
         Raises: EntropyFailed.
         """
@@ -194,22 +188,23 @@ class SharedThreshold(OneChoice):
         check_levels(self._levels(n_groups))
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, half-width of a group's interval) for each threshold that may be chosen, in normalised weight."""
+        """(tau, half-width of a group's interval) of each candidate threshold, in normalised weight."""
         return half_widths(self._levels(n_groups), self.confidence)
 
     def noise_per_tau(self, n_groups: int) -> float:
-        """The noise scale of each group in multiples of (1 + gap) tau, by the budget alone. Public."""
+        """Each group's noise scale in multiples of (1 + gap) tau. Public."""
         return self.budget.scale(self._releasing(n_groups))
 
     def noise_beside_a_choice(self, n_groups: int) -> float:
-        """`noise_per_tau` as it is with a threshold to choose, also where this ladder has only one. Public.
-
-        What is decided by it is the same for any ladder.
+        """`noise_per_tau` if there were a choice, even where there is one candidate. Public, and the same for all
+        thresholds.
         """
         return self.budget.scale(self.budget.releasing(self.selection.split) / self._reached(n_groups))
 
     def _signal(self, values: Floats, tau: float) -> Floats:
-        """The price of tau is for the sum over the groups in units of L0: the released sum is measured by it."""
+        """Measure the released sum over all groups by its noise price, since tau is priced for that sum in units of
+        L0.
+        """
         n_groups = len(values)
         if len(self.thresholds) == 1:
             return np.full(n_groups, np.inf)
@@ -223,21 +218,21 @@ class SharedThreshold(OneChoice):
         )
 
     def _releasing(self, n_groups: int) -> Fraction:
-        """Of epsilon, or of rho, for the release of one group."""
+        """The part of epsilon or rho for one group's release."""
         return self.budget.releasing(self._split) / self._reached(n_groups)
 
     def _reached(self, n_groups: int) -> int:
-        """L0, or the number of groups where that is less."""
+        """L0, or the number of groups if that is less."""
         return groups_reached(self.groups_per_unit, n_groups)
 
     def _noise_price(self, n_groups: int) -> float:
-        """What the noise of all groups is charged at in the summed answer, in multiples of (1 + gap) tau."""
+        """What the score charges for the noise of all groups in the summed answer, in multiples of (1 + gap) tau."""
         spread = float(max(1, n_groups) ** (_NESTED_SPREAD if self.nested else _SPREAD))
         price = spread / self._reached(n_groups) * self.budget.mean_noise * self.noise_per_tau(n_groups)
         return min(price, MOST_NOISE) if self.nested else price
 
     def _doubt(self, n_groups: int) -> float:
-        """What a value is measured in for its `signal`, in multiples of tau: as `Gem.doubts`."""
+        """The unit of `signal`, as `Gem.doubts`."""
         return self.selection.doubt(self._noise_price(n_groups), float(self._selecting))
 
     def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
@@ -249,7 +244,7 @@ class SharedThreshold(OneChoice):
 
 
 ONE_ROW = Thresholds(0, 0)
-"""The one threshold of a unit that weighs 1 at most."""
+"""The one threshold 1, for units that weigh at most 1."""
 
 
 def fixed_threshold(
@@ -260,18 +255,17 @@ def fixed_threshold(
     *,
     counts: bool = False,
 ) -> SharedThreshold:
-    """`fixed`: v(tau) + Lap((1 + gap) tau / eps) at one public threshold, for the whole of epsilon.
+    """`fixed`: v(tau) + Lap((1 + gap) tau / eps) at one public threshold, for all of epsilon.
 
-    Where a public bound says that no unit has more than tau, v is the plain sum, if the bound is true; if it is not,
-    a unit with more is cut to tau, and loses nothing of its privacy. For COUNT(DISTINCT x) where every owner of a
-    tuple determines x, one unit reaches one value, so tau = 1 cuts nothing and v is the plain count. The noise is
-    that of the truncated count all the same: a unit that reaches more values after all would be cut to one.
+    If no unit contributes more than tau, v is the plain sum. A unit that does is clipped to tau and keeps its
+    privacy. For COUNT(DISTINCT x) where every owner of a tuple determines x, a unit reaches one value, so v at tau =
+    1 is the plain count. Its noise stays that of the truncated count.
     Source: docs/mathematics.md, section 3.6.
 
     Args:
       groups_per_unit, gap: as of `Gem`.
-      ladder: its one threshold tau, chosen without looking at data.
-      counts: are values whole numbers, as counts of people are? They then get noise for whole numbers.
+      thresholds: one public threshold.
+      counts: values are whole numbers, such as counts of people, and get noise for whole numbers.
     """
     if len(thresholds) != 1:
         raise InvalidParameter("a fixed threshold is one threshold")
@@ -281,23 +275,19 @@ def fixed_threshold(
 
 @dataclass(frozen=True)
 class LaplaceOrGaussian:
-    """The pure or the concentrated one of two `SharedThreshold`, by their expected noise in a group. Public.
+    """The pure or the concentrated of two `SharedThreshold`, whichever has less noise in a group. Public.
 
-    Laplace noise grows with the number L0 of groups that a unit reaches, Gaussian noise with its root but from a
-    worse start: at epsilon 4 and delta 1e-7 they meet at 15 groups. The number of groups is public and known when
-    they are released. Either is (epsilon, delta)-DP, so which one it will be need not be known when it is charged.
+    Laplace noise grows with L0, Gaussian noise with sqrt(L0) from a worse start. They meet at 15 groups for epsilon 4
+    and delta 1e-7. Either release is (epsilon, delta)-DP, so the charge need not know which it will be.
 
-    Several such releases that share one budget have to choose alike: then all are pure with epsilons that add up, or
-    all concentrated with rhos that do. They have the same groups; what each has of either budget may differ (the
-    epsilons of a quotient's moments do, and its rhos do not), so that one budget of each kind decides for all, and
-    nothing else does, also not their ladders (`chosen`).
+    Several releases that share a budget choose alike: all pure, or all concentrated. So the choice depends on the
+    budgets and the number of groups alone, not on each release's thresholds.
     Source: docs/mathematics.md, section 5.2.
 
     Attributes:
       pure: spends epsilon.
       concentrated: spends rho.
-      typical: a pure budget as the releases that share one have it on average, by which Laplace noise is compared
-        with Gaussian noise, of which they have equal shares; None: the pure one's own.
+      typical: the average pure budget of the releases that share one; None: that of `pure`.
     """
 
     pure: SharedThreshold
@@ -321,17 +311,17 @@ class LaplaceOrGaussian:
 
     @property
     def delta(self) -> float:
-        """The delta at which the concentrated one is stated."""
+        """The delta at which rho is stated."""
         return self.concentrated.delta
 
     @property
     def gap(self) -> float:
-        """eta, the solver's constant relative gap; both alternatives have the same."""
+        """eta, the same for both."""
         return self.pure.gap
 
     @property
     def thresholds(self) -> Thresholds:
-        """The thresholds, of both."""
+        """The candidate thresholds, the same for both."""
         return self.pure.thresholds
 
     @property
@@ -340,11 +330,10 @@ class LaplaceOrGaussian:
         return ApproxDP(self.epsilon, self.delta)
 
     def chosen(self, n_groups: int) -> SharedThreshold:
-        """The one with the smaller expected noise in each of so many groups; the pure one of equals.
+        """The one with less expected noise in each of so many groups; the pure one of equals.
 
-        By the budgets and the number of groups alone: a ladder of one threshold leaves all of its budget to the
-        release, which favours Laplace noise, and of several sums that share one budget some may have such a ladder
-        (values of which a unit has one) and others not.
+        The budgets and the number of groups decide. One candidate threshold would favour Laplace noise, and of
+        several sums with a shared budget only some may have one candidate.
         """
         typical = self.pure if self.typical is None else replace(self.pure, budget=self.typical)
         laplace, gaussian = (
@@ -361,12 +350,11 @@ class LaplaceOrGaussian:
         return self.chosen(n_groups).expected_noise(n_groups)
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise or scores that leave their range for any number of groups up to this one. Public.
+        """Refuse noise or scores out of range for any number of groups up to this one. Public. Raises:
+        InvalidParameter.
 
-        Gaussian noise that is chosen for some number of groups is chosen for more, too; up to there Laplace noise is,
-        which grows with them.
-
-        Raises: InvalidParameter, whenever `release` would for that reason.
+        Once Gaussian noise is chosen it stays chosen for more groups. Up to there Laplace noise grows with the
+        groups.
         """
         most_laplace = bisect(range(1, n_groups + 1), False, key=lambda count: self.chosen(count) is not self.pure)
         self.pure.check_noise(max(1, most_laplace))

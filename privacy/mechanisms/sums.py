@@ -1,6 +1,6 @@
-"""The sums of a query that share one budget, how it is divided, and what units of each relation may add to them.
+"""The sums of a question that share a budget: how they divide it, and what units of each relation may add to them.
 
-All of it is public: it follows from the query, the policy and the number of groups.
+All of it is public. It follows from the query, the policy and the number of groups.
 """
 
 from __future__ import annotations
@@ -22,36 +22,34 @@ GroupsOfKinds = tuple[tuple[str, int], ...]
 
 
 def capacities_of(kinds: GroupsOfKinds, groups_per_unit: int | None, n_groups: int, gaussian: bool) -> Capacities:
-    """The largest capacities that the noise of a release in every group hides, whatever the kind of unit.
+    """The largest contributions that the noise of a release in every group hides, by kind of unit.
 
     Noise is scaled for L0 groups that move by tau each, L0 the largest L0_r. A unit of relation r moves L0_r groups
-    by its capacity c_r at most. What Laplace noise hides adds up, so c_r L0_r <= tau L0 is hidden; of Gaussian noise
-    the squares add up, so c_r sqrt(L0_r) <= tau sqrt(L0) is. The largest such capacities are
+    by at most its capacity c_r. Laplace noise hides c_r L0_r <= tau L0, Gaussian noise c_r sqrt(L0_r) <= tau
+    sqrt(L0). So the largest capacities are
 
         c_r = tau L0 / L0_r  or  c_r = tau sqrt(L0 / L0_r),  rounded down to 2^-10 of tau.
 
-    They are all there is to choose: the truncated sum only grows with each capacity, so of all vectors of capacities
-    that one noise hides, this one cuts the least. So the family has one parameter, tau, as before; where every L0_r
-    is the same, it is the same family. The lengths of `pmsja`, `s4s_vector` and `l2_clip` bound a unit in all groups
-    together: one length for all kinds is that largest vector there, and nothing is to be won.
+    The truncated sum grows with each capacity, so these clip the least. The family keeps one parameter, tau.
+    Mechanisms that bound a unit's norm over all groups (`pmsja`, `s4s_vector`, `l2_clip`) gain nothing from kinds.
 
-    Proof, for a release (`GroupLp`). Let a unit of r come or go, and m = c_r / tau, so 1 <= m, m L0_r <= L0 and, for
+    Proof, for a release (`GroupLp`). Let a unit of r come or go, and m = c_r / tau. So 1 <= m, m L0_r <= L0 and, for
     Gaussian noise, m^2 L0_r <= L0. At most L0_r truncated answers move, by c_r + gap tau each (`truncate`).
-    * Noise: tau is s steps of the noise and c_r is m s, whole numbers (`CAPACITY_BITS`), so an answer moves by
-      m s + ceil(gap s) steps, while noise is scaled for k = s + ceil(gap s) steps and a share 1 / L0 of the budget.
-      With g = ceil(gap s), Laplace noise spends L0_r (m s + g) / (L0 k) <= 1 of it, as L0_r m <= L0 and L0_r <= L0;
-      Gaussian noise L0_r (m s + g)^2 / (L0 k^2) <= 1, as (m s + g)^2 <= m^2 (s + g)^2.
-    * One choice on the summed answer (`SummedAnswer`): the sum moves by L0_r (c_r + gap tau) <= L0 (1 + gap) tau
-      (for Gaussian noise m <= m^2), as there; a unit that comes still adds at every threshold, to the sum at most
-      L0 tau; so scores move as they did.
-    * A choice in each group: scores move by m times what they did at most, in L0_r groups: a log density ratio of
-      m eps_s in each adds up to L0 eps_s, and m^2 L0_r eps_s^2 / 8 is at most L0 eps_s^2 / 8.
-    Nothing here rests on a promise of the custodian: L0_r follows from enforced keys and the public list of groups.
+    * Noise: tau is s steps and c_r is m s, both whole (`CAPACITY_BITS`). With g = ceil(gap s), an answer moves by m s
+      + g steps, and noise is scaled for k = s + g steps and a share 1 / L0 of the budget. Laplace noise spends L0_r
+      (m s + g) / (L0 k) <= 1 of it, as L0_r m <= L0 and L0_r <= L0. Gaussian noise spends L0_r (m s + g)^2 / (L0 k^2)
+      <= 1, as (m s + g)^2 <= m^2 (s + g)^2.
+    * One choice on the summed answer (`SummedAnswer`): the sum moves by L0_r (c_r + gap tau) <= L0 (1 + gap) tau (for
+      Gaussian noise m <= m^2). An added unit still adds at every threshold, to the sum at most L0 tau. So the scores
+      move as before.
+    * A choice in each group: scores move by at most m times as much, in L0_r groups. m eps_s in each adds up to at
+      most L0 eps_s, and m^2 L0_r eps_s^2 / 8 to at most L0 eps_s^2 / 8. No declared bound is used: L0_r follows from
+      enforced keys and the public list of groups.
 
     Args:
       kinds: L0_r of each relation.
-      groups_per_unit: L0 that noise is scaled for, no less than any L0_r; None: the number of groups.
-      gaussian: is the noise Gaussian, for zCDP?
+      groups_per_unit: L0, no less than any L0_r; None: the number of groups.
+      gaussian: the noise is Gaussian, for zCDP.
     Raises: InvalidParameter for an L0_r below 1, or above L0.
     Source: docs/mathematics.md, section 3.5.
     """
@@ -69,18 +67,18 @@ def capacities_of(kinds: GroupsOfKinds, groups_per_unit: int | None, n_groups: i
 
 
 Row = tuple[int, float]
-"""A sum of the same question by its place, and what one normalised weight of it is worth."""
+"""The place of another sum of the question, and what one normalised weight of it is worth."""
 
 
 @dataclass(frozen=True)
 class Products:
-    """Of a sum of products x y: the sums and the count whose quotients are the means that it is measured around.
+    """For a sum of products x y: the sums and the count whose quotients are the means that it is centred on.
 
     Attributes:
-      x, y: the sums of its factors.
+      x, y: the sums of the factors.
       count: the place of the sum that counts rows.
-      worth: of one normalised weight of the sum itself, > 0.
-      one_row: has a unit at most one row, so that the product follows from its factors without rounding?
+      worth: > 0, of one normalised weight of the sum itself.
+      one_row: a unit has at most one row, so the product follows from its factors without rounding.
     """
 
     x: Row
@@ -92,7 +90,7 @@ class Products:
 
 @dataclass(frozen=True)
 class Centre:
-    """Of what an average is measured around: the sum of all groups over the released number of rows.
+    """The centre of an average: the sum of all groups over the released number of rows.
 
     Attributes:
       count: the place of the sum that counts rows.
@@ -103,7 +101,7 @@ class Centre:
 
 @dataclass(frozen=True)
 class Deviation:
-    """Of a sum for an average: what its released centre a leaves of every unit, S(x) - a n.
+    """The part of an average that its released centre a leaves of every unit: S(x) - a n.
 
     Attributes:
       centre: the place of the centre, whose weights are those of this sum.
@@ -115,15 +113,15 @@ class Deviation:
 
 
 Around = Products | Centre | Deviation
-"""What a sum is measured around, other than 0."""
+"""What a sum is centred on, if not 0."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Of a sum at one threshold that units may exceed: they are counted.
+    """Count the units above the sum's one threshold.
 
     Attributes:
-      at_most: what none of them exceeds, in normalised weight; None where nothing is promised.
+      at_most: what no unit exceeds, in normalised weight; None without such a declaration.
     """
 
     at_most: Fraction | None = None
@@ -131,20 +129,19 @@ class Counted:
 
 @dataclass(frozen=True)
 class Sum:
-    """One sum of a query.
+    """One sum of a question.
 
     Attributes:
-      epsilon: its share of the query's epsilon, > 0.
-      gap: eta; the solver's constant relative gap.
-      ladder: the thresholds that can help it.
-      around: of products that are measured around the means, and of the parts of an average; None of any other sum.
-      bound: Delta, in normalised weight, a public bound on what one unit adds to all groups; None where there is
-        none, or tuples are left out by sampling.
-      less: the row of the weights that is taken off, where rows add to the sum with either sign; None elsewhere.
-      nested: does each unit add min(tau, load) to each group at every threshold tau, as where every tuple has one
-        owner and no rule chooses among the groups of a unit (`privacy.mechanisms.scores`)?
-      counted: of a ladder of one threshold, whether those who have more are counted (`l1_clip` alone); None: they are
-        not.
+      epsilon: its share of the question's epsilon, > 0.
+      gap: eta, the solver's constant relative gap.
+      thresholds: the candidate thresholds that can help it.
+      around: what it is centred on; None: 0.
+      bound: Delta, in normalised weight, the most that one unit adds to all groups; None if unknown or sampled.
+      less: the row of the weights to subtract, if rows add with either sign.
+      nested: each unit adds min(tau, contribution) to each group at every threshold tau
+        (`privacy.mechanisms.scores`). So it is if every tuple has one owner and no rule chooses among a unit's
+        groups.
+      counted: count the units above its one threshold (`l1_clip` only).
     """
 
     epsilon: float
@@ -158,7 +155,7 @@ class Sum:
 
 
 def equal_shares(sums: Sequence[Sum], delta: float) -> tuple[ConcentratedBudget, ...]:
-    """Equal shares of rho, as nothing is known of the answers; together a little less than the whole.
+    """Equal shares of rho, together a little less than the whole.
 
     Raises: InvalidParameter for an epsilon and a delta that buy no rho.
     """
@@ -172,17 +169,14 @@ B = TypeVar("B", PureBudget, ConcentratedBudget)
 def allocate(budget: B, needs: Sequence[float]) -> tuple[B, ...]:
     """Divide a budget so that the squared relative errors of all releases add up to the least.
 
-    A release of relative noise k at budget 1 has k / epsilon at epsilon and k / sqrt(rho) at rho. The sum of
-    squares under a fixed total is least with epsilon_i proportional to k_i^(2/3), and rho_i to k_i. Equal needs have
-    equal shares, and a need 8 times as large has 4 times the epsilon. AVG is a SUM and a COUNT, a SUM over both
-    signs is two: their errors add up likewise, so that they are releases like others.
+    A release with relative noise k at budget 1 has k / epsilon at epsilon and k / sqrt(rho) at rho. So the best
+    epsilon_i is proportional to k_i^(2/3), and the best rho_i to k_i.
 
     Args:
       budget: of all releases together; pure shares add up in epsilon, concentrated ones in rho.
-      needs: public, > 0: each release's expected noise at one and the same budget, relative to what is expected
-        of its answer; all equal where nothing is known.
-    Returns: one budget per release. The concentrated ones state their own epsilons at the common delta, of which
-      the whole's is less than the sum.
+      needs: public, > 0: each release's expected relative noise at one and the same budget.
+    Returns: one budget per release. Concentrated ones state their own epsilons at the common delta; these add up to
+      more than the whole's.
     Raises: InvalidParameter without releases, or for a need that is not positive and finite.
     """
     if not needs or not all(0 < need < math.inf for need in needs):
@@ -191,7 +185,7 @@ def allocate(budget: B, needs: Sequence[float]) -> tuple[B, ...]:
 
 
 def _shares(parts: Sequence[float]) -> list[float]:
-    """Fractions in proportion to the parts, rounded down to add up to no more than 1; one release has all."""
+    """Fractions in proportion to the parts, rounded down to add up to at most 1; one release has all."""
     if len(parts) == 1:
         return [1.0]
     whole = math.fsum(parts)

@@ -1,7 +1,7 @@
-"""The vectors of units over all groups, their lengths, the sums of what is kept, and the proof of the sensitivity.
+"""Vectors of units over all groups: their norms, their clipped sums, and the proof of the sensitivity.
 
-The tuples of one owner enter; each unit's vector is scaled so that none is longer than tau. `RoundedNoise` is for
-sums that a database adds up first, and that are rounded to steps once in each group.
+In: tuples with one owner. Each unit's vector is scaled to norm tau at most. `RoundedNoise` is for sums that a
+  database adds up and rounds to steps once in each group.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ from privacy.units import MAX_UNITS, ONE, Int32s, Ints
 
 @kernel
 def lengths(start: Ints, contributions: Ints, euclidean: bool) -> Ints:
-    """(n_units,) how long each unit's vector is, in units of weight, saturating: of its entries' absolute values the
-    sum, or the Euclidean length.
+    """(n_units,) the norm of each unit's vector in units of weight, saturating: L1, or L2 rounded down.
 
     Args:
       start: (n_units + 1,) where each unit's members begin.
-      loads: (n,) the weight of each member, in units, in [-MAX_UNITS, MAX_UNITS].
-      euclidean: rounded down; else the sum.
+      contributions: (n,) the weight of each member, in units, in [-MAX_UNITS, MAX_UNITS].
+      euclidean: L2; else L1.
     """
     found = np.zeros(len(start) - 1, np.int64)
     for unit in range(len(start) - 1):
@@ -50,13 +49,12 @@ def lengths(start: Ints, contributions: Ints, euclidean: bool) -> Ints:
 def scaled_sums(
     start: Ints, group: Int32s, contributions: Ints, step: int, steps: int, n_groups: int, euclidean: bool
 ) -> Ints:
-    """(G,) the sum over units of x min(1, T / |x|) in whole steps, each entry rounded towards 0; T the length of
+    """(G,) the sum over units of x min(1, T / |x|) in whole steps, each entry rounded towards 0; T is the norm
     `steps`.
 
-    Whatever floats round, a unit's entries are whole numbers whose sizes add up to at most T, or have at most the
-    Euclidean length T: of the sum what is left of T bounds each entry; of the length, the factor is less by more
-      than n
-    squares, a root and a quotient are off by. 2^31 units of at most 2^25 steps do not wrap.
+    Whatever floats round, a unit's entries are whole numbers of L1 or L2 norm at most T. In L1 the rest of T bounds
+    each entry. In L2 the factor is reduced by more than n squares, a root and a quotient are off by. 2^31 units of at
+    most 2^25 steps do not wrap.
     """
     totals = np.zeros(n_groups, np.int64)
     for unit in range(len(start) - 1):
@@ -86,15 +84,15 @@ ROUNDED_BITS = 28
 
 @dataclass(frozen=True)
 class RoundedNoise(ThresholdNoise):
-    """A release of vectors of length tau whose sums are rounded down in every group (`VectorsOfSum`).
+    """A release of vectors of norm tau whose sums are rounded down in every group (`VectorsOfSum`).
 
     Steps are of units 2^-FINER_BITS, so that they are small beside any threshold.
 
-    Sensitivity: the sums move by tau when a unit comes or goes, in the norm of the noise, and by less than one step
-    more in each group: ceil(tau / step) + groups covers it in both norms.
+    Sensitivity: when a unit comes or goes the sums move by tau in the norm of the noise, and by less than one step
+      more in each group. ceil(tau / step) + groups covers that in both norms.
 
     Attributes:
-      groups: how many there are at most.
+      groups: the most groups there are.
     """
 
     groups: int = 1
@@ -111,12 +109,12 @@ class RoundedNoise(ThresholdNoise):
 
     @cached_property
     def sensitivity(self) -> int:
-        """By how many steps the sums of all groups can move when one unit comes or goes."""
+        """By how many steps the sums of all groups move at most when one unit comes or goes."""
         return -(-(self.tau_units << FINER_BITS) // self.step) + self.groups
 
     @property
     def step_weight(self) -> float:
-        """One step in normalised weight; a power of two, so multiplying by it is exact."""
+        """One step in normalised weight, a power of two."""
         return self.step / (ONE << FINER_BITS)
 
     @property
@@ -126,11 +124,11 @@ class RoundedNoise(ThresholdNoise):
 
 
 STEP_BITS = 24
-"""A scaled entry is a whole number of steps, a step at most 2^-23 of tau, or one unit."""
+"""A scaled entry is a whole number of steps, each at most 2^-23 of tau, or one unit."""
 
 
 def step_of(tau_units: int) -> int:
-    """Units per step at a threshold, a power of two: entries of scaled vectors are whole steps."""
+    """Units per step at a threshold, a power of two, of scaled entries."""
     return 1 << max(0, tau_units.bit_length() - 1 - STEP_BITS)
 
 
@@ -155,15 +153,14 @@ def contributions_of(tuples: CodedJoinTuples, row: int, less: int | None = None)
 
 
 class UnitVectors(Private):
-    """C(x) = x min(1, tau / |x|) of what every unit has in all groups, |x| the sum of sizes, or the Euclidean length.
+    """C(x) = x min(1, tau / |x|) of what every unit has in all groups, in the L1 or L2 norm.
 
-    Sensitivity: tau in that norm, rounding included. When a unit comes or goes, all that it has does
-    (docs/mathematics.md, section 1.5), so the sums of all units move by its C(x), and |C(x)| <= tau. Nothing else is
-    asked of C; scaling keeps the most of a unit that tau allows, and its proportions. It keeps more than a bound in
-    every group does at the same noise: of L0 groups with tau / L0 in each, sum_f min(x_f, tau / L0) is at most
-    min(|x|_1, tau), and what is lost of a unit is lost in one direction.
+    Sensitivity: tau in that norm, rounding included. When a unit comes or goes, so do all its rows
+      (docs/mathematics.md, section 1.5). So the sums of all units move by its C(x), and |C(x)| <= tau. Scaling keeps
+      the most of a unit that tau allows, and its proportions. At the same noise it keeps more than a bound in every
+      group: of L0 groups with tau / L0 each, sum_f min(x_f, tau / L0) <= min(|x|_1, tau).
 
-    Lengths: the number of units that are longer than tau moves by 1.
+    The number of units with a norm above tau moves by 1.
     Source: docs/mathematics.md, section 4.1.
 
     Private: no repr. Memory: 24 bytes per member.
@@ -173,8 +170,8 @@ class UnitVectors(Private):
         """Lay the members of every unit side by side.
 
         Args:
-          tuples: whose members they are, of one owner position.
-          loads: (n,) what each member adds, in units, of either sign.
+          tuples: of one owner position.
+          contributions: (n,) what each member adds, in units, of either sign.
         Cost: a counting sort of the members; no table of groups by units.
         """
         self._n_groups, self._euclidean = tuples.n_groups, euclidean
@@ -182,12 +179,12 @@ class UnitVectors(Private):
 
     @classmethod
     def of_sum(cls, tuples: CodedJoinTuples, row: int, less: int | None = None, *, euclidean: bool) -> UnitVectors:
-        """Of every unit's weight in every group, added up.
+        """The vectors of every unit's weight in every group.
 
         Args:
           tuples: m join tuples with one owner position.
         Raises: InvalidParameter for another row, or several owner positions.
-        Cost: one pass over the tuples besides.
+        Cost: one more pass over the tuples.
         """
         return cls(tuples, contributions_of(tuples, row, less), euclidean=euclidean)
 
@@ -203,7 +200,7 @@ class UnitVectors(Private):
         return other
 
     def kept(self, thresholds: Thresholds) -> TabulatedAnswer:
-        """(1, L) sum_u min(tau, |x_u|), and how many units are longer than each threshold.
+        """(1, L) sum_u min(tau, |x_u|), and how many units exceed each threshold.
 
         Cost: one pass over the members, log L for each unit.
         """
