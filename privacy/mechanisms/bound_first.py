@@ -193,7 +193,7 @@ class BoundFirst(Pure):
         return replace(_either(passes, answers), mechanism=self.name, epsilon=self.epsilon)
 
     def expected_noise(self, n_groups: int) -> list[tuple[float, float]]:
-        """(tau, half-width of a group's interval) of each candidate threshold and of the bound, in normalised weight."""
+        """(tau, half-width of a group's interval) of each candidate and of the bound, in normalised weight."""
         chosen = [] if self.certain else self.chosen.expected_noise(n_groups)
         return [*chosen, *self.direct.expected_noise(n_groups)]
 

@@ -1,9 +1,9 @@
-"""How much people have: one private histogram of what each adds to a sum, and the bounds that follow from it.
+"""One private histogram of what people contribute to a sum, and the bounds that follow from it.
 
-Every person is in exactly one bucket: 0, up to the first end, from one end to the next, or above the last. A person
-who comes or goes changes one count by one, so the counts together have L1 sensitivity 1. Discrete Laplace noise of
-scale 1 / epsilon on each is then epsilon-DP (Dwork, McSherry, Nissim, Smith, TCC 2006). The ends are public, fixed
-before any data is read, and every bucket gets noise, the empty ones too. All below `released` is post-processing.
+Every person is in exactly one public bucket: 0, up to the first end, from one end to the next, or above the last. A
+person who comes or goes changes one count by one, so the counts together have L1 sensitivity 1. Discrete Laplace
+noise of scale 1 / epsilon on every count, empty ones too, is epsilon-DP (Dwork, McSherry, Nissim, Smith, TCC 2006).
+All below `released` is post-processing.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ LEAST, MOST = -8, 24
 """Exponents of 2: the first and the last end, in normalised weight."""
 
 FAMILY_WISE = 0.01
-"""How probable it is that any empty bucket of a tuning looks as if people were in it, at most."""
+"""The most likely that any empty bucket of a tuning looks as if it had people."""
 
 HELD = 0.95
-"""The part of those who have anything that a proposed threshold leaves whole, at least."""
+"""The least part of the people with a contribution that a proposed threshold does not clip."""
 
 BEYOND_SEEN = 4
-"""So many times the end of the last bucket that people were seen in is proposed as what nobody exceeds."""
+"""The proposed `at_most` is so many times the end of the last bucket with visible people."""
 
 CONTRIBUTION_THRESHOLDS = Thresholds(LEAST, MOST)
-"""The ends."""
+"""The ends of the buckets."""
 
 
 def released(counts: Ints, epsilon: Fraction, entropy: Entropy) -> Ints:
     """Noisy numbers of people by bucket.
 
     Args:
-      counts: (B,) whole numbers of people, each person in one bucket; that of 0 may come out below 0, where rows
-        refer to people that are not there.
+      counts: (B,) whole numbers, each person in one bucket; that of 0 may be negative, if rows refer to missing
+        people.
       epsilon: what this histogram spends, > 0.
     Returns: (B,) whole numbers, some below 0.
     Raises: InvalidParameter; EntropyFailed.
@@ -52,13 +52,13 @@ def released(counts: Ints, epsilon: Fraction, entropy: Entropy) -> Ints:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What follows from a histogram, in the measure's own unit.
+    """The bounds that follow from a histogram, in the measure's own unit.
 
     Attributes:
       clip: where to clip; about as many people exceed it as noise is worth.
-      seen: up to which end people were seen, clearly above the noise.
-      at_most: what nobody is likely to exceed: BEYOND_SEEN times `seen`.
-      held: the part of those who have anything that have no more than `clip`, by the noisy numbers.
+      seen: the end up to which people are visible, clearly above the noise.
+      at_most: what probably nobody exceeds: BEYOND_SEEN times `seen`.
+      held: the part of the people with a contribution that have no more than `clip`, by the noisy numbers.
       above: how many exceed it, by the noisy numbers.
     """
 
@@ -74,7 +74,8 @@ class ReleasedHistogram:
     """A released histogram.
 
     Attributes:
-      people: noisy numbers: of people with nothing (None where that is not counted), by bucket, and above the last.
+      nothing: noisy number of people without a contribution; None if that is not counted.
+      people: noisy numbers of people by bucket, and above the last end.
       unit: what the weight 1 is in the measure's own unit.
       first: the first end is `unit` times 2^first.
       epsilon: what it spent.
@@ -92,11 +93,11 @@ class ReleasedHistogram:
 
     @property
     def ends(self) -> tuple[float, ...]:
-        """The upper end of each bucket but the last, which has none; of fractions three digits, rounded up."""
+        """The upper end of each bucket but the last; fractions have three digits, rounded up."""
         return tuple(rounded_up(self.unit * 2.0 ** (self.first + place)) for place in range(len(self.people) - 1))
 
     def noise(self, buckets: int) -> int:
-        """An empty bucket shows no more than this, nor does any of so many, but with FAMILY_WISE probability.
+        """What none of so many empty buckets exceeds, but with FAMILY_WISE probability.
 
         Args:
           buckets: how many a tuning has, in all its histograms.
@@ -104,9 +105,9 @@ class ReleasedHistogram:
         return laplace_quantile(FAMILY_WISE / buckets, float_at_least(1 / Fraction(repr(self.epsilon))))
 
     def bounds(self, buckets: int, epsilon: float) -> Bounds | None:
-        """The bounds to propose; None where no bucket is clearly above its noise, or the last one is.
+        """The bounds to propose; None if no bucket is clearly above its noise, or the last one is.
 
-        Numbers beyond the last bucket that people were seen in are noise, and count as nobody.
+        Numbers beyond the last visible bucket are noise, and count as nobody.
 
         Args:
           buckets: as of `noise`.
@@ -128,7 +129,7 @@ class ReleasedHistogram:
 
 
 def rounded_up(value: float) -> float:
-    """A whole number as it is; any other to three significant digits, and down by a millionth of it at most.
+    """A whole number as it is; any other to three significant digits, up, or down by a millionth at most.
 
     >>> rounded_up(1048576.0), rounded_up(0.23441), rounded_up(120.00001)
     (1048576.0, 0.235, 120.0)

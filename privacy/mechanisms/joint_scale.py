@@ -1,4 +1,4 @@
-"""`joint_scale`: averages around a released centre, variances, correlations. One factor scales all that a unit adds."""
+"""`joint_scale`: averages, variances, correlations. One factor scales all that a unit adds."""
 
 from __future__ import annotations
 

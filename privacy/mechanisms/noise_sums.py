@@ -1,4 +1,4 @@
-"""How far a sum of independent released noises reaches: a quantile that is proved, for any scales and kinds."""
+"""A proved quantile of a sum of independent released noises, for any scales and kinds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NoiseSum:
 
     Attributes:
       laplace: (scale, how many) pairs, in order of the scales; both > 0.
-      sigma: of the Gaussian part, >= 0: the root of the sum of squares of all that are Gaussian.
+      sigma: of the Gaussian part, >= 0: the root of the sum of squares of all Gaussian noises.
     """
 
     laplace: tuple[tuple[float, int], ...]
@@ -38,21 +38,20 @@ class NoiseSum:
 
     @classmethod
     def of(cls, laplace: Sequence[float] | Floats, gaussian: Sequence[float] | Floats) -> NoiseSum:
-        """The sum of noises of these scales; signs do not matter, nothing is added by a scale of 0.
+        """The sum of noises of these scales; signs do not matter, and a scale of 0 adds nothing.
 
-        Where there are many different scales they are rounded up, which only widens the sum: each noise is symmetric
-        with one mode, and of such independent noises the sum is less peaked where one of them is (Birnbaum 1948,
-        Theorem 1).
+        Many different scales are rounded up, which only widens the sum. Each noise is symmetric with one mode, so the
+        sum is less peaked if one of them is (Birnbaum 1948, Theorem 1).
         """
         scales = np.asarray(laplace, np.float64)
         return cls.counted(scales, np.ones(len(scales)), float(np.linalg.norm(np.asarray(gaussian, np.float64))))
 
     @classmethod
     def counted(cls, laplace: Floats, times: Floats, sigma: float = 0.0) -> NoiseSum:
-        """As `of`, of so many Laplace noises of each scale.
+        """As `of`, with so many Laplace noises of each scale.
 
         Args:
-          laplace: (k,) scales; signs do not matter, nor which are named twice.
+          laplace: (k,) scales; signs and repetitions do not matter.
           times: (k,) whole numbers >= 0.
           sigma: of the Gaussian part.
         Raises: InvalidParameter for scales that are not finite, and numbers that are negative.
@@ -80,24 +79,24 @@ class NoiseSum:
         return math.sqrt(self.variance)
 
     def upper_quantile(self, tail: float) -> float:
-        """An x >= 0 with P(S > x) <= tail; but for rounding the least one.
+        """An x >= 0 with P(S > x) <= tail; the least one, but for rounding.
 
-        One noise has a closed form. Of a sum S with the characteristic function f, real and positive, and the points
-        u_k = (k + 1/2) 2 pi / L,
+        One noise has a closed form. A sum S has the characteristic function f, real and positive. With the points u_k
+        = (k + 1/2) 2 pi / L,
 
             1/2 + sum_k f(u_k) sin(u_k x) / (pi (k + 1/2)) = P(x - S in (0, L) mod 2 L),
 
         since the sum over k of sin(u_k y) / (pi (k + 1/2)) is the Fourier series of half the sign of sin(pi y / L).
-        It is P(S < x) but for the chance of |x - S| >= L, which is 2 P(S >= L - x) at most, bounded by Chernoff's
-        inequality. What the series leaves out from the K-th point on is f(u_K) (1 + (b u_K)^-2) at most, b the
-        largest Laplace scale, as f falls from there at least as 1 / u^2, but for that factor; or b = sigma, as it
-        falls at least as exp(-sigma^2 u_K (u - u_K)). Both, and what doubles round, are added to the tail before it
-        is compared. Where the series would be too long, it is Chernoff's x.
+        It is P(S < x) but for the chance of |x - S| >= L. That is at most 2 P(S >= L - x), bounded by Chernoff's
+        inequality. From the K-th point on the series leaves out at most f(u_K) (1 + (b u_K)^-2). Here b is the
+        largest Laplace scale, as f falls from there at least as 1 / u^2 but for that factor. Or b = sigma, as f falls
+        at least as exp(-sigma^2 u_K (u - u_K)). Both errors, and the rounding of doubles, are added to the tail
+        before the comparison. If the series would be too long, the result is Chernoff's x.
 
         Args:
           tail: in [1e-5, 1/2).
         Raises: InvalidParameter for another tail.
-        Cost: milliseconds; remembered.
+        Cost: milliseconds; cached.
         Source: Davies, Biometrika 1973, for the series; its error here has the proof above.
         """
         if not 1e-5 <= tail < 0.5:
@@ -113,7 +112,7 @@ class NoiseSum:
 
     @property
     def _moments(self) -> tuple[Floats, Floats]:
-        """Points t, and ln E[exp(t S)] there: any of them gives a bound."""
+        """Points t, and ln E[exp(t S)] there; any of them gives a bound."""
         largest = self.laplace[-1][0]
         slow = np.geomspace(min(0.5, 0.2 * largest / self.deviation), 0.5, 128, endpoint=False)
         part = np.concatenate([slow, 1 - np.geomspace(0.5, 1e-4, 64)]) / largest
@@ -173,7 +172,7 @@ def _length(noise: NoiseSum, spacing: float) -> int:
 
 
 def step_at_most(tau: Floats) -> Floats:
-    """What one step of the grid of a release at these thresholds weighs at most, whichever mechanism released it.
+    """The most that one grid step of a release at these thresholds weighs, for any mechanism.
 
     A step is 2^-20 of tau at most, or one unit (`ThresholdNoise`); in `l1_clip` and `l2_clip` it is 2^-24 of tau.
     """
@@ -192,20 +191,20 @@ def sum_interval(
 ) -> tuple[float, float]:
     """How far a weighted sum of truncated answers lies below and above that of their released values, at most.
 
-    Each of n releases is step (v // step + Z) of a v that is gap tau at most below its truncated answer, with Z
-    independent of the others' given all thresholds. So its truncated answer is its value, plus something between 0
-    and the amount by which its own interval reaches further above than below, minus step Z.
+    Each of n releases is step (v // step + Z) of a v at most gap tau below its truncated answer. Z is independent of
+    the others' given all thresholds. So its truncated answer is its value, minus step Z, plus between 0 and the
+    amount by which its own interval reaches further above than below.
 
     Noise in whole steps is no wider than the continuous one and a step. Gaussian: P(Z >= m) <= P(N >= m - 1)
-    (Canonne, Kamath, Steinke 2020, Proposition 25). Laplace, a = exp(-1 / b): P(|Z| >= k) = 2 a^k / (1 + a) is
-    P(|L| >= k - d) for d = b ln(2 / (1 + a)), in (0, 1/2]; so with one uniform draw for both, and one sign, |Z| is
-    |L| + d rounded down, and |Z - L| < 1. Hence a sum of them exceeds that of the continuous ones by the sum of
-    |weight| step at most, and `NoiseSum.upper_quantile` bounds that.
+    (Canonne, Kamath, Steinke 2020, Proposition 25). Laplace, a = exp(-1 / b): P(|Z| >= k) = 2 a^k / (1 + a) is P(|L|
+    >= k - d) for d = b ln(2 / (1 + a)), in (0, 1/2]. With one uniform draw and one sign for both, |Z| is |L| + d
+    rounded down, and |Z - L| < 1. So a sum of them exceeds that of the continuous ones by at most the sum of |weight|
+    step. `NoiseSum.upper_quantile` bounds the continuous sum.
 
     Args:
       low, high, values, tau, scale: (n,) as in NoisyAnswer, of each release.
-      gaussian: (n,) is its noise Gaussian? Laplace otherwise.
-      weights: (n,) what each is multiplied with.
+      gaussian: (n,) whether its noise is Gaussian; Laplace otherwise.
+      weights: (n,) its factor.
       confidence: in [0.5, 1).
     Returns: (below, above), each >= 0, that both hold with probability `confidence`.
     """

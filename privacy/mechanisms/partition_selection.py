@@ -32,21 +32,19 @@ from privacy.units import ONE, Bools, Int32s, Ints, saturating_add
 
 
 def keep_groups(tuples: CodedJoinTuples, most: int) -> CodedJoinTuples:
-    """Leave out the tuples of every unit but those in the `most` groups where it weighs most.
+    """Leave out the tuples of every unit outside of the `most` groups to which it contributes most.
 
-    The rule looks at a unit's own tuples alone, so nobody's tuples decide about anybody else's. A unit weighs in a
-    group what its tuples weigh in all releases together, so that all of them keep the same groups; of equals those
-    that come first.
+    The rule reads a unit's own tuples alone. It adds up their weights in all releases, so that all releases keep the
+    same groups. Of equal groups it keeps the first.
 
-    Sensitivity: a unit that comes or goes does so in `most` groups at most: that is L0 for `group_lp`. From a sample,
-    with K of its tuples there, it adds at most min(tau, K) in each of them: the loss is that of docs/mathematics.md,
-    section 7.1.
+    Sensitivity: a unit comes or goes in at most `most` groups, which is the L0 of `group_lp`. From a sample with K of
+      its tuples it adds at most min(tau, K) in each of them (docs/mathematics.md, section 7.1).
 
     Args:
       tuples: m join tuples with one owner position.
       most: >= 1, a public number.
-    Returns: at most m tuples; groups and members are numbered as before, some own nothing now.
-    Raises: InvalidParameter for several owner positions: what one of them keeps another might not.
+    Returns: at most m tuples; groups and members keep their numbers, and some own nothing.
+    Raises: InvalidParameter for several owner positions, as their owners might keep different groups.
     Cost: linear, and a sort of the groups of each unit that has too many.
     Source: docs/mathematics.md, section 5.3.
     """
@@ -87,30 +85,30 @@ def _leave_out(member_start: Ints, units: Int32s, weights: Ints, most: int, kept
 
 @dataclass(frozen=True)
 class GroupThreshold:
-    """Group g is shown when v_g + Lap((1 + gap) / eps_g) reaches a public threshold; v_g is a count truncated at 1.
+    """Show group g if v_g + Lap((1 + gap) / eps_g) reaches a public threshold; v_g is a count truncated at 1.
 
-    With one owner per tuple v_g is the number of privacy units in the group. With several it is the most tuples that
-    can be chosen in which nobody stands twice, fractions allowed: never more than the number of units, and moved by
-    one unit by at most 1, where the number of units itself would lose all whom only that unit's tuples connect.
+    With one owner per tuple v_g is the number of privacy units in the group. With several it is the most tuples,
+    fractions allowed, of which no unit owns more than one. A unit moves it by at most 1. The number of units could
+    move by more, since other units may be connected only through that unit's tuples.
 
-    Two uses, which may come together:
+    The two uses may be combined:
 
-    * a minimum frequency k, over groups that are public: epsilon-DP, as `fixed_threshold`;
-    * discovery, delta > 0: the groups are those that the data holds, v_g > 0. A key is none that only tuples have
-      which the rule for groups per unit left out, or one unit could bring any number of keys. Between neighbours L0
-      groups differ at most. In a group that both have, the noise is epsilon / L0-DP. A group that only one of them
-      has belongs to the one unit in which they differ, so v_g <= 1, and it is shown with probability at most
-      delta / L0, which makes it (0, delta / L0)-DP: hence (epsilon, delta) for all of them by basic composition, and
-      for whatever is then released of the groups that are shown. Where nothing bounds L0: `VoteThreshold`.
+    * a minimum frequency k, over public groups: epsilon-DP, as `fixed_threshold`;
+    * partition selection, delta > 0: the groups are those that the data holds, v_g > 0. Keys of tuples that the rule
+      for groups per unit left out do not count, or one unit could bring any number of keys. At most L0 groups differ
+      between neighbours. A group of both is epsilon / L0-DP. A group of only one belongs to the unit in which they
+      differ. So v_g <= 1, and it is shown with probability at most delta / L0, which is (0, delta / L0)-DP. Basic
+      composition gives (epsilon, delta), also with later releases of the shown groups. Without a bound L0:
+      `VoteThreshold`.
 
     Source: docs/mathematics.md, section 5.4; Korolova et al., WWW 2009; tau-thresholding of Wilson et al., PoPETS
       2020.
 
     Attributes:
       epsilon: for all groups together, > 0.
-      delta: likewise, in [0, 1); 0 where the groups are public.
-      groups_per_unit: L0, or None when only the number of public groups bounds it; discovery needs it.
-      gap: eta; the solver's constant relative gap.
+      delta: likewise, in [0, 1); 0 if the groups are public.
+      groups_per_unit: L0; None if only the number of public groups bounds it. Partition selection needs it.
+      gap: eta, the solver's constant relative gap.
       minimum: k >= 1, or None.
     """
 
@@ -136,22 +134,22 @@ class GroupThreshold:
 
     @cached_property
     def thresholds(self) -> Thresholds:
-        """The threshold of truncation, 1: each unit counts once."""
+        """The clipping threshold 1: each unit counts once."""
         return Thresholds(0, 0)
 
     @property
     def event(self) -> PrivacyEvent:
-        """(epsilon, delta) over all groups; pure where the groups are public."""
+        """(epsilon, delta) over all groups; pure if the groups are public."""
         return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
     def release(self, answer: TruncatedAnswer, entropy: Entropy) -> NDArray[np.intp]:
         """Decide which groups are shown.
 
         Args:
-          answer: counts of tuples, each of the weight 1, of G groups on `thresholds`.
-        Returns: the places of the groups that are shown, rising. Under discovery G and the places are private, and
-          only the keys of what is shown may be told.
-        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed from the answer.
+          answer: counts of tuples of weight 1, of G groups on `thresholds`.
+        Returns: the places of the shown groups, rising. In partition selection G and the places are private; only the
+          keys of shown groups may be published.
+        Raises: InvalidParameter before noise is drawn; EntropyFailed; SolverFailed.
         Cost: G draws, and the solves that the bounds leave open.
         """
         check_answer(answer, self.thresholds, self.gap)
@@ -162,9 +160,9 @@ class GroupThreshold:
         return groups[values[groups] // level.step + noise >= self._least_steps(level)]
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise that leaves its range for any number of public groups up to this one. Public.
+        """Refuse noise that is out of range for any number of public groups up to this one. Public.
 
-        Under discovery the number is private and does not matter: L0 alone divides epsilon.
+        In partition selection the number is private, and L0 alone divides epsilon.
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
         check_levels((self._level(n_groups),))
@@ -175,11 +173,11 @@ class GroupThreshold:
         return self._least_steps(level) * level.step_weight
 
     def noise_scale(self, n_groups: int = 1) -> float:
-        """Of the number of units in each group. Public."""
+        """The noise scale of the number of units in each group. Public."""
         return self._level(n_groups).noise_scale
 
     def _is_there(self, values: Ints) -> Bools:
-        """(G,) which groups may be shown: all public ones; of found ones those that somebody is in."""
+        """(G,) groups that may be shown: all public ones, or those of the data that have a unit."""
         return values > 0 if self.delta else np.ones(len(values), bool)
 
     def _least_steps(self, level: ThresholdNoise) -> int:
@@ -199,40 +197,36 @@ class GroupThreshold:
 
 
 MOST_VOTED = 1000
-"""L0 of the votes: the most groups in which one unit votes. Public, and no setting: it enters the threshold by the
-root of its logarithm, so one that is far too large costs a few percent (0.05 of the threshold from 100 to 1000)."""
+"""L0 of the votes: the most groups in which one unit votes. It enters the threshold by the root of its logarithm:
+from 100 to 1000 the threshold grows by 5%."""
 
 
 @dataclass(frozen=True)
 class VoteThreshold:
-    """Group g is shown when v_g + Z reaches a public threshold; v_g is the sum of its units' votes.
+    """Show group g if v_g + Z reaches a public threshold; v_g is the sum of its units' votes. For partition
+    selection.
 
-    A unit in k groups votes 1 / sqrt(k) in each of them, in at most L0 of them (`keep_groups`: those in which it
-    weighs most). Votes decide what is shown and nothing else: no row is left out of the values of groups that are.
+    A unit in k groups votes 1 / sqrt(k) in each, in at most L0 of them (`keep_groups`). Votes decide what is shown;
+    no row is left out of the values of the shown groups. It needs one owner per tuple. With two, the groups of one
+    unit would depend on rows that it shares with others, so one unit could change any number of votes.
 
-    For discovery alone, of tuples of one owner each. With two, the groups that a unit votes in would hang on the rows
-    that it shares with another one: all who share rows with one unit would vote otherwise without it, and no number
-    bounds them.
+    Proof of (epsilon, delta). Let I' be I without unit u. All other votes are the same in both, as a unit's votes
+    depend on its own rows. The votes of u have an L2 norm of at most 1. Divide the keys into those with votes in
+    both, and those with votes in I alone. The noises of both parts are independent, so their losses add up.
 
-    Proof of (epsilon, delta). Let I' be I without unit u. Whoever else votes, votes the same in both, since the
-    votes of a unit are a function of its own rows. The votes of u have a Euclidean length of at most 1. Divide the
-    keys into those that have votes in both, and those with votes in I alone. The noise of both parts is independent,
-    so what they tell adds up.
+    * In both: Gaussian noise of scale 1 / sqrt(2 rho) is rho-zCDP. rho is the largest that costs (epsilon, delta / 2)
+      by the tight conversion. Comparing with the threshold is post-processing.
+    * In I alone: only u votes for these keys. There are at most k, each with its vote 1 / sqrt(k), k <= L0 the number
+      of groups that u votes in. The threshold T has P(Z >= T - 1 / sqrt(k)) <= delta / (2 k) for each k from 1 to L0.
+      So any of them is shown with probability at most delta / 2. In I' none is.
 
-    * In both: Gaussian noise of scale 1 / sqrt(2 rho) is rho-zCDP, and rho is the largest that costs (epsilon, delta
-      / 2) by the tight conversion. Who is above the threshold is post-processing.
-    * In I alone: only u votes for these keys, so there are at most k of them, each with its vote 1 / sqrt(k), k <= L0
-      the number of groups that u votes in. The threshold T has P(Z >= T - 1 / sqrt(k)) <= delta / (2 k) for each k
-      from 1 to L0: that any of them is shown has a probability of at most delta / 2. In I' none of them is.
+    Together (epsilon, delta). Later releases of the shown groups compose with it. Their values may use the number of
+    groups, but no L0.
 
-    Together (epsilon, delta). Then whatever is released of the groups that are shown, a public set by now, composes
-    with it: their values may use that there are so many, but no L0.
+    If no Gaussian noise is worth a small epsilon, rho is 0. The noise is then Laplace's and the votes are 1 / k. They
+    add up to at most 1, so scale 1 / epsilon makes the keys in both epsilon-DP, and all of delta is for the others.
 
-    Where rho is 0, as no Gaussian noise is worth a small epsilon, the noise is Laplace's and votes are 1 / k: they
-    add up to at most 1, and scale 1 / epsilon makes the keys in both epsilon-DP. All of delta is for the others.
-
-    Votes are whole numbers of 2^-20, rounded down, and noise is drawn on that grid: rounding is part of the votes,
-    and the bounds above hold for them to the last bit.
+    Votes are whole numbers of 2^-20, rounded down, and noise is drawn on that grid. So the bounds above hold exactly.
 
     Source: docs/mathematics.md, section 5.5; Gopi et al., Differentially Private Set Union, ICML 2020 (weighted
       Gaussian); Korolova et al., WWW 2009.
@@ -240,9 +234,8 @@ class VoteThreshold:
     Attributes:
       epsilon: for all groups together, > 0.
       delta: likewise, in (0, 1).
-      minimum: k >= 1, or None: fewer votes than k are not enough, whatever delta says. Votes are fewer than units, so
-        more units than k may have to share a group.
-      most_voted: L0 >= 1, of the votes: the most groups in which one unit votes.
+      minimum: k >= 1, or None: fewer votes than k are not enough. A group has fewer votes than units.
+      most_voted: L0 >= 1, the most groups in which one unit votes.
     """
 
     epsilon: float
@@ -266,25 +259,25 @@ class VoteThreshold:
 
     @property
     def is_gaussian(self) -> bool:
-        """Is the noise Gaussian, and a vote in each of k groups 1 / sqrt(k)? Otherwise it is Laplace's and 1 / k."""
+        """Is the noise Gaussian, and a vote in each of k groups 1 / sqrt(k)? Otherwise Laplace's and 1 / k."""
         return self._rho > 0
 
     def release(self, tuples: CodedJoinTuples, row: int, entropy: Entropy) -> NDArray[np.intp]:
         """Decide which groups are shown.
 
         Args:
-          tuples: m join tuples with one owner position, in the groups that the data holds, which are in an order that
-            no row decides.
-          row: which row of tuples.weights says which tuples count: those of more than 0.
-        Returns: the places of the groups that are shown, rising. The number of groups and the places are private, and
-          only the keys of what is shown may be told.
+          tuples: m join tuples with one owner position, in the groups that the data holds, in an order that no row
+            decides.
+          row: the row of tuples.weights; tuples with a weight above 0 count.
+        Returns: the places of the shown groups, rising. Their number and the places are private; only the keys of
+          shown groups may be published.
         Raises: InvalidParameter before noise is drawn, for several owner positions too; EntropyFailed.
         Cost: linear in m, a sort of the groups of each unit that has too many, one draw per group.
         """
         return self.shown(self.votes(tuples, row), entropy)
 
     def shown(self, votes: Ints, entropy: Entropy) -> NDArray[np.intp]:
-        """The groups whose noisy votes reach the threshold, of those that have votes at all.
+        """The groups whose noisy votes reach the threshold, of those with votes.
 
         Args:
           votes: (G,) of each group, from `votes`.
@@ -295,10 +288,10 @@ class VoteThreshold:
         return groups[votes[groups] + noise >= self._least_steps]
 
     def votes(self, tuples: CodedJoinTuples, row: int) -> Ints:
-        """(G,) how many votes each group has, in steps of 2^-20. Private.
+        """(G,) the votes of each group, in steps of 2^-20. Private.
 
         Args:
-          tuples, row: as `release` takes them.
+          tuples, row: as of `release`.
         Raises: InvalidParameter for another row, or several owner positions.
         """
         if not 0 <= row < len(tuples.weights):
@@ -313,7 +306,7 @@ class VoteThreshold:
         return counted
 
     def check_noise(self, n_groups: int = 1) -> None:
-        """Refuse noise that leaves its range. Public, and the same for any number of groups.
+        """Refuse noise that is out of range. Public, and the same for any number of groups.
 
         Raises: InvalidParameter, whenever `release` would for that reason.
         """
@@ -326,24 +319,24 @@ class VoteThreshold:
         return self._least_steps * self._level.step_weight
 
     def noise_scale(self, n_groups: int = 1) -> float:
-        """Of the number of votes in each group. Public, and the same for any number of groups."""
+        """The noise scale of the votes in each group. Public, and the same for any number of groups."""
         del n_groups
         return self._level.noise_scale
 
     @cached_property
     def _rho(self) -> float:
-        """What the Gaussian noise may tell; 0 where none is worth this epsilon."""
+        """What the Gaussian noise may cost; 0 if none is worth this epsilon."""
         return largest_rho(self.epsilon, self.delta / 2) * DOWN
 
     @cached_property
     def _level(self) -> ThresholdNoise:
-        """The grid and its noise: that of a sensitivity of 1."""
+        """The grid and its noise, for a sensitivity of 1."""
         grid = ThresholdNoise(ONE, 0.0, exact_epsilon(self.epsilon))
         return replace(grid, rho=self._rho) if self.is_gaussian else grid
 
     @cached_property
     def _vote(self) -> Ints:
-        """(L0 + 1,) what a unit in k groups votes in each, in steps and rounded down; nothing for k = 0."""
+        """(L0 + 1,) the vote of a unit in k groups, in steps, rounded down; 0 for k = 0."""
         one = ONE // self._level.step
         each = (math.isqrt(one * one // k) if self.is_gaussian else one // k for k in range(1, self.most_voted + 1))
         return np.array([0, *each], np.int64)
@@ -352,8 +345,7 @@ class VoteThreshold:
     def _least_steps(self) -> int:
         """The least v + Z, in steps, that is shown: enough for keys of one unit alone in any number of groups.
 
-        Numbers of groups from one power of two to the next are one case: the largest vote among them, and the
-        smallest tail.
+        Numbers of groups between two powers of two share the largest vote and the smallest tail among them.
         """
         delta = exact(self.delta) / (2 if self.is_gaussian else 1)
         least = (self.minimum or 0) * (ONE // self._level.step)

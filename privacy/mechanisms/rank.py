@@ -1,8 +1,7 @@
-"""A value by its rank: what is asked for, the exponential mechanism over the grid, and an interval around it.
+"""A value by its rank: the rank that is asked for, the exponential mechanism over a grid, and an interval.
 
-A rank is a quantile of rows, or the value that about k units lie beyond; how epsilon is divided among ranks is a
-number that plans need, too. How far each value's rank is from the one asked for enters; a value of the public grid
-leaves, and a noisy search says between which values that rank lies.
+A rank is a quantile of rows, or the value that about k units exceed. In: how far each value's rank is from the one
+asked for. Out: a value of the public grid, and by a noisy search the values between which that rank lies.
 """
 
 from __future__ import annotations
@@ -22,43 +21,43 @@ from privacy.join_tuples import Private
 from privacy.units import Ints
 
 CHOICE, INTERVAL = 0.15, 0.2
-"""The shares of epsilon of the choice of tau and of the intervals; the ranks have the rest. With a
-twentieth for tau quantiles of even rows erred three times as much at epsilon 0.1, as most rows were weighed less."""
+"""Shares of epsilon: of the choice of tau, and of the intervals. The ranks have the rest. With a twentieth for tau,
+quantiles of even rows erred three times as much at epsilon 0.1, as most rows counted less."""
 
 
 def default_beyond(epsilon: float, n_codes: int, times: int = 1) -> int:
     """k of MAX and MIN: so many people that the empty end of the grid is no likelier than they are. Public.
 
-    The n_codes values beyond all people have together the weight of one value in the middle where
-    n_codes exp(-gamma k) = 1, gamma = epsilon / (2 times) per person.
+    The n_codes values beyond all people have together the weight of one value in the middle if n_codes exp(-gamma k)
+    = 1, gamma = epsilon / (2 times) per person.
 
     Args:
       epsilon: of the extreme, the interval included.
       n_codes: D.
-      times: how often one person moves a rank: once, but for several groups.
+      times: how often one person moves a rank; 1 unless a person may be in several groups.
     """
     return max(1, math.ceil(math.log(max(2, n_codes)) * 2 * times / (epsilon * (1 - INTERVAL))))
 
 
 PARTS = 1 << 20
-"""A quantile is a whole number of these parts; what that leaves is far below any noise."""
+"""A quantile is a whole number of these parts; the rounding is far below any noise."""
 
 _MOST_TAU = _MOST_BEYOND = 1 << 32
 
 
 @dataclass(frozen=True)
 class Rank:
-    """A rank that is asked for, as the value v where its offset changes its sign.
+    """The rank that is asked for, as the value v where its offset changes its sign.
 
         offset(v) = below A(v) - above B(v) + shift,   A: what lies at v or below it, B: what lies above it
 
-    The offset only grows with v. Of a quantile q it is PARTS ((1 - q) A - q B): a row that passes from one side to
-    the other moves it by PARTS. Of an extreme it is k - B, or A - k, in people.
+    The offset grows with v. For a quantile q it is PARTS ((1 - q) A - q B), and a row that passes from one side to
+    the other moves it by PARTS. For an extreme it is k - B, or A - k, in people.
 
     Attributes:
       quantile: q in [0, 1]; None for an extreme.
       beyond: k >= 0, of an extreme: how many privacy units should lie beyond it.
-      highest: is it the largest values' side that k is counted from?
+      highest: k counts from the largest values.
     """
 
     quantile: float | None = None
@@ -73,38 +72,38 @@ class Rank:
 
     @property
     def below(self) -> int:
-        """What a weight of one at v or below it adds to the offset."""
+        """What a weight of one at v or below adds to the offset."""
         if self.quantile is None:
             return 0 if self.highest else 1
         return PARTS - self._parts
 
     @property
     def above(self) -> int:
-        """What a weight of one above v takes from the offset."""
+        """What a weight of one above v subtracts from the offset."""
         if self.quantile is None:
             return 1 if self.highest else 0
         return self._parts
 
     @property
     def shift(self) -> int:
-        """What the offset has without rows."""
+        """The offset without rows."""
         if self.quantile is not None:
             return 0
         return self.beyond if self.highest else -self.beyond
 
     @property
     def height(self) -> float:
-        """Ranks of one batch rise with it."""
+        """A number with which the ranks of one batch rise."""
         if self.quantile is not None:
             return self.quantile
         return -self.beyond if self.highest else self.beyond
 
     def caps(self, tau: int) -> tuple[int, int]:
-        """What one unit may add to A, and to B: tau, and the side that weighs less more of it, at most 2^32.
+        """What one unit may add to A, and to B: tau, and more of the side that weighs less, at most 2^32.
 
-        That costs nothing: of a 90th percentile a unit may have 9 tau rows below the value where it may have tau
-        above it, which weigh the same. A unit with more rows than that on both sides then adds nothing to the offset,
-        as one does whose rows are spread as all are.
+        More costs nothing. For a 90th percentile a unit may have 9 tau rows below the value for tau above it, which
+        weigh the same. A unit with more rows than that on both sides adds nothing to the offset, like one whose rows
+        are spread as all are.
 
         Args:
           tau: a number of rows.
@@ -115,10 +114,10 @@ class Rank:
         return min(more, _MOST_TAU), min(less, _MOST_TAU)
 
     def moves(self, tau: int) -> int:
-        """By how much a unit moves the offset of every v at most, that adds no more than `caps` to A and to B.
+        """By how much a unit within `caps` moves the offset of any v at most.
 
-        Where rows of it come, A and B grow: the offset moves by below times the one or by above times the other, or
-        by less.
+        If its rows come, A and B grow. So the offset moves by at most below times the one cap, or above times the
+        other.
         """
         under, over = self.caps(tau)
         return max(self.below * under, self.above * over)
@@ -134,24 +133,24 @@ class Rank:
 
 
 MOST_CODES = 1 << 24
-"""The largest grid: what is far from the rank is drawn with probability MOST_CODES e^-60 at most."""
+"""The largest grid. A value far from the rank is drawn with probability at most MOST_CODES e^-60."""
 
 FAR = 60.0
-"""Values whose score is so many e-folds below the best one's count as that far."""
+"""A value counts as far if its score is so many e-folds below the best one's."""
 
 _POINT = 140
 """Weights are whole numbers of 2^-140: doubles in [e^-60, 1] are exact."""
 
 POINT_BITS = 160
-"""Of a number that decides a draw."""
+"""The bits of a number that decides a draw."""
 
 _BITS = 16
 _DRAWS = POINT_BITS // _BITS
 _SCALE = 2.0**50
 
 SLACK = 2.0**-25
-"""What a draw may lose beyond its exact law, as an epsilon: twice the deviation of `uniform` from uniform, ten times
-2^-34, and twice that of exp, 2^-46, with room."""
+"""What a draw may lose beyond its exact law, as an epsilon. It is twice the deviation of `uniform` from uniform, ten
+times 2^-34, and twice that of exp, 2^-46, with room."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,9 +159,8 @@ class Ranks(Private):
 
     Attributes:
       codes: (r,) int64 distinct values in [0, n_codes), ascending.
-      offsets: (r + 1,) int64, rising: that of the values below codes[i], down to codes[i - 1]; the last one is that
-      of
-        all rows. Below 2^62 in size.
+      offsets: (r + 1,) int64, rising, below 2^62 in size: that of the values below codes[i], down to codes[i - 1].
+        The last one is that of all rows.
       n_codes: D, the number of values of the public grid.
     """
 
@@ -171,7 +169,7 @@ class Ranks(Private):
     n_codes: int
 
     def offset(self, code: int) -> int:
-        """That of a value of the grid, or of -1."""
+        """The offset of a value of the grid, or of -1."""
         return int(self.offsets[np.searchsorted(self.codes, code, side="right")])
 
     def draw(self, gamma: float, points: Iterator[int]) -> int:
@@ -182,8 +180,8 @@ class Ranks(Private):
 def uniform(entropy: Entropy, size: int) -> list[int]:
     """Whole numbers of `_BITS` * `_DRAWS` = 160 bits, each almost equally likely.
 
-    The remainder of a geometric draw by 2^16 has probability proportional to a^r, a = exp(-2^-50): between 1 and
-    1 - 2^-34 times as much, and so for each of ten of them.
+    The remainder of a geometric draw by 2^16 has probability proportional to a^r, a = exp(-2^-50). That is between 1
+    and 1 - 2^-34 times as much, for each of ten remainders.
 
     Raises: EntropyFailed.
     """
@@ -205,14 +203,12 @@ def weight_of(loss: float) -> int:
 def draw_code(ranks: Ranks, gamma: float, point: int) -> int:
     """A value v of the grid with probability proportional to exp(-gamma s(v)), its distance s(v) from the rank.
 
-    s(v) = max(0, offset(v - 1), -offset(v)): 0 where the rank lies among the rows of v. All values between two rows'
-    have one distance, and are drawn as one; so are those whose distance is 60 / gamma more than the smallest one,
-    which count as that far.
+    s(v) = max(0, offset(v - 1), -offset(v)): 0 if the rank lies among the rows of v. Values between two rows' values
+    have one distance and are drawn as one. Values whose distance is 60 / gamma above the smallest count as that far.
 
-    Privacy: where the offsets change so that s(v) moves by at most D for every v, the law changes by
-    exp(2 gamma D) at most, and SLACK: with m the smallest distance, the weight max(e^(-gamma s), e^(-60 - gamma
-    m)) of every value moves by a factor e^(gamma D), and so does their sum. Only the order of the rows and the gaps
-    between them enter.
+    Privacy: if s(v) moves by at most D for every v, the law changes by at most exp(2 gamma D), and SLACK. With m the
+      smallest distance, the weight max(e^(-gamma s), e^(-60 - gamma m)) of every value moves by a factor e^(gamma D),
+      and so does their sum. Only the order of the rows and the gaps between them enter.
 
     Args:
       ranks: of one group.
@@ -260,24 +256,24 @@ def check_codes(n_codes: int) -> None:
 
 
 STEP = 1 << 24
-"""What a unit moves an offset by is so many steps of the search."""
+"""A unit moves an offset by so many steps of the search."""
 
 
 @dataclass(frozen=True)
 class WidthSearch:
-    """A noisy binary search for how far from a value the rank that is asked for may lie.
+    """A noisy binary search for how far from a value the asked rank may lie.
 
     c(h) = min(offset(v + h), -offset(v - h - 1)), on the sides that are asked for; a side that leaves the grid is
-    enough by itself. The value whose rank it is lies within h of v where c(h) >= 0. c grows with h, and moves by as
-    much as the offsets do. Each of the comparisons of c(h) with a public margin has Laplace noise and spends an equal
-    part of epsilon; h triples from 1: fewer comparisons make more of the budget than finer ones.
+    enough. The value with the rank lies within h of v if c(h) >= 0. c grows with h, and moves by as much as the
+    offsets do. Each comparison of c(h) with a public margin has Laplace noise and spends an equal part of epsilon. h
+    triples from 1, as fewer comparisons use the budget better than finer ones.
 
     Attributes:
       epsilon: of one search, over all groups of a unit.
-      sensitivity: what the offsets of all groups of a unit move by at most, in steps, rounding to steps included.
+      sensitivity: what the offsets of all groups of a unit move by at most, in steps, rounding included.
       n_codes: D.
       missing: the chance that the rank lies outside of the result, by noise.
-      above, below: which sides are asked for.
+      above, below: the sides that are asked for.
     """
 
     epsilon: Fraction
@@ -294,12 +290,12 @@ class WidthSearch:
 
     @property
     def scale(self) -> float:
-        """Of the noise of each comparison, in steps."""
+        """The noise scale of each comparison, in steps."""
         return float(self.sensitivity * self.comparisons / self.epsilon) * (1 + 2.0**-40)
 
     @property
     def margin(self) -> int:
-        """What noise reaches in no comparison, but with probability `missing`.
+        """What noise exceeds in no comparison, but with probability `missing`.
 
         P(noise >= x) = a^x / (1 + a), a = exp(-1 / scale), for whole x.
         """
@@ -314,7 +310,7 @@ class WidthSearch:
         """The smallest h by noisy comparisons such that the rank lies within it.
 
         Args:
-          offset: of each code, in steps, rounded down; it only grows.
+          offset: of each code, in steps, rounded down, rising.
           code: the value.
           noise: (comparisons,) draws at `scale`.
         Raises: EntropyFailed for another number of draws.
@@ -333,7 +329,7 @@ class WidthSearch:
         return int(3**low)
 
     def _enough(self, offset: Callable[[int], int], code: int, width: int) -> int | None:
-        """c(h); None where every side that is asked for leaves the grid, which is public."""
+        """c(h); None if every asked side leaves the grid, which is public."""
         sides = []
         if self.above and code + width < self.n_codes - 1:
             sides.append(offset(code + width))

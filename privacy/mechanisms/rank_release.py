@@ -37,21 +37,21 @@ from privacy.truncation.truncate import truncate
 from privacy.units import ONE, Ints
 
 LOSS = 0.25
-"""What a row that is weighed less counts for in the choice of tau, in rows of noise: the rank is wrong only as far
-as the values of those with many rows differ from the others'."""
+"""What a row that counts less costs in the choice of tau, in rows of noise. The rank is wrong only as far as units
+with many rows have other values than the rest."""
 
 _SPREAD = 0.75
-"""What the noise of G groups is charged at, as G^0.75 of one group's (`SharedThreshold`)."""
+"""The noise of G groups is charged as G^0.75 of one group's (`SharedThreshold`)."""
 
 NESTED_LOSS = 0.03
-"""The same where rows have one owner each, and tau is chosen by how many have more rows. By hand, of shares from 0.05
-to 0.3 and losses from 0.03 to 0.25, over a generated telemetry, payments, grades and Zipf users."""
+"""The same for rows with one owner, where tau is chosen by how many units have more rows. Chosen by hand, from shares
+of 0.05 to 0.3 and losses of 0.03 to 0.25, over generated telemetry, payments, grades and Zipf users."""
 
 _SELECTION = SelectionSettings(split=CHOICE)
 _NESTED_SELECTION = SelectionSettings(split=CHOICE, beta=3e-3, rarity=8.0, growth=0.2)
 
 _MORE_POINTS = 16
-"""Numbers that are drawn at once where it is not known how many a draw takes."""
+"""Numbers drawn at once if a draw may take more of them."""
 
 
 _Offsets = Ranks | SharedRanks
@@ -63,29 +63,29 @@ class RankBatch(Pure):
     """Ranks of the values of one column in every group.
 
     Quantiles weigh rows, extremes people. How far one unit moves the offsets of a rank (`Rank`), all groups together,
-    and so the distance of every value:
+    depends on the rows:
 
-    * Rows of one owner each, all of a unit's in one group: `OwnRows.clipped`. For a median that is half a threshold.
-    * Other rows of one owner each: `OwnRows.scaled`, a threshold in one group, and max(q, 1 - q) thresholds in any
-      number of groups: no bound on the groups of a unit is needed. Extremes likewise, in people.
-    * Rows of several owners: `GroupRows`, as the first, in each of the groups that a unit may be in.
+    * Rows with one owner, all of a unit's in one group: `OwnRows.clipped`. For a median that is half a threshold.
+    * Other rows with one owner: `OwnRows.scaled`, a threshold in one group, and max(q, 1 - q) thresholds in any
+      number of groups. No bound on the groups of a unit is needed. Extremes likewise, in people.
+    * Rows with several owners: `GroupRows`, as the first, in each of the groups that a unit may be in.
 
     The exponential mechanism's loss is 2 gamma times that.
 
     epsilon-DP for all ranks and groups together: the choice of tau (`Scores`, whose values move by tau), the ranks
     (equal shares), the intervals (`WidthSearch`).
-    Source: docs/mathematics.md, section 6.8; Smith (STOC 2011) for the mechanism, Fang, Dong and Yi (CCS 2022) for
+    Source: docs/mathematics.md, section 6.8; Smith (STOC 2011) for the mechanism; Fang, Dong and Yi (CCS 2022) for
       ranks of people in place of extremes. Their shifted inverse reads one sequence of truncated values from above;
-      here rows below a value are truncated for themselves as well, so that a quantile has two sides.
+      here rows below a value are truncated too, so that a quantile has two sides.
 
     Attributes:
       epsilon: for all ranks and groups together, > 0.
-      ranks: at least one; of several quantiles the answers rise.
+      ranks: at least one; answers of several quantiles rise.
       n_codes: D, the number of values of the grid.
-      ladder: the thresholds of quantiles.
-      one_group: can a unit be in one group at most, whichever of its rows it has?
+      thresholds: the candidate thresholds of quantiles.
+      one_group: a unit can be in one group at most, whichever of its rows it has.
       confidence: of the intervals, in (0, 1).
-      sharing: of rows with several owners; None where each row has one.
+      sharing: of rows with several owners; None if each row has one.
     """
 
     epsilon: float
@@ -108,16 +108,16 @@ class RankBatch(Pure):
 
     @property
     def is_extreme(self) -> bool:
-        """Are people counted, and not rows?"""
+        """Does the batch count people, and not rows?"""
         return self.ranks[0].quantile is None
 
     def rows_off(self, tau: float, n_groups: int) -> float:
-        """By how many rows (of extremes, people) a rank is off at most, at the confidence. Public."""
+        """By how many rows (for extremes, people) a rank is off at most, at the confidence. Public."""
         off = math.log(self.n_codes / (1 - self.confidence)) * self._rows_of_noise(n_groups)
         return off * (1.0 if self.is_extreme else tau)
 
     def check_noise(self, n_groups: int) -> None:
-        """Refuse noise or scores that leave their range. Public. Raises: InvalidParameter."""
+        """Refuse noise or scores that are out of range. Public. Raises: InvalidParameter."""
         check_scale(self._width(self.ranks[0], n_groups).scale)
         if not self._each(n_groups) > 2.0**-35:
             raise InvalidParameter("epsilon is too small for ranks")
@@ -125,12 +125,12 @@ class RankBatch(Pure):
             self._scores(n_groups)
 
     def release(self, tuples: RankedTuples, entropy: Entropy) -> tuple[NoisyAnswer, ...]:
-        """Choose tau, draw every rank in every group, and how far it may be off.
+        """Choose tau, draw every rank in every group, and an interval for each.
 
         Args:
-          tuples: m rows; of one owner position, but for `sharing`.
-        Returns: per rank, codes of the grid as values; an interval covers the value whose rank it is among the
-          weighed rows. Of nobody's rows every value is as likely, and the interval is wide.
+          tuples: m rows with one owner position, or with `sharing`.
+        Returns: per rank, codes of the grid as values. An interval covers the value with the rank among the weighed
+          rows. Without rows every value is equally likely, and the interval is wide.
         Raises: InvalidParameter for several owner positions without `sharing`; EntropyFailed; SolverFailed.
         Cost: a sort of the rows, and some milliseconds per 100 groups and rank; with `sharing` some 40 programs of
           each group's rows per rank.
@@ -193,7 +193,7 @@ class RankBatch(Pure):
         return tau, map(list, weighed(self.ranks, tau))
 
     def _chosen(self, coded: CodedJoinTuples, n_groups: int, entropy: Entropy) -> int:
-        """tau: chosen on the rows that it lets count, of all groups together."""
+        """tau: chosen by the rows that it lets count, of all groups together."""
         if not self._chooses:
             return int(self.thresholds.taus[0])
         sharing = Sharing(0.0) if self.sharing is None else self.sharing
@@ -206,7 +206,7 @@ class RankBatch(Pure):
         return not self.is_extreme and len(self.thresholds) > 1
 
     def _scores(self, n_groups: int) -> Scores | ExceedanceScores:
-        """Of thresholds: what a rank is off by, a quarter of what is weighed less."""
+        """Scores of the thresholds, which charge what a rank is off by."""
         price = max(1, n_groups) ** _SPREAD * self._rows_of_noise(n_groups)
         selecting = float(self._part(CHOICE))
         if self.sharing is None:
@@ -217,7 +217,7 @@ class RankBatch(Pure):
         return exact_epsilon(self.epsilon) * Fraction(share)
 
     def _clips(self, n_groups: int) -> bool:
-        """Of quantiles of one owner's rows: are a unit's all in one group?"""
+        """For quantiles of rows with one owner: are a unit's all in one group?"""
         return self.one_group or n_groups == 1
 
     def _moves(self, rank: Rank, tau: int, n_groups: int) -> int:
@@ -240,7 +240,7 @@ class RankBatch(Pure):
         return max(noise) / self._each(n_groups)
 
     def _row(self, n_groups: int) -> int:
-        """By how much a row (of extremes, a person) that passes from one side to the other moves an offset."""
+        """By how much a row (for extremes, a person) that changes sides moves an offset."""
         if self.sharing is not None:
             return ONE if self.is_extreme else ONE * PARTS
         return PARTS if not self.is_extreme and self._clips(n_groups) else TAU
@@ -266,7 +266,7 @@ class RankRelease:
 
     Attributes:
       batch: with the other ranks of the same column.
-      place: of this one in it.
+      place: of this one in the batch.
     """
 
     batch: RankBatch
@@ -284,27 +284,27 @@ class RankRelease:
         return PureDP(self.epsilon)
 
     def check_noise(self, n_groups: int) -> None:
-        """Refuse noise that leaves its range for so many groups. Public. Raises: InvalidParameter."""
+        """Refuse noise that is out of range for so many groups. Public. Raises: InvalidParameter."""
         self.batch.check_noise(n_groups)
 
     def expected_noise(self, n_groups: int = 1) -> list[tuple[float, float]]:
-        """(tau, half-width): how wide an interval will be depends on how dense the values are, so it is unbounded."""
+        """(tau, infinity): the width of an interval depends on how dense the values are."""
         return [(tau, math.inf) for tau in self.batch.thresholds.taus.tolist()]
 
     def epsilon_if_bound_fails(self, n_groups: int = 1) -> float:
-        """`epsilon`: no bound on a unit's rows is relied on."""
+        """`epsilon`, since no bound on a unit's rows is used."""
         return self.epsilon
 
 
 def _points(entropy: Entropy, size: int) -> Iterator[int]:
-    """Numbers that decide draws: as many as are known to be needed, then more as they are taken."""
+    """Numbers that decide draws: as many as are surely needed, then more on demand."""
     yield from uniform(entropy, size)
     while True:
         yield from uniform(entropy, _MORE_POINTS)
 
 
 def _contributions(contribution: Ints) -> CodedJoinTuples:
-    """What each unit has, as one tuple of it alone."""
+    """What each unit has, as one tuple of its own."""
     present = np.flatnonzero(contribution > 0)
     members = np.arange(len(present), dtype=np.int32)
     start = np.array([0, len(present)])

@@ -1,7 +1,5 @@
-"""What rows weigh on either side of a value: with one owner each, and with several.
-
-So that a unit moves no rank far: rows of one owner are weighed below and above the values, rows of several are
-truncated for themselves on either side.
+"""What rows weigh on either side of a value, for rows with one owner and with several, so that no unit moves a rank
+far.
 """
 
 from __future__ import annotations
@@ -31,14 +29,13 @@ _MOST_WEIGHT = 1 << 41
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnRows(Private):
-    """The rows of one owner each that count. Private.
+    """The counted rows with one owner each. Private.
 
     Attributes:
       unit: (m,) int32 in [0, n_units).
       group: (m,) int64 in [0, n_groups).
       value: (m,) int64 in [0, n_codes).
       rows: (m,) int64 how many they are, in [1, 2^32].
-      n_units, n_groups: how many there are.
       n_codes: D, the number of values of the public grid.
     """
 
@@ -52,9 +49,9 @@ class OwnRows(Private):
 
     @classmethod
     def of(cls, tuples: RankedTuples, n_codes: int) -> OwnRows:
-        """Without the rows of nobody, without a value, or outside of the groups.
+        """Leave out rows without an owner, without a value, or outside of the groups.
 
-        A value beyond the grid counts at its end, row by row: an error would tell of the one row that caused it.
+        A value beyond the grid counts at its end. An error would reveal the one row that caused it.
         Raises: InvalidParameter for several owner positions.
         """
         if len(tuples.owners) != 1:
@@ -66,17 +63,17 @@ class OwnRows(Private):
         return cls(unit, group, value, rows, n_units, tuples.n_groups, n_codes)
 
     def contributions(self) -> Ints:
-        """(n_units,) the rows of each unit; of 2^31 rows of 2^32 at most, so that nothing overflows."""
+        """(n_units,) the rows of each unit; 2^31 rows of 2^32 at most, so nothing overflows."""
         contribution = np.zeros(self.n_units, np.int64)
         np.add.at(contribution, self.unit, self.rows)
         return contribution
 
     def scaled(self, ranks: Sequence[Rank], tau: int) -> Iterator[list[Ranks]]:
-        """Of each group, the offsets from quantiles, where a row weighs TAU / max(tau, its unit's rows).
+        """Each group's offsets from quantiles, where a row weighs TAU / max(tau, its unit's rows).
 
-        Whichever of its rows a unit has, in whichever groups, they weigh TAU together at most. An offset
-        A - q N = (1 - q) A - q (N - A) lies for the unit's part between -q TAU and (1 - q) TAU: when it comes or
-        goes, all groups' offsets together move by max(q, 1 - q) TAU at most. Rounding of q N adds one in each group.
+        A unit's rows weigh TAU together at most, in all groups. An offset A - q N = (1 - q) A - q (N - A) lies for
+        the unit's part between -q TAU and (1 - q) TAU. So when the unit comes or goes, all groups' offsets together
+        move by at most max(q, 1 - q) TAU. Rounding of q N adds one in each group.
         """
         weight = self.rows * TAU // np.maximum(self.contributions(), tau)[self.unit]
         for codes, (levels,) in self._by_group(weight):
@@ -86,11 +83,11 @@ class OwnRows(Private):
             ]
 
     def clipped(self, ranks: Sequence[Rank], tau: int) -> Iterator[list[Ranks]]:
-        """Of each group, the offsets from quantiles, where a unit adds its rows on either side up to `Rank.caps`.
+        """Each group's offsets from quantiles, where a unit adds its rows on either side up to `Rank.caps`.
 
-        For units of one group at most: `Rank.moves` then bounds what an offset moves by.
-        A row counts below the values from its own on as far as the rows that its unit has below it leave room, and
-        above the values before its own as far as those above it do.
+        For units in one group at most: `Rank.moves` then bounds what an offset moves by. A row counts below the
+        values from its own on as far as the unit's rows below it leave room. It counts above the values before its
+        own in the same way.
         """
         order = np.argsort(self.unit.astype(np.int64) * self.n_codes + self.value, kind="stable")
         contribution = self.contributions()
@@ -114,10 +111,10 @@ class OwnRows(Private):
             ]
 
     def outermost(self, ranks: Sequence[Rank]) -> Iterator[list[Ranks]]:
-        """Of each group, the offsets from extremes of one side, in TAU per person.
+        """Each group's offsets from extremes of one side, in TAU per person.
 
-        A unit's largest (or smallest) value of each group weighs TAU / (the number of its groups), so that its
-        offsets move as those of `scaled` do where q is 1.
+        A unit's largest (or smallest) value of each group weighs TAU / (the number of its groups). So its offsets
+        move as those of `scaled` do with q = 1.
         """
         highest = ranks[0].highest
         unit, group, value = _outermost(self.unit, self.group, self.value, highest=highest)
@@ -128,7 +125,7 @@ class OwnRows(Private):
             yield [Ranks(codes, levels - total + rank.shift * TAU, self.n_codes) for rank in ranks]
 
     def _by_group(self, *weights: Ints) -> Iterator[tuple[Ints, list[Ints]]]:
-        """Of each group its distinct values, and per weight the (r + 1,) sums of the rows below each of them."""
+        """Each group's distinct values, and per weight the (r + 1,) sums of the rows below each of them."""
         distinct, place = np.unique(self.group * self.n_codes + self.value, return_inverse=True)
         totals = []
         for weight in weights:
@@ -143,7 +140,7 @@ class OwnRows(Private):
 
 
 def _sides(levels: Sequence[Ints]) -> Iterator[Ints]:
-    """By turns what lies below each place, and what lies above it."""
+    """In turn what lies below each place, and what lies above it."""
     for turn, level in enumerate(levels):
         yield level[-1] - level if turn % 2 else level
 
@@ -160,8 +157,8 @@ def _outermost(unit: Int32s, group: Ints, value: Ints, *, highest: bool) -> tupl
 _MOST_SHARED_ROWS = 1 << 31
 
 SLACK = 2.0**-24
-"""What a draw may lose beyond its exact law: `exponential_rank.SLACK` for each number that it takes. On average these
-are at most two pairs, as every other pair at least is accepted."""
+"""What a draw may lose beyond its exact law: `rank.SLACK` for each number that it takes. On average that is at most
+two pairs, as at least every other pair is accepted."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +167,7 @@ class Sharing:
 
     Attributes:
       gap: eta of the solver; 0 for two owners.
-      groups_per_unit: L0, or None when only the number of groups bounds it.
+      groups_per_unit: L0; None if only the number of groups bounds it.
       solver: which truncates.
     """
 
@@ -179,16 +176,16 @@ class Sharing:
     solver: SolverName = "certified"
 
     def reached(self, n_groups: int) -> int:
-        """The groups that one unit's rows may be in."""
+        """The most groups of one unit's rows."""
         n_groups = max(1, n_groups)
         return n_groups if self.groups_per_unit is None else min(self.groups_per_unit, n_groups)
 
 
 class SharedRows(Private):
-    """The rows of several owners each that count, in the order of their values in each group. Private."""
+    """The counted rows with several owners each, in the order of their values in each group. Private."""
 
     def __init__(self, tuples: RankedTuples, n_codes: int, sharing: Sharing) -> None:
-        """Leave out the rows of nobody, without a value, or outside of the groups; number the owners.
+        """Leave out rows without an owner, without a value, or outside of the groups; number the owners.
 
         Args:
           n_codes: D, the number of values of the public grid; a value beyond it counts at its end.
@@ -230,13 +227,13 @@ class SharedRows(Private):
 class GroupRows:
     """One group's rows with several owners. Private.
 
-    F_c(P), the most weight of the rows in P of which no owner adds more than c, falls by between 0 and c where a unit
-    loses rows, for every set of values P (docs/mathematics.md, section 3.1). So A(v) = F(x <= v) and B(v) = F(x > v)
-    are for any number of owners what `OwnRows.clipped` has for one, and `Rank.moves` bounds the offset. A solver's
-    value may lie below F by gap c, which adds gap (below c + above c') to what an offset moves by.
+    F_c(P) is the most weight of the rows in P of which no owner adds more than c. If a unit loses rows it falls by
+    between 0 and c, for every set of values P (docs/mathematics.md, section 3.1). So A(v) = F(x <= v) and B(v) = F(x
+    > v) replace the sums of `OwnRows.clipped`, and `Rank.moves` bounds the offset. A solver's value may lie below F
+    by gap c, which adds gap (below c + above c') to what an offset moves by.
 
-    A rank in people is of a threshold of one: F_1(x > v) is by duality the least weight of units that together have a
-    share of one in every row above v, so that no fewer units can own all those rows.
+    A rank in people has a threshold of one. By duality F_1(x > v) is the least weight of units that together have a
+    share of one in every row above v. So no fewer units can own all those rows.
     """
 
     def __init__(self, coded: CodedJoinTuples, value: Ints, n_codes: int, tau: int, sharing: Sharing) -> None:
@@ -251,14 +248,14 @@ class GroupRows:
         return SharedRanks(self, rank, self._codes, self._ends, self._n_codes)
 
     def offset(self, rank: Rank, place: int) -> int:
-        """That of the values below the distinct one at `place`, in 2^-30 of a row: two programs, unless known."""
+        """The offset of the values below the distinct one at `place`, in 2^-30 of a row: two programs, unless known."""
         under, over = rank.caps(self._tau)
         below = rank.below * self._truncated(True, place, under) if rank.below else 0
         above = rank.above * self._truncated(False, place, over) if rank.above else 0
         return below - above + rank.shift * ONE
 
     def slack(self, rank: Rank) -> int:
-        """By how much an offset may lie below a smaller value's, from the gap of the solver."""
+        """By how much an offset may lie below a smaller value's, from the solver's gap."""
         under, over = rank.caps(self._tau)
         return int(self._sharing.gap * ONE * (rank.below * under + rank.above * over)) + 1 if self._sharing.gap else 0
 
@@ -287,7 +284,7 @@ class GroupRows:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SharedRanks(Private):
-    """The offsets of one group's values from one rank, each known when it is asked for. Private.
+    """The offsets of one group's values from one rank, each computed when it is asked for. Private.
 
     Place i in [0, r] is that of the values from codes[i - 1] up to below codes[i].
 
@@ -306,22 +303,22 @@ class SharedRanks(Private):
     n_codes: int
 
     def offset(self, code: int) -> int:
-        """That of a value of the grid, or of -1."""
+        """The offset of a value of the grid, or of -1."""
         return self.rows.offset(self.rank, int(np.searchsorted(self.codes, code, side="right")))
 
     def draw(self, gamma: float, points: Iterator[int]) -> int:
-        """A value with the law of `draw_code`, but what counts as far is so by itself, not beside the smallest one.
+        """A value with the law of `draw_code`, except that each far value counts as far by itself, not beside the
+        smallest.
 
-        Exact, by rejection: the law is bounded from above between the places whose offsets are known, since offsets
-        rise; a value is drawn by the bounds and kept with the probability that the bound overstates it by, else its
-        offsets become known, which tightens the bounds. Places are solved beforehand, those where the bounds say
-        least, until every second draw at least is kept. What is solved depends on the data, the law of the value
-        does not depend on what is solved.
+        Exact, by rejection. Offsets rise, so known offsets bound the law from above between their places. A value is
+        drawn by the bounds and kept with the probability by which the bound overstates it. Otherwise its offsets are
+        computed, which tightens the bounds. Places where the bounds are widest are solved first, until at least every
+        second draw is kept. The law of the value does not depend on what is solved.
 
         Args:
           gamma: > 0, per unit of the offsets.
           points: from `uniform`, as many as it takes.
-        Cost: of most data 20 to 50 places, of two programs each.
+        Cost: for most data 20 to 50 places, of two programs each.
         """
         law = _Bounds(self, gamma)
         while True:
@@ -333,11 +330,11 @@ class SharedRanks(Private):
 
 
 class _Bounds:
-    """Bounds of the law of a draw, from the offsets that are known; they only tighten.
+    """Bounds of the law of a draw, from the known offsets; they only tighten.
 
-    Cells lie between known places i < j: those of the values codes[i] .. codes[j - 1], whose distances are all at
-    least max(0, offset(i), -offset(j)) and at most max(0, offset(j), -offset(i)); and one for the values between
-    rows at each known place, whose distance is known. With a gap the offsets rise but for `slack`.
+    Cells lie between known places i < j and hold the values codes[i] .. codes[j - 1]. Their distances are at least
+    max(0, offset(i), -offset(j)) and at most max(0, offset(j), -offset(i)). One more cell at each known place holds
+    the values between rows, whose distance is known. With a gap the offsets rise but for `slack`.
     """
 
     def __init__(self, ranks: SharedRanks, gamma: float) -> None:
@@ -369,7 +366,7 @@ class _Bounds:
         raise AssertionError("a point lies below the sum of all")
 
     def weight(self, code: int) -> int:
-        """Of a value, which makes the places beside it known."""
+        """The weight of a value; it makes the places beside it known."""
         place = int(np.searchsorted(self._ranks.codes, code, side="right"))
         at = place > 0 and int(self._ranks.codes[place - 1]) == code
         for known in {place - at, place}:
@@ -409,13 +406,14 @@ class _Bounds:
         return size * most, size * self._weight(farthest)
 
     def _least(self, low: int, high: int) -> int:
-        """The least distance between two known places; the distance of the one value of neighbours."""
+        """The least distance between two known places; for neighbours that of their one value."""
         slack = self._slack if high > low + 1 else 0
         return max(0, self._offset(low) - slack, -self._offset(high) - slack)
 
     def _halved(self, low: int, high: int) -> int:
-        """A place between two, in the middle of their rows or, while the rank lies between them, by turns where it
-        would lie if offsets rose evenly."""
+        """A place between two: in the middle of their rows or, while the rank lies between them, by turns where it
+        would lie if offsets rose evenly.
+        """
         ends = self._ranks.ends
         start, stop = int(ends[low]), int(ends[high])
         below, above = self._offset(low), self._offset(high)
@@ -426,7 +424,7 @@ class _Bounds:
         return min(max(place, low + 1), high - 1)
 
     def _guess(self, low: int, high: int) -> int:
-        """Where the rank would be if nobody's rows were cut."""
+        """Where the rank would be if no rows were clipped."""
         rank, ends = self._ranks.rank, self._ranks.ends
         if rank.quantile is not None:
             return int(np.searchsorted(ends, int(ends[-1]) * rank.above // (rank.below + rank.above)))

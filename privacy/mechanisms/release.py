@@ -1,4 +1,4 @@
-"""Steps that mechanisms share: check a truncated answer, add integer noise on a public grid, build the noisy answer."""
+"""Steps that mechanisms share: check a truncated answer, add integer noise, build the noisy answer."""
 
 from __future__ import annotations
 
